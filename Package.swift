@@ -1,0 +1,173 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every module is checked the same way; a warning is an error in our own targets only.
+let swift: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+/// Bundled plugins see no pointer: what they touch is checked by the compiler.
+let safeSwift = swift + [.strictMemorySafety()]
+
+let tests: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny")
+]
+
+/// One folder under Plugins/ is one shared library that exports one symbol.
+func plugin(_ name: String) -> (product: Product, target: Target) {
+    (
+        .library(name: name, type: .dynamic, targets: [name]),
+        .target(
+            name: name,
+            dependencies: ["SignalboxPluginKit", "CSignalbox"],
+            path: "Plugins/\(name)",
+            exclude: ["README.md"],
+            swiftSettings: safeSwift,
+            linkerSettings: [
+                .unsafeFlags([
+                    "-Xlinker",
+                    "--version-script=\(Context.packageDirectory)/scripts/plugin-exports.map",
+                ])
+            ])
+    )
+}
+
+let plugins = [plugin("APNs"), plugin("FCM"), plugin("Zendesk")]
+
+let package = Package(
+    name: "signalbox",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "signalbox", targets: ["SignalboxCLI"]),
+        .library(name: "Signalbox", targets: ["Signalbox"]),
+        .library(name: "SignalboxPluginKit", targets: ["SignalboxPluginKit"]),
+        .library(name: "SignalboxTestKit", targets: ["SignalboxTestKit"]),
+    ] + plugins.map(\.product),
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(
+            url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(
+            url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // The contract.
+        .target(name: "CSignalbox", path: "include", publicHeadersPath: "."),
+
+        // System libraries.
+        .systemLibrary(
+            name: "CNghttp2", path: "Sources/CLibraries/CNghttp2", pkgConfig: "libnghttp2",
+            providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(
+            name: "CCurl", path: "Sources/CLibraries/CCurl", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(
+            name: "COpenSSL", path: "Sources/CLibraries/COpenSSL", pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CYaml", path: "Sources/CLibraries/CYaml", pkgConfig: "yaml-0.1",
+            providers: [.apt(["libyaml-dev"])]),
+        .target(
+            name: "CSimdjson", path: "Sources/CLibraries/CSimdjson",
+            linkerSettings: [.linkedLibrary("simdjson")]),
+
+        // The gateway.
+        .target(name: "SignalboxCore", swiftSettings: safeSwift),
+        .target(
+            name: "SignalboxJSON", dependencies: ["SignalboxCore", "CSimdjson"],
+            swiftSettings: swift),
+        .target(
+            name: "SignalboxConfig", dependencies: ["SignalboxCore", "CYaml"],
+            swiftSettings: swift),
+        .target(
+            name: "SignalboxPluginHost",
+            dependencies: ["SignalboxCore", "SignalboxJSON", "CSignalbox", "CSimdjson"],
+            swiftSettings: swift),
+        .target(
+            name: "SignalboxPluginKit", dependencies: ["CSignalbox"], swiftSettings: swift),
+        .target(
+            name: "SignalboxCrypto", dependencies: ["SignalboxCore", "COpenSSL"],
+            swiftSettings: swift),
+        .target(
+            name: "SignalboxHTTP",
+            dependencies: [
+                "SignalboxCore", "CNghttp2", "CCurl",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ], swiftSettings: swift),
+        .target(
+            name: "SignalboxObservability",
+            dependencies: ["SignalboxCore", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: swift),
+        .target(
+            name: "Signalbox",
+            dependencies: [
+                "SignalboxCore", "SignalboxJSON", "SignalboxConfig", "SignalboxPluginHost",
+                "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability",
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: swift),
+        .executableTarget(
+            name: "SignalboxCLI",
+            dependencies: [
+                "Signalbox", "SignalboxTestKit",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: swift),
+        .target(
+            name: "SignalboxTestKit",
+            dependencies: [
+                "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
+                "CSignalbox",
+            ], swiftSettings: swift),
+
+        // Tests.
+        .testTarget(
+            name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: tests),
+        .testTarget(
+            name: "SignalboxJSONTests", dependencies: ["SignalboxJSON", "SignalboxCore"],
+            swiftSettings: tests),
+        .testTarget(
+            name: "SignalboxConfigTests", dependencies: ["SignalboxConfig", "SignalboxCore"],
+            swiftSettings: tests),
+        .testTarget(
+            name: "SignalboxPluginHostTests",
+            dependencies: ["SignalboxPluginHost", "SignalboxCore", "CSignalbox"],
+            swiftSettings: tests),
+        .testTarget(
+            name: "SignalboxCryptoTests", dependencies: ["SignalboxCrypto"],
+            swiftSettings: tests),
+        .testTarget(
+            name: "SignalboxHTTPTests",
+            dependencies: [
+                "SignalboxHTTP", "SignalboxCore", "SignalboxCrypto",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: tests),
+        .testTarget(
+            name: "PluginTests",
+            dependencies: ["SignalboxPluginHost", "SignalboxCore", "SignalboxTestKit"],
+            swiftSettings: tests),
+        .testTarget(
+            name: "SimulatorTests", dependencies: ["SignalboxTestKit", "SignalboxHTTP"],
+            swiftSettings: tests),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["Signalbox", "SignalboxTestKit"],
+            swiftSettings: tests),
+        .testTarget(name: "RepositoryTests", swiftSettings: tests),
+    ] + plugins.map(\.target),
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
+)

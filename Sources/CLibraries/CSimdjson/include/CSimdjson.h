@@ -1,0 +1,1 @@
+int csimdjson_placeholder(void);

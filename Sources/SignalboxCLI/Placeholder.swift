@@ -1,0 +1,2 @@
+import ArgumentParser
+@main struct CLI: ParsableCommand { func run() {} }

@@ -1,0 +1,40 @@
+/// Finds what a misspelt name was meant to be.
+public enum Suggestion {
+    /// The candidate nearest to `name`, if it is near enough to be meant.
+    public static func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
+        let target = Array(name.lowercased().utf8)
+        let bound = max(1, target.count / 3)
+        var best: (distance: Int, name: String)?
+        for candidate in candidates {
+            let distance = distance(target, Array(candidate.lowercased().utf8))
+            if distance <= bound, distance < best?.distance ?? Int.max {
+                best = (distance, candidate)
+            }
+        }
+        return best?.name
+    }
+
+    /// ` (did you mean "x"?)`, or nothing.
+    public static func hint(for name: String, among candidates: some Sequence<String>) -> String {
+        nearest(to: name, among: candidates).map { " (did you mean \"\($0)\"?)" } ?? ""
+    }
+
+    /// Edit distance in which swapping two neighbours is one edit.
+    private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        guard !a.isEmpty, !b.isEmpty else { return max(a.count, b.count) }
+        var beforeLast = [Int](repeating: 0, count: b.count + 1)
+        var last = Array(0...b.count)
+        for i in 1...a.count {
+            var row = [i] + [Int](repeating: 0, count: b.count)
+            for j in 1...b.count {
+                let cost = a[i - 1] == b[j - 1] ? 0 : 1
+                row[j] = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + cost)
+                if i > 1, j > 1, a[i - 1] == b[j - 2], a[i - 2] == b[j - 1] {
+                    row[j] = min(row[j], beforeLast[j - 2] + 1)
+                }
+            }
+            (beforeLast, last) = (last, row)
+        }
+        return last[b.count]
+    }
+}

@@ -1,0 +1,92 @@
+/// A name with a value, as attributes and headers have them.
+public struct Attribute: Sendable, Hashable {
+    /// The name.
+    public var key: String
+    /// The value.
+    public var value: String
+
+    /// Makes an attribute.
+    public init(_ key: String, _ value: String) {
+        self.key = key
+        self.value = value
+    }
+}
+
+/// Who should get an event: a device with a token, or a user that the registry resolves.
+public struct Recipient: Sendable, Hashable {
+    /// The device, or only its `user`.
+    public var device: Device
+    /// What the source knows of this recipient: `unread`, `mentioned`, `online`.
+    public var attributes: [Attribute]
+
+    /// Makes a recipient.
+    public init(device: Device, attributes: [Attribute] = []) {
+        self.device = device
+        self.attributes = attributes
+    }
+}
+
+/// Something that happened at a source, as a plugin's ingest role emitted it.
+public struct Event: Sendable {
+    /// The gateway's id of the event, unique in this process.
+    public var id: UInt64
+    /// The plugin instance that emitted it.
+    public var source: String
+    /// `ticket.replied`: dotted, lower case, from a closed list of the plugin.
+    public var type: String
+    /// What it is about: `ticket/5`.
+    public var subject: String
+    /// Same key, same event; empty: none.
+    public var dedupe: String
+    /// A JSON object that routes and templates read. Never logged.
+    public var data: String
+    /// When it happened, in Unix milliseconds.
+    public var timeUnixMs: UInt64
+    /// Who should get it.
+    public var recipients: [Recipient]
+
+    /// Makes an event.
+    public init(
+        id: UInt64 = 0, source: String = "", type: String, subject: String = "",
+        dedupe: String = "", data: String = "{}", timeUnixMs: UInt64 = 0,
+        recipients: [Recipient] = []
+    ) {
+        self.id = id
+        self.source = source
+        self.type = type
+        self.subject = subject
+        self.dedupe = dedupe
+        self.data = data
+        self.timeUnixMs = timeUnixMs
+        self.recipients = recipients
+    }
+}
+
+/// A device came, went or died.
+public struct DeviceChange: Sendable {
+    /// What happened to it; mirrors `SBX_CHANGE_*`.
+    public enum Kind: UInt32, Sendable {
+        /// It was registered, or registered again.
+        case registered = 1
+        /// The user or the app took it back: logout.
+        case unregistered = 2
+        /// A provider called its token dead.
+        case invalid = 3
+    }
+    /// What happened.
+    public var kind: Kind
+    /// The device.
+    public var device: Device
+    /// When, in Unix milliseconds.
+    public var timeUnixMs: UInt64
+    /// The provider's word for it; may be empty.
+    public var reason: String
+
+    /// Makes a change.
+    public init(kind: Kind, device: Device, timeUnixMs: UInt64 = 0, reason: String = "") {
+        self.kind = kind
+        self.device = device
+        self.timeUnixMs = timeUnixMs
+        self.reason = reason
+    }
+}

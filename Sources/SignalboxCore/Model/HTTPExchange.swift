@@ -1,0 +1,130 @@
+/// Requests rendered by a plugin, copied once into one run of bytes so that a batch costs a
+/// handful of allocations however many requests it holds.
+///
+/// Written by the plugin host, read by the push engine.
+public struct RequestBatch: Sendable {
+    /// A slice of `bytes`.
+    public struct Slice: Sendable, Hashable {
+        /// First byte.
+        public var start: Int32
+        /// Number of bytes.
+        public var count: Int32
+    }
+
+    /// A header field as two slices; names are in lower case.
+    public struct Header: Sendable {
+        /// The name.
+        public var name: Slice
+        /// The value.
+        public var value: Slice
+    }
+
+    /// One request.
+    public struct Request: Sendable {
+        /// `POST`
+        public var method: Slice
+        /// Begins with `/`.
+        public var path: Slice
+        /// Range in `headers`.
+        public var headers: Range<Int32>
+        /// The body, already joined.
+        public var body: Slice
+        /// Range in `items`: the deliveries or changes it stands for.
+        public var items: Range<Int32>
+    }
+
+    /// Everything the slices point into.
+    public private(set) var bytes: [UInt8] = []
+    /// Header fields of all requests.
+    public private(set) var headers: [Header] = []
+    /// Items of all requests.
+    public private(set) var items: [UInt64] = []
+    /// The requests.
+    public private(set) var requests: [Request] = []
+
+    /// Makes an empty batch.
+    public init() {}
+
+    /// Makes room ahead of a known number of requests.
+    public mutating func reserve(requests count: Int, bytes byteCount: Int) {
+        requests.reserveCapacity(count)
+        items.reserveCapacity(count)
+        headers.reserveCapacity(count * 8)
+        bytes.reserveCapacity(byteCount)
+    }
+
+    /// Copies bytes in and returns where they are.
+    public mutating func append(bytes source: some Collection<UInt8>) -> Slice {
+        let start = Int32(truncatingIfNeeded: bytes.count)
+        bytes.append(contentsOf: source)
+        return Slice(start: start, count: Int32(truncatingIfNeeded: source.count))
+    }
+
+    /// Adds a header field for the next request.
+    public mutating func append(header: Header) { headers.append(header) }
+
+    /// Adds an item for the next request.
+    public mutating func append(item: UInt64) { items.append(item) }
+
+    /// Closes a request over the headers and items that were added since the last one.
+    public mutating func appendRequest(method: Slice, path: Slice, body: Slice) {
+        let firstHeader = requests.last?.headers.upperBound ?? 0
+        let firstItem = requests.last?.items.upperBound ?? 0
+        requests.append(
+            Request(
+                method: method, path: path,
+                headers: firstHeader..<Int32(truncatingIfNeeded: headers.count), body: body,
+                items: firstItem..<Int32(truncatingIfNeeded: items.count)))
+    }
+
+    /// The bytes of a slice.
+    public subscript(slice: Slice) -> ArraySlice<UInt8> {
+        bytes[Int(slice.start)..<Int(slice.start) + Int(slice.count)]
+    }
+
+    /// A slice as text, for tests and logs of harmless parts.
+    public func text(_ slice: Slice) -> String { String(decoding: self[slice], as: UTF8.self) }
+}
+
+/// Why a request has no answer.
+public enum TransportFault: String, Sendable, Error {
+    /// No connection was made, so nothing was sent.
+    case unreachable
+    /// The deadline passed before the request was sent.
+    case timeoutUnsent = "timeout_unsent"
+    /// The deadline passed after it was sent; its fate is unknown.
+    case timeout
+    /// The connection or stream broke after it was sent; its fate is unknown.
+    case lost
+    /// The pool was shut down before it was sent.
+    case stopping
+
+    /// Whether the peer may have acted on the request.
+    public var isFateUnknown: Bool { self == .timeout || self == .lost }
+}
+
+/// A real answer to one request.
+public struct HTTPResponse: Sendable {
+    /// 200, 410, ...
+    public var status: UInt32
+    /// Names in lower case; without pseudo headers.
+    public var headers: [Attribute]
+    /// At most 1 MiB; more is cut and the stream reset.
+    public var body: [UInt8]
+    /// The items of the request.
+    public var items: [UInt64]
+    /// The connection that answered, for `Outcome.reconnect`.
+    public var connection: UInt64
+
+    /// Makes a response.
+    public init(
+        status: UInt32, headers: [Attribute] = [], body: [UInt8] = [], items: [UInt64] = [],
+        connection: UInt64 = 0
+    ) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.items = items
+        self.connection = connection
+    }
+}

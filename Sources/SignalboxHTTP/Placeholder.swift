@@ -1,0 +1,10 @@
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+import NIOTLS
+import ServiceLifecycle
+import CNghttp2
+import CCurl
