@@ -14,7 +14,7 @@ public struct Diagnostic: Error, Sendable, Hashable, CustomStringConvertible {
         self.message = message
     }
 
-    /// `gateway.yaml:14:9: unknown-plugin: ...`
+    /// `gateway.yaml:14:9: unknown-plugin: ...`.
     public var description: String {
         "\(position.file):\(position.line):\(position.column): \(code): \(message)"
     }

@@ -1,7 +1,8 @@
 /// Finds what a misspelt name was meant to be.
 public enum Suggestion {
     /// The candidate nearest to `name`, if it is near enough to be meant.
-    public static func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
+    public static func nearest(to name: String, among candidates: some Sequence<String>) -> String?
+    {
         let target = Array(name.lowercased().utf8)
         let bound = max(1, target.count / 3)
         var best: (distance: Int, name: String)?

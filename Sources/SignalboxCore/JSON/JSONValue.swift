@@ -1,4 +1,6 @@
-/// A JSON value as routing and configuration see it. Members keep their order.
+/// A JSON value as routing and configuration see it.
+///
+/// Members keep their order.
 public enum JSONValue: Sendable, Hashable {
     /// A member of an object.
     public struct Member: Sendable, Hashable {
@@ -60,8 +62,9 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// Lays `other` over this value: objects member by member, everything else replaced. A null in
-    /// `other` removes the member (RFC 7396).
+    /// Lays `other` over this value: objects member by member, everything else replaced.
+    ///
+    /// A null in `other` removes the member (RFC 7396).
     public func merging(_ other: JSONValue) -> JSONValue {
         guard case .object(let patch) = other else { return other }
         var members: [Member] = []

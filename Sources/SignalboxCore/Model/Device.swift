@@ -8,9 +8,13 @@ public struct Device: Sendable, Hashable {
     public var platform: String
     /// `apns`, `fcm`, ...; empty: follows from the platform.
     public var provider: String
-    /// The token, fit for the provider. Never logged.
+    /// The token, fit for the provider.
+    ///
+    /// Never logged.
     public var token: String
-    /// The token exactly as the source delivered it; empty: same as `token`. Never logged.
+    /// The token exactly as the source delivered it; empty: same as `token`.
+    ///
+    /// Never logged.
     public var sourceToken: String
     /// The source's user id.
     public var user: String

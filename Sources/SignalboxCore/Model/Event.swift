@@ -38,7 +38,9 @@ public struct Event: Sendable {
     public var subject: String
     /// Same key, same event; empty: none.
     public var dedupe: String
-    /// A JSON object that routes and templates read. Never logged.
+    /// A JSON object that routes and templates read.
+    ///
+    /// Never logged.
     public var data: String
     /// When it happened, in Unix milliseconds.
     public var timeUnixMs: UInt64

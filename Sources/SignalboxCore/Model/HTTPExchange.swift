@@ -21,7 +21,7 @@ public struct RequestBatch: Sendable {
 
     /// One request.
     public struct Request: Sendable {
-        /// `POST`
+        /// `POST`.
         public var method: Slice
         /// Begins with `/`.
         public var path: Slice

@@ -1,4 +1,6 @@
-/// How urgent a notification is. The numbers are APNs' and the contract's.
+/// How urgent a notification is.
+///
+/// The numbers are APNs' and the contract's.
 public enum Priority: UInt32, Sendable, Hashable {
     /// Never wakes the device.
     case low = 1
@@ -22,7 +24,9 @@ public struct PayloadOverride: Sendable, Hashable {
     }
 }
 
-/// Neutral content, known to every sender. Mirrors `sbx_notification`; empty text: not given.
+/// Neutral content, known to every sender.
+///
+/// Mirrors `sbx_notification`; empty text: not given.
 public struct Notification: Sendable, Hashable {
     /// Wake the app, show nothing.
     public var isSilent = false

@@ -1,4 +1,6 @@
-/// What became of one delivery or change, as a plugin classified it. Mirrors `sbx_outcome`.
+/// What became of one delivery or change, as a plugin classified it.
+///
+/// Mirrors `sbx_outcome`.
 public struct Outcome: Sendable {
     /// Mirrors `SBX_OUTCOME_*`.
     public enum Kind: UInt32, Sendable {
@@ -18,7 +20,9 @@ public struct Outcome: Sendable {
         case rejected = 7
     }
 
-    /// What an outcome is about beside its own item. Mirrors `SBX_SCOPE_*`.
+    /// What an outcome is about beside its own item.
+    ///
+    /// Mirrors `SBX_SCOPE_*`.
     public enum Scope: UInt32, Sendable {
         /// This delivery alone.
         case item = 0
@@ -48,7 +52,9 @@ public struct Outcome: Sendable {
     public var detail = ""
     /// The provider's id of the message.
     public var providerID = ""
-    /// The provider says: use this token from now on. Never logged.
+    /// The provider says: use this token from now on.
+    ///
+    /// Never logged.
     public var newToken = ""
     /// `auth`: which credential to refresh.
     public var credential = ""

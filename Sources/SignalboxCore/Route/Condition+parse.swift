@@ -57,7 +57,8 @@ extension Condition {
                 diagnostics.append(
                     Diagnostic(
                         "bad-field", at: entry.keyPosition,
-                        "when decides about the whole event; \"\(entry.key)\" differs by recipient"))
+                        "when decides about the whole event; \"\(entry.key)\" differs by recipient")
+                )
                 return nil
             }
             return test(path, entry.value, diagnostics: &diagnostics)
@@ -82,7 +83,8 @@ extension Condition {
         _ entry: ConfigValue.Entry, to path: FieldPath, diagnostics: inout [Diagnostic]
     ) -> Condition? {
         switch entry.key {
-        case "equals": return text(entry.value, diagnostics: &diagnostics).map { .oneOf(path, [$0]) }
+        case "equals":
+            return text(entry.value, diagnostics: &diagnostics).map { .oneOf(path, [$0]) }
         case "one_of": return texts(entry.value, diagnostics: &diagnostics).map { .oneOf(path, $0) }
         case "prefix": return text(entry.value, diagnostics: &diagnostics).map { .prefix(path, $0) }
         case "not": return test(path, entry.value, diagnostics: &diagnostics).map(Condition.not)

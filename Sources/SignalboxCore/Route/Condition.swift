@@ -37,7 +37,9 @@ public indirect enum Condition: Sendable, Hashable {
         }
     }
 
-    /// The event types that can fulfil it, or nil if it does not say. Lets the router index routes.
+    /// The event types that can fulfil it, or nil if it does not say.
+    ///
+    /// Lets the router index routes.
     public var types: Set<String>? {
         switch self {
         case .oneOf(let path, let texts) where path.root == .type: return Set(texts)

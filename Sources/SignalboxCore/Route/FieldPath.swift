@@ -61,7 +61,9 @@ public struct EventFields: Sendable {
         self.data = data
     }
 
-    /// The value of a field, or nil if there is none. `recipient` is nil where no one is meant yet.
+    /// The value of a field, or nil if there is none.
+    ///
+    /// `recipient` is nil where no one is meant yet.
     public func value(_ path: FieldPath, recipient: Recipient? = nil) -> JSONValue? {
         switch path.root {
         case .type: return .string(event.type)

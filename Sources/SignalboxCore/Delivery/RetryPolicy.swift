@@ -1,0 +1,43 @@
+/// When a failed delivery is tried again: waits that grow from one attempt to the next.
+public struct RetryPolicy: Sendable, Hashable {
+    /// Name in gateway.yaml.
+    public var name: String
+    /// Wait before the second attempt, in milliseconds.
+    public var initialMs: UInt64
+    /// Each wait is the one before times this.
+    public var factor: Double
+    /// Longest wait, in milliseconds.
+    public var maxMs: UInt64
+    /// Attempts after the first.
+    public var retries: UInt32
+    /// Share of a wait that is random, 0...1: 0.2 spreads a wait by up to 20 % above it.
+    public var jitter: Double
+
+    /// Makes a policy.
+    public init(
+        name: String, initialMs: UInt64, factor: Double, maxMs: UInt64, retries: UInt32,
+        jitter: Double
+    ) {
+        self.name = name
+        self.initialMs = initialMs
+        self.factor = factor
+        self.maxMs = maxMs
+        self.retries = retries
+        self.jitter = jitter
+    }
+
+    /// 1, 2, 4, 8, 16 s: five retries within 31 s.
+    public static let standard = RetryPolicy(
+        name: "standard", initialMs: 1_000, factor: 2, maxMs: 16_000, retries: 5, jitter: 0)
+
+    /// The wait after attempt `attempt` (1, 2, ...) has failed, or nil: that was the last one.
+    ///
+    /// `random` is 0..<1; a provider's `hintMs` can only lengthen the wait.
+    public func waitMs(afterAttempt attempt: UInt32, hintMs: UInt64, random: Double) -> UInt64? {
+        guard attempt <= retries else { return nil }
+        var wait = Double(initialMs)
+        for _ in 1..<max(1, attempt) where wait < Double(maxMs) { wait *= factor }
+        wait = min(wait, Double(maxMs)) * (1 + jitter * random)
+        return max(UInt64(wait), hintMs)
+    }
+}

@@ -1,0 +1,90 @@
+/// A route's `build.set` and `build.overrides`: templates laid over what the builder made.
+public struct ContentTemplates: Sendable {
+    /// A field of a notification that `set:` can give.
+    public enum Field: String, Sendable, CaseIterable {
+        case title, subtitle, body, sound, badge, thread, category, collapse, image, link
+        case pushType = "push_type"
+    }
+
+    /// JSON whose texts are templates.
+    public indirect enum JSONTemplate: Sendable {
+        case constant(JSONValue)
+        case text(Template)
+        case list([JSONTemplate])
+        case map([(key: String, value: JSONTemplate)])
+
+        func render(_ fields: EventFields, recipient: Recipient?) -> JSONValue {
+            switch self {
+            case .constant(let value): value
+            case .text(let template): .string(template.render(fields, recipient: recipient))
+            case .list(let items): .array(items.map { $0.render(fields, recipient: recipient) })
+            case .map(let items):
+                .object(
+                    items.map {
+                        JSONValue.Member($0.key, $0.value.render(fields, recipient: recipient))
+                    })
+            }
+        }
+
+        var readsRecipient: Bool {
+            switch self {
+            case .constant: false
+            case .text(let template): template.readsRecipient
+            case .list(let items): items.contains(where: \.readsRecipient)
+            case .map(let items): items.contains { $0.value.readsRecipient }
+            }
+        }
+    }
+
+    /// Fields in the file's order.
+    public var fields: [(field: Field, template: Template)] = []
+    /// Members of the notification's data.
+    public var data: [(key: String, template: Template)] = []
+    /// Laid over a sender's payload, by family.
+    public var overrides: [(family: String, value: JSONTemplate)] = []
+
+    /// Lays nothing over anything.
+    public init() {}
+
+    /// It may give two recipients of one event different content.
+    public var readsRecipient: Bool {
+        fields.contains { $0.template.readsRecipient }
+            || data.contains { $0.template.readsRecipient }
+            || overrides.contains { $0.value.readsRecipient }
+    }
+
+    /// Lays the values over a notification.
+    ///
+    /// `dataObject` is its data, parsed.
+    public func apply(
+        to notification: inout Notification, dataObject: JSONValue, fields values: EventFields,
+        recipient: Recipient?
+    ) {
+        for (field, template) in fields {
+            let text = template.render(values, recipient: recipient)
+            switch field {
+            case .title: notification.title = text
+            case .subtitle: notification.subtitle = text
+            case .body: notification.body = text
+            case .sound: notification.sound = text
+            case .badge: notification.badge = Int32(text) ?? notification.badge
+            case .thread: notification.thread = text
+            case .category: notification.category = text
+            case .collapse: notification.collapse = text
+            case .image: notification.imageURL = text
+            case .link: notification.link = text
+            case .pushType: notification.pushType = text
+            }
+        }
+        if !data.isEmpty {
+            let members = data.map {
+                JSONValue.Member($0.key, .string($0.template.render(values, recipient: recipient)))
+            }
+            notification.data = dataObject.merging(.object(members)).text
+        }
+        for (family, value) in overrides {
+            let json = value.render(values, recipient: recipient).text
+            notification.overrides.append(PayloadOverride(family: family, json: json))
+        }
+    }
+}

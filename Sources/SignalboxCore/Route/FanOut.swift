@@ -1,0 +1,125 @@
+/// What a builder made of an event, by index into the recipients it was given.
+public struct BuiltContent: Sendable {
+    /// A recipient of a content, with what is his alone.
+    public struct Target: Sendable {
+        /// Index into the recipients.
+        public var recipient: Int
+        /// This recipient's badge; nil: the notification's.
+        public var badge: Int32?
+
+        /// Makes a target.
+        public init(recipient: Int, badge: Int32? = nil) {
+            self.recipient = recipient
+            self.badge = badge
+        }
+    }
+    /// The content.
+    public var notification: Notification
+    /// Its data, parsed; null if it has none.
+    public var dataObject: JSONValue
+    /// Who gets it.
+    public var targets: [Target]
+
+    /// Makes a content.
+    public init(notification: Notification, dataObject: JSONValue = .null, targets: [Target]) {
+        self.notification = notification
+        self.dataObject = dataObject
+        self.targets = targets
+    }
+}
+
+/// Turns what a builder made into deliveries.
+///
+/// Pure.
+public struct FanOut: Sendable {
+    /// A recipient that gets nothing, and why; the reason is fit for a metric label.
+    public struct Skip: Sendable, Equatable {
+        /// Index into the recipients.
+        public var recipient: Int
+        /// `no_sender`, `no_token`, ...
+        public var reason: String
+    }
+
+    /// The deliveries made.
+    public private(set) var deliveries: [Delivery] = []
+    /// The recipients left out.
+    public private(set) var skips: [Skip] = []
+
+    /// Starts empty.
+    public init() {}
+
+    /// Splits recipients into those a route can send to and those it cannot.
+    public mutating func selectRecipients(of route: Route, from recipients: [Recipient]) -> [Int] {
+        var chosen: [Int] = []
+        for (index, recipient) in recipients.enumerated() {
+            if recipient.device.token.isEmpty {
+                skips.append(Skip(recipient: index, reason: "no_token"))
+            } else if route.senders[recipient.device.platform] == nil {
+                skips.append(Skip(recipient: index, reason: "no_sender"))
+            } else {
+                chosen.append(index)
+            }
+        }
+        return chosen
+    }
+
+    /// Makes the deliveries of one route.
+    ///
+    /// `recipients` are those the builder saw.
+    public mutating func add(
+        _ contents: [BuiltContent], route: Route, routeIndex: Int, fields: EventFields,
+        recipients: [Recipient], receivedUnixMs: UInt64, nextID: inout UInt64,
+        stableIDs: inout StableIDs
+    ) {
+        for content in contents {
+            let isPersonal = route.readsRecipient
+            let common =
+                isPersonal
+                ? nil
+                : SharedNotification(
+                    finished(content, route: route, fields: fields, recipient: nil))
+            // Recipients whose templates come to the same text share one content again.
+            var distinct: [Notification: SharedNotification] = [:]
+            for target in content.targets {
+                let recipient = recipients[target.recipient]
+                guard let sender = route.senders[recipient.device.platform] else { continue }
+                let note =
+                    common
+                    ?? Self.shared(
+                        finished(content, route: route, fields: fields, recipient: recipient),
+                        in: &distinct)
+                let expiry = receivedUnixMs + route.rules.expiresMs
+                let own = note.notification.expiresUnixMs
+                nextID += 1
+                deliveries.append(
+                    Delivery(
+                        id: nextID, eventID: fields.event.id, route: routeIndex, sender: sender,
+                        stableID: stableIDs.next(), badge: target.badge,
+                        deadlineUnixMs: own == 0 ? expiry : min(own, expiry), content: note,
+                        device: recipient.device))
+            }
+        }
+    }
+
+    private static func shared(
+        _ notification: Notification, in distinct: inout [Notification: SharedNotification]
+    ) -> SharedNotification {
+        if let known = distinct[notification] { return known }
+        let made = SharedNotification(notification)
+        distinct[notification] = made
+        return made
+    }
+
+    private func finished(
+        _ content: BuiltContent, route: Route, fields: EventFields, recipient: Recipient?
+    ) -> Notification {
+        var notification = content.notification
+        if notification.priority == nil { notification.priority = route.rules.priority }
+        if let collapse = route.rules.collapse {
+            notification.collapse = collapse.render(fields, recipient: recipient)
+        }
+        route.set.apply(
+            to: &notification, dataObject: content.dataObject, fields: fields, recipient: recipient)
+        return notification
+    }
+}

@@ -1,0 +1,55 @@
+/// How events become pushes: one entry of `routes:`, checked and parsed.
+public struct Route: Sendable {
+    /// Name in gateway.yaml.
+    public var name: String
+    /// Plugin instances whose events it takes.
+    public var sources: [String]
+    /// What an event must be like.
+    public var condition: Condition
+    /// Plugin instance that builds its notifications.
+    public var builder: String
+    /// The builder's options as a JSON object.
+    public var builderOptions: String
+    /// Values laid over what the builder made.
+    public var set: ContentTemplates
+    /// Platform to sender.
+    public var senders: [String: String]
+    /// Retry, expiry, priority, collapse key.
+    public var rules: DeliveryRules
+
+    /// It may give two recipients of one event different content.
+    var readsRecipient: Bool {
+        self.set.readsRecipient || rules.collapse?.readsRecipient == true
+    }
+
+    /// Makes a route.
+    public init(
+        name: String, sources: [String], condition: Condition = .all([]), builder: String,
+        builderOptions: String = "{}", set: ContentTemplates = ContentTemplates(),
+        senders: [String: String], rules: DeliveryRules = DeliveryRules()
+    ) {
+        self.name = name
+        self.sources = sources
+        self.condition = condition
+        self.builder = builder
+        self.builderOptions = builderOptions
+        self.set = set
+        self.senders = senders
+        self.rules = rules
+    }
+}
+
+/// The `deliver:` of a route.
+public struct DeliveryRules: Sendable {
+    /// When a failed delivery is tried again.
+    public var retry = RetryPolicy.standard
+    /// A delivery is worthless so many milliseconds after its event was received.
+    public var expiresMs: UInt64 = 24 * 3600 * 1000
+    /// For notifications whose builder names none.
+    public var priority: Priority = .normal
+    /// A newer notification with the same text replaces the shown one.
+    public var collapse: Template?
+
+    /// The defaults.
+    public init() {}
+}

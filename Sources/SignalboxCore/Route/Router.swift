@@ -1,0 +1,37 @@
+/// Finds the routes of an event.
+///
+/// Indexed by source and type, so that the cost follows the routes that could match and not the
+/// number of routes.
+public struct Router: Sendable {
+    private struct SourceIndex: Sendable {
+        var byType: [String: [Int]] = [:]
+        var ofAnyType: [Int] = []
+    }
+
+    /// All routes, in the file's order.
+    public let routes: [Route]
+    private var index: [String: SourceIndex] = [:]
+
+    /// Indexes routes.
+    public init(routes: [Route]) {
+        self.routes = routes
+        for (number, route) in routes.enumerated() {
+            for source in route.sources {
+                if let types = route.condition.types {
+                    for type in types {
+                        index[source, default: .init()].byType[type, default: []].append(number)
+                    }
+                } else {
+                    index[source, default: .init()].ofAnyType.append(number)
+                }
+            }
+        }
+    }
+
+    /// Numbers of the routes that take an event, in the file's order.
+    public func matches(_ fields: EventFields) -> [Int] {
+        guard let source = index[fields.event.source] else { return [] }
+        let candidates = (source.byType[fields.event.type] ?? []) + source.ofAnyType
+        return candidates.filter { routes[$0].condition.holds(for: fields) }.sorted()
+    }
+}
