@@ -1,0 +1,120 @@
+import SignalboxCore
+import Testing
+
+@Suite struct RouterTests {
+    func condition(_ types: [String]) -> Condition {
+        var faults: [Diagnostic] = []
+        let list = JSONValue.array(types.map(JSONValue.string))
+        return Condition.parse(value(.object([.init("type", list)])), diagnostics: &faults)
+            ?? .all([])
+    }
+
+    func fields(_ source: String, _ type: String) -> EventFields {
+        EventFields(event: Event(source: source, type: type), data: .object([]))
+    }
+
+    @Test func `every matching route fires, in the order of the file`() {
+        let router = Router(routes: [
+            Route(name: "all", sources: ["a"], builder: "b", senders: [:]),
+            Route(
+                name: "x", sources: ["a", "b"], condition: condition(["x"]), builder: "b",
+                senders: [:]),
+            Route(
+                name: "y", sources: ["a"], condition: condition(["y", "x"]), builder: "b",
+                senders: [:]),
+        ])
+        #expect(router.matches(fields("a", "x")) == [0, 1, 2])
+        #expect(router.matches(fields("a", "y")) == [0, 2])
+        #expect(router.matches(fields("b", "x")) == [1])
+        #expect(router.matches(fields("b", "z")) == [])
+        #expect(router.matches(fields("c", "x")) == [])
+    }
+
+    @Test func `types that are not asked for cost nothing`() {
+        // 10,000 routes for other types: only one is a candidate.
+        let routes = (0..<10_000).map {
+            Route(
+                name: "r\($0)", sources: ["a"], condition: condition(["t\($0)"]), builder: "b",
+                senders: [:])
+        }
+        #expect(Router(routes: routes).matches(fields("a", "t7777")) == [7777])
+    }
+}
+
+@Suite struct FanOutTests {
+    let recipients = [
+        Recipient(device: Device(platform: "ios", token: "i1", locale: "de")),
+        Recipient(device: Device(platform: "android", token: "a1", locale: "en")),
+        Recipient(device: Device(platform: "windows", token: "w1")),
+        Recipient(device: Device(platform: "ios", user: "u")),
+    ]
+    let fields = EventFields(
+        event: Event(id: 9, source: "z", type: "t"), data: .object([.init("n", .string("7"))]))
+
+    func run(_ route: Route, _ contents: [BuiltContent]) -> FanOut {
+        var fanOut = FanOut()
+        var id: UInt64 = 100
+        var ids = StableIDs(seed: (1, 2))
+        let chosen = fanOut.selectRecipients(of: route, from: recipients)
+        fanOut.add(
+            contents, route: route, routeIndex: 3, fields: fields,
+            recipients: chosen.map { recipients[$0] }, receivedUnixMs: 1_000, nextID: &id,
+            stableIDs: &ids)
+        return fanOut
+    }
+
+    @Test func `devices go to the sender of their platform and share one content`() throws {
+        var route = Route(
+            name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns", "android": "fcm"])
+        route.rules.expiresMs = 500
+        route.rules.collapse = try Template.parse("c{{ n }}")
+        route.set.fields = [(.title, try Template.parse("T{{ n }}"))]
+        route.set.data = [("k", try Template.parse("{{ n }}"))]
+        var note = Notification()
+        note.body = "B"
+        let made = run(
+            route,
+            [
+                BuiltContent(
+                    notification: note, dataObject: .object([.init("old", .integer(1))]),
+                    targets: [.init(recipient: 0, badge: 4), .init(recipient: 1)])
+            ])
+        #expect(
+            made.skips.map { "\($0.recipient) \($0.reason)" } == ["2 no_sender", "3 no_token"])
+        #expect(made.deliveries.map(\.sender) == ["apns", "fcm"])
+        #expect(made.deliveries.map(\.badge) == [4, nil])
+        #expect(made.deliveries.map(\.id) == [101, 102])
+        #expect(made.deliveries[0].content === made.deliveries[1].content)
+        #expect(made.deliveries[0].deadlineUnixMs == 1_500)
+        #expect(made.deliveries[0].stableID != made.deliveries[1].stableID)
+        let content = made.deliveries[0].content.notification
+        #expect(content.title == "T7")
+        #expect(content.body == "B")
+        #expect(content.collapse == "c7")
+        #expect(content.priority == .normal)
+        #expect(content.data == #"{"old":1,"k":"7"}"#)
+    }
+
+    @Test func `templates of the recipient split the content`() throws {
+        var route = Route(
+            name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns", "android": "fcm"])
+        route.set.fields = [(.title, try Template.parse("{{ recipient.locale }}"))]
+        let made = run(
+            route,
+            [
+                BuiltContent(
+                    notification: Notification(),
+                    targets: [.init(recipient: 0), .init(recipient: 1), .init(recipient: 0)])
+            ])
+        #expect(made.deliveries.map(\.content.notification.title) == ["de", "en", "de"])
+        #expect(made.deliveries[0].content === made.deliveries[2].content)
+    }
+
+    @Test func `a notification may expire before the route says`() {
+        let route = Route(name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns"])
+        var note = Notification()
+        note.expiresUnixMs = 1_200
+        let made = run(route, [BuiltContent(notification: note, targets: [.init(recipient: 0)])])
+        #expect(made.deliveries.map(\.deadlineUnixMs) == [1_200])
+    }
+}
