@@ -1,0 +1,34 @@
+# Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
+.PHONY: run demo test build setup lint format clean
+
+PORT ?= 8080
+ADMIN_PORT ?= 8081
+
+# Simulators and gateway with the shipped gateway.yaml; the Zendesk sample goes through; Ctrl-C ends it.
+run: build
+	@.build/release/signalbox demo --config gateway.yaml --sample Tests/Fixtures/Zendesk/reply.json \
+	  --listen 127.0.0.1:$(PORT) --admin 127.0.0.1:$(ADMIN_PORT) --stay
+
+# The same on free ports, then the end: 0 only if both pushes were confirmed.
+demo: build
+	@.build/release/signalbox demo --config gateway.yaml --sample Tests/Fixtures/Zendesk/reply.json \
+	  --listen 127.0.0.1:0 --admin 127.0.0.1:0
+
+build: setup
+	swift build -c release
+
+test: setup lint
+	swift build --build-tests
+	swift test
+
+lint: setup
+	swift format lint --strict --recursive Package.swift Sources Plugins Tests
+
+format: setup
+	swift format --in-place --recursive Package.swift Sources Plugins Tests
+
+setup:
+	@scripts/setup.sh
+
+clean:
+	rm -rf .build run

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Makes a fresh Debian or Ubuntu machine ready to build: checks Swift, installs what is missing.
+set -euo pipefail
+
+packages=(
+  libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev
+  pkg-config gcc g++ binutils
+)
+
+fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+
+command -v swift >/dev/null 2>&1 ||
+  fail "Swift is not installed. Install Swift 6.3 or later from https://www.swift.org/install/linux and put it on PATH."
+version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
+major=${version%%.*}
+minor=${version#*.}
+if [ -z "$version" ] || [ "$major" -lt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -lt 3 ]; }; then
+  fail "Swift ${version:-of an unknown version} is too old; Signalbox needs Swift 6.3 or later."
+fi
+
+command -v dpkg-query >/dev/null 2>&1 ||
+  fail "this script knows Debian and Ubuntu only. Install the equivalents of: ${packages[*]}"
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+[ "${#missing[@]}" -eq 0 ] && exit 0
+
+if [ "$(id -u)" -eq 0 ]; then
+  as_root=()
+elif command -v sudo >/dev/null 2>&1; then
+  as_root=(sudo)
+else
+  fail "these packages are missing, and neither root nor sudo is at hand: ${missing[*]}"
+fi
+
+printf 'setup: installing %s\n' "${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq || fail "apt-get update failed; is the network up?"
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" ||
+  fail "apt-get could not install: ${missing[*]}"
