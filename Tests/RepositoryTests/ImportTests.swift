@@ -1,0 +1,74 @@
+import Testing
+
+/// The arrows of ARCHITECTURE.md: what each module may import, beside the Swift standard modules.
+@Suite struct ImportTests {
+    static let standard: Set = ["Swift", "Synchronization", "Glibc", "FoundationEssentials"]
+
+    static let allowed: [String: Set<String>] = [
+        "Sources/SignalboxCore": [],
+        "Sources/SignalboxJSON": ["SignalboxCore", "CSimdjson"],
+        "Sources/SignalboxConfig": ["SignalboxCore", "CYaml"],
+        "Sources/SignalboxPluginHost": ["SignalboxCore", "SignalboxJSON", "CSignalbox", "CSimdjson"],
+        "Sources/SignalboxPluginKit": ["CSignalbox"],
+        "Sources/SignalboxCrypto": ["SignalboxCore", "COpenSSL"],
+        "Sources/SignalboxHTTP": [
+            "SignalboxCore", "CNghttp2", "CCurl", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS",
+            "HummingbirdCore", "HTTPTypes", "NIOHTTPTypes", "ServiceLifecycle", "Logging",
+            "NIOHTTP1", "NIOConcurrencyHelpers",
+        ],
+        "Sources/SignalboxObservability": ["SignalboxCore", "Logging"],
+        "Sources/Signalbox": [
+            "SignalboxCore", "SignalboxJSON", "SignalboxConfig", "SignalboxPluginHost",
+            "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "Logging",
+        ],
+        "Sources/SignalboxTestKit": [
+            "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
+            "CSignalbox",
+        ],
+        "Sources/SignalboxCLI": ["Signalbox", "SignalboxTestKit", "ArgumentParser"],
+        "Plugins/APNs": ["SignalboxPluginKit", "CSignalbox"],
+        "Plugins/FCM": ["SignalboxPluginKit", "CSignalbox"],
+        "Plugins/Zendesk": ["SignalboxPluginKit", "CSignalbox"],
+    ]
+
+    @Test(arguments: allowed.keys.sorted())
+    func `a module imports only what the arrows allow`(folder: String) throws {
+        let allowed = try #require(Self.allowed[folder]).union(Self.standard)
+        let files = Repository.files(under: folder, endings: [".swift"])
+        #expect(!files.isEmpty)
+        for file in files {
+            for module in try imports(of: file) where !allowed.contains(module) {
+                Issue.record("\(file) imports \(module), which \(folder) may not")
+            }
+        }
+    }
+
+    @Test func `every module has its arrows written down`() throws {
+        let folders = Set(
+            (Repository.files(under: "Sources", endings: [".swift"])
+                + Repository.files(under: "Plugins", endings: [".swift"]))
+                .map { $0.split(separator: "/").prefix(2).joined(separator: "/") })
+        #expect(folders == Set(Self.allowed.keys))
+    }
+
+    @Test func `dlopen is called in the plugin host alone`() throws {
+        for file in Repository.files(under: "Sources", endings: [".swift"])
+        where !file.hasPrefix("Sources/SignalboxPluginHost/") {
+            let text = try Repository.text(file)
+            #expect(!text.contains("dlopen("), "\(file)")
+        }
+    }
+
+    private func imports(of file: String) throws -> [String] {
+        let keywords: Set = [
+            "public", "internal", "private", "fileprivate", "package", "@preconcurrency",
+            "@testable", "@_exported", "struct", "class", "enum", "func",
+        ]
+        return try Repository.text(file).split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ").drop { keywords.contains(String($0)) }
+            guard words.first == "import" else { return nil }
+            let module = words.dropFirst().drop { keywords.contains(String($0)) }.first
+            return module.map { String($0.prefix { $0 != "." && $0 != ";" }) }
+        }
+    }
+}

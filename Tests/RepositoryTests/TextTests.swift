@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+/// What every file of the project must be like.
+@Suite struct TextTests {
+    static let sources =
+        Repository.files(under: "Sources", endings: [".swift", ".h", ".cpp"])
+        + Repository.files(under: "Plugins", endings: [".swift", ".c"])
+        + Repository.files(under: "include", endings: [".h"])
+
+    @Test func `no file is longer than 500 lines`() throws {
+        for file in Self.sources {
+            let lines = try Repository.text(file).split(
+                separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.count <= 500, "\(file) has \(lines.count) lines")
+        }
+    }
+
+    @Test func `nothing is left unfinished`() throws {
+        // Put together here so that this file does not find itself.
+        let marks = ["TO" + "DO", "FIX" + "ME", "fatal" + "Error(", "try" + "! ", "X" + "XX"]
+        for file in Self.sources {
+            let text = try Repository.text(file)
+            for mark in marks { #expect(!text.contains(mark), "\(file) contains \(mark)") }
+        }
+    }
+
+    @Test func `the README names both set-up commands`() throws {
+        let readme = try Repository.text("README.md")
+        #expect(readme.contains("make run"))
+        #expect(readme.contains("make test"))
+    }
+
+    @Test func `links between documents lead somewhere`() throws {
+        let documents =
+            ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"]
+            + Repository.files(under: "docs", endings: [".md"])
+            + Repository.files(under: "Plugins", endings: [".md"])
+        let link = try Regex("\\]\\(([^)#:]+)(#[^)]*)?\\)")
+        for document in documents {
+            let folder = Repository.root.appending(path: document).deletingLastPathComponent()
+            for match in try Repository.text(document).matches(of: link) {
+                guard let target = match.output[1].substring else { continue }
+                let path = folder.appending(path: String(target)).path
+                #expect(FileManager.default.fileExists(atPath: path), "\(document): \(target)")
+            }
+        }
+    }
+}
