@@ -1,2 +1,221 @@
 #include "CSimdjson.h"
-int csimdjson_placeholder(void) { return 0; }
+
+#include <cstring>
+#include <deque>
+#include <new>
+#include <simdjson.h>
+#include <string>
+#include <type_traits>
+
+namespace dom = simdjson::dom;
+
+// A value crosses as the two words that a dom::element is made of.
+static_assert(sizeof(dom::element) == sizeof(csj_value), "simdjson changed its element");
+static_assert(std::is_trivially_copyable<dom::element>::value, "simdjson changed its element");
+static_assert(sizeof(dom::array::iterator) <= 16, "simdjson changed its iterator");
+
+struct csj_parser {
+  dom::parser parser;
+  std::deque<std::string> texts;
+};
+
+namespace {
+
+dom::element element(csj_value value) {
+  dom::element out;
+  std::memcpy(static_cast<void *>(&out), &value, sizeof out);
+  return out;
+}
+
+csj_value plain(const dom::element &value) {
+  csj_value out;
+  std::memcpy(&out, static_cast<const void *>(&value), sizeof out);
+  return out;
+}
+
+template <typename Iterator> void store(const Iterator &iterator, uint64_t *words) {
+  static_assert(std::is_trivially_copyable<Iterator>::value, "simdjson changed its iterator");
+  std::memcpy(words, static_cast<const void *>(&iterator), sizeof iterator);
+}
+
+// An iterator with the position that store() kept; made from bytes, since simdjson's own default
+// iterator must not be made without a document.
+template <typename Iterator> struct Restored {
+  alignas(Iterator) unsigned char bytes[sizeof(Iterator)];
+  explicit Restored(const uint64_t *words) { std::memcpy(bytes, words, sizeof bytes); }
+  Iterator &operator*() { return *reinterpret_cast<Iterator *>(bytes); }
+};
+
+const char *words(simdjson::error_code code) {
+  switch (code) {
+  case simdjson::DEPTH_ERROR: return "it is nested too deeply";
+  case simdjson::STRING_ERROR: return "a string is malformed";
+  case simdjson::UTF8_ERROR: return "it is not valid UTF-8";
+  case simdjson::NUMBER_ERROR: return "a number is malformed or too large";
+  case simdjson::UNCLOSED_STRING: return "a string is not closed";
+  case simdjson::UNESCAPED_CHARS: return "a string holds a control character that is not escaped";
+  case simdjson::EMPTY: return "it is empty";
+  case simdjson::CAPACITY: return "it is too large";
+  case simdjson::MEMALLOC: return "there is no memory for it";
+  default: return "its syntax is wrong";
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+csj_parser *csj_parser_new(void) { return new (std::nothrow) csj_parser; }
+
+void csj_parser_free(csj_parser *parser) { delete parser; }
+
+int csj_parse(csj_parser *parser, const char *bytes, size_t length, size_t depth_max, csj_value *root,
+              const char **fault) {
+  try {
+    parser->texts.clear();
+    if (parser->parser.capacity() < length || parser->parser.max_depth() != depth_max) {
+      // The extra level lets a document of exactly depth_max levels pass.
+      auto code = parser->parser.allocate(length < 1024 ? 1024 : length, depth_max);
+      if (code) {
+        *fault = words(code);
+        return -1;
+      }
+    }
+    dom::element value;
+    auto code = parser->parser.parse(bytes, length).get(value);
+    if (code) {
+      *fault = words(code);
+      return -1;
+    }
+    *root = plain(value);
+    return 0;
+  } catch (...) {
+    *fault = "there is no memory for it";
+    return -1;
+  }
+}
+
+uint32_t csj_kind(csj_value value) {
+  switch (element(value).type()) {
+  case dom::element_type::BOOL: return CSJ_BOOLEAN;
+  case dom::element_type::INT64: return CSJ_INTEGER;
+  case dom::element_type::UINT64: return CSJ_NUMBER;
+  case dom::element_type::DOUBLE: return CSJ_NUMBER;
+  case dom::element_type::STRING: return CSJ_STRING;
+  case dom::element_type::ARRAY: return CSJ_ARRAY;
+  case dom::element_type::OBJECT: return CSJ_OBJECT;
+  default: return CSJ_NULL;
+  }
+}
+
+int csj_string(csj_value value, const char **bytes, size_t *length) {
+  std::string_view text;
+  if (element(value).get_string().get(text)) return -1;
+  *bytes = text.data();
+  *length = text.size();
+  return 0;
+}
+
+int csj_integer(csj_value value, int64_t *out) { return element(value).get_int64().get(*out) ? -1 : 0; }
+
+int csj_boolean(csj_value value, uint32_t *out) {
+  bool flag;
+  if (element(value).get_bool().get(flag)) return -1;
+  *out = flag ? 1 : 0;
+  return 0;
+}
+
+int csj_at(csj_value value, const char *pointer, size_t length, csj_value *out) {
+  try {
+    dom::element found;
+    if (length == 0) {
+      *out = value;
+      return 0;
+    }
+    if (element(value).at_pointer(std::string_view(pointer, length)).get(found)) return -1;
+    *out = plain(found);
+    return 0;
+  } catch (...) {
+    return -1;
+  }
+}
+
+uint64_t csj_count(csj_value value) {
+  dom::array array;
+  if (!element(value).get_array().get(array)) {
+    uint64_t count = 0;
+    for (auto it = array.begin(); it != array.end(); ++it) count++;
+    return count;
+  }
+  dom::object object;
+  if (!element(value).get_object().get(object)) {
+    uint64_t count = 0;
+    for (auto it = object.begin(); it != object.end(); ++it) count++;
+    return count;
+  }
+  return 0;
+}
+
+// state[0..1] is the iterator (a document and a place on its tape), state[2] the place of the end,
+// state[3] whether members have names. Only plain words, so that a cursor can be copied freely.
+int csj_first(csj_value value, csj_cursor *cursor) {
+  dom::array array;
+  if (!element(value).get_array().get(array)) {
+    auto it = array.begin();
+    auto end = array.end();
+    store(it, &cursor->state[0]);
+    uint64_t last[2];
+    store(end, last);
+    cursor->state[2] = last[1];
+    cursor->state[3] = 0;
+    return 0;
+  }
+  dom::object object;
+  if (!element(value).get_object().get(object)) {
+    auto it = object.begin();
+    auto end = object.end();
+    store(it, &cursor->state[0]);
+    uint64_t last[2];
+    store(end, last);
+    cursor->state[2] = last[1];
+    cursor->state[3] = 1;
+    return 0;
+  }
+  return -1;
+}
+
+int csj_next(csj_cursor *cursor, const char **key, size_t *key_length, csj_value *value) {
+  if (cursor->state[0] == 0 || cursor->state[1] == cursor->state[2]) return -1;
+  if (cursor->state[3] == 0) {
+    Restored<dom::array::iterator> restored(&cursor->state[0]);
+    auto &it = *restored;
+    *key = nullptr;
+    *key_length = 0;
+    *value = plain(*it);
+    ++it;
+    store(it, &cursor->state[0]);
+    return 0;
+  }
+  Restored<dom::object::iterator> restored(&cursor->state[0]);
+  auto &it = *restored;
+  std::string_view name = it.key();
+  *key = name.data();
+  *key_length = name.size();
+  *value = plain(it.value());
+  ++it;
+  store(it, &cursor->state[0]);
+  return 0;
+}
+
+int csj_text(csj_parser *parser, csj_value value, const char **bytes, size_t *length) {
+  try {
+    parser->texts.push_back(simdjson::minify(element(value)));
+    *bytes = parser->texts.back().data();
+    *length = parser->texts.back().size();
+    return 0;
+  } catch (...) {
+    return -1;
+  }
+}
+
+}

@@ -19,7 +19,7 @@ public enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// A number with a fraction, an exponent or more than 64 bits, as it was written.
+    /// A number with a fraction, an exponent or more than 63 bits, as JSON text.
     case number(String)
     case string(String)
     case array([JSONValue])

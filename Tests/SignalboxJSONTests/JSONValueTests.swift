@@ -1,0 +1,58 @@
+import SignalboxCore
+import SignalboxJSON
+import Testing
+
+@Suite struct JSONValueTests {
+    @Test(arguments: [
+        #"{"a":1,"b":[true,false,null],"c":{"d":"é\n"}}"#, "[]", "{}", "\"x\"", "-7", "null",
+        "9223372036854775807", "18446744073709551615", "1.5", #"{"a":{},"b":[]}"#,
+    ])
+    func `text comes back as it went in`(text: String) throws {
+        #expect(try JSONValue.parse(text).text == text)
+    }
+
+    @Test func `kinds and members are read`() throws {
+        let value = try JSONValue.parse(
+            #" { "s" : "x\u00e9\ud83d\ude00" , "i" : -5 , "n" : 2.5, "s" : "second" } "#)
+        #expect(value["s"]?.string == "xé😀")
+        #expect(value["i"]?.integer == -5)
+        #expect(value["n"] == .number("2.5"))
+        #expect(value["missing"] == nil)
+    }
+
+    @Test(arguments: [
+        "", " ", "{", "[1,", "{\"a\"}", "{\"a\":}", "nul", "tru", "01", "1e999", "+1", "'a'",
+        "\"a", "\"\u{1}\"", #""\ud800""#, #""\x""#, "{\"a\":1}}", "[1] [2]", "\u{feff}{}",
+        "123456789012345678901234567890", "{\"a\":\u{0}1}", "{a:1}", "[,]",
+        String(repeating: "[", count: 65) + String(repeating: "]", count: 65),
+    ])
+    func `hostile text is refused in fixed words`(text: String) {
+        let fault = #expect(throws: JSONFault.self) { try JSONValue.parse(text) }
+        #expect(JSONValueTests.words.contains(fault?.message ?? ""))
+    }
+
+    static let words: Set = [
+        "it is nested too deeply", "a string is malformed", "it is not valid UTF-8",
+        "a number is malformed or too large", "a string is not closed", "it is empty",
+        "a string holds a control character that is not escaped", "its syntax is wrong",
+    ]
+
+    @Test func `a hundred thousand levels are refused without a crash`() {
+        let fault = #expect(throws: JSONFault.self) {
+            try JSONValue.parse(String(repeating: "{\"a\":", count: 100_000))
+        }
+        #expect(fault?.message.isEmpty == false)
+    }
+
+    @Test func `bad UTF-8 is refused and big strings are not`() throws {
+        #expect(throws: JSONFault.self) { try JSONValue.parse([0x22, 0xff, 0x22]) }
+        let long = String(repeating: "ä", count: 1_000_000)
+        #expect(try JSONValue.parse("\"\(long)\"").string?.count == 1_000_000)
+        let nested = String(repeating: "[", count: 60) + String(repeating: "]", count: 60)
+        #expect(try JSONValue.parse(nested).text == nested)
+    }
+
+    @Test func `a NUL in a string is a character like others`() throws {
+        #expect(try JSONValue.parse(#""a\u0000b""#).string == "a\0b")
+    }
+}
