@@ -1,0 +1,109 @@
+internal import COpenSSL
+
+/// A private key: EC P-256 or RSA of at least 2048 bits.
+///
+/// `@unchecked Sendable`: the key is never changed after `init`, and OpenSSL 3 lets any number of
+/// threads sign with one key, each with a context of its own.
+public final class SigningKey: @unchecked Sendable {
+    /// What kind of key it is.
+    public enum Kind: Sendable {
+        /// EC on P-256: signs ES256.
+        case p256
+        /// RSA: signs RS256 and PS256.
+        case rsa
+    }
+
+    /// What kind of key it is.
+    public let kind: Kind
+    private let key: OpaquePointer
+
+    /// Reads a PEM key: PKCS#8, SEC 1 or PKCS#1, without a password.
+    public init(pem: [UInt8]) throws(CryptoError) {
+        let bio = BIO_new_mem_buf(pem, Int32(clamping: pem.count))
+        defer { BIO_free(bio) }
+        // The callback refuses a password instead of asking for one on the terminal.
+        guard let key = PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil) else {
+            ERR_clear_error()
+            throw CryptoError("this is not a private key in PEM form (or it needs a password)")
+        }
+        do {
+            kind = try Self.kind(of: key)
+            self.key = key
+        } catch {
+            EVP_PKEY_free(key)
+            throw error
+        }
+    }
+
+    init(owning key: OpaquePointer, kind: Kind) {
+        self.key = key
+        self.kind = kind
+    }
+
+    deinit { EVP_PKEY_free(key) }
+
+    /// ES256: raw r‖s, 64 bytes.
+    public func signES256(_ data: [UInt8]) throws(CryptoError) -> [UInt8] {
+        guard kind == .p256 else { throw CryptoError("ES256 needs an EC key on P-256") }
+        return try EllipticSignature.raw(fromDER: try sign(data, isPSS: false))
+    }
+
+    /// RS256: PKCS#1 v1.5 over SHA-256.
+    public func signRS256(_ data: [UInt8]) throws(CryptoError) -> [UInt8] {
+        guard kind == .rsa else { throw CryptoError("RS256 needs an RSA key") }
+        return try sign(data, isPSS: false)
+    }
+
+    /// PS256: PSS over SHA-256 with a salt of 32 bytes.
+    public func signPS256(_ data: [UInt8]) throws(CryptoError) -> [UInt8] {
+        guard kind == .rsa else { throw CryptoError("PS256 needs an RSA key") }
+        return try sign(data, isPSS: true)
+    }
+
+    /// The public half in PEM form.
+    public func publicKeyPEM() throws(CryptoError) -> [UInt8] {
+        try PEM.bytes { PEM_write_bio_PUBKEY($0, key) }
+    }
+
+    /// The key in PKCS#8 PEM form, without a password.
+    public func privateKeyPEM() throws(CryptoError) -> [UInt8] {
+        try PEM.bytes { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) }
+    }
+
+    func withKey<Result>(_ body: (OpaquePointer) throws -> Result) rethrows -> Result {
+        try body(key)
+    }
+
+    static func kind(of key: OpaquePointer) throws(CryptoError) -> Kind {
+        switch EVP_PKEY_get_base_id(key) {
+        case EVP_PKEY_EC:
+            guard csbx_pkey_is_p256(key) == 1 else {
+                throw CryptoError("the EC key is on another curve than P-256")
+            }
+            return .p256
+        case EVP_PKEY_RSA:
+            guard EVP_PKEY_get_bits(key) >= 2048 else {
+                throw CryptoError("the RSA key has fewer than 2048 bits")
+            }
+            return .rsa
+        default: throw CryptoError("the key is neither EC P-256 nor RSA")
+        }
+    }
+
+    private func sign(_ data: [UInt8], isPSS: Bool) throws(CryptoError) -> [UInt8] {
+        guard let context = EVP_MD_CTX_new() else { throw CryptoError("no memory") }
+        defer { EVP_MD_CTX_free(context) }
+        var keyContext: OpaquePointer?
+        try CryptoError.check(
+            EVP_DigestSignInit(context, &keyContext, EVP_sha256(), nil, key), "cannot sign")
+        if isPSS { try PSS.configure(keyContext) }
+        var length = 0
+        try CryptoError.check(
+            EVP_DigestSign(context, nil, &length, data, data.count), "cannot sign")
+        var signature = [UInt8](repeating: 0, count: length)
+        try CryptoError.check(
+            EVP_DigestSign(context, &signature, &length, data, data.count), "cannot sign")
+        signature.removeLast(signature.count - length)
+        return signature
+    }
+}

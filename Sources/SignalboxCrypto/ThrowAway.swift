@@ -1,0 +1,105 @@
+internal import COpenSSL
+
+/// Keys and certificates for tests and simulators, made anew each time and good for 30 days.
+public enum ThrowAway {
+    /// A certificate with its private key, both PEM.
+    public struct Identity: Sendable {
+        /// The certificate, followed by its issuer's if that is another.
+        public var certificatePEM: [UInt8]
+        /// The private key, PKCS#8.
+        public var privateKeyPEM: [UInt8]
+    }
+
+    /// A new EC P-256 key.
+    public static func p256Key() throws(CryptoError) -> SigningKey {
+        guard let key = csbx_generate_p256() else { throw CryptoError("cannot make an EC key") }
+        return SigningKey(owning: key, kind: .p256)
+    }
+
+    /// A new RSA key of 2048 bits.
+    public static func rsaKey() throws(CryptoError) -> SigningKey {
+        guard let key = csbx_generate_rsa(2048) else { throw CryptoError("cannot make an RSA key") }
+        return SigningKey(owning: key, kind: .rsa)
+    }
+
+    /// A certificate authority of its own.
+    public static func certificateAuthority(name: String) throws(CryptoError) -> Identity {
+        let key = try p256Key()
+        let pem = try certificate(
+            name: name, key: key, issuer: nil,
+            extensions: [
+                (NID_basic_constraints, "critical,CA:TRUE"),
+                (NID_key_usage, "critical,keyCertSign,cRLSign"),
+                (NID_subject_key_identifier, "hash"),
+            ])
+        return Identity(certificatePEM: pem, privateKeyPEM: try key.privateKeyPEM())
+    }
+
+    /// A server's certificate for these names and addresses.
+    public static func serverIdentity(
+        names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1", "::1"],
+        authority: Identity
+    ) throws(CryptoError) -> Identity {
+        let key = try p256Key()
+        let alternatives = names.map { "DNS:\($0)" } + addresses.map { "IP:\($0)" }
+        let pem = try certificate(
+            name: names.first ?? "server", key: key, issuer: authority,
+            extensions: [
+                (NID_basic_constraints, "critical,CA:FALSE"),
+                (NID_key_usage, "critical,digitalSignature"),
+                (NID_ext_key_usage, "serverAuth"),
+                (NID_subject_alt_name, alternatives.joined(separator: ",")),
+            ])
+        return Identity(
+            certificatePEM: pem + authority.certificatePEM,
+            privateKeyPEM: try key.privateKeyPEM())
+    }
+
+    private static func certificate(
+        name: String, key: SigningKey, issuer: Identity?, extensions: [(Int32, String)]
+    ) throws(CryptoError) -> [UInt8] {
+        guard let made = X509_new() else { throw CryptoError("no memory") }
+        defer { X509_free(made) }
+        X509_set_version(made, 2)
+        let serial = try Digest.random(8).reduce(0) { ($0 << 7) ^ UInt64($1) } >> 1
+        ASN1_INTEGER_set_uint64(X509_get_serialNumber(made), max(1, serial))
+        X509_gmtime_adj(X509_getm_notBefore(made), -3600)
+        X509_gmtime_adj(X509_getm_notAfter(made), 30 * 24 * 3600)
+        X509_NAME_add_entry_by_txt(
+            X509_get_subject_name(made), "CN", MBSTRING_UTF8, Array(name.utf8),
+            Int32(clamping: name.utf8.count), -1, 0)
+        _ = key.withKey { X509_set_pubkey(made, $0) }
+        var issuerCertificate: OpaquePointer?
+        var signer = key
+        if let issuer {
+            issuerCertificate = try read(issuer.certificatePEM)
+            signer = try SigningKey(pem: issuer.privateKeyPEM)
+        }
+        defer { X509_free(issuerCertificate) }
+        X509_set_issuer_name(made, X509_get_subject_name(issuerCertificate ?? made))
+        var context = X509V3_CTX()
+        csbx_set_issuer(&context, issuerCertificate ?? made, made)
+        for (nid, value) in extensions {
+            guard let part = X509V3_EXT_conf_nid(nil, &context, nid, value) else {
+                ERR_clear_error()
+                throw CryptoError("cannot make a certificate extension")
+            }
+            X509_add_ext(made, part, -1)
+            X509_EXTENSION_free(part)
+        }
+        guard signer.withKey({ X509_sign(made, $0, EVP_sha256()) }) > 0 else {
+            throw CryptoError("cannot sign a certificate")
+        }
+        return try PEM.bytes { PEM_write_bio_X509($0, made) }
+    }
+
+    private static func read(_ pem: [UInt8]) throws(CryptoError) -> OpaquePointer {
+        let bio = BIO_new_mem_buf(pem, Int32(clamping: pem.count))
+        defer { BIO_free(bio) }
+        guard let certificate = PEM_read_bio_X509(bio, nil, nil, nil) else {
+            ERR_clear_error()
+            throw CryptoError("this is not a certificate in PEM form")
+        }
+        return certificate
+    }
+}

@@ -1,0 +1,113 @@
+internal import COpenSSL
+
+/// A public key: EC P-256 or RSA of at least 2048 bits.
+///
+/// `@unchecked Sendable`: as for `SigningKey`.
+public final class VerifyingKey: @unchecked Sendable {
+    private let key: OpaquePointer
+    private let kind: SigningKey.Kind
+
+    /// Reads a PEM public key (`BEGIN PUBLIC KEY`).
+    public init(pem: [UInt8]) throws(CryptoError) {
+        let bio = BIO_new_mem_buf(pem, Int32(clamping: pem.count))
+        defer { BIO_free(bio) }
+        guard let key = PEM_read_bio_PUBKEY(bio, nil, nil, nil) else {
+            ERR_clear_error()
+            throw CryptoError("this is not a public key in PEM form")
+        }
+        do {
+            kind = try SigningKey.kind(of: key)
+            self.key = key
+        } catch {
+            EVP_PKEY_free(key)
+            throw error
+        }
+    }
+
+    deinit { EVP_PKEY_free(key) }
+
+    /// Whether a raw r‖s signature fits.
+    public func verifyES256(_ signature: [UInt8], data: [UInt8]) -> Bool {
+        guard kind == .p256, let der = EllipticSignature.der(fromRaw: signature) else {
+            return false
+        }
+        return verify(der, data: data, isPSS: false)
+    }
+
+    /// Whether a PKCS#1 v1.5 signature fits.
+    public func verifyRS256(_ signature: [UInt8], data: [UInt8]) -> Bool {
+        kind == .rsa && verify(signature, data: data, isPSS: false)
+    }
+
+    /// Whether a PSS signature with a salt of 32 bytes fits.
+    public func verifyPS256(_ signature: [UInt8], data: [UInt8]) -> Bool {
+        kind == .rsa && verify(signature, data: data, isPSS: true)
+    }
+
+    private func verify(_ signature: [UInt8], data: [UInt8], isPSS: Bool) -> Bool {
+        guard let context = EVP_MD_CTX_new() else { return false }
+        defer {
+            EVP_MD_CTX_free(context)
+            ERR_clear_error()
+        }
+        var keyContext: OpaquePointer?
+        guard EVP_DigestVerifyInit(context, &keyContext, EVP_sha256(), nil, key) == 1 else {
+            return false
+        }
+        if isPSS, (try? PSS.configure(keyContext)) == nil { return false }
+        return EVP_DigestVerify(context, signature, signature.count, data, data.count) == 1
+    }
+}
+
+enum PSS {
+    static func configure(_ context: OpaquePointer?) throws(CryptoError) {
+        try CryptoError.check(
+            EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PSS_PADDING), "cannot use PSS")
+        try CryptoError.check(EVP_PKEY_CTX_set_rsa_pss_saltlen(context, 32), "cannot use PSS")
+    }
+}
+
+enum PEM {
+    /// What `write` puts into a memory BIO.
+    static func bytes(_ write: (OpaquePointer) -> Int32) throws(CryptoError) -> [UInt8] {
+        guard let bio = BIO_new(BIO_s_mem()) else { throw CryptoError("no memory") }
+        defer { BIO_free(bio) }
+        try CryptoError.check(write(bio), "cannot write PEM")
+        var start: UnsafeMutablePointer<CChar>?
+        let length = csbx_bio_bytes(bio, &start)
+        return Array(
+            UnsafeRawBufferPointer(start: UnsafeRawPointer(start), count: max(0, length)))
+    }
+}
+
+/// ECDSA signatures: OpenSSL speaks DER, JOSE speaks raw r‖s.
+enum EllipticSignature {
+    static func raw(fromDER der: [UInt8]) throws(CryptoError) -> [UInt8] {
+        let parsed = der.withUnsafeBufferPointer { buffer in
+            var start = buffer.baseAddress
+            return d2i_ECDSA_SIG(nil, &start, buffer.count)
+        }
+        guard let parsed else { throw CryptoError("cannot sign") }
+        defer { ECDSA_SIG_free(parsed) }
+        var out = [UInt8](repeating: 0, count: 64)
+        out.withUnsafeMutableBufferPointer { buffer in
+            _ = BN_bn2binpad(ECDSA_SIG_get0_r(parsed), buffer.baseAddress, 32)
+            _ = BN_bn2binpad(ECDSA_SIG_get0_s(parsed), buffer.baseAddress.map { $0 + 32 }, 32)
+        }
+        return out
+    }
+
+    static func der(fromRaw raw: [UInt8]) -> [UInt8]? {
+        guard raw.count == 64, let made = ECDSA_SIG_new() else { return nil }
+        defer { ECDSA_SIG_free(made) }
+        let r = BN_bin2bn(Array(raw[..<32]), 32, nil)
+        let s = BN_bin2bn(Array(raw[32...]), 32, nil)
+        // On success the signature owns both numbers.
+        guard ECDSA_SIG_set0(made, r, s) == 1 else { return nil }
+        var bytes: UnsafeMutablePointer<UInt8>?
+        let length = i2d_ECDSA_SIG(made, &bytes)
+        defer { CRYPTO_free(bytes, #file, #line) }
+        guard length > 0 else { return nil }
+        return Array(UnsafeBufferPointer(start: bytes, count: Int(length)))
+    }
+}
