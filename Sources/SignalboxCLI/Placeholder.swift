@@ -1,2 +1,3 @@
 import ArgumentParser
+
 @main struct CLI: ParsableCommand { func run() {} }

@@ -44,7 +44,9 @@ import Testing
     func `a bundled plugin exports one symbol`(name: String) throws {
         let file = Repository.buildFolder.appending(path: "lib\(name).so").path
         let result = try Repository.run(["nm", "-D", "--defined-only", file])
-        let symbols = result.output.split(separator: "\n").compactMap { $0.split(separator: " ").last }
+        let symbols = result.output.split(separator: "\n").compactMap {
+            $0.split(separator: " ").last
+        }
         #expect(symbols == ["sbx_plugin_entry_v1"])
     }
 }

@@ -8,11 +8,14 @@ import Testing
         "Sources/SignalboxCore": [],
         "Sources/SignalboxJSON": ["SignalboxCore", "CSimdjson"],
         "Sources/SignalboxConfig": ["SignalboxCore", "CYaml"],
-        "Sources/SignalboxPluginHost": ["SignalboxCore", "SignalboxJSON", "CSignalbox", "CSimdjson"],
+        "Sources/SignalboxPluginHost": [
+            "SignalboxCore", "SignalboxJSON", "CSignalbox", "CSimdjson",
+        ],
         "Sources/SignalboxPluginKit": ["CSignalbox"],
         "Sources/SignalboxCrypto": ["SignalboxCore", "COpenSSL"],
         "Sources/SignalboxHTTP": [
-            "SignalboxCore", "CNghttp2", "CCurl", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS",
+            "SignalboxCore", "DequeModule", "CNghttp2", "CCurl", "NIOCore", "NIOPosix", "NIOSSL",
+            "NIOTLS",
             "HummingbirdCore", "HTTPTypes", "NIOHTTPTypes", "ServiceLifecycle", "Logging",
             "NIOHTTP1", "NIOConcurrencyHelpers",
         ],

@@ -124,7 +124,8 @@ final class Gate<Value>: @unchecked Sendable {
     /// Blocks until `attempt` gives something or the monotonic time that it asked for has come.
     ///
     /// `attempt` says either what it found or until when (nanoseconds; nil: for ever) to wait.
-    func wait<Result>(until attempt: (inout Value) -> (result: Result?, wakeNs: UInt64?)) -> Result {
+    func wait<Result>(until attempt: (inout Value) -> (result: Result?, wakeNs: UInt64?)) -> Result
+    {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {

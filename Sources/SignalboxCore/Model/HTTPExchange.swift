@@ -17,6 +17,12 @@ public struct RequestBatch: Sendable {
         public var name: Slice
         /// The value.
         public var value: Slice
+
+        /// Makes a field of slices of the same batch.
+        public init(name: Slice, value: Slice) {
+            self.name = name
+            self.value = value
+        }
     }
 
     /// One request.

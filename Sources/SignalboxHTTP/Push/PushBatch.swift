@@ -1,0 +1,72 @@
+internal import CNghttp2
+internal import SignalboxCore
+
+/// The requests of one submit, at addresses that hold until the last is answered, so that nghttp2
+/// reads names, values and bodies in place.
+final class PushBatch {
+    private let batch: RequestBatch
+    private let bytes: PinnedBytes
+    let deadlineNs: UInt64
+
+    init(_ batch: RequestBatch, deadlineNs: UInt64) {
+        self.batch = batch
+        bytes = PinnedBytes(batch.bytes)
+        self.deadlineNs = deadlineNs
+    }
+
+    func items(of index: Int) -> [UInt64] {
+        let range = batch.requests[index].items
+        return Array(batch.items[Int(range.lowerBound)..<Int(range.upperBound)])
+    }
+
+    func body(of index: Int) -> UnsafeBufferPointer<UInt8> {
+        let body = batch.requests[index].body
+        return bytes.slice(body.start, body.count)
+    }
+
+    /// Writes the header block of a request; `:path` and what differs from push to push is never
+    /// put into the peer's table, where it would only push the useful fields out.
+    func fields(
+        of index: Int, authority: UnsafeBufferPointer<UInt8>, into fields: inout [nghttp2_nv]
+    ) {
+        let request = batch.requests[index]
+        let inPlace = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
+        let plain = inPlace
+        let unindexed = inPlace | NGHTTP2_NV_FLAG_NO_INDEX.rawValue
+        fields.removeAll(keepingCapacity: true)
+        fields.append(
+            HTTP2Session.field(
+                Names.method, bytes.slice(request.method.start, request.method.count),
+                flags: plain))
+        fields.append(HTTP2Session.field(Names.scheme, Names.https, flags: plain))
+        fields.append(HTTP2Session.field(Names.authority, authority, flags: plain))
+        fields.append(
+            HTTP2Session.field(
+                Names.path, bytes.slice(request.path.start, request.path.count), flags: unindexed))
+        for position in request.headers {
+            let header = batch.headers[Int(position)]
+            let name = bytes.slice(header.name.start, header.name.count)
+            fields.append(
+                HTTP2Session.field(
+                    name, bytes.slice(header.value.start, header.value.count),
+                    flags: Names.isVolatile(name) ? unindexed : plain))
+        }
+    }
+
+    /// Names of header fields, in memory that is never freed.
+    enum Names {
+        static nonisolated(unsafe) let method = HTTP2Session.bytes(":method")
+        static nonisolated(unsafe) let scheme = HTTP2Session.bytes(":scheme")
+        static nonisolated(unsafe) let https = HTTP2Session.bytes("https")
+        static nonisolated(unsafe) let authority = HTTP2Session.bytes(":authority")
+        static nonisolated(unsafe) let path = HTTP2Session.bytes(":path")
+        static nonisolated(unsafe) let contentLength = HTTP2Session.bytes("content-length")
+        private static let volatile: [[UInt8]] = [
+            "authorization", "apns-id", "apns-expiration", "apns-collapse-id",
+        ].map { Array($0.utf8) }
+
+        static func isVolatile(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+            volatile.contains { $0.count == name.count && name.elementsEqual($0) }
+        }
+    }
+}

@@ -1,0 +1,401 @@
+internal import CNghttp2
+internal import NIOCore
+internal import NIOSSL
+internal import NIOTLS
+internal import SignalboxCore
+
+/// What a connection tells its pool; all on the event loop.
+protocol PushConnectionOwner: AnyObject {
+    func connectionReady(_ connection: PushConnection, peerMax: Int)
+    func connectionSettings(_ connection: PushConnection, peerMax: Int)
+    func connectionGoAway(_ connection: PushConnection, reason: String)
+    func connectionWritability(_ connection: PushConnection, isWritable: Bool)
+    /// `answer` nil: the peer has not processed it and it can go elsewhere.
+    func connection(
+        _ connection: PushConnection, ended slot: Int, answer: PushResult.Answer?)
+    func connectionReadComplete(_ connection: PushConnection)
+    func connectionClosed(_ connection: PushConnection, wasReady: Bool, reason: String)
+}
+
+/// One HTTP/2 connection: an nghttp2 client session at the end of a TLS pipeline.
+final class PushConnection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// A stream with what has come in on it.
+    struct Stream {
+        var slot: Int
+        var id: Int32
+        var batch: PushBatch
+        var request: Int
+        var bodySent = 0
+        var status: UInt32 = 0
+        var headers: [Attribute] = []
+        var body: [UInt8] = []
+        var isComplete = false
+        /// The pool gave it up: nobody waits for its end.
+        var isAbandoned = false
+    }
+
+    static let bodyBytesMax = 1 << 20
+
+    let id: UInt64
+    private let endpoint: PushEndpoint
+    private let authority: PinnedBytes
+    private weak var owner: (any PushConnectionOwner)?
+    private var session: OpaquePointer?
+    private var context: ChannelHandlerContext?
+    private var streams: [Stream?] = []
+    private var freeStreams: [Int] = []
+    private(set) var openCount = 0
+    private var isReady = false
+    private var isClosing = false
+    /// nghttp2 is reading or writing: it must not be asked to do either until it is back.
+    private var isInSession = false
+    private var isCloseDue = false
+    private var closeReason = "closed by the peer"
+    private var fields: [nghttp2_nv] = []
+    private var connectTimer: Scheduled<Void>?
+    private var healthTimer: Scheduled<Void>?
+    private var lastReadNs: UInt64 = 0
+    private var pingSentNs: UInt64?
+
+    init(id: UInt64, endpoint: PushEndpoint, authority: PinnedBytes, owner: any PushConnectionOwner)
+    {
+        self.id = id
+        self.endpoint = endpoint
+        self.authority = authority
+        self.owner = owner
+    }
+
+    // MARK: Requests
+
+    /// Sends a request with the next flush; false: this connection takes no more.
+    func send(slot: Int, batch: PushBatch, request: Int) -> Bool {
+        guard let session, isReady, !isClosing else { return false }
+        let index = freeStreams.popLast() ?? streams.count
+        if index == streams.count { streams.append(nil) }
+        batch.fields(of: request, authority: authority.all, into: &fields)
+        let body = batch.body(of: request)
+        var digits = Array(String(body.count).utf8)
+        var provider = nghttp2_data_provider()
+        provider.source.fd = Int32(index)
+        provider.read_callback = PushCallbacks.readBody
+        streams[index] = Stream(slot: slot, id: 0, batch: batch, request: request)
+        let id = digits.withUnsafeMutableBufferPointer { digits in
+            fields.append(
+                HTTP2Session.field(
+                    PushBatch.Names.contentLength, UnsafeBufferPointer(digits), flags: 0))
+            return withUnsafePointer(to: &provider) { provider in
+                nghttp2_submit_request(
+                    session, nil, fields, fields.count, body.isEmpty ? nil : provider,
+                    UnsafeMutableRawPointer(bitPattern: index + 1))
+            }
+        }
+        guard id > 0 else {
+            streams[index] = nil
+            freeStreams.append(index)
+            return false
+        }
+        streams[index]?.id = id
+        openCount += 1
+        return true
+    }
+
+    /// Gives a request up: its stream is reset and its end is not reported.
+    func abandon(slot: Int) {
+        guard
+            let index = streams.firstIndex(where: { $0?.slot == slot && $0?.isAbandoned == false }),
+            let session
+        else { return }
+        streams[index]?.isAbandoned = true
+        if let id = streams[index]?.id {
+            nghttp2_submit_rst_stream(
+                session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, NGHTTP2_CANCEL.rawValue)
+        }
+        flush()
+    }
+
+    /// Writes what the session has to send: one buffer, one write.
+    func flush() {
+        guard let session, let context, !isInSession else { return }
+        var buffer = context.channel.allocator.buffer(capacity: 16 * 1024)
+        guard inSession({ HTTP2Session.drain(session, into: &buffer) }) else {
+            close(reason: "the HTTP/2 session failed")
+            return
+        }
+        if buffer.readableBytes > 0 {
+            context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+        }
+        if nghttp2_session_want_read(session) == 0, nghttp2_session_want_write(session) == 0 {
+            close(reason: closeReason)
+        }
+    }
+
+    /// Lets nghttp2 work; what its callbacks wanted closed is closed afterwards.
+    private func inSession<Result>(_ work: () -> Result) -> Result {
+        isInSession = true
+        let result = work()
+        isInSession = false
+        if isCloseDue {
+            isCloseDue = false
+            close(reason: closeReason)
+        }
+        return result
+    }
+
+    /// Says goodbye and closes.
+    func close(reason: String) {
+        guard !isClosing else { return }
+        closeReason = reason
+        guard !isInSession else {
+            isCloseDue = true
+            return
+        }
+        isClosing = true
+        if let session, isReady {
+            nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR.rawValue)
+            if let context {
+                var buffer = context.channel.allocator.buffer(capacity: 64)
+                if HTTP2Session.drain(session, into: &buffer), buffer.readableBytes > 0 {
+                    context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+                }
+            }
+        }
+        context?.close(promise: nil)
+    }
+
+    // MARK: Channel
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        let wait = TimeAmount.milliseconds(Int64(endpoint.connectTimeoutMs))
+        connectTimer = context.eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(in: wait) {
+            [weak self] in
+            guard let self, !self.isReady else { return }
+            self.close(reason: "the peer did not finish TLS and SETTINGS in time")
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted(let negotiated) = event as? TLSUserEvent {
+            start(negotiated: negotiated)
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard let session else { return }
+        lastReadNs = NIODeadline.now().uptimeNanoseconds
+        let buffer = unwrapInboundIn(data)
+        let count = inSession {
+            buffer.withUnsafeReadableBytes { bytes in
+                nghttp2_session_mem_recv(
+                    session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+            }
+        }
+        if count < 0 { close(reason: "the peer broke the HTTP/2 protocol") }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        owner?.connectionReadComplete(self)
+        flush()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        owner?.connectionWritability(self, isWritable: context.channel.isWritable)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A peer that ends TCP without a TLS goodbye is common and says nothing.
+        if case .uncleanShutdown? = error as? NIOSSLError {
+            context.close(promise: nil)
+            return
+        }
+        if !isClosing { closeReason = ConnectFault.text(error) }
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        connectTimer?.cancel()
+        healthTimer?.cancel()
+        isClosing = true
+        let wasReady = isReady
+        isReady = false
+        let left = streams.compactMap(\.self).filter { !$0.isAbandoned }
+        streams = []
+        openCount = 0
+        if let session { nghttp2_session_del(session) }
+        session = nil
+        for stream in left {
+            owner?.connection(
+                self, ended: stream.slot,
+                answer: stream.isComplete ? Self.answer(stream, id) : .fault(.lost))
+        }
+        owner?.connectionClosed(self, wasReady: wasReady, reason: closeReason)
+        context.fireChannelInactive()
+    }
+
+    private func start(negotiated: String?) {
+        if let negotiated, negotiated != "h2" {
+            return close(reason: "the peer chose \"\(negotiated.prefix(16))\" instead of h2")
+        }
+        if negotiated == nil, endpoint.isALPNRequired {
+            return close(reason: "the peer did not choose h2 by ALPN, which this endpoint requires")
+        }
+        session = PushCallbacks.makeSession(Unmanaged.passUnretained(self).toOpaque())
+        guard let session else { return close(reason: "no memory for an HTTP/2 session") }
+        var settings = [
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: 1 << 20),
+        ]
+        nghttp2_submit_settings(
+            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, settings.count)
+        nghttp2_session_set_local_window_size(
+            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, 16 << 20)
+        flush()
+    }
+
+    // MARK: Health
+
+    private func armHealth() {
+        guard healthTimer == nil, let context, !isClosing else { return }
+        let quiet = min(endpoint.requestTimeoutMs / 2, endpoint.pingTimeoutMs)
+        let step = max(10, quiet / 2)
+        healthTimer = context.eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(
+            in: .milliseconds(Int64(step))
+        ) { [weak self] in
+            self?.healthTimer = nil
+            self?.checkHealth()
+        }
+    }
+
+    private func checkHealth() {
+        guard let session, isReady, !isClosing else { return }
+        let now = NIODeadline.now().uptimeNanoseconds
+        let silentMs = Int((now - min(now, lastReadNs)) / 1_000_000)
+        if let sent = pingSentNs {
+            if (now - sent) / 1_000_000 >= UInt64(endpoint.pingTimeoutMs) {
+                return close(reason: "no answer to PING")
+            }
+        } else {
+            let quiet = min(endpoint.requestTimeoutMs / 2, endpoint.pingTimeoutMs)
+            let isDue =
+                openCount > 0
+                ? silentMs >= quiet : endpoint.pingIdleMs > 0 && silentMs >= endpoint.pingIdleMs
+            if isDue {
+                pingSentNs = now
+                nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+                flush()
+            }
+        }
+        armHealth()
+    }
+
+    // MARK: Frames, called by nghttp2 while it reads
+
+    func received(frame: nghttp2_frame) {
+        let flags = frame.hd.flags
+        switch UInt32(frame.hd.type) {
+        case NGHTTP2_SETTINGS.rawValue:
+            guard flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0, let session else { return }
+            let value = nghttp2_session_get_remote_settings(
+                session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+            let peerMax = Int(min(value, 1 << 20))
+            if isReady {
+                owner?.connectionSettings(self, peerMax: peerMax)
+            } else {
+                isReady = true
+                lastReadNs = NIODeadline.now().uptimeNanoseconds
+                connectTimer?.cancel()
+                owner?.connectionReady(self, peerMax: peerMax)
+                armHealth()
+            }
+        case NGHTTP2_PING.rawValue:
+            if flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { pingSentNs = nil }
+        case NGHTTP2_GOAWAY.rawValue:
+            let debug = HTTP2Session.text(
+                frame.goaway.opaque_data, min(frame.goaway.opaque_data_len, 512))
+            closeReason = GoAwayReason.text(code: frame.goaway.error_code, debug: debug)
+            owner?.connectionGoAway(self, reason: closeReason)
+        case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+            if flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
+                let index = index(ofStream: frame.hd.stream_id)
+            {
+                streams[index]?.isComplete = true
+            }
+        default: break
+        }
+    }
+
+    func header(stream: Int32, name: String, value: String) {
+        guard let index = index(ofStream: stream) else { return }
+        if name == ":status" {
+            // An interim answer (1xx) is followed by the real one.
+            streams[index]?.status = UInt32(value) ?? 0
+            streams[index]?.headers.removeAll()
+        } else if !name.hasPrefix(":"), streams[index]?.headers.count ?? 0 < 64 {
+            streams[index]?.headers.append(Attribute(name, value))
+        }
+    }
+
+    func data(stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let index = index(ofStream: stream), let have = streams[index]?.body.count else {
+            return
+        }
+        streams[index]?.body.append(contentsOf: bytes.prefix(max(0, Self.bodyBytesMax - have)))
+        if have + bytes.count > Self.bodyBytesMax, let session {
+            streams[index]?.isComplete = true
+            nghttp2_submit_rst_stream(
+                session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
+        }
+    }
+
+    func streamClosed(_ id: Int32, code: UInt32) {
+        guard let index = index(ofStream: id), let stream = streams[index] else { return }
+        streams[index] = nil
+        freeStreams.append(index)
+        openCount -= 1
+        // An abandoned one still held its place until now.
+        let slot = stream.isAbandoned ? -1 : stream.slot
+        if stream.isComplete, stream.status >= 200 {
+            owner?.connection(self, ended: slot, answer: Self.answer(stream, self.id))
+        } else if code == NGHTTP2_REFUSED_STREAM.rawValue {
+            owner?.connection(self, ended: slot, answer: nil)
+        } else {
+            owner?.connection(self, ended: slot, answer: .fault(.lost))
+        }
+    }
+
+    func readBody(index: Int, into buffer: UnsafeMutableRawBufferPointer) -> (
+        count: Int, isEnd: Bool
+    ) {
+        guard streams.indices.contains(index), let stream = streams[index] else { return (0, true) }
+        let body = stream.batch.body(of: stream.request)
+        let count = min(buffer.count, body.count - stream.bodySent)
+        buffer.copyMemory(
+            from: UnsafeRawBufferPointer(
+                rebasing: UnsafeRawBufferPointer(body)[stream.bodySent..<stream.bodySent + count]))
+        streams[index]?.bodySent += count
+        return (count, stream.bodySent + count == body.count)
+    }
+
+    private func index(ofStream id: Int32) -> Int? {
+        guard let session, let data = nghttp2_session_get_stream_user_data(session, id) else {
+            return nil
+        }
+        let index = Int(bitPattern: data) - 1
+        return streams.indices.contains(index) && streams[index] != nil ? index : nil
+    }
+
+    private static func answer(_ stream: Stream, _ connection: UInt64) -> PushResult.Answer {
+        .response(
+            HTTPResponse(
+                status: stream.status, headers: stream.headers, body: stream.body,
+                connection: connection))
+    }
+}

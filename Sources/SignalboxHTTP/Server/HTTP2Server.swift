@@ -1,0 +1,191 @@
+internal import NIOConcurrencyHelpers
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+public import SignalboxCore
+
+/// How an `HTTP2Server` is set up.
+public struct HTTP2ServerOptions: Sendable {
+    /// Address to listen on.
+    public var host = "127.0.0.1"
+    /// Port; 0: any free one.
+    public var port = 0
+    /// Certificate chain, PEM.
+    public var certificateChainPEM: [UInt8]
+    /// Private key, PEM.
+    public var privateKeyPEM: [UInt8]
+    /// Choose `h2` by ALPN; else the client must know.
+    public var offersALPN = true
+    /// The first SETTINGS of a connection.
+    public var maxConcurrentStreams: UInt32 = 1000
+
+    /// Makes options with the server's identity.
+    public init(certificateChainPEM: [UInt8], privateKeyPEM: [UInt8]) {
+        self.certificateChainPEM = certificateChainPEM
+        self.privateKeyPEM = privateKeyPEM
+    }
+}
+
+/// A request that has come in whole.
+public struct HTTP2ServerRequest: Sendable {
+    /// `POST`.
+    public var method: String
+    /// With query.
+    public var path: String
+    /// `host:port`.
+    public var authority: String
+    /// Names in lower case, without pseudo fields.
+    public var headers: [Attribute]
+    /// At most 16 MiB.
+    public var body: [UInt8]
+    /// The connection it came on.
+    public var connection: UInt64
+
+    /// The first value of a field, or nil.
+    public func header(_ name: String) -> String? { headers.first { $0.key == name }?.value }
+}
+
+/// Says what to do with requests.
+public protocol HTTP2ServerHandler: Sendable {
+    /// A request has come in; answer it now or later through `stream`.
+    ///
+    /// Thread: the server's event loop; must return soon.
+    func handle(_ request: HTTP2ServerRequest, on stream: HTTP2ServerStream)
+}
+
+/// An HTTP/2 server over TLS on nghttp2, for simulators: it answers, and it misbehaves on order.
+public final class HTTP2Server: Sendable {
+    private struct State: Sendable {
+        var listener: (any Channel)?
+        var connections: [UInt64: any Channel] = [:]
+        var nextID: UInt64 = 1
+        var maxConcurrentStreams: UInt32
+        var accepted: UInt64 = 0
+    }
+
+    private let group: MultiThreadedEventLoopGroup
+    private let options: HTTP2ServerOptions
+    private let handler: any HTTP2ServerHandler
+    private let tls: NIOSSLContext
+    private let state: NIOLockedValueBox<State>
+    /// The port it listens on; the same after `reopenListener`.
+    public let port: Int
+
+    /// Listens and serves.
+    public static func start(
+        _ options: HTTP2ServerOptions, handler: any HTTP2ServerHandler
+    ) async throws -> HTTP2Server {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMBytes(options.certificateChainPEM)
+                .map { .certificate($0) },
+            privateKey: .privateKey(
+                try NIOSSLPrivateKey(bytes: options.privateKeyPEM, format: .pem)))
+        if options.offersALPN { configuration.applicationProtocols = ["h2"] }
+        let tls = try NIOSSLContext(configuration: configuration)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let box = NIOLockedValueBox(State(maxConcurrentStreams: options.maxConcurrentStreams))
+        do {
+            let listener = try await listen(
+                group, options, port: options.port, tls: tls, handler: handler, state: box)
+            return HTTP2Server(
+                group: group, options: options, handler: handler, tls: tls, state: box,
+                port: listener.localAddress?.port ?? 0)
+        } catch {
+            try? await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    private init(
+        group: MultiThreadedEventLoopGroup, options: HTTP2ServerOptions,
+        handler: any HTTP2ServerHandler, tls: NIOSSLContext, state: NIOLockedValueBox<State>,
+        port: Int
+    ) {
+        self.group = group
+        self.options = options
+        self.handler = handler
+        self.tls = tls
+        self.state = state
+        self.port = port
+    }
+
+    /// Connections that are open.
+    public var connectionCount: Int { state.withLockedValue { $0.connections.count } }
+
+    /// Connections that were ever accepted.
+    public var acceptedCount: UInt64 { state.withLockedValue { $0.accepted } }
+
+    /// Announces another limit on all connections, those of later included.
+    public func setMaxConcurrentStreams(_ count: UInt32) {
+        state.withLockedValue { $0.maxConcurrentStreams = count }
+        onEach { $0.setMaxConcurrentStreams(count) }
+    }
+
+    /// Sends GOAWAY on all connections: streams that are open are finished, no new one is taken.
+    public func goAwayAll(code: UInt32 = 0, debugData: String = "") {
+        onEach { $0.goAway(lastStream: nil, code: code, debugData: debugData) }
+    }
+
+    /// Stops listening; with `droppingConnections` also cuts what is open, without a goodbye.
+    public func closeListener(droppingConnections: Bool) async {
+        let (listener, channels) = state.withLockedValue { state in
+            defer { state.listener = nil }
+            return (state.listener, droppingConnections ? Array(state.connections.values) : [])
+        }
+        try? await listener?.close()
+        for channel in channels { try? await channel.close() }
+    }
+
+    /// Listens again on the same port.
+    public func reopenListener() async throws {
+        _ = try await Self.listen(
+            group, options, port: port, tls: tls, handler: handler, state: state)
+    }
+
+    /// Ends everything.
+    public func shutdown() async {
+        await closeListener(droppingConnections: true)
+        try? await group.shutdownGracefully()
+    }
+
+    private func onEach(_ body: @escaping @Sendable (HTTP2ServerConnection) -> Void) {
+        for channel in state.withLockedValue({ Array($0.connections.values) }) {
+            channel.eventLoop.execute {
+                let handler = try? channel.pipeline.syncOperations.handler(
+                    type: HTTP2ServerConnection.self)
+                if let handler { body(handler) }
+            }
+        }
+    }
+
+    private static func listen(
+        _ group: MultiThreadedEventLoopGroup, _ options: HTTP2ServerOptions, port: Int,
+        tls: NIOSSLContext, handler: any HTTP2ServerHandler, state: NIOLockedValueBox<State>
+    ) async throws -> any Channel {
+        let listener = try await ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 256)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                let (id, streams) = state.withLockedValue { state in
+                    let id = state.nextID
+                    state.nextID += 1
+                    state.accepted += 1
+                    state.connections[id] = channel
+                    return (id, state.maxConcurrentStreams)
+                }
+                channel.closeFuture.whenComplete { _ in
+                    state.withLockedValue { $0.connections[id] = nil }
+                }
+                return channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandlers(
+                        NIOSSLServerHandler(context: tls),
+                        HTTP2ServerConnection(
+                            id: id, maxConcurrentStreams: streams, handler: handler))
+                }
+            }
+            .bind(host: options.host, port: port).get()
+        state.withLockedValue { $0.listener = listener }
+        return listener
+    }
+}

@@ -1,0 +1,69 @@
+internal import CNghttp2
+internal import NIOCore
+public import SignalboxCore
+
+/// Where the answer to one request goes; or what is done instead of answering.
+///
+/// `@unchecked Sendable`: the connection is touched on its event loop alone.
+public struct HTTP2ServerStream: @unchecked Sendable {
+    private let id: Int32
+    private weak var connection: HTTP2ServerConnection?
+    private let loop: any EventLoop
+
+    init(id: Int32, connection: HTTP2ServerConnection, loop: any EventLoop) {
+        self.id = id
+        self.connection = connection
+        self.loop = loop
+    }
+
+    /// Answers.
+    public func respond(status: Int, headers: [Attribute] = [], body: [UInt8] = []) {
+        onLoop { $0.respond(id, status: status, headers: headers, body: body) }
+    }
+
+    /// Answers after a while.
+    public func respond(
+        afterMs ms: Int, status: Int, headers: [Attribute] = [], body: [UInt8] = []
+    ) {
+        loop.scheduleTask(in: .milliseconds(Int64(ms))) {
+            respond(status: status, headers: headers, body: body)
+        }
+    }
+
+    /// Refuses the stream: nothing of it was processed.
+    public func refuse() { reset(code: NGHTTP2_REFUSED_STREAM.rawValue) }
+
+    /// Resets the stream with an HTTP/2 error code; 2: internal error.
+    public func reset(code: UInt32 = 2) { onLoop { $0.reset(id, code: code) } }
+
+    /// Sends GOAWAY on this connection; `includingThis`: this stream is still answered.
+    public func goAway(includingThis: Bool, code: UInt32 = 0, debugData: String = "") {
+        onLoop {
+            $0.goAway(
+                lastStream: includingThis ? id : max(0, id - 2), code: code, debugData: debugData)
+        }
+    }
+
+    /// Announces another limit of streams on this connection.
+    public func setMaxConcurrentStreams(_ count: UInt32) {
+        onLoop { $0.setMaxConcurrentStreams(count) }
+    }
+
+    /// Cuts the connection without a goodbye.
+    public func dropConnection() { onLoop { $0.drop() } }
+
+    private func onLoop(_ body: @escaping (HTTP2ServerConnection) -> Void) {
+        if loop.inEventLoop {
+            if let connection { body(connection) }
+        } else {
+            let work = UncheckedBox(body: body, connection: connection)
+            loop.execute { if let connection = work.connection { work.body(connection) } }
+        }
+    }
+}
+
+/// Carries a body to the loop on which it alone is run.
+private struct UncheckedBox: @unchecked Sendable {
+    let body: (HTTP2ServerConnection) -> Void
+    weak var connection: HTTP2ServerConnection?
+}

@@ -1,0 +1,111 @@
+import Testing
+
+@testable import SignalboxHTTP
+
+@Suite struct PoolStateTests {
+    func pool(_ connections: Int = 2, streams: Int = 0, oneFirst: Bool = false) -> PoolState {
+        PoolState(connectionsMax: connections, streamsMax: streams, isOneStreamFirst: oneFirst)
+    }
+
+    func fill(_ pool: inout PoolState) -> [UInt64] {
+        var placed: [UInt64] = []
+        while let id = pool.place(), placed.count < 1_000 {
+            pool.opened(id)
+            placed.append(id)
+        }
+        return placed
+    }
+
+    @Test func `connects when something waits, and only once at a time`() {
+        var pool = pool()
+        #expect(pool.need(waiting: 0, nowNs: 0) == [])
+        #expect(pool.need(waiting: 1, nowNs: 0) == [.connect(1)])
+        #expect(pool.need(waiting: 9, nowNs: 0) == [])
+        pool.connected(1, peerMax: 3)
+        #expect(pool.need(waiting: 9, nowNs: 0) == [])
+        #expect(fill(&pool) == [1, 1, 1])
+        #expect(pool.need(waiting: 1, nowNs: 0) == [.connect(2)])
+        pool.connected(2, peerMax: 1)
+        #expect(fill(&pool) == [2])
+        #expect(pool.need(waiting: 1, nowNs: 0) == [])
+    }
+
+    @Test func `obeys the peer's limit when it rises, falls and is zero`() {
+        var pool = pool(1)
+        _ = pool.need(waiting: 1, nowNs: 0)
+        pool.connected(1, peerMax: 0)
+        #expect(pool.place() == nil)
+        pool.settings(1, peerMax: 2)
+        #expect(fill(&pool).count == 2)
+        pool.settings(1, peerMax: 1)
+        _ = pool.ended(1, isSuccess: true)
+        #expect(pool.place() == nil)
+        _ = pool.ended(1, isSuccess: true)
+        #expect(pool.place() == 1)
+    }
+
+    @Test func `one stream until the first success, then all`() {
+        var pool = pool(3, oneFirst: true)
+        _ = pool.need(waiting: 1, nowNs: 0)
+        pool.connected(1, peerMax: 1000)
+        #expect(fill(&pool) == [1])
+        // It is being proven, not full: no second connection for it.
+        #expect(pool.need(waiting: 5, nowNs: 0) == [])
+        _ = pool.ended(1, isSuccess: false)
+        #expect(fill(&pool) == [1])
+        _ = pool.ended(1, isSuccess: true)
+        #expect(fill(&pool).count == 1_000)
+    }
+
+    @Test func `waits longer after each failure, up to a bound, and forgets at success`() {
+        var pool = pool()
+        var now: UInt64 = 0
+        var waits: [UInt64] = []
+        for round in 1...10 {
+            #expect(pool.need(waiting: 1, nowNs: now) == [.connect(UInt64(round))])
+            pool.connectFailed(UInt64(round), nowNs: now, random: 0.5)
+            #expect(pool.isFailing)
+            guard case .wake(let at)? = pool.need(waiting: 1, nowNs: now).first else {
+                Issue.record("no back-off in round \(round)")
+                return
+            }
+            waits.append((at - now) / 1_000_000)
+            now = at
+        }
+        #expect(waits == [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 10_000])
+        _ = pool.need(waiting: 1, nowNs: now)
+        pool.connected(11, peerMax: 1)
+        #expect(!pool.isFailing)
+    }
+
+    @Test func `a drained connection takes nothing and closes when it is empty`() {
+        var pool = pool()
+        _ = pool.need(waiting: 1, nowNs: 0)
+        pool.connected(1, peerMax: 10)
+        pool.opened(1)
+        #expect(pool.drain(1) == [])
+        #expect(pool.place() == nil)
+        #expect(pool.need(waiting: 1, nowNs: 0) == [.connect(2)])
+        #expect(pool.ended(1, isSuccess: true) == [.close(1)])
+        pool.closed(1)
+        #expect(pool.ids == [2])
+    }
+
+    @Test func `an own cap and a full socket hold requests back`() {
+        var pool = pool(1, streams: 2)
+        _ = pool.need(waiting: 1, nowNs: 0)
+        pool.connected(1, peerMax: 10)
+        pool.writability(1, false)
+        #expect(pool.place() == nil)
+        pool.writability(1, true)
+        #expect(fill(&pool).count == 2)
+    }
+
+    @Test func `nothing is connected once it stops`() {
+        var pool = pool()
+        _ = pool.need(waiting: 1, nowNs: 0)
+        pool.connected(1, peerMax: 10)
+        #expect(pool.stop() == [.close(1)])
+        #expect(pool.need(waiting: 1, nowNs: 0) == [])
+    }
+}

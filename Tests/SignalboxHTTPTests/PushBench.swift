@@ -1,0 +1,174 @@
+import Foundation
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxHTTP
+import Synchronization
+import Testing
+
+/// What the test server is told to do with one request.
+enum Order: Sendable {
+    case answer(Int, String)
+    case refuse, reset, stall, drop
+    case answerLater(ms: Int)
+    case goAway(includingThis: Bool, debug: String)
+}
+
+/// Answers by script: the first orders in turn, then 200.
+final class ScriptedHandler: HTTP2ServerHandler {
+    private struct State: Sendable {
+        var orders: [Order] = []
+        var seen: [HTTP2ServerRequest] = []
+        var open = 0
+        var openMax = 0
+    }
+    private let state = Mutex(State())
+    private let holdMs: Int
+
+    init(_ orders: [Order] = [], holdMs: Int = 0) {
+        state.withLock { $0.orders = orders }
+        self.holdMs = holdMs
+    }
+
+    var seen: [HTTP2ServerRequest] { state.withLock { $0.seen } }
+    var paths: [String] { seen.map(\.path) }
+    var openMax: Int { state.withLock { $0.openMax } }
+
+    func handle(_ request: HTTP2ServerRequest, on stream: HTTP2ServerStream) {
+        let order = state.withLock { state in
+            state.seen.append(request)
+            return state.orders.isEmpty ? nil : state.orders.removeFirst()
+        }
+        switch order {
+        case nil where holdMs > 0: stream.respond(afterMs: holdMs, status: 200)
+        case nil: stream.respond(status: 200)
+        case .answer(let status, let body):
+            stream.respond(status: status, headers: [Attribute("x-a", "b")], body: Array(body.utf8))
+        case .refuse: stream.refuse()
+        case .reset: stream.reset()
+        case .stall: break
+        case .drop: stream.dropConnection()
+        case .answerLater(let ms): stream.respond(afterMs: ms, status: 200)
+        case .goAway(let includingThis, let debug):
+            if includingThis { stream.respond(afterMs: 20, status: 200) }
+            stream.goAway(includingThis: includingThis, debugData: debug)
+        }
+    }
+}
+
+/// A server, a pool on it, and the results as they come.
+final class PushBench: Sendable {
+    private struct Waiter {
+        var count: Int
+        var continuation: CheckedContinuation<Void, Never>
+    }
+    private struct State {
+        var results: [PushResult] = []
+        var events: [PushPoolEvent] = []
+        var waiters: [Waiter] = []
+    }
+
+    static let authority = Result { try ThrowAway.certificateAuthority(name: "test CA") }
+
+    let handler: ScriptedHandler
+    let server: HTTP2Server
+    let engine = PushEngine(threads: 1)
+    let pool: PushPool
+    private let state: StateBox
+    private let folder: URL
+
+    /// `Mutex` as a class, so that closures made before `self` can hold it.
+    private final class StateBox: Sendable {
+        let mutex = Mutex(State())
+
+        func add(_ change: (inout sending State) -> Void) {
+            let ready = mutex.withLock { state -> [CheckedContinuation<Void, Never>] in
+                change(&state)
+                let count = state.results.count
+                let due = state.waiters.filter { $0.count <= count }.map(\.continuation)
+                state.waiters.removeAll { $0.count <= count }
+                return due
+            }
+            for continuation in ready { continuation.resume() }
+        }
+    }
+
+    init(
+        _ orders: [Order] = [], holdMs: Int = 0, offersALPN: Bool = true, streams: UInt32 = 1000,
+        trustsServer: Bool = true, configure: (inout PushEndpoint) -> Void = { _ in }
+    ) async throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let authority = try Self.authority.get()
+        let trusted =
+            trustsServer ? authority : try ThrowAway.certificateAuthority(name: "stranger")
+        let caFile = folder.appending(path: "ca.pem")
+        try Data(trusted.certificatePEM).write(to: caFile)
+        let identity = try ThrowAway.serverIdentity(authority: authority)
+        handler = ScriptedHandler(orders, holdMs: holdMs)
+        var options = HTTP2ServerOptions(
+            certificateChainPEM: identity.certificatePEM, privateKeyPEM: identity.privateKeyPEM)
+        options.offersALPN = offersALPN
+        options.maxConcurrentStreams = streams
+        server = try await HTTP2Server.start(options, handler: handler)
+        var endpoint = try PushEndpoint(origin: "https://127.0.0.1:\(server.port)")
+        endpoint.caFile = caFile.path
+        configure(&endpoint)
+        let box = StateBox()
+        state = box
+        pool = try engine.makePool(
+            endpoint: endpoint,
+            onResults: { results in box.add { $0.results += results } },
+            onEvent: { event in box.add { $0.events.append(event) } })
+    }
+
+    var events: [PushPoolEvent] { state.mutex.withLock { $0.events } }
+    var results: [PushResult] { state.mutex.withLock { $0.results } }
+
+    /// Submits requests `/1`, `/2`, ... in one batch.
+    func submit(_ numbers: ClosedRange<Int>, body: String = "{}") {
+        var batch = RequestBatch()
+        for number in numbers {
+            let method = batch.append(bytes: Array("POST".utf8))
+            let path = batch.append(bytes: Array("/\(number)".utf8))
+            let text = batch.append(bytes: Array(body.utf8))
+            let name = batch.append(bytes: Array("authorization".utf8))
+            let value = batch.append(bytes: Array("bearer x".utf8))
+            batch.append(header: .init(name: name, value: value))
+            batch.append(item: UInt64(number))
+            batch.appendRequest(method: method, path: path, body: text)
+        }
+        pool.submit(batch)
+    }
+
+    /// Waits until so many results are in; every request has a deadline of its own, so they come.
+    func wait(for count: Int) async -> [PushResult] {
+        await withCheckedContinuation { continuation in
+            state.add { $0.waiters.append(Waiter(count: count, continuation: continuation)) }
+        }
+        return results
+    }
+
+    /// Results by item: a status, or the name of a fault.
+    func outcomes(_ count: Int) async -> [UInt64: String] {
+        var out: [UInt64: String] = [:]
+        for result in await wait(for: count) {
+            let text =
+                switch result.answer {
+                case .response(let response): String(response.status)
+                case .fault(let fault): fault.rawValue
+                }
+            for item in result.items {
+                #expect(out[item] == nil, "item \(item) has two results")
+                out[item] = text
+            }
+        }
+        return out
+    }
+
+    func end() async {
+        await pool.shutdown(deadlineMs: 1_000)
+        await server.shutdown()
+        await engine.shutdown()
+        try? FileManager.default.removeItem(at: folder)
+    }
+}

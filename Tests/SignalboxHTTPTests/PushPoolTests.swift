@@ -1,0 +1,243 @@
+import SignalboxCore
+import SignalboxHTTP
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct PushPoolTests {
+    @Test func `requests arrive as they were written and answers come back`() async throws {
+        let bench = try await PushBench([.answer(410, #"{"reason":"Unregistered"}"#)])
+        bench.submit(1...1, body: #"{"a":1}"#)
+        let results = await bench.wait(for: 1)
+        guard case .response(let response)? = results.first?.answer else {
+            Issue.record("no response but \(results)")
+            return
+        }
+        #expect(response.status == 410)
+        #expect(response.headers == [Attribute("x-a", "b")])
+        #expect(response.body == Array(#"{"reason":"Unregistered"}"#.utf8))
+        let request = try #require(bench.handler.seen.first)
+        #expect(request.method == "POST")
+        #expect(request.path == "/1")
+        #expect(request.body == Array(#"{"a":1}"#.utf8))
+        #expect(request.header("authorization") == "bearer x")
+        #expect(request.header("content-length") == "7")
+        #expect(request.authority == "127.0.0.1:\(bench.server.port)")
+        #expect(bench.events.map(\.kind) == [.connected])
+        await bench.end()
+    }
+
+    @Test func `thousands go over one connection`() async throws {
+        let bench = try await PushBench { $0.connectionsMax = 1 }
+        for start in stride(from: 1, to: 5_000, by: 500) { bench.submit(start...start + 499) }
+        let outcomes = await bench.outcomes(5_000)
+        #expect(outcomes.count == 5_000)
+        #expect(outcomes.values.allSatisfy { $0 == "200" })
+        #expect(Set(bench.handler.seen.map(\.connection)).count == 1)
+        await bench.end()
+    }
+
+    @Test func `large bodies pass the flow-control window`() async throws {
+        let bench = try await PushBench()
+        bench.submit(1...3, body: String(repeating: "x", count: 200_000))
+        #expect(await bench.outcomes(3) == [1: "200", 2: "200", 3: "200"])
+        #expect(bench.handler.seen.map(\.body.count) == [200_000, 200_000, 200_000])
+        await bench.end()
+    }
+
+    @Test(arguments: [true, false])
+    func `a peer without ALPN is taken where that is allowed`(isRequired: Bool) async throws {
+        let bench = try await PushBench(offersALPN: false) {
+            $0.isALPNRequired = isRequired
+            $0.requestTimeoutMs = isRequired ? 300 : 10_000
+        }
+        bench.submit(1...1)
+        #expect(await bench.outcomes(1) == [1: isRequired ? "unreachable" : "200"])
+        if isRequired {
+            #expect(bench.events.first?.text.contains("ALPN") == true)
+        }
+        await bench.end()
+    }
+
+    @Test func `an untrusted certificate is refused with words`() async throws {
+        let bench = try await PushBench(trustsServer: false) { $0.requestTimeoutMs = 300 }
+        bench.submit(1...2)
+        #expect(await bench.outcomes(2) == [1: "unreachable", 2: "unreachable"])
+        #expect(bench.handler.seen.isEmpty)
+        let event = try #require(bench.events.first)
+        #expect(event.kind == .connectFailed)
+        #expect(event.text.contains("certificate is not trusted"))
+        await bench.end()
+    }
+
+    @Test func `one stream until the first success`() async throws {
+        let bench = try await PushBench([.answer(403, ""), .answerLater(ms: 30)]) {
+            $0.isOneStreamFirst = true
+            $0.connectionsMax = 3
+        }
+        bench.submit(1...50)
+        let outcomes = await bench.outcomes(50)
+        #expect(outcomes.values.count { $0 == "200" } == 49)
+        // The first two came alone; the third shows that the gate opened.
+        #expect(Set(bench.handler.seen.map(\.connection)).count == 1)
+        await bench.end()
+    }
+
+    @Test func `streams stay within the peer's SETTINGS when they are lowered and raised`()
+        async throws
+    {
+        let bench = try await PushBench(holdMs: 2, streams: 3) { $0.connectionsMax = 1 }
+        bench.submit(1...60)
+        #expect(await bench.outcomes(60).count == 60)
+        bench.server.setMaxConcurrentStreams(0)
+        #expect(await bench.settle { $0.waiting == 0 && $0.inFlight == 0 })
+        // Given with 0 allowed, they wait; raised again, they go.
+        bench.submit(61...70)
+        bench.server.setMaxConcurrentStreams(2)
+        let outcomes = await bench.outcomes(70)
+        #expect(outcomes.values.allSatisfy { $0 == "200" })
+        await bench.end()
+    }
+
+    @Test func `a second connection is opened when the first is full`() async throws {
+        let bench = try await PushBench(holdMs: 30, streams: 5) { $0.connectionsMax = 2 }
+        bench.submit(1...40)
+        #expect(await bench.outcomes(40).values.allSatisfy { $0 == "200" })
+        #expect(Set(bench.handler.seen.map(\.connection)).count == 2)
+        await bench.end()
+    }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct PushFaultTests {
+    @Test func `a refused stream is sent again`() async throws {
+        let bench = try await PushBench([.refuse, .refuse])
+        bench.submit(1...2)
+        #expect(await bench.outcomes(2) == [1: "200", 2: "200"])
+        #expect(bench.handler.seen.count == 4)
+        await bench.end()
+    }
+
+    @Test func `a stream that is refused for ever is given up`() async throws {
+        let bench = try await PushBench(Array(repeating: .refuse, count: 100))
+        bench.submit(1...1)
+        #expect(await bench.outcomes(1) == [1: "unreachable"])
+        await bench.end()
+    }
+
+    @Test func `GOAWAY finishes what is below and moves the rest`() async throws {
+        let bench = try await PushBench(
+            [.answerLater(ms: 40), .goAway(includingThis: false, debug: #"{"reason":"Shutdown"}"#)])
+        bench.submit(1...6)
+        let outcomes = await bench.outcomes(6)
+        #expect(outcomes.count == 6)
+        #expect(outcomes.values.allSatisfy { $0 == "200" })
+        #expect(Set(bench.handler.seen.map(\.connection)).count == 2)
+        let goAway = bench.events.first { $0.kind == .goAway }
+        #expect(goAway?.text == "Shutdown")
+        await bench.end()
+    }
+
+    @Test func `GOAWAY of an idle connection costs nothing`() async throws {
+        let bench = try await PushBench()
+        bench.submit(1...1)
+        _ = await bench.wait(for: 1)
+        bench.server.goAwayAll(debugData: "max_age")
+        #expect(await bench.settle { $0.ready == 0 && $0.draining == 0 })
+        bench.submit(2...2)
+        #expect(await bench.outcomes(2) == [1: "200", 2: "200"])
+        #expect(bench.events.contains { $0.kind == .goAway && $0.text == "max_age" })
+        await bench.end()
+    }
+
+    @Test func `a stream that is reset has an unknown fate`() async throws {
+        let bench = try await PushBench([.answer(200, ""), .reset])
+        bench.submit(1...3)
+        let outcomes = await bench.outcomes(3)
+        #expect(outcomes == [1: "200", 2: "lost", 3: "200"])
+        await bench.end()
+    }
+
+    @Test func `a cut connection loses what was sent and the next one serves`() async throws {
+        let bench = try await PushBench([.drop])
+        bench.submit(1...1)
+        #expect(await bench.outcomes(1) == [1: "lost"])
+        bench.submit(2...2)
+        #expect(await bench.outcomes(2) == [1: "lost", 2: "200"])
+        await bench.end()
+    }
+
+    @Test func `a request that is never answered meets its deadline and harms no other`()
+        async throws
+    {
+        let bench = try await PushBench([.stall]) {
+            $0.requestTimeoutMs = 250
+            $0.pingTimeoutMs = 10_000
+        }
+        bench.submit(1...2)
+        #expect(await bench.outcomes(2) == [1: "timeout", 2: "200"])
+        // Its stream was reset: the place is free again and the connection still serves.
+        bench.submit(3...3)
+        #expect(await bench.outcomes(3)[3] == "200")
+        #expect(Set(bench.handler.seen.map(\.connection)).count == 1)
+        await bench.end()
+    }
+
+    @Test func `deadlines fire while nothing can be connected`() async throws {
+        let bench = try await PushBench { $0.requestTimeoutMs = 200 }
+        await bench.server.closeListener(droppingConnections: true)
+        bench.submit(1...3)
+        #expect(await bench.outcomes(3) == [1: "unreachable", 2: "unreachable", 3: "unreachable"])
+        #expect(bench.events.allSatisfy { $0.kind == .connectFailed })
+        await bench.end()
+    }
+
+    @Test func `requests wait for a listener that comes back`() async throws {
+        let bench = try await PushBench()
+        bench.submit(1...1)
+        _ = await bench.wait(for: 1)
+        await bench.server.closeListener(droppingConnections: true)
+        #expect(await bench.settle { $0.ready == 0 })
+        bench.submit(2...5)
+        #expect(await bench.settle { $0.isFailing })
+        try await bench.server.reopenListener()
+        let outcomes = await bench.outcomes(5)
+        #expect(outcomes.values.allSatisfy { $0 == "200" })
+        await bench.end()
+    }
+
+    @Test func `a peer that is silent at TLS level is noticed by PING`() async throws {
+        let bench = try await PushBench([.answer(200, ""), .stall]) {
+            $0.requestTimeoutMs = 4_000
+            $0.pingTimeoutMs = 100
+        }
+        bench.submit(1...1)
+        _ = await bench.wait(for: 1)
+        // The server answers PINGs, so a stalled request alone must not end the connection.
+        bench.submit(2...3)
+        let outcomes = await bench.outcomes(2)
+        #expect(outcomes[3] == "200" || outcomes[2] == "200")
+        #expect(!bench.events.contains { $0.kind == .pingTimeout })
+        await bench.end()
+    }
+
+    @Test func `shutdown answers everything`() async throws {
+        let bench = try await PushBench([.stall])
+        bench.submit(1...1)
+        #expect(await bench.settle { $0.inFlight == 1 })
+        await bench.pool.shutdown(deadlineMs: 50)
+        bench.submit(2...2)
+        #expect(await bench.outcomes(2) == [1: "lost", 2: "stopping"])
+        await bench.end()
+    }
+}
+
+extension PushBench {
+    /// Looks at the pool until it is as wanted; false if it never is.
+    func settle(_ isWanted: (PushPoolStatus) -> Bool) async -> Bool {
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(20)
+        while clock.now < end {
+            if isWanted(await pool.status()) { return true }
+            await Task.yield()
+        }
+        return false
+    }
+}
