@@ -155,6 +155,7 @@ let package = Package(
             name: "SignalboxHTTPTests",
             dependencies: [
                 "SignalboxHTTP", "SignalboxCore", "SignalboxCrypto",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],

@@ -75,6 +75,7 @@ final class PushBench: Sendable {
     let pool: PushPool
     private let state: StateBox
     private let folder: URL
+    var caFile: String { folder.appending(path: "ca.pem").path }
 
     /// `Mutex` as a class, so that closures made before `self` can hold it.
     private final class StateBox: Sendable {

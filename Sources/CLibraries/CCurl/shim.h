@@ -1,4 +1,68 @@
+/* What Swift cannot import of libcurl: variadic functions. */
 #ifndef SIGNALBOX_CCURL_H
 #define SIGNALBOX_CCURL_H
 #include <curl/curl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+typedef size_t (*csbx_curl_bytes)(char *bytes, size_t size, size_t count, void *context);
+
+static inline CURLcode csbx_curl_long(CURL *h, CURLoption o, long v) { return curl_easy_setopt(h, o, v); }
+static inline CURLcode csbx_curl_text(CURL *h, CURLoption o, const char *v) { return curl_easy_setopt(h, o, v); }
+static inline CURLcode csbx_curl_list(CURL *h, struct curl_slist *v) { return curl_easy_setopt(h, CURLOPT_HTTPHEADER, v); }
+static inline CURLcode csbx_curl_body(CURL *h, const char *bytes, size_t length) {
+  CURLcode status = curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
+  return status ? status : curl_easy_setopt(h, CURLOPT_COPYPOSTFIELDS, bytes);
+}
+static inline CURLcode csbx_curl_sinks(CURL *h, csbx_curl_bytes header, csbx_curl_bytes body, void *context) {
+  curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, header);
+  curl_easy_setopt(h, CURLOPT_HEADERDATA, context);
+  curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, body);
+  curl_easy_setopt(h, CURLOPT_WRITEDATA, context);
+  return curl_easy_setopt(h, CURLOPT_PRIVATE, (char *)context);
+}
+static inline void *csbx_curl_context(CURL *h) {
+  char *context = NULL;
+  curl_easy_getinfo(h, CURLINFO_PRIVATE, &context);
+  return context;
+}
+static inline long csbx_curl_status(CURL *h) {
+  long status = 0;
+  curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status);
+  return status;
+}
+static inline CURLcode csbx_curl_result(const CURLMsg *message) { return message->data.result; }
+
+/* Is this an address that only machines near us can reach? */
+static inline int csbx_is_private_v4(const unsigned char *a) {
+  return a[0] == 0 || a[0] == 10 || a[0] == 127 || a[0] >= 224 || (a[0] == 100 && (a[1] & 0xc0) == 64) ||
+         (a[0] == 169 && a[1] == 254) || (a[0] == 172 && (a[1] & 0xf0) == 16) || (a[0] == 192 && a[1] == 168) ||
+         (a[0] == 192 && a[1] == 0 && a[2] == 0) || (a[0] == 198 && (a[1] & 0xfe) == 18);
+}
+static inline int csbx_is_private_v6(const unsigned char *a) {
+  static const unsigned char zeros[16];
+  if (memcmp(a, zeros, 10) == 0 && a[10] == 0xff && a[11] == 0xff) return csbx_is_private_v4(a + 12);
+  if (memcmp(a, "\x00\x64\xff\x9b", 4) == 0) return csbx_is_private_v4(a + 12);
+  return memcmp(a, zeros, 12) == 0 || (a[0] & 0xfe) == 0xfc || (a[0] == 0xfe && (a[1] & 0x80) == 0x80) || a[0] == 0xff;
+}
+static inline int csbx_is_private(const struct sockaddr *address) {
+  switch (address->sa_family) {
+    case AF_INET: return csbx_is_private_v4((const unsigned char *)&((const struct sockaddr_in *)address)->sin_addr);
+    case AF_INET6: return csbx_is_private_v6((const unsigned char *)&((const struct sockaddr_in6 *)address)->sin6_addr);
+    default: return 1;
+  }
+}
+/* Called after DNS, so that a name cannot lead to an address that was checked under another name. */
+static inline curl_socket_t csbx_open_public(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+  (void)context;
+  (void)purpose;
+  if (csbx_is_private(&address->addr)) return CURL_SOCKET_BAD;
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+static inline CURLcode csbx_curl_public_only(CURL *h) {
+  /* A proxy would resolve the name itself. */
+  curl_easy_setopt(h, CURLOPT_PROXY, "");
+  return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, csbx_open_public);
+}
 #endif

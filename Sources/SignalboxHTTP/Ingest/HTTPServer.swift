@@ -1,0 +1,132 @@
+internal import HTTPTypes
+internal import HummingbirdCore
+public import Logging
+internal import NIOCore
+internal import NIOPosix
+public import SignalboxCore
+internal import Synchronization
+
+/// A request that has come in whole.
+public struct HTTPServerRequest: Sendable {
+    /// `POST`.
+    public var method: String
+    /// Without query, as it came.
+    public var path: String
+    /// Behind the `?`, or empty.
+    public var query: String
+    /// Names in lower case.
+    public var headers: [Attribute]
+    /// At most `HTTPServerOptions.bodyBytesMax`.
+    public var body: [UInt8]
+    /// The peer's IP address.
+    public var remote: String
+}
+
+/// An answer.
+public struct HTTPServerAnswer: Sendable {
+    /// 200, 404, ...
+    public var status: Int
+    /// `content-length` is added.
+    public var headers: [Attribute]
+    /// Body; may be empty.
+    public var body: [UInt8]
+
+    /// Makes an answer.
+    public init(status: Int, headers: [Attribute] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// Says what to do with requests.
+public protocol HTTPServerHandler: Sendable {
+    /// Whether a request is refused before its body is read; nil: it is not.
+    func refusal(method: String, path: String) -> HTTPServerAnswer?
+    /// Answers a request.
+    func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer
+}
+
+/// How an `HTTPServer` is set up.
+public struct HTTPServerOptions: Sendable {
+    /// Address to listen on.
+    public var host: String
+    /// Port; 0: any free one.
+    public var port: Int
+    /// Longer bodies are answered 413.
+    public var bodyBytesMax = 1 << 20
+    /// A connection without traffic is closed after so long.
+    public var idleSeconds = 60
+    /// A request must have come in whole within this.
+    public var requestSeconds = 30
+
+    /// Makes options.
+    public init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+}
+
+/// An HTTP/1.1 server for webhooks and for the admin listener.
+public final class HTTPServer: Sendable {
+    private let group: MultiThreadedEventLoopGroup
+    private let server: Server<HTTP1Channel>
+    private let running: Task<Void, any Error>
+    /// The port it listens on.
+    public let port: Int
+
+    /// Listens and serves; fails if the address cannot be had.
+    public static func start(
+        _ options: HTTPServerOptions, logger: Logger, handler: any HTTPServerHandler
+    ) async throws -> HTTPServer {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let responder = HTTPResponder(options: options, handler: handler)
+        let channel = HTTP1Channel(
+            responder: { request, writer, channel in
+                try await responder.respond(request, writer, channel)
+            },
+            configuration: .init(
+                idleTimeout: .seconds(Int64(options.idleSeconds)),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 64 * 1024,
+                    maxHeaderFieldCount: 100)))
+        let (ports, found) = AsyncStream.makeStream(of: Int.self)
+        let server = Server(
+            childChannelSetup: channel,
+            configuration: ServerConfiguration(
+                address: .hostname(options.host, port: options.port), serverName: nil),
+            onServerRunning: { channel in
+                found.yield(channel.localAddress?.port ?? 0)
+                found.finish()
+            }, eventLoopGroup: group, logger: logger)
+        let running = Task {
+            defer { found.finish() }
+            try await server.run()
+        }
+        for await port in ports {
+            return HTTPServer(group: group, server: server, running: running, port: port)
+        }
+        // The stream ended without a port: the server could not start, and says why.
+        let failure = await running.result
+        try? await group.shutdownGracefully()
+        try failure.get()
+        throw CancellationError()
+    }
+
+    private init(
+        group: MultiThreadedEventLoopGroup, server: Server<HTTP1Channel>,
+        running: Task<Void, any Error>, port: Int
+    ) {
+        self.group = group
+        self.server = server
+        self.running = running
+        self.port = port
+    }
+
+    /// Stops listening; requests that are open are answered, idle connections closed.
+    public func shutdown() async {
+        try? await server.shutdownGracefully()
+        _ = await running.result
+        try? await group.shutdownGracefully()
+    }
+}

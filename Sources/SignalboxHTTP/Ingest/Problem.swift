@@ -1,0 +1,40 @@
+internal import SignalboxCore
+
+/// What is wrong with a request, as an RFC 9457 problem document.
+public struct Problem: Sendable, Hashable {
+    /// 400, 404, ...
+    public var status: Int
+    /// Names the fault and what would do; holds nothing of the request's body.
+    public var detail: String
+
+    /// Makes a problem.
+    public init(_ status: Int, _ detail: String) {
+        self.status = status
+        self.detail = detail
+    }
+
+    /// The answer that carries it.
+    public var answer: HTTPServerAnswer {
+        let body = JSONValue.object([
+            .init("type", .string("about:blank")), .init("title", .string(Self.title(status))),
+            .init("status", .integer(Int64(status))), .init("detail", .string(detail)),
+        ])
+        return HTTPServerAnswer(
+            status: status, headers: [Attribute("content-type", "application/problem+json")],
+            body: Array(body.text.utf8))
+    }
+
+    private static func title(_ status: Int) -> String {
+        switch status {
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 408: "Request Timeout"
+        case 413: "Content Too Large"
+        case 500: "Internal Server Error"
+        case 503: "Service Unavailable"
+        default: "Error"
+        }
+    }
+}

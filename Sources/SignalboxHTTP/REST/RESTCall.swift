@@ -1,0 +1,70 @@
+public import SignalboxCore
+
+/// One ordinary HTTP call: OAuth, a vendor's API, a callback.
+public struct RESTCall: Sendable {
+    /// `GET`, `POST`, ...
+    public var method: String
+    /// Absolute, `https` or `http`.
+    public var url: String
+    /// Header fields.
+    public var headers: [Attribute]
+    /// Body; empty: none.
+    public var body: [UInt8]
+    /// PEM file of trusted roots; nil: the system's.
+    public var caFile: String?
+    /// For all of it, in milliseconds.
+    public var timeoutMs: UInt32 = 10_000
+    /// Redirects that are followed; never from https to http.
+    public var redirectsMax: UInt32 = 0
+    /// Refuse loopback, link-local and private addresses, after DNS.
+    public var refusesPrivateAddresses = false
+
+    /// Makes a call.
+    public init(method: String, url: String, headers: [Attribute] = [], body: [UInt8] = []) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// An answer to a REST call.
+public struct RESTAnswer: Sendable {
+    /// 200, 401, ...
+    public var status: UInt32
+    /// Names in lower case.
+    public var headers: [Attribute]
+    /// At most 1 MiB.
+    public var body: [UInt8]
+
+    /// The first value of a field, or nil.
+    public func header(_ name: String) -> String? { headers.first { $0.key == name }?.value }
+}
+
+/// Why a REST call has no answer.
+public struct RESTFault: Error, Sendable, CustomStringConvertible {
+    /// What kind of fault; mirrors the contract's statuses.
+    public enum Kind: Sendable, Hashable {
+        /// The call itself is malformed; nothing was sent.
+        case invalid
+        /// No connection was made, so nothing was sent.
+        case unreachable
+        /// Its time was up; its fate is unknown.
+        case timeout
+        /// The connection broke; its fate is unknown.
+        case lost
+        /// The answer is over 1 MiB.
+        case tooLarge
+        /// Too many calls are waiting.
+        case full
+        /// The client is being shut down.
+        case stopping
+    }
+    /// What kind of fault.
+    public let kind: Kind
+    /// Words for a log; no secret.
+    public let message: String
+
+    /// The message.
+    public var description: String { message }
+}

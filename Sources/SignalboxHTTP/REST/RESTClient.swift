@@ -1,0 +1,180 @@
+internal import CCurl
+internal import Glibc
+internal import Synchronization
+
+/// Ordinary HTTP calls through libcurl, all on one thread of its own.
+///
+/// Proxies are taken from the environment (`https_proxy`, `no_proxy`), as libcurl does.
+public final class RESTClient: Sendable {
+    /// Called once, on the client's thread; must return soon.
+    public typealias Done = @Sendable (Result<RESTAnswer, RESTFault>) -> Void
+
+    private struct Entry: Sendable {
+        var call: RESTCall
+        var done: Done
+    }
+
+    private struct State: Sendable {
+        var inbox: [Entry] = []
+        var count = 0
+        var isStopping = false
+        /// The thread has ended and its connections are closed.
+        var isClosed = false
+    }
+
+    /// `@unchecked Sendable`: other threads only call `curl_multi_wakeup`, which libcurl allows
+    /// from any thread, and only while it is not closed; the rest is done by the client's thread.
+    private final class Multi: @unchecked Sendable {
+        let handle: UnsafeMutableRawPointer
+        init?() {
+            guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK,
+                let handle = curl_multi_init()
+            else { return nil }
+            self.handle = handle
+        }
+        func close() { curl_multi_cleanup(handle) }
+    }
+
+    private let callsMax: Int
+    private let multi: Multi
+    private let shared: Shared
+
+    private final class Shared: Sendable {
+        let state = Mutex(State())
+    }
+
+    /// Starts the client's thread; at most `callsMax` calls wait and run at a time.
+    public init(callsMax: Int = 256) throws(RESTFault) {
+        guard let multi = Multi() else {
+            throw RESTFault(kind: .stopping, message: "libcurl cannot be set up")
+        }
+        self.multi = multi
+        self.callsMax = callsMax
+        let shared = Shared()
+        self.shared = shared
+        HTTPThread.start { Self.run(multi, shared) }
+    }
+
+    deinit { shutdown() }
+
+    /// Starts a call; `done` is called exactly once, unless this throws.
+    ///
+    /// Thread: any.
+    public func submit(_ call: RESTCall, done: @escaping Done) throws(RESTFault) {
+        let refusal = shared.state.withLock { state -> RESTFault? in
+            if state.isStopping {
+                return RESTFault(kind: .stopping, message: "the REST client is shutting down")
+            }
+            guard state.count < callsMax else {
+                return RESTFault(kind: .full, message: "\(callsMax) REST calls are under way")
+            }
+            state.count += 1
+            state.inbox.append(Entry(call: call, done: done))
+            curl_multi_wakeup(multi.handle)
+            return nil
+        }
+        if let refusal { throw refusal }
+    }
+
+    /// Makes a call and waits for it, by suspending.
+    public func answer(_ call: RESTCall) async throws -> RESTAnswer {
+        try await withCheckedThrowingContinuation { continuation in
+            do throws(RESTFault) {
+                try submit(call) { continuation.resume(with: $0) }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    /// Ends the client: calls under way get `.stopping`.
+    public func shutdown() {
+        shared.state.withLock { state in
+            state.isStopping = true
+            if !state.isClosed { curl_multi_wakeup(multi.handle) }
+        }
+    }
+
+    private static func run(_ multi: Multi, _ shared: Shared) {
+        var running: Set<UnsafeMutableRawPointer> = []
+        while true {
+            let (entries, isStopping) = shared.state.withLock { state in
+                defer { state.inbox = [] }
+                return (state.inbox, state.isStopping)
+            }
+            for entry in entries { start(entry, multi, shared, &running) }
+            if isStopping {
+                for handle in running {
+                    curl_multi_remove_handle(multi.handle, handle)
+                    let fault = RESTFault(kind: .stopping, message: "the gateway is stopping")
+                    RESTTransfer.release(handle)?.done(.failure(fault))
+                }
+                shared.state.withLock { $0.isClosed = true }
+                multi.close()
+                return
+            }
+            var count: Int32 = 0
+            curl_multi_perform(multi.handle, &count)
+            collect(multi, shared, &running)
+            curl_multi_poll(multi.handle, nil, 0, 60_000, nil)
+        }
+    }
+
+    private static func start(
+        _ entry: Entry, _ multi: Multi, _ shared: Shared,
+        _ running: inout Set<UnsafeMutableRawPointer>
+    ) {
+        guard let transfer = RESTTransfer(entry.call, done: entry.done) else {
+            shared.state.withLock { $0.count -= 1 }
+            entry.done(.failure(RESTFault(kind: .invalid, message: "the call is malformed")))
+            return
+        }
+        let handle = transfer.retain()
+        running.insert(handle)
+        curl_multi_add_handle(multi.handle, handle)
+    }
+
+    private static func collect(
+        _ multi: Multi, _ shared: Shared, _ running: inout Set<UnsafeMutableRawPointer>
+    ) {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi.handle, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle
+            else { continue }
+            // libcurl may reuse the message once its handle is removed.
+            let code = csbx_curl_result(message)
+            curl_multi_remove_handle(multi.handle, handle)
+            running.remove(handle)
+            shared.state.withLock { $0.count -= 1 }
+            if let transfer = RESTTransfer.release(handle) { transfer.done(transfer.result(code)) }
+        }
+    }
+}
+
+/// Starts a thread whose signals are blocked: signals are the program's.
+enum HTTPThread {
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    static func start(_ body: @escaping @Sendable () -> Void) {
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var thread = pthread_t()
+        let argument = Unmanaged.passRetained(Body(body)).toOpaque()
+        let status = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, argument)
+        // Without its thread the client can do nothing that it promises.
+        precondition(status == 0, "the system refused a thread")
+        pthread_detach(thread)
+    }
+}

@@ -1,0 +1,137 @@
+internal import CCurl
+internal import SignalboxCore
+
+/// One call while libcurl works on it.
+///
+/// Touched by the client's thread alone.
+final class RESTTransfer {
+    static let answerBytesMax = 1 << 20
+
+    let done: RESTClient.Done
+    private let handle: UnsafeMutableRawPointer
+    private var headerList: UnsafeMutablePointer<curl_slist>?
+    private var headers: [Attribute] = []
+    private var body: [UInt8] = []
+    private var isTooLarge = false
+
+    /// Sets a handle up; nil, if libcurl refuses the call or has no memory.
+    init?(_ call: RESTCall, done: @escaping RESTClient.Done) {
+        guard let handle = curl_easy_init() else { return nil }
+        self.handle = handle
+        self.done = done
+        guard configure(call) else { return nil }
+    }
+
+    deinit {
+        curl_easy_cleanup(handle)
+        curl_slist_free_all(headerList)
+    }
+
+    /// The handle for `curl_multi_add_handle`; it keeps this object alive until `release`.
+    func retain() -> UnsafeMutableRawPointer {
+        let context = Unmanaged.passRetained(self).toOpaque()
+        csbx_curl_sinks(
+            handle,
+            { bytes, size, count, context in
+                RESTTransfer.from(context)?.takeHeader(bytes, size * count) ?? 0
+            },
+            { bytes, size, count, context in
+                RESTTransfer.from(context)?.takeBody(bytes, size * count) ?? 0
+            }, context)
+        return handle
+    }
+
+    /// The transfer behind a handle, no longer kept alive by it.
+    static func release(_ handle: UnsafeMutableRawPointer?) -> RESTTransfer? {
+        csbx_curl_context(handle).map {
+            Unmanaged<RESTTransfer>.fromOpaque($0).takeRetainedValue()
+        }
+    }
+
+    /// What came of it.
+    func result(_ code: CURLcode) -> Result<RESTAnswer, RESTFault> {
+        if code == CURLE_OK {
+            let status = UInt32(clamping: csbx_curl_status(handle))
+            return .success(RESTAnswer(status: status, headers: headers, body: body))
+        }
+        let words = String(cString: curl_easy_strerror(code))
+        let kind: RESTFault.Kind =
+            switch code {
+            case _ where isTooLarge: .tooLarge
+            case CURLE_OPERATION_TIMEDOUT: .timeout
+            case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT,
+                CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION,
+                CURLE_SSL_CACERT_BADFILE:
+                .unreachable
+            case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: .invalid
+            default: .lost
+            }
+        return .failure(
+            RESTFault(kind: kind, message: isTooLarge ? "the answer is over 1 MiB" : words))
+    }
+
+    private func configure(_ call: RESTCall) -> Bool {
+        // A field with a line break would smuggle another one in.
+        guard call.headers.allSatisfy({ Self.isPlain($0.key) && Self.isPlain($0.value) }),
+            Self.isPlain(call.method), Self.isPlain(call.url)
+        else { return false }
+        for header in call.headers {
+            headerList = curl_slist_append(headerList, "\(header.key): \(header.value)")
+        }
+        // libcurl waits a second for "100 Continue" before a large body otherwise.
+        headerList = curl_slist_append(headerList, "Expect:")
+        var isSound =
+            csbx_curl_text(handle, CURLOPT_URL, call.url) == CURLE_OK
+            && csbx_curl_text(handle, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK
+            && csbx_curl_text(handle, CURLOPT_REDIR_PROTOCOLS_STR, "https") == CURLE_OK
+            && csbx_curl_list(handle, headerList) == CURLE_OK
+        csbx_curl_long(handle, CURLOPT_NOSIGNAL, 1)
+        csbx_curl_long(handle, CURLOPT_TIMEOUT_MS, Int(max(1, call.timeoutMs)))
+        csbx_curl_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, call.timeoutMs)))
+        csbx_curl_long(handle, CURLOPT_FOLLOWLOCATION, call.redirectsMax > 0 ? 1 : 0)
+        csbx_curl_long(handle, CURLOPT_MAXREDIRS, Int(call.redirectsMax))
+        if call.method == "HEAD" { csbx_curl_long(handle, CURLOPT_NOBODY, 1) }
+        if !call.body.isEmpty || call.method == "POST" {
+            let isTaken = call.body.withUnsafeBytes { bytes in
+                csbx_curl_body(
+                    handle, bytes.baseAddress?.assumingMemoryBound(to: CChar.self) ?? nil,
+                    bytes.count) == CURLE_OK
+            }
+            isSound = isSound && isTaken
+        }
+        isSound = isSound && csbx_curl_text(handle, CURLOPT_CUSTOMREQUEST, call.method) == CURLE_OK
+        if let file = call.caFile {
+            isSound = isSound && csbx_curl_text(handle, CURLOPT_CAINFO, file) == CURLE_OK
+        }
+        if call.refusesPrivateAddresses { csbx_curl_public_only(handle) }
+        return isSound
+    }
+
+    private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 } }
+
+    private static func from(_ context: UnsafeMutableRawPointer?) -> RESTTransfer? {
+        context.map { Unmanaged<RESTTransfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func takeHeader(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
+        let raw = UnsafeRawBufferPointer(start: bytes, count: count)
+        let line = String(decoding: raw.prefix { $0 != 0x0D && $0 != 0x0A }, as: UTF8.self)
+        if line.hasPrefix("HTTP/") {
+            // Another answer begins: one after a redirect, or the final one after "100 Continue".
+            headers = []
+        } else if let colon = line.firstIndex(of: ":"), headers.count < 200 {
+            let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            headers.append(Attribute(line[..<colon].lowercased(), String(value)))
+        }
+        return count
+    }
+
+    private func takeBody(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
+        guard body.count + count <= Self.answerBytesMax else {
+            isTooLarge = true
+            return 0
+        }
+        body.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: count))
+        return count
+    }
+}

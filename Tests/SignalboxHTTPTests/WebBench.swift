@@ -1,0 +1,57 @@
+import Logging
+import SignalboxCore
+import SignalboxHTTP
+import Synchronization
+
+/// A server that echoes, and a client.
+final class WebBench: Sendable {
+    struct Echo: HTTPServerHandler {
+        let gate: AsyncStream<Void>?
+
+        func refusal(method: String, path: String) -> HTTPServerAnswer? {
+            path.hasPrefix("/known") ? nil : Problem(404, "nothing is served here").answer
+        }
+
+        func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+            if request.path == "/known/redirect" {
+                return HTTPServerAnswer(
+                    status: 302, headers: [Attribute("location", "/known/target")])
+            }
+            if request.path == "/known/large" {
+                return HTTPServerAnswer(status: 200, body: [UInt8](repeating: 65, count: 2 << 20))
+            }
+            if request.path == "/known/wait", let gate {
+                for await _ in gate { break }
+            }
+            let text =
+                "\(request.method) \(request.path)?\(request.query) \(request.body.count) "
+                + (request.headers.first { $0.key == "x-test" }?.value ?? "")
+            return HTTPServerAnswer(
+                status: 200, headers: [Attribute("x-echo", "yes")], body: Array(text.utf8))
+        }
+    }
+
+    let server: HTTPServer
+    let client: RESTClient
+    let release: AsyncStream<Void>.Continuation
+
+    init(callsMax: Int = 256, bodyBytesMax: Int = 1 << 20) async throws {
+        let (gate, release) = AsyncStream.makeStream(of: Void.self)
+        self.release = release
+        var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
+        options.bodyBytesMax = bodyBytesMax
+        server = try await HTTPServer.start(
+            options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            handler: Echo(gate: gate))
+        client = try RESTClient(callsMax: callsMax)
+    }
+
+    func call(_ method: String, _ path: String, body: [UInt8] = []) -> RESTCall {
+        RESTCall(method: method, url: "http://127.0.0.1:\(server.port)\(path)", body: body)
+    }
+
+    func end() async {
+        client.shutdown()
+        await server.shutdown()
+    }
+}

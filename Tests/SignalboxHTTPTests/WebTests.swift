@@ -1,0 +1,135 @@
+import Foundation
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxHTTP
+import Testing
+
+@Suite struct WebTests {
+    private func fault(_ body: () async throws -> RESTAnswer) async -> RESTFault.Kind? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return (error as? RESTFault)?.kind
+        }
+    }
+
+    @Test func `a call and its answer arrive whole`() async throws {
+        let bench = try await WebBench()
+        var call = bench.call("POST", "/known/a%20b?x=1", body: Array("hello".utf8))
+        call.headers = [Attribute("x-test", "mark")]
+        let answer = try await bench.client.answer(call)
+        #expect(answer.status == 200)
+        #expect(answer.header("x-echo") == "yes")
+        #expect(String(decoding: answer.body, as: UTF8.self) == "POST /known/a%20b?x=1 5 mark")
+        await bench.end()
+    }
+
+    @Test func `an unknown path is refused with a problem document`() async throws {
+        let bench = try await WebBench()
+        let answer = try await bench.client.answer(bench.call("GET", "/other"))
+        #expect(answer.status == 404)
+        #expect(answer.header("content-type") == "application/problem+json")
+        let text = String(decoding: answer.body, as: UTF8.self)
+        #expect(text.contains("\"status\":404"))
+        #expect(text.contains("nothing is served here"))
+        await bench.end()
+    }
+
+    @Test(arguments: [false, true])
+    func `a body over the bound is refused`(isChunked: Bool) async throws {
+        let bench = try await WebBench(bodyBytesMax: 1000)
+        var call = bench.call("POST", "/known", body: [UInt8](repeating: 65, count: 1001))
+        if isChunked { call.headers = [Attribute("transfer-encoding", "chunked")] }
+        #expect(try await bench.client.answer(call).status == 413)
+        call.body.removeLast()
+        #expect(try await bench.client.answer(call).status == 200)
+        await bench.end()
+    }
+
+    @Test func `redirects are followed only when asked and only to https`() async throws {
+        let bench = try await WebBench()
+        var call = bench.call("GET", "/known/redirect")
+        #expect(try await bench.client.answer(call).status == 302)
+        call.redirectsMax = 3
+        let refused = call
+        #expect(await fault { try await bench.client.answer(refused) } == .invalid)
+        await bench.end()
+    }
+
+    @Test func `an answer over 1 MiB is cut off`() async throws {
+        let bench = try await WebBench()
+        let call = bench.call("GET", "/known/large")
+        #expect(await fault { try await bench.client.answer(call) } == .tooLarge)
+        await bench.end()
+    }
+
+    @Test func `a silent server meets the deadline`() async throws {
+        let bench = try await WebBench()
+        var call = bench.call("GET", "/known/wait")
+        call.timeoutMs = 50
+        let waiting = call
+        #expect(await fault { try await bench.client.answer(waiting) } == .timeout)
+        bench.release.finish()
+        await bench.end()
+    }
+
+    @Test func `calls beyond the bound are refused`() async throws {
+        let bench = try await WebBench(callsMax: 1)
+        let waiting = bench.call("GET", "/known/wait")
+        let (answers, found) = AsyncStream.makeStream(of: UInt32.self)
+        try bench.client.submit(waiting) { found.yield((try? $0.get())?.status ?? 0) }
+        #expect(await fault { try await bench.client.answer(waiting) } == .full)
+        bench.release.finish()
+        #expect(await answers.first { _ in true } == 200)
+        await bench.end()
+    }
+
+    @Test func `private addresses are refused on demand`() async throws {
+        let bench = try await WebBench()
+        var call = bench.call("GET", "/known")
+        call.refusesPrivateAddresses = true
+        let refused = call
+        #expect(await fault { try await bench.client.answer(refused) } == .unreachable)
+        await bench.end()
+    }
+
+    @Test(arguments: ["ftp://127.0.0.1/", "not a url", "http://a\r\nb/"])
+    func `a malformed call is refused`(url: String) async throws {
+        let client = try RESTClient()
+        let call = RESTCall(method: "GET", url: url)
+        #expect(await fault { try await client.answer(call) } == .invalid)
+        client.shutdown()
+    }
+
+    @Test func `nothing listens`() async throws {
+        let bench = try await WebBench()
+        let call = bench.call("GET", "/known")
+        await bench.server.shutdown()
+        #expect(await fault { try await bench.client.answer(call) } == .unreachable)
+        bench.client.shutdown()
+    }
+
+    @Test func `a shut-down client answers what is under way`() async throws {
+        let bench = try await WebBench()
+        let call = bench.call("GET", "/known/wait")
+        async let first = fault { try await bench.client.answer(call) }
+        bench.client.shutdown()
+        #expect(await first == .stopping)
+        bench.release.finish()
+        await bench.server.shutdown()
+    }
+
+    @Test func `TLS is checked against the given roots`() async throws {
+        let bench = try await PushBench()
+        let client = try RESTClient()
+        let url = "https://127.0.0.1:\(bench.server.port)/token"
+        let stranger = RESTCall(method: "POST", url: url)
+        #expect(await fault { try await client.answer(stranger) } == .unreachable)
+        var trusting = stranger
+        trusting.caFile = bench.caFile
+        #expect(try await client.answer(trusting).status == 200)
+        client.shutdown()
+        await bench.end()
+    }
+}
