@@ -81,6 +81,7 @@ let package = Package(
 
         // The gateway.
         .target(name: "SignalboxCore", swiftSettings: safeSwift),
+        .target(name: "SignalboxThreads", swiftSettings: swift),
         .target(
             name: "SignalboxJSON", dependencies: ["SignalboxCore", "CSimdjson"],
             swiftSettings: swift),
@@ -89,17 +90,19 @@ let package = Package(
             swiftSettings: swift),
         .target(
             name: "SignalboxPluginHost",
-            dependencies: ["SignalboxCore", "SignalboxJSON", "CSignalbox", "CSimdjson"],
+            dependencies: ["SignalboxCore", "SignalboxJSON", "SignalboxThreads", "CSignalbox"],
             swiftSettings: swift),
         .target(
-            name: "SignalboxPluginKit", dependencies: ["CSignalbox"], swiftSettings: swift),
+            name: "SignalboxPluginKit", dependencies: ["CSignalbox"],
+            // Views of memory that is borrowed for a call say so to the compiler.
+            swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]),
         .target(
             name: "SignalboxCrypto", dependencies: ["SignalboxCore", "COpenSSL"],
             swiftSettings: swift),
         .target(
             name: "SignalboxHTTP",
             dependencies: [
-                "SignalboxCore", "CNghttp2", "CCurl",
+                "SignalboxCore", "SignalboxThreads", "CNghttp2", "CCurl",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -119,7 +122,7 @@ let package = Package(
             name: "Signalbox",
             dependencies: [
                 "SignalboxCore", "SignalboxJSON", "SignalboxConfig", "SignalboxPluginHost",
-                "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability",
+                "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxThreads",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: swift),
         .executableTarget(
@@ -144,9 +147,17 @@ let package = Package(
         .testTarget(
             name: "SignalboxConfigTests", dependencies: ["SignalboxConfig", "SignalboxCore"],
             swiftSettings: tests),
+        .target(
+            name: "PluginBench",
+            dependencies: [
+                "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "SignalboxCrypto",
+            ], path: "Tests/PluginBench", swiftSettings: tests),
         .testTarget(
             name: "SignalboxPluginHostTests",
-            dependencies: ["SignalboxPluginHost", "SignalboxCore", "CSignalbox"],
+            dependencies: [
+                "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "CSignalbox",
+                "PluginBench",
+            ],
             swiftSettings: tests),
         .testTarget(
             name: "SignalboxCryptoTests", dependencies: ["SignalboxCrypto"],
@@ -162,7 +173,10 @@ let package = Package(
             swiftSettings: tests),
         .testTarget(
             name: "PluginTests",
-            dependencies: ["SignalboxPluginHost", "SignalboxCore", "SignalboxTestKit"],
+            dependencies: [
+                "SignalboxPluginHost", "SignalboxCore", "SignalboxCrypto", "SignalboxJSON",
+                "PluginBench",
+            ],
             swiftSettings: tests),
         .testTarget(
             name: "SimulatorTests", dependencies: ["SignalboxTestKit", "SignalboxHTTP"],

@@ -6,15 +6,16 @@ import Testing
 
     static let allowed: [String: Set<String>] = [
         "Sources/SignalboxCore": [],
+        "Sources/SignalboxThreads": [],
         "Sources/SignalboxJSON": ["SignalboxCore", "CSimdjson"],
         "Sources/SignalboxConfig": ["SignalboxCore", "CYaml"],
         "Sources/SignalboxPluginHost": [
-            "SignalboxCore", "SignalboxJSON", "CSignalbox", "CSimdjson",
+            "SignalboxCore", "SignalboxJSON", "SignalboxThreads", "CSignalbox",
         ],
         "Sources/SignalboxPluginKit": ["CSignalbox"],
         "Sources/SignalboxCrypto": ["SignalboxCore", "COpenSSL"],
         "Sources/SignalboxHTTP": [
-            "SignalboxCore", "DequeModule", "CNghttp2", "CCurl", "NIOCore", "NIOPosix", "NIOSSL",
+            "SignalboxCore", "SignalboxThreads", "DequeModule", "CNghttp2", "CCurl", "NIOCore", "NIOPosix", "NIOSSL",
             "NIOTLS",
             "HummingbirdCore", "HTTPTypes", "NIOHTTPTypes", "ServiceLifecycle", "Logging",
             "NIOHTTP1", "NIOConcurrencyHelpers",
@@ -22,7 +23,8 @@ import Testing
         "Sources/SignalboxObservability": ["SignalboxCore", "Logging"],
         "Sources/Signalbox": [
             "SignalboxCore", "SignalboxJSON", "SignalboxConfig", "SignalboxPluginHost",
-            "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "Logging",
+            "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxThreads",
+            "Logging",
         ],
         "Sources/SignalboxTestKit": [
             "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",

@@ -9,6 +9,9 @@ public struct RequestBatch: Sendable {
         public var start: Int32
         /// Number of bytes.
         public var count: Int32
+
+        /// Nothing.
+        public static let empty = Slice(start: 0, count: 0)
     }
 
     /// A header field as two slices; names are in lower case.

@@ -38,6 +38,12 @@ public struct FanOut: Sendable {
         public var recipient: Int
         /// `no_sender`, `no_token`, ...
         public var reason: String
+
+        /// Makes a skip.
+        public init(recipient: Int, reason: String) {
+            self.recipient = recipient
+            self.reason = reason
+        }
     }
 
     /// The deliveries made.

@@ -1,5 +1,5 @@
 internal import CCurl
-internal import Glibc
+internal import SignalboxThreads
 internal import Synchronization
 
 /// Ordinary HTTP calls through libcurl, all on one thread of its own.
@@ -52,7 +52,7 @@ public final class RESTClient: Sendable {
         self.callsMax = callsMax
         let shared = Shared()
         self.shared = shared
-        HTTPThread.start { Self.run(multi, shared) }
+        Thread.start { Self.run(multi, shared) }
     }
 
     deinit { shutdown() }
@@ -148,33 +148,5 @@ public final class RESTClient: Sendable {
             shared.state.withLock { $0.count -= 1 }
             if let transfer = RESTTransfer.release(handle) { transfer.done(transfer.result(code)) }
         }
-    }
-}
-
-/// Starts a thread whose signals are blocked: signals are the program's.
-enum HTTPThread {
-    private final class Body: Sendable {
-        let run: @Sendable () -> Void
-        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-    }
-
-    static func start(_ body: @escaping @Sendable () -> Void) {
-        var all = sigset_t()
-        var before = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        var thread = pthread_t()
-        let argument = Unmanaged.passRetained(Body(body)).toOpaque()
-        let status = pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument else { return nil }
-                Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
-                return nil
-            }, argument)
-        // Without its thread the client can do nothing that it promises.
-        precondition(status == 0, "the system refused a thread")
-        pthread_detach(thread)
     }
 }

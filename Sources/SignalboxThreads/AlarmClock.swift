@@ -1,21 +1,5 @@
-internal import Glibc
-
-/// The clocks of the gateway.
-enum Clock {
-    /// Milliseconds since 1970.
-    static var unixMs: UInt64 { nanoseconds(CLOCK_REALTIME) / 1_000_000 }
-    /// Nanoseconds that never go back.
-    static var monotonicNs: UInt64 { nanoseconds(CLOCK_MONOTONIC) }
-
-    private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
-}
-
 /// One thread that rings lanes when their next retry is due. A lane has at most one alarm.
-final class AlarmClock: Sendable {
+public final class AlarmClock: Sendable {
     private struct State {
         var alarms: [Int: (ns: UInt64, ring: @Sendable () -> Void)] = [:]
         var isStopping = false
@@ -23,19 +7,20 @@ final class AlarmClock: Sendable {
 
     private let gate = Gate(State())
 
-    init() {
+    /// Starts the thread.
+    public init() {
         let gate = gate
         Thread.start { Self.run(gate) }
     }
 
     /// Calls `ring` once in `ms` milliseconds; replaces the alarm of that lane.
-    func set(lane: Int, inMs ms: UInt64, ring: @escaping @Sendable () -> Void) {
+    public func set(lane: Int, inMs ms: UInt64, ring: @escaping @Sendable () -> Void) {
         let at = Clock.monotonicNs + ms * 1_000_000
         gate.update { state in state.alarms[lane] = (at, ring) }
     }
 
     /// Ends the thread; alarms that are set do not ring.
-    func stop() {
+    public func stop() {
         gate.update { state in
             state.isStopping = true
             state.alarms = [:]

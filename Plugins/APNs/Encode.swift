@@ -1,0 +1,98 @@
+import SignalboxPluginKit
+
+/// Turns deliveries into requests; what deliveries share is rendered once.
+struct Encoder {
+    private struct Key: Hashable {
+        var content: UInt
+        var badge: Int32?
+    }
+
+    private enum Rendered {
+        case payload(Payload)
+        case refused(Outcome)
+    }
+
+    private let config: Config
+    private let topic: String
+    private let authorization: String
+    private let host: Host
+    private var rendered: [Key: Rendered] = [:]
+    private var last: (key: Key, value: Rendered)?
+    /// The request of the delivery that was encoded last.
+    private(set) var draft = RequestDraft()
+
+    init(config: Config, topic: String, authorization: String, host: Host) {
+        self.config = config
+        self.topic = topic
+        self.authorization = authorization
+        self.host = host
+    }
+
+    /// Writes the request into `draft`; or the outcome, if there is no use in sending one.
+    mutating func encode(_ delivery: borrowing Delivery) -> Outcome? {
+        guard isToken(delivery.token) else { return Reasons.local(.malformedToken) }
+        switch content(of: delivery) {
+        case .refused(let outcome): return outcome
+        case .payload(let payload):
+            write(delivery, payload)
+            return nil
+        }
+    }
+
+    private mutating func write(_ delivery: borrowing Delivery, _ payload: Payload) {
+        draft.begin("POST", path: "/3/device/")
+        draft.appendPath(delivery.token)
+        if !authorization.isEmpty { draft.header("authorization", authorization) }
+        draft.header("apns-topic", payload.topic)
+        draft.header("apns-push-type", payload.pushType)
+        draft.header("apns-id", delivery.stableID)
+        draft.header("apns-priority", payload.priority)
+        if delivery.deadlineUnixMs > 0 {
+            let seconds = payload.expiresAtOnce ? 0 : delivery.deadlineUnixMs / 1000
+            draft.header("apns-expiration", String(seconds))
+        }
+        if !payload.collapse.isEmpty { draft.header("apns-collapse-id", payload.collapse) }
+        draft.appendBody(payload.bytes.span)
+    }
+
+    private mutating func content(of delivery: borrowing Delivery) -> Rendered {
+        let key = Key(content: delivery.contentID, badge: delivery.badge)
+        if let last, last.key == key { return last.value }
+        let value: Rendered
+        if let known = rendered[key] {
+            value = known
+        } else {
+            value = render(delivery.notification(), badge: delivery.badge)
+            rendered[key] = value
+        }
+        last = (key, value)
+        return value
+    }
+
+    private func render(_ note: RenderedNotification, badge: Int32?) -> Rendered {
+        do throws(RenderFault) {
+            return .payload(
+                try Payload(
+                    note, badge: badge, topic: topic, usesToken: config.usesToken, host: host))
+        } catch {
+            return .refused(Reasons.local(error))
+        }
+    }
+
+    /// Hexadecimal, or, for simulators, anything that can stand in a path.
+    private func isToken(_ token: Span<UInt8>) -> Bool {
+        guard !token.isEmpty, token.count <= 512 else { return false }
+        for index in token.indices {
+            switch token[index] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                UInt8(ascii: "A")...UInt8(ascii: "F"):
+                continue
+            case UInt8(ascii: "g")...UInt8(ascii: "z"), UInt8(ascii: "G")...UInt8(ascii: "Z"),
+                UInt8(ascii: "-"), UInt8(ascii: "_"):
+                guard config.takesAnyToken else { return false }
+            default: return false
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,145 @@
+import SignalboxPluginKit
+
+/// Why a notification cannot become a payload.
+enum RenderFault: Error {
+    case malformedToken, unknownPushType, locationNeedsToken, reservedKey, malformedData, tooLarge
+}
+
+/// What deliveries of one content share: the payload and its headers.
+struct Payload: Sendable {
+    /// A push type with what Apple's table says of it.
+    struct Kind {
+        var suffix = ""
+        var bytesMax = 4096
+        /// The only priority that is allowed; nil: that of the notification.
+        var priority: String?
+        /// Worth nothing later: one attempt, no storing.
+        var expiresAtOnce = false
+    }
+
+    static let kinds: [String: Kind] = [
+        "alert": Kind(),
+        "background": Kind(priority: "5"),
+        "voip": Kind(suffix: ".voip", bytesMax: 5120, priority: "10", expiresAtOnce: true),
+        "complication": Kind(suffix: ".complication"),
+        "fileprovider": Kind(suffix: ".pushkit.fileprovider"),
+        "mdm": Kind(),
+        "liveactivity": Kind(suffix: ".push-type.liveactivity"),
+        "location": Kind(suffix: ".location-query"),
+        "pushtotalk": Kind(suffix: ".voip-ptt", priority: "10", expiresAtOnce: true),
+        "widgets": Kind(suffix: ".push-type.widgets"),
+        "controls": Kind(suffix: ".push-type.controls"),
+    ]
+
+    let bytes: [UInt8]
+    let topic: String
+    let pushType: String
+    let priority: String
+    let collapse: String
+    let expiresAtOnce: Bool
+
+    init(
+        _ note: RenderedNotification, badge: Int32?, topic: String, usesToken: Bool, host: Host
+    ) throws(RenderFault) {
+        let content = note.content
+        let derived = content.isSilent ? "background" : "alert"
+        pushType = content.pushType.isEmpty ? derived : content.pushType
+        guard let kind = Self.kinds[pushType] else { throw .unknownPushType }
+        guard usesToken || pushType != "location" else { throw .locationNeedsToken }
+        self.topic = topic + kind.suffix
+        priority = kind.priority ?? String((content.priority ?? .high).rawValue)
+        expiresAtOnce = kind.expiresAtOnce
+        collapse = Self.shortened(content.collapse)
+        bytes = try Self.body(note, badge: badge, pushType: pushType, host: host)
+        guard bytes.count <= kind.bytesMax else { throw .tooLarge }
+    }
+
+    private static func body(
+        _ note: RenderedNotification, badge: Int32?, pushType: String, host: Host
+    ) throws(RenderFault) -> [UInt8] {
+        let content = note.content
+        var data: JSON?
+        if !content.data.isEmpty {
+            guard let parsed = try? host.parse(content.data.utf8.span), parsed.kind == .object else {
+                throw .malformedData
+            }
+            data = parsed
+        }
+        if pushType == "mdm" { return Array((data?.text ?? "{}").utf8) }
+        let members = data?.members ?? []
+        guard !members.contains(where: { $0.key == "aps" }) else { throw .reservedKey }
+        var writer = JSONWriter()
+        writer.object { out in
+            out.key("aps")
+            out.object { out in
+                writeAPS(content, badge: badge ?? content.badge, pushType: pushType, to: &out)
+            }
+            out.member("image", content.imageURL)
+            out.member("link", content.link)
+            for member in members
+            where !(member.key == "image" && !content.imageURL.isEmpty)
+                && !(member.key == "link" && !content.link.isEmpty)
+            {
+                out.key(member.key)
+                out.raw(member.value.text)
+            }
+        }
+        for (family, json) in note.overrides where family == "apns" {
+            guard let base = try? host.parse(writer.bytes.span),
+                let patch = try? host.parse(json.utf8.span)
+            else { throw .malformedData }
+            var merged = JSONWriter()
+            merged.merged(base, with: patch)
+            writer = merged
+        }
+        return writer.bytes
+    }
+
+    private static func writeAPS(
+        _ content: Notification, badge: Int32?, pushType: String, to out: inout JSONWriter
+    ) {
+        switch pushType {
+        case "background":
+            // Apple: no alert, badge or sound beside it.
+            out.key("content-available")
+            out.integer(1)
+        case "widgets", "controls":
+            out.key("content-changed")
+            out.boolean(true)
+        default:
+            let hasAlert =
+                !content.title.isEmpty || !content.subtitle.isEmpty || !content.body.isEmpty
+            if hasAlert {
+                out.key("alert")
+                out.object { out in
+                    out.member("title", content.title)
+                    out.member("subtitle", content.subtitle)
+                    out.member("body", content.body)
+                }
+            }
+            if let badge {
+                out.key("badge")
+                out.integer(badge)
+            }
+            out.member("sound", content.sound)
+            out.member("thread-id", content.thread)
+            out.member("category", content.category)
+            // The app's extension fetches the picture, so it must be allowed to change the push.
+            if hasAlert, content.isMutable || !content.imageURL.isEmpty {
+                out.key("mutable-content")
+                out.integer(1)
+            }
+        }
+    }
+
+    /// Apple takes 64 bytes; a longer key keeps its start and gets a fingerprint of the whole, so
+    /// that equal keys stay equal and others do not meet.
+    static func shortened(_ collapse: String) -> String {
+        guard collapse.utf8.count > 64 else { return collapse }
+        var print = Fingerprint()
+        print.add(collapse)
+        var start = collapse
+        while start.utf8.count > 47 { start.removeLast() }
+        return "\(start)-\(print.text)"
+    }
+}

@@ -1,0 +1,86 @@
+import SignalboxPluginKit
+
+/// The `config:` of an instance.
+struct Config: Sendable {
+    static let schema = """
+        {
+          "type": "object",
+          "required": ["service_account"],
+          "properties": {
+            "service_account": {
+              "type": "string", "format": "secret", "minLength": 2,
+              "description": "the service account's JSON, such as ${file:secrets/fcm.json}"
+            },
+            "project_id": {
+              "type": "string", "pattern": "^[a-z0-9:.-]*$", "default": "",
+              "description": "project id or number, if it is another than the service account's"
+            },
+            "endpoint": {
+              "type": "string", "format": "uri", "default": "",
+              "description": "another origin than Google's, such as https://127.0.0.1:8443"
+            },
+            "ca": {
+              "type": "string", "format": "path", "default": "",
+              "description": "PEM file of trusted roots instead of the system's"
+            },
+            "connections": { "type": "integer", "minimum": 1, "maximum": 64, "default": 2 },
+            "android_channel": {
+              "type": "string", "maxLength": 128, "default": "",
+              "description": "notification channel on Android; empty: the app's default"
+            },
+            "validate_only": {
+              "type": "boolean", "default": false,
+              "description": "let FCM check messages and deliver none"
+            }
+          }
+        }
+        """
+
+    let projectID: String
+    let origin: String
+    let caFile: String
+    let connections: UInt32
+    let androidChannel: String
+    let isValidateOnly: Bool
+
+    init(_ json: JSON) {
+        projectID = json["project_id"]?.string ?? ""
+        let endpoint = json["endpoint"]?.string ?? ""
+        origin = endpoint.isEmpty ? "https://fcm.googleapis.com" : endpoint
+        caFile = json["ca"]?.string ?? ""
+        connections = UInt32(clamping: json["connections"]?.integer ?? 2)
+        androidChannel = json["android_channel"]?.string ?? ""
+        isValidateOnly = json["validate_only"]?.boolean ?? false
+    }
+}
+
+/// What is read of the service account; its private key stays in the host.
+struct ServiceAccount: Sendable {
+    static let secret = "service_account"
+
+    let projectID: String
+    let clientEmail: String
+    let keyID: String
+    let tokenURI: String
+
+    init(_ host: Host) throws(PluginError) {
+        let bytes = try host.secret(Self.secret)
+        guard let json = try? host.parse(bytes.span), json.kind == .object else {
+            throw PluginError(.invalid, "config.service_account is not a JSON object")
+        }
+        func text(_ name: String) throws(PluginError) -> String {
+            guard let text = json[name]?.string, !text.isEmpty else {
+                throw PluginError(.invalid, "config.service_account has no \"\(name)\"")
+            }
+            return text
+        }
+        projectID = try text("project_id")
+        clientEmail = try text("client_email")
+        keyID = json["private_key_id"]?.string ?? ""
+        tokenURI = try text("token_uri")
+        _ = try text("private_key")
+        guard tokenURI.hasPrefix("https://") else {
+            throw PluginError(.invalid, "config.service_account: token_uri must begin with https://")
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import SignalboxPluginKit
+
+/// Turns deliveries into requests; what deliveries share is rendered once, around a place for the
+/// token.
+struct Encoder {
+    private struct Key: Hashable {
+        var content: UInt
+        var badge: Int32?
+        var platform: String
+        var deadlineUnixMs: UInt64
+    }
+
+    private enum Rendered {
+        case message(Message)
+        case refused(Outcome)
+    }
+
+    private let config: Config
+    private let path: String
+    private let authorization: String
+    private let host: Host
+    private var rendered: [Key: Rendered] = [:]
+    /// The request of the delivery that was encoded last.
+    private(set) var draft = RequestDraft()
+
+    init(config: Config, projectID: String, authorization: String, host: Host) {
+        self.config = config
+        self.authorization = authorization
+        self.host = host
+        path = "/v1/projects/\(projectID)/messages:send"
+    }
+
+    /// Writes the request into `draft`; or the outcome, if there is no use in sending one.
+    mutating func encode(_ delivery: borrowing Delivery) -> Outcome? {
+        guard !delivery.token.isEmpty else { return Answer.local(.malformedToken) }
+        switch content(of: delivery) {
+        case .refused(let outcome): return outcome
+        case .message(let message):
+            draft.begin("POST", path: path)
+            draft.header("authorization", authorization)
+            draft.header("content-type", "application/json")
+            draft.header("x-goog-api-format-version", "2")
+            draft.appendBody(message.head.span)
+            draft.appendBodyEscaped(delivery.token)
+            draft.appendBody(message.tail.span)
+            return nil
+        }
+    }
+
+    private mutating func content(of delivery: borrowing Delivery) -> Rendered {
+        let key = Key(
+            content: delivery.contentID, badge: delivery.badge, platform: delivery.platform,
+            deadlineUnixMs: delivery.deadlineUnixMs)
+        if let known = rendered[key] { return known }
+        let value: Rendered
+        do throws(RenderFault) {
+            value = .message(
+                try Message(
+                    delivery.notification(), badge: delivery.badge, platform: key.platform,
+                    deadlineUnixMs: key.deadlineUnixMs, config: config, host: host))
+        } catch {
+            value = .refused(Answer.local(error))
+        }
+        rendered[key] = value
+        return value
+    }
+}

@@ -1,0 +1,109 @@
+import SignalboxPluginKit
+
+/// An answer of FCM, read from `error.details[]`: the top-level status says less, and misleads for
+/// dead tokens.
+struct Answer {
+    let status: Int
+    private let messageName: String
+    /// `errorCode` of the FcmError detail.
+    private let code: String
+    /// Fields that a BadRequest detail complains of; nil: there is no such detail.
+    private let badFields: [String]?
+
+    init(status: Int, json: JSON?) {
+        self.status = status
+        messageName = json?["name"]?.string ?? ""
+        var code = ""
+        var badFields: [String]?
+        for detail in json?.at("/error/details")?.elements ?? [] {
+            let type = detail["@type"]?.string ?? ""
+            if type.hasSuffix("google.firebase.fcm.v1.FcmError") {
+                code = detail["errorCode"]?.string ?? ""
+            } else if type.hasSuffix("google.rpc.BadRequest") {
+                let violations = detail["fieldViolations"]?.elements ?? []
+                badFields = (badFields ?? []) + violations.compactMap { $0["field"]?.string }
+            }
+        }
+        self.code = code
+        self.badFields = badFields
+    }
+
+    /// What it means.
+    func outcome(retryAfterMs: UInt64?) -> Outcome {
+        var outcome = classified(retryAfterMs: retryAfterMs)
+        outcome.providerCode = UInt32(clamping: status)
+        return outcome
+    }
+
+    private func classified(retryAfterMs: UInt64?) -> Outcome {
+        if status == 200 {
+            var outcome = Outcome(.delivered, "ok")
+            outcome.providerID = messageName
+            return outcome
+        }
+        switch code {
+        case "UNREGISTERED": return Outcome(.unregistered, code)
+        case "INVALID_ARGUMENT": return invalidArgument
+        case "SENDER_ID_MISMATCH":
+            var outcome = Outcome(.config, code)
+            outcome.detail = "the token belongs to another Firebase project"
+            return outcome
+        case "THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR":
+            var outcome = Outcome(.config, "THIRD_PARTY_AUTH_ERROR")
+            outcome.scope = .app
+            outcome.detail = "the project's APNs key or web push key is missing or wrong"
+            return outcome
+        case "QUOTA_EXCEEDED": return later(.throttled, code, retryAfterMs ?? 60_000)
+        case "INTERNAL", "UNSPECIFIED_ERROR": return later(.retry, code, max(10_000, retryAfterMs ?? 0))
+        case "UNAVAILABLE": return later(.retry, code, max(10_000, retryAfterMs ?? 0))
+        default: return byStatus(retryAfterMs: retryAfterMs)
+        }
+    }
+
+    /// A dead token or our mistake: the complaint names the token, nothing at all, or another field.
+    private var invalidArgument: Outcome {
+        guard let badFields, !badFields.contains("message.token") else {
+            return Outcome(.unregistered, "INVALID_ARGUMENT")
+        }
+        var outcome = Outcome(.rejected, "INVALID_ARGUMENT")
+        outcome.detail = "FCM refuses \(badFields.prefix(3).joined(separator: ", ").prefix(100))"
+        return outcome
+    }
+
+    /// Answers without an FcmError detail.
+    private func byStatus(retryAfterMs: UInt64?) -> Outcome {
+        switch status {
+        case 401:
+            var outcome = Outcome(.auth, "unauthenticated")
+            outcome.credential = FCM.accessToken
+            return outcome
+        case 403, 404:
+            var outcome = Outcome(.config, status == 403 ? "permission_denied" : "wrong_project")
+            outcome.scope = .instance
+            outcome.detail =
+                status == 403
+                ? "the service account may not send, or the API is off for this project"
+                : "there is no such project"
+            return outcome
+        case 429: return later(.throttled, "too_many_requests", retryAfterMs ?? 60_000)
+        case 500...599: return later(.retry, "server_error", max(10_000, retryAfterMs ?? 0))
+        default: return Outcome(.rejected, "http_\(status / 100)xx")
+        }
+    }
+
+    private func later(_ kind: Outcome.Kind, _ reason: String, _ waitMs: UInt64) -> Outcome {
+        var outcome = Outcome(kind, reason)
+        outcome.retryAfterMs = waitMs
+        return outcome
+    }
+
+    /// What is decided without asking FCM.
+    static func local(_ fault: RenderFault) -> Outcome {
+        switch fault {
+        case .malformedToken: Outcome(.rejected, "malformed_token")
+        case .reservedKey: Outcome(.rejected, "reserved_data_key")
+        case .malformedData: Outcome(.rejected, "malformed_data")
+        case .tooLarge: Outcome(.rejected, "payload_too_large")
+        }
+    }
+}

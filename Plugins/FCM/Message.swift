@@ -1,0 +1,207 @@
+import SignalboxPluginKit
+
+/// Why a notification cannot become a message.
+enum RenderFault: Error {
+    case malformedToken, reservedKey, malformedData, tooLarge
+}
+
+/// What deliveries of one content share: the message's JSON before and behind the token.
+struct Message: Sendable {
+    private static let bytesMax = 4096
+    private static let ttlMaxSeconds: UInt64 = 2_419_200
+
+    let head: [UInt8]
+    let tail: [UInt8]
+
+    init(
+        _ note: RenderedNotification, badge: Int32?, platform: String, deadlineUnixMs: UInt64,
+        config: Config, host: Host
+    ) throws(RenderFault) {
+        let content = note.content
+        let data = try Self.data(content, host)
+        let isShown = !content.isDataOnly && !content.isSilent
+        let visible = isShown ? content.title.utf8.count + content.body.utf8.count : 0
+        guard data.reduce(visible, { $0 + $1.0.utf8.count + $1.1.utf8.count }) <= Self.bytesMax else {
+            throw .tooLarge
+        }
+        var ttl: UInt64?
+        if deadlineUnixMs > 0 {
+            let now = host.nowUnixMs
+            let left = deadlineUnixMs > now ? (deadlineUnixMs - now) / 1000 : 0
+            ttl = min(left, Self.ttlMaxSeconds)
+        }
+        var rest = JSONWriter()
+        rest.object { out in
+            if isShown { Self.writeNotification(content, to: &out) }
+            if !data.isEmpty {
+                out.key("data")
+                out.object { out in
+                    for (key, value) in data {
+                        out.key(key)
+                        out.string(value)
+                    }
+                }
+            }
+            let badge = badge ?? content.badge
+            switch platform {
+            case "ios":
+                Self.writeAPNs(content, badge: badge, deadlineUnixMs: deadlineUnixMs, to: &out)
+            case "web": Self.writeWebPush(content, ttl: ttl, to: &out)
+            default:
+                Self.writeAndroid(
+                    content, badge: badge, ttl: ttl, isShown: isShown, config: config, to: &out)
+            }
+        }
+        for (family, json) in note.overrides where family == "fcm" {
+            guard let base = try? host.parse(rest.bytes.span),
+                let patch = try? host.parse(json.utf8.span)
+            else { throw .malformedData }
+            var merged = JSONWriter()
+            merged.merged(base, with: patch)
+            rest = merged
+        }
+        let prefix = config.isValidateOnly ? "{\"validate_only\":true," : "{"
+        head = Array("\(prefix)\"message\":{\"token\":\"".utf8)
+        // The object without its opening brace goes behind the token.
+        let isEmpty = rest.bytes.count <= 2
+        tail = Array((isEmpty ? "\"" : "\",").utf8) + rest.bytes.dropFirst() + [UInt8(ascii: "}")]
+    }
+
+    /// All values as text, as FCM wants them.
+    private static func data(
+        _ content: Notification, _ host: Host
+    ) throws(RenderFault) -> [(String, String)] {
+        var pairs: [(String, String)] = []
+        if !content.data.isEmpty {
+            guard let json = try? host.parse(content.data.utf8.span), json.kind == .object else {
+                throw .malformedData
+            }
+            for (key, value) in json.members where value.kind != .null {
+                guard !isReserved(key) else { throw .reservedKey }
+                pairs.append((key, value.string ?? value.text))
+            }
+        }
+        if content.isDataOnly, !content.isSilent {
+            // The app shows it itself, from these.
+            let shown = [
+                ("title", content.title), ("body", content.body), ("image", content.imageURL),
+                ("link", content.link),
+            ]
+            for (key, value) in shown where !value.isEmpty {
+                if !pairs.contains(where: { $0.0 == key }) { pairs.append((key, value)) }
+            }
+        } else if !content.link.isEmpty, !pairs.contains(where: { $0.0 == "link" }) {
+            pairs.append(("link", content.link))
+        }
+        return pairs
+    }
+
+    private static func isReserved(_ key: String) -> Bool {
+        key.isEmpty || key == "from" || key == "message_type" || key.hasPrefix("google")
+            || key.hasPrefix("gcm")
+    }
+
+    private static func writeNotification(_ content: Notification, to out: inout JSONWriter) {
+        out.key("notification")
+        out.object { out in
+            out.member("title", content.title)
+            out.member("body", content.body)
+            out.member("image", content.imageURL)
+        }
+    }
+
+    private static func writeAndroid(
+        _ content: Notification, badge: Int32?, ttl: UInt64?, isShown: Bool, config: Config,
+        to out: inout JSONWriter
+    ) {
+        out.key("android")
+        out.object { out in
+            out.member("collapse_key", content.collapse)
+            out.member("priority", content.priority == .high ? "HIGH" : "NORMAL")
+            if let ttl { out.member("ttl", "\(ttl)s") }
+            guard isShown else { return }
+            out.key("notification")
+            out.object { out in
+                out.member("sound", content.sound)
+                out.member("tag", content.collapse)
+                out.member("click_action", content.category)
+                out.member("channel_id", config.androidChannel)
+                if let badge {
+                    out.key("notification_count")
+                    out.integer(badge)
+                }
+            }
+        }
+    }
+
+    private static func writeAPNs(
+        _ content: Notification, badge: Int32?, deadlineUnixMs: UInt64, to out: inout JSONWriter
+    ) {
+        out.key("apns")
+        out.object { out in
+            out.key("headers")
+            out.object { out in
+                let priority = content.isSilent ? 5 : (content.priority ?? .high).rawValue
+                out.member("apns-priority", String(priority))
+                out.member("apns-push-type", content.isSilent ? "background" : "alert")
+                if deadlineUnixMs > 0 {
+                    out.member("apns-expiration", String(deadlineUnixMs / 1000))
+                }
+                if content.collapse.utf8.count <= 64 {
+                    out.member("apns-collapse-id", content.collapse)
+                }
+            }
+            out.key("payload")
+            out.object { out in
+                out.key("aps")
+                out.object { out in writeAPS(content, badge: badge, to: &out) }
+            }
+        }
+    }
+
+    private static func writeAPS(
+        _ content: Notification, badge: Int32?, to out: inout JSONWriter
+    ) {
+        guard !content.isSilent else {
+            out.key("content-available")
+            out.integer(1)
+            return
+        }
+        if content.isDataOnly || !content.subtitle.isEmpty {
+            // iOS shows nothing from data, so the alert is written out.
+            out.key("alert")
+            out.object { out in
+                out.member("title", content.title)
+                out.member("subtitle", content.subtitle)
+                out.member("body", content.body)
+            }
+        }
+        if let badge {
+            out.key("badge")
+            out.integer(badge)
+        }
+        out.member("sound", content.sound)
+        out.member("thread-id", content.thread)
+        out.member("category", content.category)
+        if content.isMutable || !content.imageURL.isEmpty {
+            out.key("mutable-content")
+            out.integer(1)
+        }
+    }
+
+    private static func writeWebPush(
+        _ content: Notification, ttl: UInt64?, to out: inout JSONWriter
+    ) {
+        out.key("webpush")
+        out.object { out in
+            out.key("headers")
+            out.object { out in
+                if let ttl { out.member("TTL", String(ttl)) }
+                out.member("Urgency", content.priority == .high ? "high" : "normal")
+            }
+            guard content.link.hasPrefix("https://") else { return }
+            out.key("fcm_options")
+            out.object { out in out.member("link", content.link) }
+        }
+    }
+}

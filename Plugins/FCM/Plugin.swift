@@ -1,0 +1,80 @@
+public import CSignalbox
+import SignalboxPluginKit
+
+/// Firebase Cloud Messaging, HTTP v1.
+final class FCM: SendHTTPPlugin {
+    static let info = PluginInfo(
+        id: "io.signalbox.fcm", version: "1.0.0",
+        summary: "Firebase Cloud Messaging HTTP v1 with a service account",
+        configSchema: Config.schema)
+
+    /// The name of the access token among the instance's credentials.
+    static let accessToken = "access_token"
+
+    private let host: Host
+    private let config: Config
+    private let account: ServiceAccount
+
+    init(host: Host, config: JSON) throws(PluginError) {
+        self.host = host
+        self.config = Config(config)
+        account = try ServiceAccount(host)
+    }
+
+    func start() throws(PluginError) {
+        let host = host
+        let account = account
+        let caFile = config.caFile
+        // A token lives an hour; the interval keeps late 401s of the old one from wasting the new.
+        try host.defineCredential(Self.accessToken, minIntervalMs: 1_000) {
+            () throws(PluginError) in
+            try OAuth.token(account, caFile: caFile, host: host)
+        }
+    }
+
+    func endpoint(app: String) throws(PluginError) -> Endpoint {
+        guard app.isEmpty || app == projectID else {
+            throw PluginError(.notFound, "\"\(app)\" is not the project of this service account")
+        }
+        var endpoint = Endpoint(origin: config.origin)
+        endpoint.caFile = config.caFile
+        endpoint.isALPNRequired = true
+        endpoint.connectionsMax = config.connections
+        return endpoint
+    }
+
+    func prepare(_ batch: borrowing DeliveryBatch, _ sink: borrowing RequestSink) throws(PluginError) {
+        let token = try host.credential(Self.accessToken)
+        var encoder = Encoder(
+            config: config, projectID: projectID, authorization: "Bearer \(token)", host: host)
+        for index in 0..<batch.count {
+            let delivery = batch[index]
+            if let outcome = encoder.encode(delivery) {
+                try sink.settle([delivery.id], outcome)
+            } else {
+                try sink.send(encoder.draft, for: delivery.id)
+            }
+        }
+    }
+
+    func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink) throws(PluginError) {
+        for index in 0..<batch.count {
+            let response = batch[index]
+            let answer = try? host.parse(response.body)
+            let outcome = Answer(status: response.status, json: answer).outcome(
+                retryAfterMs: response.header("retry-after").flatMap {
+                    RetryAfter.milliseconds($0, nowUnixMs: host.nowUnixMs)
+                })
+            try sink.settle(response.items, outcome)
+        }
+    }
+
+    private var projectID: String {
+        config.projectID.isEmpty ? account.projectID : config.projectID
+    }
+}
+
+@c @implementation
+public func sbx_plugin_entry_v1(
+    _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?
+) -> UnsafePointer<sbx_plugin>? { unsafe pluginEntry(FCM.self) }

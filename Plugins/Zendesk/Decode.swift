@@ -1,0 +1,93 @@
+import SignalboxPluginKit
+
+/// The body of the webhook:
+/// `{"devices":[{"identifier","type"}],"notification":{"title","body","ticket_id"}}`.
+struct Webhook {
+    /// A device as Zendesk names it; nil: the field is missing or not text.
+    struct Device {
+        var identifier: String?
+        var type: String?
+    }
+
+    let title: String
+    let body: String
+    let ticketID: String
+    let devices: [Device]
+
+    init(_ json: JSON) throws(PluginError) {
+        guard let notification = json["notification"], notification.kind == .object else {
+            throw Fault.notification.error
+        }
+        guard let devices = json["devices"], devices.kind == .array else {
+            throw Fault.devices.error
+        }
+        // Documented as text; a number means the same.
+        let ticket = notification["ticket_id"]
+        guard let ticketID = ticket?.string ?? ticket?.integer.map({ String($0) }),
+            !ticketID.isEmpty
+        else { throw Fault.ticket.error }
+        self.ticketID = ticketID
+        title = notification["title"]?.string ?? ""
+        body = notification["body"]?.string ?? ""
+        self.devices = devices.elements.map {
+            Device(identifier: $0["identifier"]?.string, type: $0["type"]?.string)
+        }
+    }
+
+    /// Usable devices, and why the others are not; one bad device harms no other.
+    func recipients() -> (usable: [Recipient], rejects: [Reject]) {
+        var usable: [Recipient] = []
+        var rejects: [Reject] = []
+        var seen: Set<String> = []
+        for device in devices {
+            guard let identifier = device.identifier else {
+                rejects.append(.noIdentifier)
+                continue
+            }
+            guard let type = device.type, type == "ios" || type == "android" else {
+                rejects.append(.unknownDeviceType)
+                continue
+            }
+            let token = type == "ios" ? Self.cleaned(identifier) : identifier
+            if token.isEmpty {
+                rejects.append(.emptyToken)
+            } else if token.utf8.count > 4096 {
+                rejects.append(.tokenTooLong)
+            } else if !seen.insert("\(type) \(token)").inserted {
+                rejects.append(.duplicate)
+            } else {
+                var recipient = Recipient(platform: type, token: token)
+                recipient.sourceToken = identifier
+                usable.append(recipient)
+            }
+        }
+        return (usable, rejects)
+    }
+
+    /// The event; its data keeps the webhook's own shape, so that `{{ notification.title }}` works.
+    func event(for recipients: [Recipient]) -> Event {
+        var data = JSONWriter()
+        data.object { out in
+            out.member("ticket_id", ticketID)
+            out.key("notification")
+            out.object { out in
+                out.member("title", title)
+                out.member("body", body)
+                out.member("ticket_id", ticketID)
+            }
+        }
+        var print = Fingerprint()
+        for text in [ticketID, title, body] + recipients.map(\.token) { print.add(text) }
+        var event = Event(type: "ticket.replied", data: data.text)
+        event.subject = "ticket/\(ticketID)"
+        event.dedupe = print.text
+        event.recipients = recipients
+        return event
+    }
+
+    /// Apps of old registered the description of an NSData: `<0a1b 2c3d>`.
+    static func cleaned(_ identifier: String) -> String {
+        let plain = identifier.filter { $0 != " " && $0 != "<" && $0 != ">" }
+        return plain.allSatisfy(\.isHexDigit) ? plain.lowercased() : plain
+    }
+}

@@ -1,0 +1,33 @@
+import SignalboxPluginKit
+
+/// Why a whole webhook is refused.
+enum Fault {
+    case notification, devices, ticket
+
+    var error: PluginError {
+        switch self {
+        case .notification: PluginError(.invalid, "\"notification\" is missing or not an object")
+        case .devices: PluginError(.invalid, "\"devices\" is missing or not a list")
+        case .ticket: PluginError(.invalid, "\"notification.ticket_id\" is missing or empty")
+        }
+    }
+}
+
+/// Why one device of a webhook is left out; the raw value is a metric label.
+enum Reject: String {
+    case noIdentifier = "no_identifier"
+    case unknownDeviceType = "unknown_device_type"
+    case emptyToken = "empty_token"
+    case tokenTooLong = "token_too_long"
+    case duplicate
+
+    var detail: String {
+        switch self {
+        case .noIdentifier: "a device has no identifier"
+        case .unknownDeviceType: "a device's type is neither ios nor android"
+        case .emptyToken: "a device's identifier is empty once it is cleaned"
+        case .tokenTooLong: "a device's identifier is over 4096 bytes"
+        case .duplicate: "a device is named twice"
+        }
+    }
+}

@@ -1,0 +1,67 @@
+public import CSignalbox
+import SignalboxPluginKit
+
+/// The push webhook of the Zendesk Support SDK: an agent's public reply becomes an event, and the
+/// event a notification with the app's deep-link keys.
+final class Zendesk: IngestPlugin, BuildPlugin {
+    static let info = PluginInfo(
+        id: "io.signalbox.zendesk", version: "1.0.0",
+        summary: "Zendesk Support SDK push webhook in; notifications with deep links out",
+        configSchema: Config.schema)
+
+    private let host: Host
+    private let config: Config
+
+    init(host: Host, config: JSON) throws(PluginError) {
+        self.host = host
+        self.config = Config(config)
+    }
+
+    var paths: [IngestPath] { [IngestPath(config.path)] }
+
+    func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
+        let webhook = try Webhook(try parse(request.body))
+        let (recipients, rejects) = webhook.recipients()
+        for reject in rejects { sink.reject(reject.rawValue, reject.detail) }
+        guard !recipients.isEmpty else {
+            host.write(
+                .info, "webhook names no usable device",
+                [("devices", String(webhook.devices.count))])
+            return
+        }
+        try sink.emit(webhook.event(for: recipients))
+    }
+
+    func build(_ input: borrowing BuildInput, _ sink: borrowing BuildSink) throws(PluginError) {
+        let data = try input.data()
+        let options = try input.options()
+        var note = Notification()
+        note.title = data.at("/notification/title")?.string ?? ""
+        note.body = data.at("/notification/body")?.string ?? ""
+        note.sound = config.sound
+        note.priority = .high
+        note.isDataOnly = options["display"]?.string != "system"
+        var keys = JSONWriter()
+        let ticket = data["ticket_id"]?.string ?? ""
+        keys.object { out in
+            for key in config.deepLinkKeys { out.member(key, ticket) }
+        }
+        note.data = keys.text
+        try sink.emit(note, to: (0..<input.recipientCount).map { BuildSink.Target($0) })
+    }
+
+    static var optionsSchema: String? { Config.optionsSchema }
+
+    private func parse(_ body: Span<UInt8>) throws(PluginError) -> JSON {
+        do throws(PluginError) {
+            return try host.parse(body)
+        } catch {
+            throw PluginError(.invalid, "the body is not JSON: \(error.message)")
+        }
+    }
+}
+
+@c @implementation
+public func sbx_plugin_entry_v1(
+    _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?
+) -> UnsafePointer<sbx_plugin>? { unsafe pluginEntry(Zendesk.self) }

@@ -1,0 +1,124 @@
+internal import CSignalbox
+internal import SignalboxCore
+internal import SignalboxThreads
+
+/// The host as one plugin instance sees it: what stands behind its `sbx_host`.
+///
+/// `@unchecked Sendable`: the pointers are set in `init` and only read afterwards.
+final class InstanceContext: @unchecked Sendable {
+    let name: String
+    let services: any HostServices
+    let secrets: SecretBox
+    let metrics: MetricHandles
+    let timers = TimerTable()
+    let credentials = CredentialTable()
+    /// Given to the plugin; lives as long as this object.
+    let host: UnsafeMutablePointer<sbx_host>
+    private let texts: [UnsafeMutablePointer<CChar>]
+
+    init(
+        name: String, program: String, version: String, secrets: [String: PluginSecret],
+        services: any HostServices
+    ) {
+        self.name = name
+        self.services = services
+        self.secrets = SecretBox(secrets)
+        metrics = MetricHandles(instance: name, services: services)
+        texts = [program, version, name].map(Self.copy)
+        host = .allocate(capacity: 1)
+        var table = sbx_host()
+        table.struct_size = UInt32(MemoryLayout<sbx_host>.size)
+        table.abi_major = SBX_ABI_MAJOR
+        table.abi_minor = SBX_ABI_MINOR
+        table.name = UnsafePointer(texts[0])
+        table.version = UnsafePointer(texts[1])
+        table.instance = UnsafePointer(texts[2])
+        table.service = { _, id in String(plugin: id).flatMap { Services.table($0) } }
+        host.initialize(to: table)
+        host.pointee.state = Unmanaged.passUnretained(self).toOpaque()
+    }
+
+    deinit {
+        host.deallocate()
+        for text in texts { text.deallocate() }
+    }
+
+    /// The context behind a host that a plugin hands to a service.
+    static func from(_ host: UnsafePointer<sbx_host>?) -> InstanceContext? {
+        guard let state = host?.pointee.state else { return nil }
+        return Unmanaged<InstanceContext>.fromOpaque(state).takeUnretainedValue()
+    }
+
+    /// A plugin broke a rule: said once here, in the log and as a number.
+    func misbehaved(_ what: String) { services.misbehaved(instance: name, what) }
+
+    private static func copy(_ text: String) -> UnsafeMutablePointer<CChar> {
+        let bytes = Array(text.utf8).filter { $0 != 0 } + [0]
+        let room = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+        for (index, byte) in bytes.enumerated() { room[index] = CChar(bitPattern: byte) }
+        return room
+    }
+}
+
+/// The thread of an instance's `[control]` calls.
+final class ControlThread: Sendable {
+    private struct State {
+        var jobs: [@Sendable () -> Void] = []
+        var wakeNs: UInt64?
+        var isStopping = false
+    }
+
+    private enum Next {
+        case job(@Sendable () -> Void)
+        case tick
+        case end
+    }
+
+    private let gate = Gate(State())
+
+    /// Starts the thread; `tick` runs whenever the time of `wake` has come.
+    init(tick: @escaping @Sendable () -> Void) {
+        let gate = gate
+        Thread.start { Self.run(gate, tick) }
+    }
+
+    /// Runs something after what is waiting.
+    func run(_ job: @escaping @Sendable () -> Void) {
+        gate.update { $0.jobs.append(job) }
+    }
+
+    /// Runs something and waits for it, by suspending.
+    func value<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            run { continuation.resume(returning: body()) }
+        }
+    }
+
+    /// Asks for a tick at a monotonic time; an earlier one that is set stays.
+    func wake(atNs ns: UInt64) {
+        gate.update { state in state.wakeNs = min(state.wakeNs ?? .max, ns) }
+    }
+
+    /// Lets the thread end after what is waiting; nothing ticks any more.
+    func stop() { gate.update { $0.isStopping = true } }
+
+    private static func run(_ gate: Gate<State>, _ tick: () -> Void) {
+        while true {
+            let next: Next = gate.wait(until: { state in
+                if !state.jobs.isEmpty { return (.job(state.jobs.removeFirst()), nil) }
+                if state.isStopping { return (.end, nil) }
+                guard let at = state.wakeNs else { return (nil, nil) }
+                if at <= Clock.monotonicNs {
+                    state.wakeNs = nil
+                    return (.tick, nil)
+                }
+                return (nil, at)
+            })
+            switch next {
+            case .job(let job): job()
+            case .tick: tick()
+            case .end: return
+            }
+        }
+    }
+}

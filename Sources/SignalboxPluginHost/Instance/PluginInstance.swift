@@ -1,0 +1,213 @@
+internal import CSignalbox
+internal import SignalboxCore
+internal import SignalboxThreads
+internal import Synchronization
+
+/// A plugin with a config.
+///
+/// `@unchecked Sendable`: `raw` is set before the object is handed out and cleared on the control
+/// thread after the last call has returned.
+public final class PluginInstance: @unchecked Sendable {
+    /// Name in gateway.yaml.
+    public let name: String
+    /// The library.
+    public let library: PluginLibrary
+    let context: InstanceContext
+    private let calls = CallGate()
+    private let serial: Gate<Void>?
+    private let onCredentialReady = Mutex<@Sendable () -> Void>({})
+    private var control: ControlThread?
+    private var raw: OpaquePointer?
+
+    private init(name: String, library: PluginLibrary, context: InstanceContext) {
+        self.name = name
+        self.library = library
+        self.context = context
+        serial = library.isSerial ? Gate(()) : nil
+    }
+
+    /// Creates an instance from a config that fits the plugin's schema.
+    public static func create(
+        name: String, library: PluginLibrary, config: CheckedConfig, program: String = "signalbox",
+        version: String, services: any HostServices
+    ) async throws(PluginFault) -> PluginInstance {
+        let context = InstanceContext(
+            name: name, program: program, version: version, secrets: config.secrets,
+            services: services)
+        let instance = PluginInstance(name: name, library: library, context: context)
+        let control = ControlThread { [weak instance] in instance?.tick() }
+        instance.control = control
+        let json = config.json.text
+        let fault = await control.value { instance.create(json) }
+        if let fault {
+            control.stop()
+            throw fault
+        }
+        return instance
+    }
+
+    private func create(_ json: String) -> PluginFault? {
+        CallScope.run { arena in
+            var made: OpaquePointer?
+            var error = sbx_error.fresh
+            let status = library.table.create(context.host, arena.text(json), &made, &error)
+            guard status == SBX_OK else { return PluginFault(status: status, error: error) }
+            guard let made else {
+                return PluginFault(.internal, "create() returned OK without an instance")
+            }
+            raw = made
+            return nil
+        }
+    }
+
+    /// Makes it ready to work; role functions are called only after this.
+    public func start() async throws(PluginFault) {
+        guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
+        let fault = await control.value { [self] () -> PluginFault? in
+            CallScope.run { _ in
+                var error = sbx_error.fresh
+                let status = library.table.start(raw, &error)
+                return status == SBX_OK ? nil : PluginFault(status: status, error: error)
+            }
+        }
+        if let fault { throw fault }
+        control.wake(atNs: 0)
+    }
+
+    /// Calls this on the control thread whenever a credential has a new value.
+    public func whenCredentialReady(_ body: @escaping @Sendable () -> Void) {
+        onCredentialReady.withLock { $0 = body }
+    }
+
+    /// A provider refused a credential of this instance; thread: any.
+    public func credentialRefused(_ credential: String) {
+        context.credentials.refuse(credential, nowMs: context.services.nowUnixMs)
+        control?.wake(atNs: 0)
+    }
+
+    /// Stops and destroys it.
+    ///
+    /// No call is begun any more; those that run have until the deadline. False: the plugin did not
+    /// end in time, and is left as it is and never called again.
+    public func stop(deadlineMs: UInt64) async -> Bool {
+        guard let control else { return true }
+        let deadline = Clock.monotonicNs + deadlineMs * 1_000_000
+        let isDone = await control.value { [self] in
+            guard calls.close(deadlineNs: deadline), context.timers.stop(deadlineNs: deadline)
+            else { return false }
+            context.secrets.endWatches()
+            guard let raw else { return true }
+            var error = sbx_error.fresh
+            let status = CallScope.run { _ in library.table.stop(raw, deadline, &error) }
+            guard status == SBX_OK else { return false }
+            CallScope.run { _ in library.table.destroy(raw) }
+            self.raw = nil
+            return true
+        }
+        control.stop()
+        if !isDone {
+            context.misbehaved("did not stop in time; it is left behind")
+            // The plugin may still hold its host.
+            _ = Unmanaged.passRetained(self)
+        }
+        return isDone
+    }
+
+    /// The table of a role, or nil: the plugin does not have it.
+    func role(_ id: String) -> UnsafeRawPointer? {
+        guard library.descriptor.roles.contains(id) else { return nil }
+        return id.withCString { library.table.role($0) }
+    }
+
+    /// Runs a `[worker]` call; nil: the instance is stopping.
+    func work<Result>(_ body: (OpaquePointer, CArena) -> Result) -> Result? {
+        guard calls.enter() else { return nil }
+        defer { calls.leave() }
+        guard let raw else { return nil }
+        return CallScope.run { arena in
+            if let serial { serial.update { _ in body(raw, arena) } } else { body(raw, arena) }
+        }
+    }
+
+    /// Runs a `[control]` call and waits for it, by suspending.
+    func controlled<Result: Sendable>(
+        _ body: @escaping @Sendable (PluginPointer, CArena) -> Result
+    ) async -> Result? {
+        guard let control else { return nil }
+        return await control.value { [self] in
+            raw.map { raw in
+                CallScope.run { arena in body(PluginPointer(instance: raw), arena) }
+            }
+        }
+    }
+
+    private func tick() {
+        guard let raw else { return }
+        let now = context.services.nowUnixMs
+        let (due, next) = context.credentials.due(nowMs: now)
+        for (credential, refresh) in due { refreshNow(credential, refresh, raw) }
+        if context.secrets.isWatched {
+            for tell in context.secrets.reread(context.services.readFile) {
+                context.services.onWorker(tell)
+            }
+        }
+        let later = context.credentials.due(nowMs: 0).nextMs ?? next
+        let waitMs = later.map { $0 > now ? $0 - now : 0 } ?? .max
+        let wake = min(waitMs, context.secrets.isWatched ? 2_000 : .max)
+        if wake != .max { control?.wake(atNs: Clock.monotonicNs + wake * 1_000_000) }
+    }
+
+    private func refreshNow(
+        _ name: String, _ refresh: CredentialTable.Refresh, _ raw: OpaquePointer
+    ) {
+        var error = sbx_error.fresh
+        let status = CallScope.run { arena in refresh(raw, arena.text(name), &error) }
+        let now = context.services.nowUnixMs
+        if context.credentials.finish(name, status: status, nowMs: now) {
+            onCredentialReady.withLock { $0 }()
+            return
+        }
+        let reason =
+            status == SBX_OK
+            ? "refresh returned OK without set()" : error.words(for: status)
+        context.services.log(
+            instance: self.name, level: .error, message: "credential cannot be refreshed",
+            fields: [Attribute("credential", name), Attribute("error", reason)])
+    }
+}
+
+/// A plugin's instance on its way to the control thread.
+///
+/// `@unchecked Sendable`: the plugin's own pointer, which only the plugin looks behind.
+struct PluginPointer: @unchecked Sendable {
+    let instance: OpaquePointer
+}
+
+/// Counts calls under way, so that a stop can wait for them.
+private final class CallGate: Sendable {
+    private let state = Atomic<Int>(0)
+    private static let closed = Int.min / 2
+
+    func enter() -> Bool {
+        if state.wrappingAdd(1, ordering: .acquiring).newValue > 0 { return true }
+        state.wrappingSubtract(1, ordering: .releasing)
+        return false
+    }
+
+    func leave() { state.wrappingSubtract(1, ordering: .releasing) }
+
+    /// Lets none begin; false: some still run when the time is up.
+    func close(deadlineNs: UInt64) -> Bool {
+        if state.load(ordering: .acquiring) >= 0 {
+            state.wrappingAdd(Self.closed, ordering: .acquiringAndReleasing)
+        }
+        let pause = Gate(())
+        while state.load(ordering: .acquiring) > Self.closed {
+            let now = Clock.monotonicNs
+            guard now < deadlineNs else { return false }
+            let until = min(deadlineNs, now + 1_000_000)
+            pause.wait(until: { _ in (Clock.monotonicNs >= until ? () : nil, until) })
+        }
+        return true
+    }
+}

@@ -1,0 +1,68 @@
+internal import CSignalbox
+
+/// Memory for the C structs of one call into a plugin; all of it is given back at once.
+///
+/// One thread at a time.
+final class CArena {
+    private static let blockBytes = 64 * 1024
+    private var blocks: [(start: UnsafeMutableRawPointer, bytes: Int)] = []
+    private var block = -1
+    private var used = 0
+
+    deinit { for block in blocks { block.start.deallocate() } }
+
+    /// Gives everything back but one block, which the next call uses again.
+    func reset() {
+        while blocks.count > 1 { blocks.removeLast().start.deallocate() }
+        block = blocks.isEmpty ? -1 : 0
+        used = 0
+    }
+
+    /// Room that lives until `reset`.
+    func allocate(bytes: Int) -> UnsafeMutableRawPointer {
+        // Every struct of the contract is made of words of at most 8 bytes.
+        let start = (used + 7) & ~7
+        if block >= 0, start + bytes <= blocks[block].bytes {
+            used = start + bytes
+            return blocks[block].start + start
+        }
+        let size = max(Self.blockBytes, bytes)
+        blocks.append((.allocate(byteCount: size, alignment: 16), size))
+        block = blocks.count - 1
+        used = bytes
+        return blocks[block].start
+    }
+
+    /// Zeroed room for `count` structs.
+    func array<Element: BitwiseCopyable>(
+        _ type: Element.Type, count: Int
+    ) -> UnsafeMutablePointer<Element> {
+        let bytes = max(1, count) * MemoryLayout<Element>.stride
+        let raw = allocate(bytes: bytes)
+        raw.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
+        return raw.bindMemory(to: Element.self, capacity: max(1, count))
+    }
+
+    /// A zeroed struct.
+    func make<Element: BitwiseCopyable>(_ type: Element.Type) -> UnsafeMutablePointer<Element> {
+        array(type, count: 1)
+    }
+
+    /// Text for a plugin.
+    func text(_ text: String) -> sbx_str {
+        if text.isEmpty { return sbx_str() }
+        var copy = text
+        return copy.withUTF8 { bytes(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Bytes for a plugin.
+    func bytes(_ source: UnsafeRawBufferPointer) -> sbx_str {
+        guard !source.isEmpty else { return sbx_str() }
+        let target = allocate(bytes: source.count)
+        target.copyMemory(from: source.baseAddress ?? UnsafeRawPointer(target), byteCount: source.count)
+        return sbx_str(ptr: target.assumingMemoryBound(to: CChar.self), len: source.count)
+    }
+
+    /// Bytes for a plugin.
+    func bytes(_ source: [UInt8]) -> sbx_str { source.withUnsafeBytes { bytes($0) } }
+}

@@ -1,0 +1,84 @@
+internal import CSignalbox
+
+extension sbx_str {
+    /// The bytes, borrowed; a NULL pointer is empty text whatever its length.
+    var raw: UnsafeRawBufferPointer {
+        guard let ptr, len > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        return UnsafeRawBufferPointer(start: ptr, count: len)
+    }
+
+    /// The same as unsigned bytes.
+    var buffer: UnsafeBufferPointer<UInt8> { raw.bindMemory(to: UInt8.self) }
+
+    /// A copy; bytes that are not UTF-8 are replaced.
+    var text: String { String(decoding: raw, as: UTF8.self) }
+
+    var isEmpty: Bool { raw.isEmpty }
+}
+
+extension String {
+    /// A copy of static text of a plugin, or nil.
+    init?(plugin text: UnsafePointer<CChar>?) {
+        guard let text else { return nil }
+        self = String(decoding: UnsafeRawBufferPointer(start: text, count: strnlen(text)), as: UTF8.self)
+    }
+}
+
+/// Text without an end must not be read for ever.
+private func strnlen(_ text: UnsafePointer<CChar>) -> Int {
+    var count = 0
+    while count < 1 << 20, text[count] != 0 { count += 1 }
+    return count
+}
+
+extension sbx_error {
+    /// A fresh one for a plugin to fill.
+    static var fresh: sbx_error {
+        var error = sbx_error()
+        error.struct_size = UInt32(MemoryLayout<sbx_error>.size)
+        return error
+    }
+
+    /// What the plugin wrote, or a word for the status.
+    func words(for status: sbx_status) -> String {
+        let text = withUnsafePointer(to: message) { tuple in
+            UnsafeRawPointer(tuple).withMemoryRebound(
+                to: CChar.self, capacity: MemoryLayout.size(ofValue: message)
+            ) { start in
+                let count = MemoryLayout.size(ofValue: message)
+                let bytes = UnsafeRawBufferPointer(start: start, count: count)
+                return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+        }
+        return text.isEmpty ? PluginFault.word(for: status) : text
+    }
+}
+
+enum CError {
+    /// Writes a fault for a plugin, cut at a character boundary.
+    static func write(
+        _ error: UnsafeMutablePointer<sbx_error>?, _ status: sbx_status, _ message: String
+    ) -> sbx_status {
+        guard let error, error.pointee.struct_size >= MemoryLayout<sbx_error>.size else {
+            return status
+        }
+        error.pointee.status = status
+        var bytes = Array(message.utf8.prefix(243))
+        while let last = bytes.last, last & 0xC0 == 0x80 { bytes.removeLast() }
+        if let last = bytes.last, last >= 0xC0, bytes.count < message.utf8.count {
+            bytes.removeLast()
+        }
+        withUnsafeMutableBytes(of: &error.pointee.message) { target in
+            target.initializeMemory(as: UInt8.self, repeating: 0)
+            target.copyBytes(from: bytes)
+        }
+        return status
+    }
+}
+
+extension UnsafePointer {
+    /// Element `index` of an array whose elements are `stride` bytes apart.
+    func element(_ index: Int, stride: Int) -> UnsafePointer<Pointee> {
+        (UnsafeRawPointer(self) + index * stride).assumingMemoryBound(to: Pointee.self)
+    }
+}

@@ -1,0 +1,57 @@
+internal import CSignalbox
+
+/// A call into a plugin, or for a plugin, that failed.
+public struct PluginFault: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Mirrors `SBX_E_*`.
+    public enum Kind: Int32, Sendable {
+        case `internal` = -1
+        case version = -2
+        case invalid = -3
+        case unsupported = -4
+        case again = -5
+        case timeout = -6
+        case auth = -7
+        case notFound = -8
+        case tooLarge = -9
+        case unreachable = -10
+        case lost = -11
+        case stopping = -12
+    }
+
+    /// What kind of fault.
+    public let kind: Kind
+    /// Words for people; no secret.
+    public let message: String
+
+    /// Makes a fault.
+    public init(_ kind: Kind, _ message: String) {
+        self.kind = kind
+        self.message = message
+    }
+
+    init(status: sbx_status, error: sbx_error) {
+        kind = Kind(rawValue: status) ?? .internal
+        message = error.words(for: status)
+    }
+
+    /// The message.
+    public var description: String { message }
+
+    static func word(for status: sbx_status) -> String {
+        switch Kind(rawValue: status) {
+        case .internal: "the plugin failed and gave no reason"
+        case .version: "the versions do not fit"
+        case .invalid: "the plugin calls it malformed and gave no reason"
+        case .unsupported: "the plugin does not offer it"
+        case .again: "not now"
+        case .timeout: "the time was up"
+        case .auth: "not authorised"
+        case .notFound: "not found"
+        case .tooLarge: "too large"
+        case .unreachable: "unreachable"
+        case .lost: "the connection was lost"
+        case .stopping: "stopping"
+        case nil: "the plugin returned the unknown status \(status)"
+        }
+    }
+}

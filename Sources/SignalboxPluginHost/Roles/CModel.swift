@@ -1,0 +1,155 @@
+internal import CSignalbox
+internal import SignalboxCore
+
+/// The core's nouns as structs of the contract, in an arena, and back.
+extension CArena {
+    func device(_ device: Device) -> UnsafePointer<sbx_device> {
+        let out = make(sbx_device.self)
+        write(device, to: out)
+        return UnsafePointer(out)
+    }
+
+    func write(_ device: Device, to out: UnsafeMutablePointer<sbx_device>) {
+        out.pointee.struct_size = UInt32(MemoryLayout<sbx_device>.size)
+        out.pointee.app = text(device.app)
+        out.pointee.platform = text(device.platform)
+        out.pointee.provider = text(device.provider)
+        out.pointee.token = text(device.token)
+        out.pointee.source_token = text(device.sourceToken)
+        out.pointee.user = text(device.user)
+        out.pointee.locale = text(device.locale)
+        out.pointee.registered_unix_ms = device.registeredUnixMs
+    }
+
+    func pairs(_ attributes: [Attribute]) -> UnsafePointer<sbx_kv>? {
+        guard !attributes.isEmpty else { return nil }
+        let out = array(sbx_kv.self, count: attributes.count)
+        for (index, attribute) in attributes.enumerated() {
+            out[index] = sbx_kv(key: text(attribute.key), value: text(attribute.value))
+        }
+        return UnsafePointer(out)
+    }
+
+    func recipients(_ recipients: [Recipient]) -> UnsafePointer<sbx_recipient> {
+        let out = array(sbx_recipient.self, count: recipients.count)
+        let devices = array(sbx_device.self, count: recipients.count)
+        for (index, recipient) in recipients.enumerated() {
+            write(recipient.device, to: devices + index)
+            out[index].struct_size = UInt32(MemoryLayout<sbx_recipient>.size)
+            out[index].device = UnsafePointer(devices + index)
+            out[index].attributes = pairs(recipient.attributes)
+            out[index].attribute_count = recipient.attributes.count
+        }
+        return UnsafePointer(out)
+    }
+
+    /// The event without its recipients.
+    func event(_ event: Event) -> UnsafePointer<sbx_event> {
+        let out = make(sbx_event.self)
+        out.pointee.struct_size = UInt32(MemoryLayout<sbx_event>.size)
+        out.pointee.type = text(event.type)
+        out.pointee.subject = text(event.subject)
+        out.pointee.dedupe = text(event.dedupe)
+        out.pointee.data = text(event.data)
+        out.pointee.time_unix_ms = event.timeUnixMs
+        out.pointee.recipient_stride = MemoryLayout<sbx_recipient>.stride
+        return UnsafePointer(out)
+    }
+
+    func notification(_ note: Notification) -> UnsafePointer<sbx_notification> {
+        let out = make(sbx_notification.self)
+        out.pointee.struct_size = UInt32(MemoryLayout<sbx_notification>.size)
+        var flags: UInt32 = 0
+        if note.isSilent { flags |= SBX_N_SILENT }
+        if note.isDataOnly { flags |= SBX_N_DATA_ONLY }
+        if note.isMutable { flags |= SBX_N_MUTABLE }
+        if let badge = note.badge {
+            flags |= SBX_N_BADGE
+            out.pointee.badge = badge
+        }
+        out.pointee.flags = flags
+        out.pointee.priority = note.priority?.rawValue ?? 0
+        out.pointee.expires_unix_ms = note.expiresUnixMs
+        out.pointee.title = text(note.title)
+        out.pointee.subtitle = text(note.subtitle)
+        out.pointee.body = text(note.body)
+        out.pointee.sound = text(note.sound)
+        out.pointee.thread = text(note.thread)
+        out.pointee.category = text(note.category)
+        out.pointee.collapse = text(note.collapse)
+        out.pointee.image_url = text(note.imageURL)
+        out.pointee.link = text(note.link)
+        out.pointee.push_type = text(note.pushType)
+        out.pointee.data = text(note.data)
+        out.pointee.overrides = pairs(note.overrides.map { Attribute($0.family, $0.json) })
+        out.pointee.override_count = note.overrides.count
+        return UnsafePointer(out)
+    }
+}
+
+/// Structs of a plugin as the core's nouns; a struct that is shorter than this host's is filled up
+/// with zeros first.
+enum CRead {
+    static func device(_ given: UnsafePointer<sbx_device>?) -> Device {
+        guard let given else { return Device() }
+        var device = sbx_device()
+        Tables.copy(given, size: given.pointee.struct_size, to: &device)
+        return Device(
+            app: device.app.text, platform: device.platform.text, provider: device.provider.text,
+            token: device.token.text, sourceToken: device.source_token.text,
+            user: device.user.text, locale: device.locale.text,
+            registeredUnixMs: device.registered_unix_ms)
+    }
+
+    static func recipient(_ given: UnsafePointer<sbx_recipient>) -> Recipient {
+        var recipient = sbx_recipient()
+        Tables.copy(given, size: given.pointee.struct_size, to: &recipient)
+        return Recipient(
+            device: device(recipient.device),
+            attributes: KeyValues.copy(recipient.attributes, recipient.attribute_count))
+    }
+
+    static func notification(_ given: UnsafePointer<sbx_notification>) -> Notification {
+        var raw = sbx_notification()
+        Tables.copy(given, size: given.pointee.struct_size, to: &raw)
+        var note = Notification()
+        note.isSilent = raw.flags & SBX_N_SILENT != 0
+        note.isDataOnly = raw.flags & SBX_N_DATA_ONLY != 0
+        note.isMutable = raw.flags & SBX_N_MUTABLE != 0
+        note.badge = raw.flags & SBX_N_BADGE != 0 ? raw.badge : nil
+        note.priority = Priority(rawValue: raw.priority)
+        note.expiresUnixMs = raw.expires_unix_ms
+        note.title = raw.title.text
+        note.subtitle = raw.subtitle.text
+        note.body = raw.body.text
+        note.sound = raw.sound.text
+        note.thread = raw.thread.text
+        note.category = raw.category.text
+        note.collapse = raw.collapse.text
+        note.imageURL = raw.image_url.text
+        note.link = raw.link.text
+        note.pushType = raw.push_type.text
+        note.data = raw.data.text
+        note.overrides = KeyValues.copy(raw.overrides, raw.override_count).map {
+            PayloadOverride(family: $0.key, json: $0.value)
+        }
+        return note
+    }
+
+    static func outcome(_ given: UnsafePointer<sbx_outcome>) -> Outcome? {
+        var raw = sbx_outcome()
+        Tables.copy(given, size: given.pointee.struct_size, to: &raw)
+        guard let kind = Outcome.Kind(rawValue: raw.kind) else { return nil }
+        var outcome = Outcome(item: raw.item, kind: kind, reason: raw.reason.text)
+        outcome.scope = Outcome.Scope(rawValue: raw.scope) ?? .item
+        outcome.reconnect = raw.flags & SBX_OUTCOME_RECONNECT != 0
+        outcome.retryAfterMs = raw.retry_after_ms
+        outcome.goneSinceUnixMs = raw.gone_since_unix_ms
+        outcome.providerCode = raw.provider_code
+        outcome.detail = raw.detail.text
+        outcome.providerID = raw.provider_id.text
+        outcome.newToken = raw.new_token.text
+        outcome.credential = raw.credential.text
+        return outcome
+    }
+}

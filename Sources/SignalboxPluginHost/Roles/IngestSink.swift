@@ -1,0 +1,185 @@
+internal import CSignalbox
+internal import SignalboxCore
+internal import SignalboxThreads
+internal import Synchronization
+
+/// Where one request's results go.
+///
+/// `@unchecked Sendable`: `table` is written in `init` only; everything else is behind the lock.
+final class IngestSink: @unchecked Sendable {
+    private struct State {
+        var result = IngestResult()
+        var isDeferred = false
+        var hasReturned = false
+        /// The plugin ended it before `handle` had returned.
+        var finished: PluginFault??
+        var isDone = false
+    }
+
+    let table: UnsafeMutablePointer<sbx_ingest_sink>
+    private let context: InstanceContext
+    private let limits: Limits
+    private let receivedUnixMs: UInt64
+    private let done: @Sendable (IngestResult) -> Void
+    private let state = Mutex(State())
+
+    init(
+        context: InstanceContext, limits: Limits, receivedUnixMs: UInt64,
+        done: @escaping @Sendable (IngestResult) -> Void
+    ) {
+        self.context = context
+        self.limits = limits
+        self.receivedUnixMs = receivedUnixMs
+        self.done = done
+        table = .allocate(capacity: 1)
+        table.initialize(to: Self.functions)
+        table.pointee.state = Unmanaged.passUnretained(self).toOpaque()
+    }
+
+    deinit { table.deallocate() }
+
+    /// `handle` has returned.
+    func returned(_ fault: PluginFault?) {
+        let next = state.withLock { state -> PluginFault?? in
+            state.hasReturned = true
+            guard state.isDeferred, fault == nil else { return .some(fault) }
+            return state.finished
+        }
+        if let next { end(fault: next) }
+    }
+
+    /// Ends the request; a second time it does nothing and says so.
+    func end(fault: PluginFault?) {
+        let result = state.withLock { state -> IngestResult? in
+            guard !state.isDone else { return nil }
+            state.isDone = true
+            var result = state.result
+            if let fault {
+                result.events = []
+                result.fault = fault
+            }
+            return result
+        }
+        if let result { done(result) }
+    }
+
+    private func emit(
+        _ events: UnsafePointer<sbx_event>?, _ count: Int, _ stride: Int
+    ) -> sbx_status {
+        guard let events, count > 0 else { return count == 0 ? SBX_OK : SBX_E_INVALID }
+        var taken: [Event] = []
+        for index in 0..<count {
+            let given = events.element(index, stride: stride)
+            var raw = sbx_event()
+            Tables.copy(given, size: given.pointee.struct_size, to: &raw)
+            guard raw.recipient_count <= limits.devicesPerEventMax else { return SBX_E_TOO_LARGE }
+            guard !raw.type.isEmpty, isObject(raw.data) else { return SBX_E_INVALID }
+            var recipients: [Recipient] = []
+            if let start = raw.recipients {
+                recipients = (0..<raw.recipient_count).map {
+                    CRead.recipient(start.element($0, stride: raw.recipient_stride))
+                }
+            }
+            taken.append(
+                Event(
+                    source: context.name, type: raw.type.text, subject: raw.subject.text,
+                    dedupe: raw.dedupe.text, data: raw.data.isEmpty ? "{}" : raw.data.text,
+                    timeUnixMs: raw.time_unix_ms == 0 ? receivedUnixMs : raw.time_unix_ms,
+                    recipients: recipients))
+        }
+        let new = taken
+        return state.withLock { state in
+            guard !state.isDone else { return SBX_E_INVALID }
+            guard state.result.events.count + new.count <= limits.eventsPerRequestMax else {
+                return SBX_E_TOO_LARGE
+            }
+            state.result.events += new
+            return SBX_OK
+        }
+    }
+
+    private func isObject(_ text: sbx_str) -> Bool {
+        if text.isEmpty { return true }
+        return CallScope.run { _ in
+            guard let root = try? CallScope.current?.parse(text.buffer) else { return false }
+            return JSONKinds.isObject(root)
+        }
+    }
+
+    private func respond(
+        _ status: UInt32, _ headers: UnsafePointer<sbx_kv>?, _ count: Int, _ body: sbx_str
+    ) -> sbx_status {
+        let answer = IngestResult.Answer(
+            status: status, headers: KeyValues.copy(headers, count), body: Array(body.raw))
+        return state.withLock { state in
+            guard !state.isDone, state.result.answer == nil, (200...599).contains(status) else {
+                return SBX_E_INVALID
+            }
+            state.result.answer = answer
+            return SBX_OK
+        }
+    }
+
+    private func wait(_ timeoutMs: UInt32) -> sbx_status {
+        let isFirst = state.withLock { state in
+            guard !state.isDeferred, !state.hasReturned else { return false }
+            state.isDeferred = true
+            return true
+        }
+        guard isFirst else { return SBX_E_INVALID }
+        // Kept alive for the plugin until finish().
+        _ = Unmanaged.passRetained(self)
+        context.services.onWorker(afterMs: UInt64(timeoutMs)) {
+            self.end(fault: PluginFault(.timeout, "the request took too long"))
+        }
+        return SBX_OK
+    }
+
+    private func finish(_ fault: PluginFault?) {
+        let (isOpen, hasReturned) = state.withLock { state in
+            guard state.isDeferred, state.finished == nil else { return (false, false) }
+            state.finished = .some(fault)
+            return (true, state.hasReturned)
+        }
+        guard isOpen else {
+            context.misbehaved("called finish() twice or without defer()")
+            return
+        }
+        if hasReturned { end(fault: fault) }
+        Unmanaged.passUnretained(self).release()
+    }
+
+    private static func from(_ sink: UnsafeMutablePointer<sbx_ingest_sink>?) -> IngestSink? {
+        guard let state = sink?.pointee.state else { return nil }
+        return Unmanaged<IngestSink>.fromOpaque(state).takeUnretainedValue()
+    }
+
+    private static var functions: sbx_ingest_sink {
+        var table = sbx_ingest_sink()
+        table.struct_size = UInt32(MemoryLayout<sbx_ingest_sink>.size)
+        table.emit = { sink, events, count, stride in
+            IngestSink.from(sink)?.emit(events, count, stride) ?? SBX_E_INVALID
+        }
+        // This host keeps no registry yet.
+        table.change = { _, _, _, _ in SBX_E_UNSUPPORTED }
+        table.reject = { sink, reason, detail in
+            guard let sink = IngestSink.from(sink) else { return SBX_E_INVALID }
+            let reject = IngestResult.Reject(reason: reason.text, detail: detail.text)
+            sink.state.withLock { state in
+                // One request can be wrong in very many places; enough is enough.
+                if state.result.rejects.count < 10_000 { state.result.rejects.append(reject) }
+            }
+            return SBX_OK
+        }
+        table.respond = { sink, status, headers, count, body in
+            IngestSink.from(sink)?.respond(status, headers, count, body) ?? SBX_E_INVALID
+        }
+        table.defer = { sink, timeout in IngestSink.from(sink)?.wait(timeout) ?? SBX_E_INVALID }
+        table.finish = { sink, status, error in
+            let words = (error?.pointee ?? .fresh)
+            IngestSink.from(sink)?.finish(
+                status == SBX_OK ? nil : PluginFault(status: status, error: words))
+        }
+        return table
+    }
+}

@@ -1,0 +1,174 @@
+internal import SignalboxCore
+
+/// One walk through a config beside its schema.
+struct ConfigCheck {
+    let owner: String
+    private(set) var diagnostics: [Diagnostic] = []
+    private(set) var secrets: [String: PluginSecret] = [:]
+
+    init(owner: String) { self.owner = owner }
+
+    /// The value as JSON; null where it cannot be used.
+    mutating func value(_ given: ConfigValue, _ node: ConfigSchema.Node, path: [String]) -> JSONValue
+    {
+        switch node.type {
+        case .object: return object(given, node, path: path)
+        case .array: return array(given, node, path: path)
+        case .string: return string(given, node, path: path)
+        case .integer, .number, .boolean: return scalar(given, node, path: path)
+        }
+    }
+
+    private mutating func object(
+        _ given: ConfigValue, _ node: ConfigSchema.Node, path: [String]
+    ) -> JSONValue {
+        var entries: [ConfigValue.Entry] = []
+        switch given.kind {
+        case .map(let map): entries = map
+        case .null: break
+        default:
+            report("wrong-type", given, path, "must be a map")
+            return .null
+        }
+        var members: [JSONValue.Member] = []
+        for entry in entries {
+            if let known = node.properties.first(where: { $0.key == entry.key }) {
+                let json = value(entry.value, known.node, path: path + [entry.key])
+                members.append(.init(entry.key, json))
+            } else if node.allowsOtherKeys {
+                members.append(.init(entry.key, entry.value.json))
+            } else {
+                let names = node.properties.map(\.key)
+                let hint = Suggestion.hint(for: entry.key, among: names)
+                let known = names.isEmpty ? "takes no config" : "known: \(names.sorted().joined(separator: ", "))"
+                diagnostics.append(
+                    Diagnostic(
+                        "unknown-key", at: entry.keyPosition,
+                        "\(owner): unknown config key \"\(entry.key)\"\(hint); \(known)"))
+            }
+        }
+        for (key, child) in node.properties where !entries.contains(where: { $0.key == key }) {
+            if let fallback = child.fallback {
+                members.append(.init(key, fallback))
+            } else if node.required.contains(key) {
+                let what = child.text.isEmpty ? "" : " (\(child.text))"
+                report("missing-key", given, path + [key], "is required\(what)")
+            }
+        }
+        return .object(members)
+    }
+
+    private mutating func array(
+        _ given: ConfigValue, _ node: ConfigSchema.Node, path: [String]
+    ) -> JSONValue {
+        guard case .list(let items) = given.kind, let itemNode = node.items else {
+            report("wrong-type", given, path, "must be a list")
+            return .null
+        }
+        if !node.lengths.contains(items.count) {
+            report("bad-value", given, path, "must have \(Self.words(node.lengths)) elements")
+        }
+        var elements: [JSONValue] = []
+        for (index, item) in items.enumerated() {
+            elements.append(value(item, itemNode, path: path + [String(index)]))
+        }
+        return .array(elements)
+    }
+
+    private mutating func string(
+        _ given: ConfigValue, _ node: ConfigSchema.Node, path: [String]
+    ) -> JSONValue {
+        guard case .string(let text) = given.kind else {
+            switch given.kind {
+            case .integer, .number, .bool:
+                report("wrong-type", given, path, "must be text: put quotes around it")
+            default: report("wrong-type", given, path, "must be text")
+            }
+            return .null
+        }
+        if !node.lengths.contains(text.utf8.count) {
+            report("bad-value", given, path, "must be \(Self.words(node.lengths)) bytes long")
+        } else if let pattern = node.pattern, !pattern.matches(text) {
+            let what = node.text.isEmpty ? "the pattern \(pattern.text)" : node.text
+            report("bad-value", given, path, "does not have the right form: \(what)")
+        }
+        checkAllowed(.string(text), given, node, path)
+        guard node.isSecret else { return .string(text) }
+        let name = path.joined(separator: ".")
+        secrets[name] = PluginSecret(bytes: Array(text.utf8), file: given.secretFile)
+        return .string(name)
+    }
+
+    private mutating func scalar(
+        _ given: ConfigValue, _ node: ConfigSchema.Node, path: [String]
+    ) -> JSONValue {
+        let value = Self.read(given, as: node.type)
+        var size: Double?
+        switch value {
+        case .integer(let number): size = Double(number)
+        case .number(let text): size = Double(text)
+        case .bool: break
+        default:
+            let words: [ConfigSchema.ValueType: String] = [
+                .integer: "must be a whole number", .boolean: "must be true or false",
+            ]
+            report("wrong-type", given, path, words[node.type] ?? "must be a number")
+            return .null
+        }
+        if let size, !node.range.contains(size) {
+            let bounds = Self.words(node.range)
+            report("bad-value", given, path, "must be \(bounds)")
+        }
+        checkAllowed(value, given, node, path)
+        return value
+    }
+
+    /// What came out of `${env:...}` is text; it counts as what its words say.
+    private static func read(_ given: ConfigValue, as type: ConfigSchema.ValueType) -> JSONValue {
+        switch (given.kind, type) {
+        case (.integer(let number), .integer), (.integer(let number), .number): .integer(number)
+        case (.number(let number), .number): .number("\(number)")
+        case (.bool(let flag), .boolean): .bool(flag)
+        case (.string(let text), .integer) where given.isSecret:
+            Int64(text).map { .integer($0) } ?? .null
+        case (.string(let text), .number) where given.isSecret:
+            Double(text).map { .number("\($0)") } ?? .null
+        case (.string("true"), .boolean) where given.isSecret: .bool(true)
+        case (.string("false"), .boolean) where given.isSecret: .bool(false)
+        default: .null
+        }
+    }
+
+    private mutating func checkAllowed(
+        _ value: JSONValue, _ given: ConfigValue, _ node: ConfigSchema.Node, _ path: [String]
+    ) {
+        guard !node.allowed.isEmpty, !node.allowed.contains(value) else { return }
+        let names = node.allowed.compactMap(\.scalarText)
+        // A value that came from a secret must not be shown.
+        let hint = given.isSecret ? "" : Suggestion.hint(for: value.scalarText ?? "", among: names)
+        report("bad-value", given, path, "must be one of \(names.joined(separator: ", "))\(hint)")
+    }
+
+    private mutating func report(
+        _ code: String, _ given: ConfigValue, _ path: [String], _ what: String
+    ) {
+        let name = path.isEmpty ? "config" : "config.\(path.joined(separator: "."))"
+        diagnostics.append(Diagnostic(code, at: given.position, "\(owner): \(name) \(what)"))
+    }
+
+    private static func words(_ range: ClosedRange<Int>) -> String {
+        if range.upperBound == .max { return "at least \(range.lowerBound)" }
+        if range.lowerBound == 0 { return "at most \(range.upperBound)" }
+        return range.lowerBound == range.upperBound
+            ? "exactly \(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
+    }
+
+    private static func words(_ range: ClosedRange<Double>) -> String {
+        func text(_ value: Double) -> String {
+            value == value.rounded() && abs(value) < 1e15 ? "\(Int64(value))" : "\(value)"
+        }
+        if range.upperBound == .infinity { return "at least \(text(range.lowerBound))" }
+        if range.lowerBound == -.infinity { return "at most \(text(range.upperBound))" }
+        return "from \(text(range.lowerBound)) to \(text(range.upperBound))"
+    }
+}

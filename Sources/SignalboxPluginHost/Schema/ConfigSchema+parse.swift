@@ -1,0 +1,94 @@
+internal import SignalboxCore
+internal import SignalboxJSON
+
+extension ConfigSchema {
+    private static let keywords = [
+        "$schema", "title", "description", "type", "properties", "required",
+        "additionalProperties", "items", "minItems", "maxItems", "enum", "format", "minLength",
+        "maxLength", "pattern", "minimum", "maximum", "default",
+    ]
+
+    /// Reads a schema.
+    public static func parse(_ text: String) throws(SchemaFault) -> ConfigSchema {
+        let json: JSONValue
+        do {
+            json = try JSONValue.parse(text)
+        } catch {
+            throw SchemaFault(message: "the schema is not JSON: \(error)")
+        }
+        let root = try node(json, at: "")
+        guard root.type == .object else {
+            throw SchemaFault(message: "the schema's type must be object")
+        }
+        return ConfigSchema(root: root)
+    }
+
+    private static func node(_ json: JSONValue, at path: String) throws(SchemaFault) -> Node {
+        func fault(_ what: String) -> SchemaFault {
+            SchemaFault(message: "schema\(path.isEmpty ? "" : " at \(path)"): \(what)")
+        }
+        guard case .object(let members) = json else { throw fault("must be an object") }
+        for member in members where !keywords.contains(member.key) {
+            let hint = Suggestion.hint(for: member.key, among: keywords)
+            throw fault("keyword \"\(member.key)\" is not supported\(hint)")
+        }
+        guard let name = json["type"]?.string, let type = ValueType(rawValue: name) else {
+            let known = ValueType.allCases.map(\.rawValue).joined(separator: ", ")
+            throw fault("type must be one of \(known)")
+        }
+        var properties: [(key: String, node: Node)] = []
+        if case .object(let entries) = json["properties"] ?? .object([]) {
+            for entry in entries {
+                properties.append((entry.key, try node(entry.value, at: "\(path)/\(entry.key)")))
+            }
+        }
+        var items: Node?
+        if let given = json["items"] { items = try node(given, at: "\(path)/items") }
+        guard type != .array || items != nil else { throw fault("an array needs items") }
+        var pattern: Pattern?
+        if let text = json["pattern"]?.string {
+            guard let read = Pattern(text) else { throw fault("pattern is not an expression") }
+            pattern = read
+        }
+        let format = json["format"]?.string
+        guard format == nil || format == "secret" || format == "uri" || format == "path" else {
+            throw fault("format must be secret, uri or path")
+        }
+        guard format != "secret" || type == .string else {
+            throw fault("a secret must be of type string")
+        }
+        let low = (type == .array ? json["minItems"] : json["minLength"])?.integer ?? 0
+        let high = (type == .array ? json["maxItems"] : json["maxLength"])?.integer ?? .max
+        let minimum = try number(json["minimum"], or: -.infinity, fault)
+        let maximum = try number(json["maximum"], or: .infinity, fault)
+        guard low >= 0, low <= high, minimum <= maximum else {
+            throw fault("the bounds are the wrong way round")
+        }
+        return Node(
+            type: type, properties: properties, required: texts(json["required"]),
+            allowsOtherKeys: json["additionalProperties"] == .bool(true), items: items,
+            allowed: elements(json["enum"]), isSecret: format == "secret",
+            lengths: Int(low)...Int(high), range: minimum...maximum, pattern: pattern,
+            fallback: json["default"], text: json["description"]?.string ?? "")
+    }
+
+    private static func number(
+        _ json: JSONValue?, or other: Double, _ fault: (String) -> SchemaFault
+    ) throws(SchemaFault) -> Double {
+        switch json {
+        case nil: return other
+        case .integer(let value): return Double(value)
+        case .number(let text):
+            guard let value = Double(text) else { throw fault("a bound is not a number") }
+            return value
+        default: throw fault("a bound is not a number")
+        }
+    }
+
+    private static func elements(_ json: JSONValue?) -> [JSONValue] {
+        guard case .array(let elements) = json else { return [] }
+        return elements
+    }
+
+    private static func texts(_ json: JSONValue?) -> [String] { elements(json).compactMap(\.string) }
+}

@@ -1,0 +1,102 @@
+internal import CSignalbox
+internal import SignalboxCore
+internal import SignalboxJSON
+internal import Synchronization
+
+/// `sbx.secrets/1`.
+enum SecretsService {
+    static var table: sbx_secrets {
+        var table = sbx_secrets()
+        table.struct_size = UInt32(MemoryLayout<sbx_secrets>.size)
+        table.get = { host, name, buffer, length in
+            guard let context = InstanceContext.from(host), let length else { return SBX_E_INVALID }
+            guard let secret = context.secrets.bytes(name.text) else { return SBX_E_NOT_FOUND }
+            return SecretsService.copy(secret, to: buffer, length)
+        }
+        table.watch = { host, name, body, plugin in
+            guard let context = InstanceContext.from(host), let body else { return SBX_E_INVALID }
+            let plugin = PluginContext(pointer: plugin)
+            return context.secrets.watch(name.text) { body(plugin.pointer) }
+                ? SBX_OK : SBX_E_NOT_FOUND
+        }
+        return table
+    }
+
+    /// Copies bytes out under the rule of in/out lengths.
+    static func copy(
+        _ bytes: [UInt8], to buffer: UnsafeMutableRawPointer?, _ length: UnsafeMutablePointer<Int>
+    ) -> sbx_status {
+        let room = length.pointee
+        length.pointee = bytes.count
+        guard bytes.count <= room else { return SBX_E_TOO_LARGE }
+        if let buffer { buffer.copyMemory(from: bytes, byteCount: bytes.count) }
+        return SBX_OK
+    }
+}
+
+/// The secrets of one instance.
+final class SecretBox: Sendable {
+    private struct State {
+        var secrets: [String: PluginSecret]
+        var watches: [(name: String, body: @Sendable () -> Void)] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(_ secrets: [String: PluginSecret]) { state = Mutex(State(secrets: secrets)) }
+
+    func bytes(_ name: String) -> [UInt8]? { state.withLock { $0.secrets[name]?.bytes } }
+
+    /// A secret, or a member of it if it is a JSON document.
+    func bytes(_ name: String, pointer: String) throws(PluginFault) -> [UInt8] {
+        guard let bytes = bytes(name) else {
+            throw PluginFault(.notFound, "there is no secret \"\(name)\"")
+        }
+        if pointer.isEmpty { return bytes }
+        let missing = PluginFault(
+            .notFound, "the secret \"\(name)\" is not a JSON document with text at \(pointer)")
+        guard let parser = JSONParser() else { throw missing }
+        let found = bytes.withUnsafeBufferPointer { text -> [UInt8]? in
+            guard let root = try? parser.parse(text) else { return nil }
+            let path = Array(pointer.utf8)
+            let value = path.withUnsafeBufferPointer { JSONParser.at(root, pointer: $0) }
+            return value.flatMap { JSONParser.string($0) }.map { Array($0) }
+        }
+        guard let found else { throw missing }
+        return found
+    }
+
+    /// Remembers whom to tell of a change; false: there is no such secret.
+    func watch(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.secrets[name] != nil else { return false }
+            state.watches.append((name, body))
+            return true
+        }
+    }
+
+    /// Somebody wants to be told of changes.
+    var isWatched: Bool { state.withLock { !$0.watches.isEmpty } }
+
+    /// Forgets whom to tell.
+    func endWatches() { state.withLock { $0.watches = [] } }
+
+    /// Reads the files of watched secrets again; those to tell of a change.
+    func reread(_ read: (String) -> [UInt8]?) -> [@Sendable () -> Void] {
+        let files = state.withLock { state in
+            state.watches.compactMap { watch in
+                state.secrets[watch.name]?.file.map { (name: watch.name, file: $0) }
+            }
+        }
+        var due: [@Sendable () -> Void] = []
+        for (name, file) in files {
+            guard let bytes = read(file) else { continue }
+            due += state.withLock { state in
+                guard let secret = state.secrets[name], secret.bytes != bytes else { return [] }
+                state.secrets[name]?.bytes = bytes
+                return state.watches.filter { $0.name == name }.map(\.body)
+            }
+        }
+        return due
+    }
+}

@@ -1,0 +1,75 @@
+internal import CSignalbox
+
+extension sbx_str {
+    /// A copy.
+    var text: String { String(decoding: raw, as: UTF8.self) }
+
+    var raw: UnsafeRawBufferPointer {
+        guard let ptr, len > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        return UnsafeRawBufferPointer(start: ptr, count: len)
+    }
+
+    var buffer: UnsafeBufferPointer<UInt8> { raw.bindMemory(to: UInt8.self) }
+}
+
+/// Memory for C structs that is given back at once.
+///
+/// One thread at a time.
+final class Arena {
+    private var rooms: [UnsafeMutableRawPointer] = []
+    private var room: UnsafeMutableRawPointer?
+    private var left = 0
+
+    deinit { for room in rooms { room.deallocate() } }
+
+    func array<Element: BitwiseCopyable>(
+        _ type: Element.Type, _ count: Int
+    ) -> UnsafeMutablePointer<Element> {
+        let bytes = (max(1, count) * MemoryLayout<Element>.stride + 7) & ~7
+        let start = allocate(bytes)
+        start.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
+        return start.bindMemory(to: Element.self, capacity: max(1, count))
+    }
+
+    func text(_ text: String) -> sbx_str {
+        var copy = text
+        return copy.withUTF8 { bytes(UnsafeRawBufferPointer($0)) }
+    }
+
+    func bytes(_ source: UnsafeRawBufferPointer) -> sbx_str {
+        guard let from = source.baseAddress, !source.isEmpty else { return sbx_str() }
+        let target = allocate((source.count + 7) & ~7)
+        target.copyMemory(from: from, byteCount: source.count)
+        return sbx_str(ptr: target.assumingMemoryBound(to: CChar.self), len: source.count)
+    }
+
+    func bytes(_ source: [UInt8]) -> sbx_str { source.withUnsafeBytes { bytes($0) } }
+
+    func pairs(_ pairs: [(String, String)]) -> UnsafePointer<sbx_kv> {
+        let out = array(sbx_kv.self, pairs.count)
+        for (index, pair) in pairs.enumerated() {
+            out[index] = sbx_kv(key: text(pair.0), value: text(pair.1))
+        }
+        return UnsafePointer(out)
+    }
+
+    private func allocate(_ bytes: Int) -> UnsafeMutableRawPointer {
+        if bytes > left {
+            let size = max(16 * 1024, bytes)
+            let made = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+            rooms.append(made)
+            room = made
+            left = size
+        }
+        guard let start = room else { preconditionFailure("room was made above") }
+        room = start + bytes
+        left -= bytes
+        return start
+    }
+}
+
+extension UnsafePointer {
+    func element(_ index: Int, _ stride: Int) -> UnsafePointer<Pointee> {
+        (UnsafeRawPointer(self) + index * stride).assumingMemoryBound(to: Pointee.self)
+    }
+}

@@ -1,0 +1,169 @@
+internal import CSignalbox
+internal import Synchronization
+
+/// The functions of `sbx_plugin`.
+enum Lifecycle {
+    static func fill(_ plugin: inout sbx_plugin) {
+        plugin.create = { host, config, instance, error in
+            guard let host, let instance, let type = Library.shared.withLock({ $0?.type }) else {
+                return SBX_E_INTERNAL
+            }
+            let kit = Host(host)
+            do throws(PluginError) {
+                let made = try type.init(host: kit, config: try kit.parse(config))
+                let box = InstanceBox(plugin: made, host: kit)
+                instance.pointee = OpaquePointer(Unmanaged.passRetained(box).toOpaque())
+                return SBX_OK
+            } catch let fault {
+                return fault.report(to: error)
+            }
+        }
+        plugin.role = { id in
+            guard let id, let library = Library.shared.withLock({ $0 }) else { return nil }
+            switch String(cString: id) {
+            case SBX_ROLE_INGEST where library.type is any IngestPlugin.Type:
+                return UnsafeRawPointer(library.ingest)
+            case SBX_ROLE_BUILD where library.type is any BuildPlugin.Type:
+                return UnsafeRawPointer(library.build)
+            case SBX_ROLE_SEND_HTTP where library.type is any SendHTTPPlugin.Type:
+                return UnsafeRawPointer(library.sendHTTP)
+            default: return nil
+            }
+        }
+        plugin.start = { instance, error in
+            guard let box = InstanceBox.from(instance) else { return SBX_E_INTERNAL }
+            do throws(PluginError) {
+                try box.plugin.start()
+                return SBX_OK
+            } catch let fault {
+                return fault.report(to: error)
+            }
+        }
+        plugin.stop = { instance, _, _ in
+            InstanceBox.from(instance)?.plugin.stop()
+            return SBX_OK
+        }
+        plugin.destroy = { instance in
+            guard let instance else { return }
+            Unmanaged<InstanceBox>.fromOpaque(UnsafeRawPointer(instance)).release()
+        }
+    }
+}
+
+/// The functions of `sbx_ingest`.
+enum IngestCalls {
+    static var table: sbx_ingest {
+        var table = sbx_ingest()
+        table.struct_size = UInt32(MemoryLayout<sbx_ingest>.size)
+        table.paths = { instance, paths, count, stride in
+            guard let box = InstanceBox.from(instance), let paths, let count, let stride,
+                let plugin = box.plugin as? any IngestPlugin
+            else { return SBX_E_INTERNAL }
+            let list = plugin.paths
+            let out = box.kept.array(sbx_ingest_path.self, list.count)
+            for (index, path) in list.enumerated() {
+                out[index].struct_size = UInt32(MemoryLayout<sbx_ingest_path>.size)
+                out[index].pattern = box.kept.text(path.pattern)
+                out[index].methods = box.kept.text(path.methods.joined(separator: ","))
+            }
+            paths.pointee = UnsafePointer(out)
+            count.pointee = list.count
+            stride.pointee = MemoryLayout<sbx_ingest_path>.stride
+            return SBX_OK
+        }
+        table.handle = { instance, request, sink, error in
+            guard let box = InstanceBox.from(instance), let request, let sink,
+                let plugin = box.plugin as? any IngestPlugin
+            else { return SBX_E_INTERNAL }
+            do throws(PluginError) {
+                try plugin.handle(Request(request), IngestSink(sink))
+                return SBX_OK
+            } catch let fault {
+                return fault.report(to: error)
+            }
+        }
+        return table
+    }
+}
+
+/// The functions of `sbx_build`.
+enum BuildCalls {
+    static var table: sbx_build {
+        var table = sbx_build()
+        table.struct_size = UInt32(MemoryLayout<sbx_build>.size)
+        table.build = { instance, input, sink, error in
+            guard let box = InstanceBox.from(instance), let input, let sink,
+                let plugin = box.plugin as? any BuildPlugin
+            else { return SBX_E_INTERNAL }
+            do throws(PluginError) {
+                try plugin.build(BuildInput(input, host: box.host), BuildSink(sink))
+                return SBX_OK
+            } catch let fault {
+                return fault.report(to: error)
+            }
+        }
+        return table
+    }
+}
+
+/// The functions of `sbx_send_http`.
+enum SendHTTPCalls {
+    static var table: sbx_send_http {
+        var table = sbx_send_http()
+        table.struct_size = UInt32(MemoryLayout<sbx_send_http>.size)
+        table.endpoint = { instance, app, out, error in
+            guard let box = InstanceBox.from(instance), let out,
+                let plugin = box.plugin as? any SendHTTPPlugin
+            else { return SBX_E_INTERNAL }
+            do throws(PluginError) {
+                SendHTTPCalls.write(try plugin.endpoint(app: app.text), to: out, box.kept)
+                return SBX_OK
+            } catch let fault {
+                return fault.report(to: error)
+            }
+        }
+        table.prepare = { instance, app, deliveries, count, stride, sink, error in
+            guard let box = InstanceBox.from(instance), let sink,
+                let plugin = box.plugin as? any SendHTTPPlugin
+            else { return SBX_E_INTERNAL }
+            do throws(PluginError) {
+                let batch = DeliveryBatch(
+                    deliveries, count: count, stride: stride, app: app.text)
+                try plugin.prepare(batch, RequestSink(sink))
+                return SBX_OK
+            } catch let fault {
+                return fault.report(to: error)
+            }
+        }
+        table.classify = { instance, responses, count, stride, sink, error in
+            guard let box = InstanceBox.from(instance), let sink,
+                let plugin = box.plugin as? any SendHTTPPlugin
+            else { return SBX_E_INTERNAL }
+            do throws(PluginError) {
+                let batch = ResponseBatch(responses, count: count, stride: stride)
+                try plugin.classify(batch, RequestSink(sink))
+                return SBX_OK
+            } catch let fault {
+                return fault.report(to: error)
+            }
+        }
+        return table
+    }
+
+    private static func write(
+        _ endpoint: Endpoint, to out: UnsafeMutablePointer<sbx_endpoint>, _ kept: Arena
+    ) {
+        var flags: UInt32 = 0
+        if endpoint.isALPNRequired { flags |= SBX_ENDPOINT_ALPN_REQUIRED }
+        if endpoint.isOneStreamFirst { flags |= SBX_ENDPOINT_ONE_STREAM_FIRST }
+        if endpoint.isAtMostOnce { flags |= SBX_ENDPOINT_AT_MOST_ONCE }
+        out.pointee.flags = flags
+        out.pointee.origin = kept.text(endpoint.origin)
+        out.pointee.ca_file = kept.text(endpoint.caFile)
+        out.pointee.client_certificate = kept.text(endpoint.clientCertificate)
+        out.pointee.client_key = kept.text(endpoint.clientKey)
+        out.pointee.request_timeout_ms = endpoint.requestTimeoutMs
+        out.pointee.ping_idle_ms = endpoint.pingIdleMs
+        out.pointee.connections_max = endpoint.connectionsMax
+    }
+}

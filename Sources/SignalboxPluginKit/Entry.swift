@@ -1,0 +1,95 @@
+public import CSignalbox
+internal import Synchronization
+
+/// The body of a plugin's one exported function:
+///
+/// ```swift
+/// @c @implementation
+/// public func sbx_plugin_entry_v1(
+///     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?
+/// ) -> UnsafePointer<sbx_plugin>? { unsafe pluginEntry(MyPlugin.self) }
+/// ```
+public func pluginEntry(_ type: any Plugin.Type) -> UnsafePointer<sbx_plugin>? {
+    Library.shared.withLock { known in
+        if let known { return known.table }
+        let made = Library(type)
+        known = made
+        return made.table
+    }
+}
+
+/// What a library is, made once; a library is never unloaded, so neither is this.
+///
+/// `@unchecked Sendable`: nothing is written after `init`.
+final class Library: @unchecked Sendable {
+    static let shared = Mutex<Library?>(nil)
+
+    let type: any Plugin.Type
+    let table: UnsafePointer<sbx_plugin>
+    let ingest: UnsafePointer<sbx_ingest>
+    let build: UnsafePointer<sbx_build>
+    let sendHTTP: UnsafePointer<sbx_send_http>
+    private let arena = Arena()
+
+    init(_ type: any Plugin.Type) {
+        self.type = type
+        let arena = arena
+        func text(_ text: String) -> UnsafePointer<CChar> {
+            let bytes = arena.bytes(Array(text.utf8) + [0])
+            guard let start = bytes.ptr else { preconditionFailure("the text has a NUL at least") }
+            return start
+        }
+        func constant<Table: BitwiseCopyable>(_ value: Table) -> UnsafePointer<Table> {
+            let room = arena.array(Table.self, 1)
+            room.pointee = value
+            return UnsafePointer(room)
+        }
+        var roles: [String] = []
+        if type is any IngestPlugin.Type { roles.append(SBX_ROLE_INGEST) }
+        if type is any BuildPlugin.Type { roles.append(SBX_ROLE_BUILD) }
+        if type is any SendHTTPPlugin.Type { roles.append(SBX_ROLE_SEND_HTTP) }
+        let list = arena.array(UnsafePointer<CChar>?.self, roles.count + 1)
+        for (index, role) in roles.enumerated() { list[index] = text(role) }
+        let needs = arena.array(UnsafePointer<CChar>?.self, 2)
+        needs[0] = text(SBX_SVC_JSON)
+        let info = type.info
+        var plugin = sbx_plugin()
+        plugin.struct_size = UInt32(MemoryLayout<sbx_plugin>.size)
+        plugin.abi_major = SBX_ABI_MAJOR
+        plugin.abi_minor = SBX_ABI_MINOR
+        plugin.id = text(info.id)
+        plugin.version = text(info.version)
+        plugin.summary = text(info.summary)
+        plugin.roles = UnsafePointer(list)
+        plugin.needs = UnsafePointer(needs)
+        plugin.config_schema = info.configSchema.map(text)
+        Lifecycle.fill(&plugin)
+        table = constant(plugin)
+        ingest = constant(IngestCalls.table)
+        var builder = BuildCalls.table
+        builder.options_schema = (type as? any BuildPlugin.Type)?.optionsSchema.map(text)
+        build = constant(builder)
+        var sender = SendHTTPCalls.table
+        sender.max_batch = UInt32(clamping: (type as? any SendHTTPPlugin.Type)?.maxBatch ?? 0)
+        sendHTTP = constant(sender)
+    }
+}
+
+/// What an `sbx_instance` is.
+final class InstanceBox {
+    let plugin: any Plugin
+    let host: Host
+    /// Text that the host may read until `destroy`.
+    let kept = Arena()
+
+    init(plugin: any Plugin, host: Host) {
+        self.plugin = plugin
+        self.host = host
+    }
+
+    static func from(_ instance: OpaquePointer?) -> InstanceBox? {
+        instance.map {
+            Unmanaged<InstanceBox>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue()
+        }
+    }
+}

@@ -1,0 +1,166 @@
+internal import CSignalbox
+internal import Glibc
+
+/// The host as one instance sees it.
+///
+/// `@unchecked Sendable`: the contract lets these functions be called from any thread, and the pointer
+/// lives until the instance is destroyed.
+public final class Host: @unchecked Sendable {
+    /// Levels of log lines.
+    public enum LogLevel: UInt32, Sendable {
+        case trace = 0
+        case debug, info, warn, error
+    }
+
+    /// Algorithms for `sign` and `verify`.
+    public enum Algorithm: UInt32, Sendable {
+        /// EC P-256; a signature is raw r‖s, 64 bytes.
+        case es256 = 1
+        /// RSA, PKCS#1 v1.5.
+        case rs256
+        /// RSA, PSS.
+        case ps256
+        /// The secret's bytes as key.
+        case hmacSHA256
+        /// Only for sources that ask for it.
+        case hmacSHA1
+    }
+
+    let raw: UnsafePointer<sbx_host>
+    let refreshers = Refreshers()
+    private let log: UnsafePointer<sbx_log>?
+    private let metrics: UnsafePointer<sbx_metrics>?
+    private let secrets: UnsafePointer<sbx_secrets>?
+    private let signer: UnsafePointer<sbx_sign>?
+    let json: UnsafePointer<sbx_json>?
+    let credentials: UnsafePointer<sbx_credential>?
+    let http: UnsafePointer<sbx_http>?
+
+    init(_ raw: UnsafePointer<sbx_host>) {
+        self.raw = raw
+        func table<Table>(_ id: String) -> UnsafePointer<Table>? {
+            raw.pointee.service(raw, id)?.assumingMemoryBound(to: Table.self)
+        }
+        log = table(SBX_SVC_LOG)
+        metrics = table(SBX_SVC_METRICS)
+        secrets = table(SBX_SVC_SECRETS)
+        signer = table(SBX_SVC_SIGN)
+        json = table(SBX_SVC_JSON)
+        credentials = table(SBX_SVC_CREDENTIAL)
+        http = table(SBX_SVC_HTTP)
+    }
+
+    /// The instance's name in gateway.yaml.
+    public var instanceName: String { String(cString: raw.pointee.instance) }
+
+    /// Milliseconds since 1970.
+    public var nowUnixMs: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
+    }
+
+    /// Writes a line; never a token, a secret or a body.
+    public func write(_ level: LogLevel, _ message: String, _ fields: [(String, String)] = []) {
+        guard let log, log.pointee.enabled(raw, level.rawValue) == 1 else { return }
+        let arena = Arena()
+        log.pointee.write(
+            raw, level.rawValue, arena.text(message), arena.pairs(fields), fields.count)
+    }
+
+    /// A counter; keep it, and count with `add`.
+    public func counter(_ name: String, _ labels: [(String, String)] = []) -> Counter {
+        let arena = Arena()
+        let handle = metrics?.pointee.counter(
+            raw, arena.text(name), arena.pairs(labels), labels.count)
+        return Counter(host: self, handle: handle ?? 0)
+    }
+
+    /// Counts.
+    func add(_ handle: UInt64, _ delta: UInt64) { metrics?.pointee.add(raw, handle, delta) }
+
+    /// The value of a secret; prefer `sign`.
+    public func secret(_ name: String) throws(PluginError) -> [UInt8] {
+        let arena = Arena()
+        return try filled(capacity: 4096) { buffer, length, _ in
+            secrets?.pointee.get(raw, arena.text(name), buffer, length) ?? SBX_E_UNSUPPORTED
+        }
+    }
+
+    /// Signs with a secret that stays in the host.
+    ///
+    /// `pointer`: where the key stands, if the secret is a JSON document (`/private_key`).
+    public func sign(
+        _ algorithm: Algorithm, key: String, pointer: String = "", data: [UInt8]
+    ) throws(PluginError) -> [UInt8] {
+        let arena = Arena()
+        return try filled(capacity: 512) { buffer, length, error in
+            signer?.pointee.sign(
+                raw, algorithm.rawValue, arena.text(key), arena.text(pointer), arena.bytes(data),
+                buffer, length, error) ?? SBX_E_UNSUPPORTED
+        }
+    }
+
+    /// Whether a signature fits, in constant time.
+    public func verify(
+        _ algorithm: Algorithm, key: String, pointer: String = "", data: [UInt8],
+        signature: [UInt8]
+    ) throws(PluginError) -> Bool {
+        let arena = Arena()
+        var error = sbx_error.fresh
+        let status =
+            signer?.pointee.verify(
+                raw, algorithm.rawValue, arena.text(key), arena.text(pointer), arena.bytes(data),
+                arena.bytes(signature), &error) ?? SBX_E_UNSUPPORTED
+        if status == SBX_OK { return true }
+        if status == SBX_E_AUTH { return false }
+        throw PluginError(code: status, error: error)
+    }
+
+    /// Parses JSON; the value lives until the role call returns.
+    public func parse(_ bytes: Span<UInt8>) throws(PluginError) -> JSON {
+        try bytes.withUnsafeBufferPointer { buffer throws(PluginError) -> JSON in
+            try parse(
+                sbx_str(
+                    ptr: UnsafeRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: CChar.self),
+                    len: buffer.count))
+        }
+    }
+
+    func parse(_ text: sbx_str) throws(PluginError) -> JSON {
+        guard let json else { throw PluginError(.unsupported, "the host offers no JSON") }
+        var root = sbx_json_value()
+        var error = sbx_error.fresh
+        let status = json.pointee.parse(raw, text, &root, &error)
+        guard status == SBX_OK else { throw PluginError(code: status, error: error) }
+        return JSON(table: json, raw: root)
+    }
+
+    private func filled(
+        capacity: Int,
+        _ body: (
+            UnsafeMutableRawPointer?, UnsafeMutablePointer<Int>, UnsafeMutablePointer<sbx_error>
+        ) -> sbx_status
+    ) throws(PluginError) -> [UInt8] {
+        var room = [UInt8](repeating: 0, count: capacity)
+        var length = capacity
+        var error = sbx_error.fresh
+        var status = room.withUnsafeMutableBytes { body($0.baseAddress, &length, &error) }
+        if status == SBX_E_TOO_LARGE {
+            room = [UInt8](repeating: 0, count: length)
+            status = room.withUnsafeMutableBytes { body($0.baseAddress, &length, &error) }
+        }
+        guard status == SBX_OK else { throw PluginError(code: status, error: error) }
+        room.removeLast(room.count - length)
+        return room
+    }
+}
+
+/// A number that operators can read.
+public struct Counter: Sendable {
+    let host: Host
+    let handle: UInt64
+
+    /// Counts.
+    public func add(_ delta: UInt64 = 1) { host.add(handle, delta) }
+}

@@ -1,0 +1,88 @@
+internal import CSignalbox
+
+/// A value in a parsed document.
+///
+/// It lives until the role call returns in which it was parsed; later it reads as null.
+public struct JSON {
+    /// What a value is.
+    public enum Kind: UInt32, Sendable {
+        case null = 0
+        case boolean, integer, number, string, array, object
+    }
+
+    let table: UnsafePointer<sbx_json>
+    let raw: sbx_json_value
+
+    /// What it is.
+    public var kind: Kind { Kind(rawValue: table.pointee.kind(raw)) ?? .null }
+
+    /// The text of a string, or nil.
+    public var string: String? {
+        var text = sbx_str()
+        return table.pointee.string(raw, &text) == SBX_OK ? text.text : nil
+    }
+
+    /// The value of an integer, or nil.
+    public var integer: Int64? {
+        var number: Int64 = 0
+        return table.pointee.integer(raw, &number) == SBX_OK ? number : nil
+    }
+
+    /// The value of true or false, or nil.
+    public var boolean: Bool? {
+        var flag: UInt32 = 0
+        return table.pointee.boolean(raw, &flag) == SBX_OK ? flag == 1 : nil
+    }
+
+    /// The value as JSON text without spaces.
+    public var text: String {
+        var text = sbx_str()
+        return table.pointee.text(raw, &text) == SBX_OK ? text.text : "null"
+    }
+
+    /// The number of elements or members; 0 for other kinds.
+    public var count: Int { Int(table.pointee.count(raw)) }
+
+    /// The value at an RFC 6901 pointer, or nil.
+    public func at(_ pointer: String) -> JSON? {
+        var out = sbx_json_value()
+        var copy = pointer
+        let status = copy.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { text in
+                table.pointee.at(raw, sbx_str(ptr: text.baseAddress, len: text.count), &out)
+            }
+        }
+        return status == SBX_OK ? JSON(table: table, raw: out) : nil
+    }
+
+    /// The member of that name, or nil; the name is taken as it is.
+    public subscript(key: String) -> JSON? {
+        let escaped = key.utf8.contains { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }
+        guard escaped else { return at("/\(key)") }
+        var pointer = "/"
+        for character in key {
+            switch character {
+            case "~": pointer += "~0"
+            case "/": pointer += "~1"
+            default: pointer.append(character)
+            }
+        }
+        return at(pointer)
+    }
+
+    /// Elements of an array, or members of an object with their names; none for other kinds.
+    public var members: [(key: String, value: JSON)] {
+        var cursor = sbx_json_cursor()
+        guard table.pointee.first(raw, &cursor) == SBX_OK else { return [] }
+        var out: [(key: String, value: JSON)] = []
+        var key = sbx_str()
+        var value = sbx_json_value()
+        while table.pointee.next(&cursor, &key, &value) == SBX_OK {
+            out.append((key.text, JSON(table: table, raw: value)))
+        }
+        return out
+    }
+
+    /// Elements of an array; none for other kinds.
+    public var elements: [JSON] { kind == .array ? members.map(\.value) : [] }
+}

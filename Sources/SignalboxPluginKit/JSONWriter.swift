@@ -1,0 +1,108 @@
+/// Writes JSON into bytes; commas and escapes are its business.
+public struct JSONWriter: Sendable {
+    /// What was written.
+    public private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    /// Starts empty.
+    public init() { bytes.reserveCapacity(512) }
+
+    /// What was written, as text.
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// Writes an object whose members `body` writes.
+    public mutating func object(_ body: (inout JSONWriter) -> Void) {
+        enclosed("{", "}", body)
+    }
+
+    /// Writes an array whose elements `body` writes.
+    public mutating func array(_ body: (inout JSONWriter) -> Void) {
+        enclosed("[", "]", body)
+    }
+
+    /// Writes the name of a member; its value comes next.
+    public mutating func key(_ name: String) {
+        separate()
+        quote(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    /// Writes a string.
+    public mutating func string(_ text: String) {
+        separate()
+        quote(text)
+        needsComma = true
+    }
+
+    /// Writes an integer.
+    public mutating func integer(_ value: some BinaryInteger) { raw(String(value)) }
+
+    /// Writes true or false.
+    public mutating func boolean(_ value: Bool) { raw(value ? "true" : "false") }
+
+    /// Writes JSON that is ready.
+    public mutating func raw(_ json: String) {
+        separate()
+        bytes.append(contentsOf: json.utf8)
+        needsComma = true
+    }
+
+    /// Writes a member with a string, unless that is empty.
+    public mutating func member(_ name: String, _ text: String) {
+        guard !text.isEmpty else { return }
+        key(name)
+        string(text)
+    }
+
+    /// A place for a string that differs from one use of this JSON to the next: the bytes so far, with
+    /// the opening quote, are one part, what follows is another.
+    ///
+    /// Returns where the first part ends.
+    public mutating func hole() -> Int {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        let place = bytes.count
+        bytes.append(UInt8(ascii: "\""))
+        needsComma = true
+        return place
+    }
+
+    private mutating func enclosed(
+        _ open: Unicode.Scalar, _ close: Unicode.Scalar, _ body: (inout JSONWriter) -> Void
+    ) {
+        separate()
+        bytes.append(UInt8(ascii: open))
+        needsComma = false
+        body(&self)
+        bytes.append(UInt8(ascii: close))
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+    }
+
+    private mutating func quote(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 { Self.append(byte, to: &bytes) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Appends one byte of a string's inside.
+    static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            bytes.append(UInt8(ascii: "\\"))
+            bytes.append(byte)
+        case 0x0A: bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "n")])
+        case 0x0D: bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "r")])
+        case 0x09: bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "t")])
+        case 0..<0x20:
+            let digits = String(byte, radix: 16)
+            bytes.append(contentsOf: (byte < 16 ? "\\u000" : "\\u00").utf8)
+            bytes.append(contentsOf: digits.utf8)
+        default: bytes.append(byte)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+internal import CSignalbox
+
+/// Why a call failed.
+///
+/// Never put a secret, a device token or a message body into the message: the host logs it.
+public struct PluginError: Error, Sendable, CustomStringConvertible {
+    /// A status of the contract.
+    public struct Status: Sendable, Hashable {
+        let code: Int32
+        /// A fault of the plugin.
+        public static let `internal` = Status(code: SBX_E_INTERNAL)
+        /// An argument, a config or a body is malformed.
+        public static let invalid = Status(code: SBX_E_INVALID)
+        /// Well-formed, but not offered.
+        public static let unsupported = Status(code: SBX_E_UNSUPPORTED)
+        /// Not now: a credential is on its way.
+        public static let again = Status(code: SBX_E_AGAIN)
+        /// The deadline passed.
+        public static let timeout = Status(code: SBX_E_TIMEOUT)
+        /// A signature, a password or a token does not fit.
+        public static let auth = Status(code: SBX_E_AUTH)
+        /// There is no such thing.
+        public static let notFound = Status(code: SBX_E_NOT_FOUND)
+        /// Over a bound.
+        public static let tooLarge = Status(code: SBX_E_TOO_LARGE)
+        /// No connection was made.
+        public static let unreachable = Status(code: SBX_E_UNREACHABLE)
+        /// The connection broke.
+        public static let lost = Status(code: SBX_E_LOST)
+        /// The host is shutting down.
+        public static let stopping = Status(code: SBX_E_STOPPING)
+    }
+
+    /// What kind of failure.
+    public var status: Status
+    /// For people.
+    public var message: String
+
+    /// Makes an error.
+    public init(_ status: Status, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+
+    init(code: Int32, error: sbx_error? = nil) {
+        status = Status(code: code)
+        message = error.map { $0.words } ?? "status \(code)"
+    }
+
+    /// The message.
+    public var description: String { message }
+
+    /// Writes it where the host reads it.
+    func report(to error: UnsafeMutablePointer<sbx_error>?) -> sbx_status {
+        guard let error, error.pointee.struct_size >= MemoryLayout<sbx_error>.size else {
+            return status.code
+        }
+        error.pointee.status = status.code
+        var cut = message
+        while cut.utf8.count > 243 { cut.removeLast() }
+        withUnsafeMutableBytes(of: &error.pointee.message) { target in
+            target.initializeMemory(as: UInt8.self, repeating: 0)
+            target.copyBytes(from: cut.utf8)
+        }
+        return status.code
+    }
+}
+
+extension sbx_error {
+    static var fresh: sbx_error {
+        var error = sbx_error()
+        error.struct_size = UInt32(MemoryLayout<sbx_error>.size)
+        return error
+    }
+
+    var words: String {
+        withUnsafeBytes(of: message) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,132 @@
+internal import CSignalbox
+
+/// A request while it is written: one run of bytes that is used again for the next one, so that a
+/// request costs no allocation.
+public struct RequestDraft {
+    private struct Slice {
+        var start: Int
+        var count: Int
+    }
+
+    private var bytes: [UInt8] = []
+    private var method = Slice(start: 0, count: 0)
+    private var path = Slice(start: 0, count: 0)
+    private var headers: [(name: Slice, value: Slice)] = []
+    private var body = Slice(start: 0, count: 0)
+
+    /// Makes an empty one; use it for a whole batch.
+    public init() { bytes.reserveCapacity(8192) }
+
+    /// Starts the next request.
+    public mutating func begin(_ method: String, path: String) {
+        bytes.removeAll(keepingCapacity: true)
+        headers.removeAll(keepingCapacity: true)
+        self.method = append(method)
+        self.path = append(path)
+        body = Slice(start: 0, count: 0)
+    }
+
+    /// Adds to the path; the bytes must be percent-encoded where that is needed.
+    public mutating func appendPath(_ part: Span<UInt8>) {
+        let more = append(part)
+        path.count += more.count
+    }
+
+    /// Adds a header field; the name is in lower case.
+    public mutating func header(_ name: String, _ value: String) {
+        headers.append((append(name), append(value)))
+    }
+
+    /// Adds a header field.
+    public mutating func header(_ name: String, _ value: Span<UInt8>) {
+        headers.append((append(name), append(value)))
+    }
+
+    /// Adds to the body; nothing else may be added afterwards.
+    public mutating func appendBody(_ part: Span<UInt8>) {
+        let more = append(part)
+        if body.count == 0 { body = more } else { body.count += more.count }
+    }
+
+    /// Adds text to the inside of a JSON string in the body.
+    public mutating func appendBodyEscaped(_ part: Span<UInt8>) {
+        let start = bytes.count
+        for index in part.indices { JSONWriter.append(part[index], to: &bytes) }
+        let more = Slice(start: start, count: bytes.count - start)
+        if body.count == 0 { body = more } else { body.count += more.count }
+    }
+
+    private mutating func append(_ text: String) -> Slice {
+        let start = bytes.count
+        bytes.append(contentsOf: text.utf8)
+        return Slice(start: start, count: bytes.count - start)
+    }
+
+    private mutating func append(_ part: Span<UInt8>) -> Slice {
+        let start = bytes.count
+        part.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
+        return Slice(start: start, count: part.count)
+    }
+
+    func withRaw<Result>(item: UInt64, _ call: (UnsafePointer<sbx_http_request>) -> Result) -> Result
+    {
+        bytes.withUnsafeBytes { all in
+            func text(_ slice: Slice) -> sbx_str {
+                let start = all.baseAddress.map { $0 + slice.start }
+                return sbx_str(
+                    ptr: start?.assumingMemoryBound(to: CChar.self), len: slice.count)
+            }
+            return withUnsafeTemporaryAllocation(of: sbx_kv.self, capacity: headers.count) { list in
+                for (index, header) in headers.enumerated() {
+                    list[index] = sbx_kv(key: text(header.name), value: text(header.value))
+                }
+                var segment = text(body)
+                var id = item
+                var raw = sbx_http_request()
+                raw.struct_size = UInt32(MemoryLayout<sbx_http_request>.size)
+                raw.method = text(method)
+                raw.path = text(path)
+                raw.headers = UnsafePointer(list.baseAddress)
+                raw.header_count = headers.count
+                raw.body_segments = 1
+                raw.item_count = 1
+                return withUnsafePointer(to: &segment) { segment in
+                    withUnsafePointer(to: &id) { id in
+                        raw.body = segment
+                        raw.items = id
+                        return withUnsafePointer(to: &raw) { call($0) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where a translator writes; lives during `prepare` or `classify`.
+public struct RequestSink: ~Copyable {
+    private let raw: UnsafeMutablePointer<sbx_http_sink>
+
+    init(_ raw: UnsafeMutablePointer<sbx_http_sink>) { self.raw = raw }
+
+    /// Sends a request that stands for one delivery.
+    public func send(_ draft: RequestDraft, for item: UInt64) throws(PluginError) {
+        let status = draft.withRaw(item: item) { request in
+            raw.pointee.request(raw, request, 1, MemoryLayout<sbx_http_request>.stride)
+        }
+        guard status == SBX_OK else {
+            throw PluginError(.init(code: status), "the request was not taken")
+        }
+    }
+
+    /// These deliveries are decided.
+    public func settle(_ items: [UInt64], _ outcome: Outcome) throws(PluginError) {
+        let arena = Arena()
+        let list = arena.array(sbx_outcome.self, items.count)
+        for (index, item) in items.enumerated() { outcome.write(item: item, to: list + index, arena) }
+        let status = raw.pointee.settle(
+            raw, list, items.count, MemoryLayout<sbx_outcome>.stride)
+        guard status == SBX_OK else {
+            throw PluginError(.init(code: status), "the outcome was not taken")
+        }
+    }
+}

@@ -1,0 +1,183 @@
+internal import CSignalbox
+
+/// Where requests of an app go; 0 takes the host's default.
+public struct Endpoint: Sendable {
+    /// `https://api.push.apple.com`.
+    public var origin: String
+    /// PEM file of trusted roots; empty: the system's.
+    public var caFile = ""
+    /// Name of a secret with a PEM chain; empty: none.
+    public var clientCertificate = ""
+    /// Name of a secret with a PEM key.
+    public var clientKey = ""
+    /// Refuse a peer that does not choose `h2`.
+    public var isALPNRequired = false
+    /// One request at a time on a connection until its first 2xx.
+    public var isOneStreamFirst = false
+    /// A request whose fate is unknown is not tried again.
+    public var isAtMostOnce = false
+    /// From submit to answer.
+    public var requestTimeoutMs: UInt32 = 0
+    /// PING after so long without traffic.
+    public var pingIdleMs: UInt32 = 0
+    /// Most connections.
+    public var connectionsMax: UInt32 = 0
+
+    /// Makes an endpoint.
+    public init(origin: String) { self.origin = origin }
+}
+
+/// Deliveries of one app; lives during `prepare`.
+public struct DeliveryBatch: ~Copyable {
+    private let raw: UnsafePointer<sbx_delivery>?
+    private let stride: Int
+    /// The app; empty: the default app.
+    public let app: String
+    /// How many.
+    public let count: Int
+
+    init(_ raw: UnsafePointer<sbx_delivery>?, count: Int, stride: Int, app: String) {
+        self.raw = raw
+        self.count = raw == nil ? 0 : count
+        self.stride = stride
+        self.app = app
+    }
+
+    /// A delivery.
+    public subscript(index: Int) -> Delivery {
+        @_lifetime(borrow self) get {
+            precondition(index >= 0 && index < count, "there is no such delivery")
+            guard let raw else { preconditionFailure("an empty batch has no deliveries") }
+            return Delivery(owner: self, raw: raw.element(index, stride))
+        }
+    }
+}
+
+/// One notification on its way to one device.
+public struct Delivery: ~Escapable {
+    private let raw: UnsafePointer<sbx_delivery>
+
+    @_lifetime(borrow owner)
+    init(owner: borrowing DeliveryBatch, raw: UnsafePointer<sbx_delivery>) { self.raw = raw }
+
+    /// Name it in requests and outcomes.
+    public var id: UInt64 { raw.pointee.id }
+    /// 1, 2, ...
+    public var attempt: UInt32 { raw.pointee.attempt }
+    /// This device's badge; nil: the notification's.
+    public var badge: Int32? {
+        raw.pointee.flags & SBX_D_BADGE != 0 ? raw.pointee.badge : nil
+    }
+    /// Worthless afterwards; 0: none.
+    public var deadlineUnixMs: UInt64 { raw.pointee.deadline_unix_ms }
+    /// `ios`, `android`, ...
+    public var platform: String { raw.pointee.device.pointee.platform.text }
+    /// Equal for deliveries with equal content: render that once.
+    public var contentID: UInt { UInt(bitPattern: raw.pointee.notification) }
+    /// A UUID, the same on every attempt.
+    public var stableID: Span<UInt8> {
+        @_lifetime(copy self) get {
+            _overrideLifetime(Span(_unsafeElements: raw.pointee.stable_id.buffer), copying: self)
+        }
+    }
+    /// The device's token.
+    public var token: Span<UInt8> {
+        @_lifetime(copy self) get {
+            let text = raw.pointee.device.pointee.token
+            return _overrideLifetime(Span(_unsafeElements: text.buffer), copying: self)
+        }
+    }
+
+    /// The content, copied.
+    public func notification() -> RenderedNotification {
+        RenderedNotification(raw.pointee.notification)
+    }
+}
+
+/// A notification as a sender reads it.
+public struct RenderedNotification: Sendable {
+    /// The content.
+    public var content: Notification
+    /// JSON objects laid over the payload at the end, by family of senders.
+    public var overrides: [(family: String, json: String)]
+
+    init(_ given: UnsafePointer<sbx_notification>) {
+        let raw = given.pointee
+        var note = Notification()
+        note.isSilent = raw.flags & SBX_N_SILENT != 0
+        note.isDataOnly = raw.flags & SBX_N_DATA_ONLY != 0
+        note.isMutable = raw.flags & SBX_N_MUTABLE != 0
+        note.badge = raw.flags & SBX_N_BADGE != 0 ? raw.badge : nil
+        note.priority = Notification.Priority(rawValue: raw.priority)
+        note.expiresUnixMs = raw.expires_unix_ms
+        note.title = raw.title.text
+        note.subtitle = raw.subtitle.text
+        note.body = raw.body.text
+        note.sound = raw.sound.text
+        note.thread = raw.thread.text
+        note.category = raw.category.text
+        note.collapse = raw.collapse.text
+        note.imageURL = raw.image_url.text
+        note.link = raw.link.text
+        note.pushType = raw.push_type.text
+        note.data = raw.data.text
+        content = note
+        overrides = (0..<raw.override_count).map {
+            (raw.overrides[$0].key.text, raw.overrides[$0].value.text)
+        }
+    }
+}
+
+/// Answers to requests of one app; lives during `classify`.
+public struct ResponseBatch: ~Copyable {
+    private let raw: UnsafePointer<sbx_http_response>?
+    private let stride: Int
+    /// How many.
+    public let count: Int
+
+    init(_ raw: UnsafePointer<sbx_http_response>?, count: Int, stride: Int) {
+        self.raw = raw
+        self.count = raw == nil ? 0 : count
+        self.stride = stride
+    }
+
+    /// An answer.
+    public subscript(index: Int) -> Response {
+        @_lifetime(borrow self) get {
+            precondition(index >= 0 && index < count, "there is no such response")
+            guard let raw else { preconditionFailure("an empty batch has no responses") }
+            return Response(owner: self, raw: raw.element(index, stride))
+        }
+    }
+}
+
+/// One answer.
+public struct Response: ~Escapable {
+    private let raw: UnsafePointer<sbx_http_response>
+
+    @_lifetime(borrow owner)
+    init(owner: borrowing ResponseBatch, raw: UnsafePointer<sbx_http_response>) { self.raw = raw }
+
+    /// 200, 410, ...
+    public var status: Int { Int(raw.pointee.http_status) }
+    /// The app that the request was for.
+    public var app: String { raw.pointee.app.text }
+    /// The deliveries that it answers.
+    public var items: [UInt64] {
+        (0..<raw.pointee.item_count).map { raw.pointee.items[$0] }
+    }
+    /// The body.
+    public var body: Span<UInt8> {
+        @_lifetime(copy self) get {
+            _overrideLifetime(Span(_unsafeElements: raw.pointee.body.buffer), copying: self)
+        }
+    }
+
+    /// The first value of a header field, or nil.
+    public func header(_ name: String) -> String? {
+        for index in 0..<raw.pointee.header_count where raw.pointee.headers[index].key.text == name {
+            return raw.pointee.headers[index].value.text
+        }
+        return nil
+    }
+}

@@ -1,0 +1,77 @@
+internal import Glibc
+
+/// A value behind a mutex, with a condition to wait for its changes.
+///
+/// `@unchecked Sendable`: `value` is touched only while `mutex` is held.
+public final class Gate<Value>: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var value: Value
+
+    /// Puts a value behind a mutex.
+    public init(_ value: Value) {
+        self.value = value
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        // Deadlines are on the monotonic clock: a set wall clock must not hold a thread.
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Changes the value and wakes one waiting thread.
+    @discardableResult
+    public func update<Result>(_ change: (inout Value) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer {
+            pthread_cond_signal(condition)
+            pthread_mutex_unlock(mutex)
+        }
+        return change(&value)
+    }
+
+    /// Changes the value and wakes all waiting threads.
+    public func updateAll(_ change: (inout Value) -> Void) {
+        update(change)
+        pthread_cond_broadcast(condition)
+    }
+
+    /// Blocks until `attempt` gives something.
+    public func wait<Result>(for attempt: (inout Value) -> Result?) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let result = attempt(&value) { return result }
+            pthread_cond_wait(condition, mutex)
+        }
+    }
+
+    /// Blocks until `attempt` gives something or the monotonic time that it asked for has come.
+    ///
+    /// `attempt` says either what it found or until when (nanoseconds; nil: for ever) to wait.
+    public func wait<Result>(until attempt: (inout Value) -> (result: Result?, wakeNs: UInt64?))
+        -> Result
+    {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            let (result, wakeNs) = attempt(&value)
+            if let result { return result }
+            guard let wakeNs else {
+                pthread_cond_wait(condition, mutex)
+                continue
+            }
+            var deadline = timespec(
+                tv_sec: Int(wakeNs / 1_000_000_000), tv_nsec: Int(wakeNs % 1_000_000_000))
+            pthread_cond_timedwait(condition, mutex, &deadline)
+        }
+    }
+}

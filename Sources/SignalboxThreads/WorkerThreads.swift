@@ -1,0 +1,67 @@
+/// A fixed set of threads that run short jobs in order of arrival: the `[worker]` threads of the
+/// plugin contract. Never the Swift task pool, so that a plugin that blocks starves no task.
+public final class WorkerThreads: Sendable {
+    /// Something to run; must return soon.
+    public typealias Job = @Sendable () -> Void
+
+    private struct State {
+        var jobs: [Job] = []
+        var head = 0
+        var isStopping = false
+        var running = 0
+
+        var waiting: Int { jobs.count - head }
+
+        mutating func next() -> Job? {
+            guard head < jobs.count else { return nil }
+            let job = jobs[head]
+            head += 1
+            if head == jobs.count {
+                jobs.removeAll(keepingCapacity: jobs.capacity < 4096)
+                head = 0
+            }
+            return job
+        }
+    }
+
+    private let gate: Gate<State>
+    private let waitingMax: Int
+
+    /// Starts `count` threads. Beyond `waitingMax` jobs, `submit` refuses.
+    public init(count: Int, waitingMax: Int) {
+        let gate = Gate(State())
+        self.gate = gate
+        self.waitingMax = waitingMax
+        for _ in 0..<count {
+            Thread.start { Self.run(gate) }
+        }
+    }
+
+    /// Runs a job soon. False: too many are waiting, or the threads are stopping.
+    public func submit(_ job: @escaping Job) -> Bool {
+        gate.update { state in
+            guard !state.isStopping, state.waiting < waitingMax else { return false }
+            state.jobs.append(job)
+            return true
+        }
+    }
+
+    /// Runs a job soon, whatever is waiting: for jobs that are bounded elsewhere.
+    public func submitBounded(_ job: @escaping Job) {
+        gate.update { state in state.jobs.append(job) }
+    }
+
+    /// Lets the threads end after the jobs that are waiting.
+    public func stop() {
+        gate.updateAll { state in state.isStopping = true }
+    }
+
+    private static func run(_ gate: Gate<State>) {
+        while let job = gate.wait(for: { state in
+            if let job = state.next() { return .some(.some(job)) }
+            return state.isStopping ? .some(nil) : nil
+        }) {
+            job()
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxPluginHost
+import Synchronization
+
+/// Host services for tests: real signatures, a clock that can be set, REST calls by closure.
+public final class BenchServices: HostServices {
+    public typealias Server = @Sendable (PluginHTTPCall) -> Result<PluginHTTPAnswer, PluginFault>
+
+    private struct State {
+        var nowUnixMs: UInt64?
+        var lines: [String] = []
+        var faults: [String] = []
+        var calls: [PluginHTTPCall] = []
+        var counts: [String: Int64] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let server: Server
+    private let queue = DispatchQueue(label: "workers", attributes: .concurrent)
+
+    public init(
+        nowUnixMs: UInt64? = nil,
+        server: @escaping Server = { _ in .failure(PluginFault(.unreachable, "no server")) }
+    ) {
+        self.server = server
+        state.withLock { $0.nowUnixMs = nowUnixMs }
+    }
+
+    /// Log lines as `instance level message key=value`.
+    public var lines: [String] { state.withLock { $0.lines } }
+    /// What plugins did against the contract.
+    public var faults: [String] { state.withLock { $0.faults } }
+    /// REST calls.
+    public var calls: [PluginHTTPCall] { state.withLock { $0.calls } }
+    /// Metrics by name.
+    public var counts: [String: Int64] { state.withLock { $0.counts } }
+
+    public var nowUnixMs: UInt64 {
+        state.withLock { $0.nowUnixMs } ?? UInt64(Date().timeIntervalSince1970 * 1000)
+    }
+
+    public func isLogged(_ level: PluginLogLevel) -> Bool { true }
+
+    public func log(
+        instance: String, level: PluginLogLevel, message: String, fields: [Attribute]
+    ) {
+        let parts = fields.map { "\($0.key)=\($0.value)" }
+        let line = (["\(instance) \(level) \(message)"] + parts).joined(separator: " ")
+        state.withLock { $0.lines.append(line) }
+    }
+
+    public func metric(
+        instance: String, name: String, labels: [Attribute], isGauge: Bool
+    ) -> (any PluginMetric)? { BenchMetric(name: name, services: self) }
+
+    fileprivate func count(_ name: String, _ delta: Int64) {
+        state.withLock { $0.counts[name, default: 0] += delta }
+    }
+
+    public func sign(
+        _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
+    ) throws(PluginFault) -> [UInt8] {
+        do {
+            switch algorithm {
+            case .es256: return try SigningKey(pem: key).signES256(data)
+            case .rs256: return try SigningKey(pem: key).signRS256(data)
+            case .ps256: return try SigningKey(pem: key).signPS256(data)
+            case .hmacSHA256: return HMACDigest.sha256(key: key, data: data)
+            case .hmacSHA1: return HMACDigest.sha1(key: key, data: data)
+            }
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
+        }
+    }
+
+    public func verify(
+        _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
+    ) throws(PluginFault) -> Bool {
+        HMACDigest.isEqual(try sign(algorithm, key: key, data: data), signature)
+    }
+
+    public func call(
+        _ call: PluginHTTPCall,
+        done: @escaping @Sendable (Result<PluginHTTPAnswer, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        state.withLock { $0.calls.append(call) }
+        queue.async { [server] in done(server(call)) }
+    }
+
+    public func onWorker(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+
+    public func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void) {
+        queue.asyncAfter(deadline: .now() + .milliseconds(Int(ms)), execute: work)
+    }
+
+    public func readFile(_ path: String) -> [UInt8]? {
+        FileManager.default.contents(atPath: path).map { Array($0) }
+    }
+
+    public func misbehaved(instance: String, _ what: String) {
+        state.withLock { $0.faults.append("\(instance): \(what)") }
+    }
+}
+
+private struct BenchMetric: PluginMetric {
+    let name: String
+    let services: BenchServices
+
+    func add(_ delta: Int64) { services.count(name, delta) }
+    func set(_ value: Int64) { services.count(name, value) }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import SignalboxCore
+import SignalboxJSON
+import SignalboxPluginHost
+import Synchronization
+
+/// Plugins for tests: the bundled ones as they were built, and small ones compiled from C.
+public enum PluginBench {
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
+        public init(description: String) { self.description = description }
+    }
+
+    public static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    /// The file of a bundled plugin, beside the test program.
+    public static func bundled(_ name: String) throws -> String {
+        var folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        while folder.path != "/" {
+            folder.deleteLastPathComponent()
+            let file = folder.appending(path: "lib\(name).so").path
+            if FileManager.default.fileExists(atPath: file) { return file }
+        }
+        throw Failure(description: "lib\(name).so was not built")
+    }
+
+    /// Compiles C into a plugin library in a folder of its own.
+    public static func compile(_ source: String) throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let file = folder.appending(path: "plugin.c")
+        try source.write(to: file, atomically: true, encoding: .utf8)
+        return try compile(file: file.path, to: folder.appending(path: "libplugin.so").path)
+    }
+
+    /// Compiles a C file into a plugin library.
+    public static func compile(file: String, to library: String) throws -> String {
+        let compiler = Process()
+        compiler.executableURL = URL(filePath: "/usr/bin/env")
+        compiler.arguments = [
+            "cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-I",
+            root.appending(path: "include").path, "-o", library, file,
+        ]
+        let pipe = Pipe()
+        compiler.standardError = pipe
+        try compiler.run()
+        let words = pipe.fileHandleForReading.readDataToEndOfFile()
+        compiler.waitUntilExit()
+        guard compiler.terminationStatus == 0 else {
+            throw Failure(description: String(decoding: words, as: UTF8.self))
+        }
+        return library
+    }
+
+    /// Loads a library and makes a started instance of it.
+    public static func instance(
+        of library: String, config: JSONValue = .object([]),
+        secrets: [String: [UInt8]] = [:], name: String = "test", services: BenchServices
+    ) async throws -> PluginInstance {
+        let instance = try await PluginInstance.create(
+            name: name, library: try PluginLibrary.load(library),
+            config: CheckedConfig(
+                json: config, secrets: secrets.mapValues { PluginSecret(bytes: $0) }),
+            version: "test", services: services)
+        try await instance.start()
+        return instance
+    }
+
+    /// The config of a plugin, checked against its own schema; defaults are filled in.
+    public static func checked(
+        _ config: ConfigValue, library: String
+    ) throws -> (config: CheckedConfig, diagnostics: [Diagnostic]) {
+        let descriptor = try PluginLibrary.load(library).descriptor
+        let schema = try descriptor.configSchema.map { try ConfigSchema.parse($0) } ?? .empty
+        return schema.check(config, at: config.position, owner: "plugin \"test\"")
+    }
+
+    /// JSON text as a config value, with secrets where the marks stand.
+    public static func config(_ json: String) throws -> ConfigValue {
+        value(try JSONValue.parse(json))
+    }
+
+    private static func value(_ json: JSONValue) -> ConfigValue {
+        let at = SourcePosition(file: "test.yaml", line: 1, column: 1)
+        switch json {
+        case .null: return ConfigValue(.null, at: at)
+        case .bool(let flag): return ConfigValue(.bool(flag), at: at)
+        case .integer(let number): return ConfigValue(.integer(number), at: at)
+        case .number(let text): return ConfigValue(.number(Double(text) ?? 0), at: at)
+        case .string(let text): return ConfigValue(.string(text), at: at)
+        case .array(let items): return ConfigValue(.list(items.map(value)), at: at)
+        case .object(let members):
+            return ConfigValue(
+                .map(
+                    members.map {
+                        .init(key: $0.key, keyPosition: at, value: value($0.value))
+                    }), at: at)
+        }
+    }
+
+    /// A started instance of a bundled plugin with a config as in gateway.yaml.
+    public static func bundledInstance(
+        _ name: String, config: String, services: BenchServices
+    ) async throws -> PluginInstance {
+        let library = try bundled(name)
+        let (checked, diagnostics) = try checked(try Self.config(config), library: library)
+        guard diagnostics.isEmpty else {
+            throw Failure(description: "\(diagnostics.map(\.description))")
+        }
+        let instance = try await PluginInstance.create(
+            name: name.lowercased(), library: try PluginLibrary.load(library), config: checked,
+            version: "test", services: services)
+        try await instance.start()
+        return instance
+    }
+}
+
+/// Waits for one value from a callback.
+public final class Once<Value: Sendable>: Sendable {
+    private let stream: AsyncStream<Value>
+    private let found: AsyncStream<Value>.Continuation
+
+    public init() { (stream, found) = AsyncStream.makeStream(of: Value.self) }
+
+    public func set(_ value: Value) {
+        found.yield(value)
+        found.finish()
+    }
+
+    public func value() async -> Value? { await stream.first { _ in true } }
+}

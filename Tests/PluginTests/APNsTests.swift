@@ -1,0 +1,329 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxJSON
+import SignalboxPluginHost
+import Testing
+
+@Suite struct APNsTests {
+    static let key = Result { try ThrowAway.p256Key() }
+    let now = UInt64(Date().timeIntervalSince1970 * 1000)
+
+    func bench(_ more: String = "") async throws -> SendBench {
+        let key = String(decoding: try Self.key.get().privateKeyPEM(), as: UTF8.self)
+            .replacingOccurrences(of: "\n", with: "\\n")
+        return try await SendBench(
+            "APNs",
+            config: """
+                {"team_id":"ABCDE12345","key_id":"FGHIJ67890","key":"\(key)",
+                 "topic":"com.example.app"\(more)}
+                """, services: BenchServices())
+    }
+
+    @Test func `an alert has every header and its payload`() async throws {
+        let bench = try await bench()
+        let request = try await bench.render(deadlineUnixMs: now + 60_000) {
+            $0.title = "T\"1"
+            $0.subtitle = "S"
+            $0.body = "B\n2"
+            $0.badge = 3
+            $0.sound = "default"
+            $0.thread = "th"
+            $0.category = "cat"
+            $0.collapse = "ticket-5"
+            $0.imageURL = "https://x/y.png"
+            $0.priority = .high
+            $0.data = #"{"zendesk_sdk_request_id":"5","n":{"a":[1,true,null]}}"#
+        }
+        #expect(request.method == "POST")
+        #expect(request.path == "/3/device/0a1b")
+        #expect(request.headers["apns-topic"] == "com.example.app")
+        #expect(request.headers["apns-push-type"] == "alert")
+        #expect(request.headers["apns-id"] == "123e4567-e89b-42d3-a456-426614174001")
+        #expect(request.headers["apns-priority"] == "10")
+        #expect(request.headers["apns-expiration"] == String((now + 60_000) / 1000))
+        #expect(request.headers["apns-collapse-id"] == "ticket-5")
+        #expect(
+            request.body
+                == (try JSONValue.parse(
+                    """
+                    {"aps":{"alert":{"title":"T\\"1","subtitle":"S","body":"B\\n2"},"badge":3,
+                    "sound":"default","thread-id":"th","category":"cat","mutable-content":1},
+                    "image":"https://x/y.png","zendesk_sdk_request_id":"5","n":{"a":[1,true,null]}}
+                    """)))
+        #expect(request.items == [1])
+        await bench.end()
+    }
+
+    @Test func `the provider token is signed by the key`() async throws {
+        let bench = try await bench()
+        let request = try await bench.render { $0.body = "b" }
+        let bearer = try #require(request.headers["authorization"])
+        #expect(bearer.hasPrefix("bearer "))
+        let parts = bearer.dropFirst(7).split(separator: ".").map { String($0) }
+        try #require(parts.count == 3)
+        func json(_ part: String) throws -> JSONValue {
+            try JSONValue.parse(try #require(Base64.decode(part)))
+        }
+        #expect(try json(parts[0]) == JSONValue.parse(#"{"alg":"ES256","kid":"FGHIJ67890"}"#))
+        let claims = try json(parts[1])
+        #expect(claims["iss"]?.string == "ABCDE12345")
+        let issued = try #require(claims["iat"]?.integer)
+        #expect((Int64(now / 1000)...Int64(now / 1000) + 60).contains(issued))
+        let verifier = try VerifyingKey(pem: Self.key.get().publicKeyPEM())
+        #expect(
+            verifier.verifyES256(
+                try #require(Base64.decode(parts[2])), data: Array("\(parts[0]).\(parts[1])".utf8)))
+        await bench.end()
+    }
+
+    @Test(arguments: [
+        ("voip", "com.example.app.voip", "10", "0"),
+        ("complication", "com.example.app.complication", "5", "later"),
+        ("fileprovider", "com.example.app.pushkit.fileprovider", "5", "later"),
+        ("mdm", "com.example.app", "5", "later"),
+        ("liveactivity", "com.example.app.push-type.liveactivity", "5", "later"),
+        ("location", "com.example.app.location-query", "5", "later"),
+        ("pushtotalk", "com.example.app.voip-ptt", "10", "0"),
+        ("widgets", "com.example.app.push-type.widgets", "5", "later"),
+        ("controls", "com.example.app.push-type.controls", "5", "later"),
+        ("background", "com.example.app", "5", "later"),
+    ])
+    func `push types choose topic, priority and expiration`(
+        type: String, topic: String, priority: String, expiration: String
+    ) async throws {
+        let bench = try await bench()
+        let request = try await bench.render(deadlineUnixMs: now + 60_000) {
+            $0.pushType = type
+            $0.priority = .normal
+            $0.data = #"{"mdm":"magic"}"#
+        }
+        #expect(request.headers["apns-push-type"] == type)
+        #expect(request.headers["apns-topic"] == topic)
+        #expect(request.headers["apns-priority"] == priority)
+        #expect(
+            request.headers["apns-expiration"]
+                == (expiration == "later" ? String((now + 60_000) / 1000) : expiration))
+        switch type {
+        case "mdm": #expect(request.text == #"{"mdm":"magic"}"#)
+        case "widgets", "controls": #expect(request.body["aps"]?["content-changed"] == .bool(true))
+        case "background": #expect(request.body["aps"]?["content-available"] == .integer(1))
+        default: #expect(request.body["aps"] == .object([]))
+        }
+        await bench.end()
+    }
+
+    @Test func `a silent push is a background push without alert, badge and sound`() async throws {
+        let bench = try await bench()
+        let request = try await bench.render {
+            $0.isSilent = true
+            $0.title = "T"
+            $0.badge = 1
+            $0.sound = "s"
+            $0.priority = .high
+        }
+        #expect(request.text == #"{"aps":{"content-available":1}}"#)
+        #expect(request.headers["apns-push-type"] == "background")
+        #expect(request.headers["apns-priority"] == "5")
+        await bench.end()
+    }
+
+    @Test func `a device's own badge wins and content is shared`() async throws {
+        let bench = try await bench()
+        let note = SendBench.note {
+            $0.body = "b"
+            $0.badge = 9
+        }
+        let (requests, _) = try await bench.prepare([
+            SendBench.delivery(1, token: "aa", badge: 2, note),
+            SendBench.delivery(2, token: "bb", note),
+            SendBench.delivery(3, token: "cc", badge: 0, note),
+        ])
+        #expect(requests.map { $0.body["aps"]?["badge"]?.integer } == [2, 9, 0])
+        #expect(requests.map(\.path) == ["/3/device/aa", "/3/device/bb", "/3/device/cc"])
+        await bench.end()
+    }
+
+    @Test func `overrides are laid over the payload`() async throws {
+        let bench = try await bench()
+        let request = try await bench.render {
+            $0.title = "T"
+            $0.sound = "s"
+            $0.overrides = [
+                PayloadOverride(
+                    family: "apns",
+                    json: #"{"aps":{"sound":null,"interruption-level":"time-sensitive"},"x":[1]}"#),
+                PayloadOverride(family: "fcm", json: #"{"y":1}"#),
+            ]
+        }
+        #expect(
+            request.text
+                == #"{"aps":{"alert":{"title":"T"},"interruption-level":"time-sensitive"},"x":[1]}"#)
+        await bench.end()
+    }
+
+    @Test func `a long collapse key is shortened without meeting another`() async throws {
+        let bench = try await bench()
+        let long = String(repeating: "é", count: 40)
+        let one = try await bench.render { $0.collapse = long + "1" }
+        let two = try await bench.render { $0.collapse = long + "2" }
+        let first = try #require(one.headers["apns-collapse-id"])
+        #expect(first.utf8.count <= 64)
+        #expect(first != two.headers["apns-collapse-id"])
+        await bench.end()
+    }
+
+    @Test func `what cannot succeed is settled without a request`() async throws {
+        let bench = try await bench()
+        let good = SendBench.note { $0.body = "b" }
+        let large = SendBench.note { $0.body = String(repeating: "x", count: 4096) }
+        let voip = SendBench.note {
+            $0.pushType = "voip"
+            $0.body = String(repeating: "x", count: 4096)
+        }
+        let type = SendBench.note { $0.pushType = "nonsense" }
+        let aps = SendBench.note { $0.data = #"{"aps":{}}"# }
+        let (requests, settled) = try await bench.prepare([
+            SendBench.delivery(1, token: "not hex", good),
+            SendBench.delivery(2, token: "a/../b", good),
+            SendBench.delivery(3, token: "", good), SendBench.delivery(4, large),
+            SendBench.delivery(5, voip), SendBench.delivery(6, type), SendBench.delivery(7, aps),
+            SendBench.delivery(8, good),
+        ])
+        #expect(requests.map(\.items) == [[5], [8]])
+        let reasons = settled.sorted { $0.item < $1.item }.map(\.reason)
+        #expect(
+            reasons == [
+                "malformed_token", "malformed_token", "malformed_token", "PayloadTooLarge",
+                "unknown_push_type", "reserved_data_key",
+            ])
+        #expect(settled.allSatisfy { $0.kind == .rejected })
+        await bench.end()
+    }
+
+    @Test(arguments: [
+        (400, "BadTopic", Outcome.Kind.config, Outcome.Scope.app, false),
+        (400, "MissingTopic", .config, .app, false), (400, "TopicDisallowed", .config, .app, false),
+        (400, "DeviceTokenNotForTopic", .config, .item, false),
+        (400, "BadDeviceToken", .rejected, .item, false),
+        (400, "BadCollapseId", .rejected, .item, false),
+        (400, "BadExpirationDate", .rejected, .item, false),
+        (400, "BadMessageId", .rejected, .item, false), (400, "BadPriority", .rejected, .item, false),
+        (400, "InvalidPushType", .rejected, .item, false),
+        (400, "DuplicateHeaders", .rejected, .item, false),
+        (400, "MissingDeviceToken", .rejected, .item, false),
+        (400, "PayloadEmpty", .rejected, .item, false), (400, "IdleTimeout", .retry, .item, true),
+        (403, "ExpiredProviderToken", .auth, .item, true),
+        (403, "InvalidProviderToken", .config, .instance, false),
+        (403, "MissingProviderToken", .config, .instance, false),
+        (403, "UnrelatedKeyIdInToken", .config, .instance, false),
+        (403, "BadEnvironmentKeyIdInToken", .config, .instance, false),
+        (403, "BadEnvironmentKeyInToken", .config, .instance, false),
+        (403, "BadCertificate", .config, .instance, false),
+        (403, "BadCertificateEnvironment", .config, .instance, false),
+        (403, "Forbidden", .config, .instance, false), (404, "BadPath", .rejected, .item, false),
+        (405, "MethodNotAllowed", .rejected, .item, false),
+        (410, "Unregistered", .unregistered, .item, false),
+        (410, "ExpiredToken", .unregistered, .item, false),
+        (413, "PayloadTooLarge", .rejected, .item, false),
+        (429, "TooManyProviderTokenUpdates", .retry, .item, true),
+        (429, "TooManyRequests", .throttled, .item, false),
+        (500, "InternalServerError", .retry, .item, false),
+        (503, "ServiceUnavailable", .retry, .item, true), (503, "Shutdown", .retry, .item, true),
+        (403, "NeverHeardOf", .config, .instance, false), (418, "Teapot", .rejected, .item, false),
+        (599, "", .retry, .item, false),
+    ])
+    func `every reason has its class`(
+        status: UInt32, reason: String, kind: Outcome.Kind, scope: Outcome.Scope, reconnect: Bool
+    ) async throws {
+        let bench = try await bench()
+        let outcome = try bench.outcome(status, #"{"reason":"\#(reason)"}"#)
+        #expect(outcome.kind == kind)
+        #expect(outcome.scope == scope)
+        #expect(outcome.reconnect == reconnect)
+        #expect(!outcome.reason.isEmpty)
+        if status >= 500, reason != "Shutdown" { #expect(outcome.retryAfterMs == 900_000) }
+        if kind == .auth { #expect(outcome.credential == "provider_token") }
+        await bench.end()
+    }
+
+    @Test func `a dead token has Apple's time, a bad one only once the app is proven`() async throws {
+        let bench = try await bench()
+        let gone = try bench.outcome(410, #"{"reason":"Unregistered","timestamp":1700000000456}"#)
+        #expect(gone.goneSinceUnixMs == 1_700_000_000_456)
+        #expect(try bench.outcome(400, #"{"reason":"BadDeviceToken"}"#).kind == .rejected)
+        let good = try bench.outcome(200, "", headers: [Attribute("apns-id", "u-1")])
+        #expect(good.kind == .delivered && good.providerID == "u-1")
+        #expect(try bench.outcome(400, #"{"reason":"BadDeviceToken"}"#).kind == .unregistered)
+        await bench.end()
+    }
+
+    @Test func `an answer that is not JSON is classified by its status`() async throws {
+        let bench = try await bench()
+        #expect(try bench.outcome(503, "<html>").kind == .retry)
+        #expect(try bench.outcome(400, "").kind == .rejected)
+        await bench.end()
+    }
+
+    @Test(arguments: [
+        ("", "https://api.push.apple.com:443"),
+        (#","port":2197"#, "https://api.push.apple.com:2197"),
+        (#","environment":"sandbox""#, "https://api.sandbox.push.apple.com:443"),
+        (#","endpoint":"https://127.0.0.1:9","ca":"/tmp/ca.pem""#, "https://127.0.0.1:9"),
+    ])
+    func `endpoints`(more: String, origin: String) async throws {
+        let bench = try await bench(more)
+        let endpoint = try await bench.role.endpoint(app: "")
+        #expect(endpoint.origin == origin)
+        #expect(endpoint.isOneStreamFirst)
+        #expect(!endpoint.isALPNRequired)
+        #expect(endpoint.caFile == (more.contains("ca.pem") ? "/tmp/ca.pem" : nil))
+        await #expect(throws: PluginFault.self) { try await bench.role.endpoint(app: "com.other") }
+        await bench.end()
+    }
+
+    @Test func `further topics are apps of their own`() async throws {
+        let bench = try await bench(#","topics":["com.example.two"]"#)
+        #expect(try await bench.role.endpoint(app: "com.example.two").isOneStreamFirst)
+        let note = SendBench.note { $0.body = "b" }
+        let (requests, _) = try await bench.prepare(
+            app: "com.example.two", [SendBench.delivery(1, note)])
+        #expect(requests.first?.headers["apns-topic"] == "com.example.two")
+        await bench.end()
+    }
+
+    @Test func `with a certificate there is no token`() async throws {
+        let bench = try await SendBench(
+            "APNs",
+            config: #"{"topic":"com.example.app","certificate":"CERT","certificate_key":"KEY"}"#,
+            services: BenchServices())
+        let endpoint = try await bench.role.endpoint(app: "")
+        #expect(endpoint.clientIdentity?.certificate == Array("CERT".utf8))
+        #expect(!endpoint.isOneStreamFirst)
+        let request = try await bench.render { $0.body = "b" }
+        #expect(request.headers["authorization"] == nil)
+        let location = SendBench.note { $0.pushType = "location" }
+        let (_, settled) = try await bench.prepare([SendBench.delivery(1, location)])
+        #expect(settled.first?.reason == "location_needs_token_auth")
+        await bench.end()
+    }
+
+    @Test(arguments: [
+        (#"{"topic":"a"}"#, "give key"),
+        (#"{"topic":"a","key":"k"}"#, "key_id and team_id"),
+        (
+            #"{"topic":"a","key":"k","certificate":"c","certificate_key":"d"}"#,
+            "not both"
+        ),
+    ])
+    func `credentials that do not fit together are refused`(
+        config: String, words: String
+    ) async throws {
+        let fault = await #expect(throws: PluginFault.self) {
+            try await PluginBench.bundledInstance(
+                "APNs", config: config, services: BenchServices())
+        }
+        #expect(fault?.message.contains(words) == true)
+    }
+}

@@ -1,0 +1,264 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxJSON
+import SignalboxPluginHost
+import Testing
+
+@Suite struct FCMTests {
+    static let key = Result { try ThrowAway.rsaKey() }
+    let now = UInt64(Date().timeIntervalSince1970 * 1000)
+
+    static func account() throws -> String {
+        let key = String(decoding: try Self.key.get().privateKeyPEM(), as: UTF8.self)
+        return JSONValue.object([
+            .init("project_id", .string("demo-1")), .init("client_email", .string("a@b")),
+            .init("private_key_id", .string("kid1")), .init("private_key", .string(key)),
+            .init("token_uri", .string("https://oauth.example/token")),
+        ]).text
+    }
+
+    func bench(
+        _ more: [JSONValue.Member] = [], account: String? = nil,
+        server: @escaping BenchServices.Server = { _ in FCMTests.granted("at-1") }
+    ) async throws -> SendBench {
+        let config = JSONValue.object(
+            [.init("service_account", .string(try account ?? Self.account()))] + more)
+        return try await SendBench(
+            "FCM", config: config.text, services: BenchServices(server: server))
+    }
+
+    static func granted(_ token: String) -> Result<PluginHTTPAnswer, PluginFault> {
+        let body = #"{"access_token":"\#(token)","token_type":"Bearer","expires_in":3599}"#
+        return .success(PluginHTTPAnswer(status: 200, body: Array(body.utf8)))
+    }
+
+    @Test func `the assertion is signed and names who asks for what`() async throws {
+        let bench = try await bench()
+        _ = try await bench.render(platform: "android") { $0.body = "b" }
+        let call = try #require(bench.services.calls.first)
+        #expect(bench.services.calls.count == 1)
+        #expect(call.method == "POST" && call.url == "https://oauth.example/token")
+        let body = String(decoding: call.body, as: UTF8.self)
+        let mark = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion="
+        #expect(body.hasPrefix(mark))
+        let parts = body.dropFirst(mark.count).split(separator: ".").map { String($0) }
+        try #require(parts.count == 3)
+        let claims = try JSONValue.parse(try #require(Base64.decode(parts[1])))
+        #expect(claims["iss"]?.string == "a@b")
+        #expect(claims["aud"]?.string == "https://oauth.example/token")
+        #expect(
+            claims["scope"]?.string == "https://www.googleapis.com/auth/firebase.messaging")
+        let issued = try #require(claims["iat"]?.integer)
+        #expect((Int64(now / 1000)...Int64(now / 1000) + 60).contains(issued))
+        #expect(claims["exp"]?.integer == issued + 3600)
+        let header = try JSONValue.parse(try #require(Base64.decode(parts[0])))
+        #expect(header["kid"]?.string == "kid1" && header["alg"]?.string == "RS256")
+        let verifier = try VerifyingKey(pem: Self.key.get().publicKeyPEM())
+        #expect(
+            verifier.verifyRS256(
+                try #require(Base64.decode(parts[2])), data: Array("\(parts[0]).\(parts[1])".utf8)))
+        await bench.end()
+    }
+
+    @Test func `a data-only message carries everything as text`() async throws {
+        let bench = try await bench()
+        let request = try await bench.render(
+            platform: "android", token: "to\"k:e-n", deadlineUnixMs: now + 90_000
+        ) {
+            $0.isDataOnly = true
+            $0.title = "T"
+            $0.body = "B"
+            $0.priority = .high
+            $0.collapse = "c"
+            $0.data = #"{"tid":"5","n":7,"f":true,"o":{"a":1},"gone":null}"#
+        }
+        #expect(request.method == "POST" && request.path == "/v1/projects/demo-1/messages:send")
+        #expect(request.headers["authorization"] == "Bearer at-1")
+        #expect(request.headers["content-type"] == "application/json")
+        let ttl = try #require(request.body["message"]?["android"]?["ttl"]?.string)
+        #expect(ttl.hasSuffix("s") && (30...90).contains(Int(ttl.dropLast()) ?? 0))
+        #expect(
+            request.text.replacing("\"\(ttl)\"", with: "\"90s\"")
+                == (try JSONValue.parse(
+                    #"""
+                    {"message":{"token":"to\"k:e-n","data":{"tid":"5","n":"7","f":"true","o":"{\"a\":1}",
+                    "title":"T","body":"B"},"android":{"collapse_key":"c","priority":"HIGH","ttl":"90s"}}}
+                    """#).text))
+        await bench.end()
+    }
+
+    @Test func `a shown message has the system's fields`() async throws {
+        let bench = try await bench([.init("android_channel", .string("chan"))])
+        let request = try await bench.render(platform: "android") {
+            $0.title = "T"
+            $0.body = "B"
+            $0.imageURL = "https://i"
+            $0.sound = "ding"
+            $0.badge = 4
+            $0.category = "open"
+            $0.link = "app://x"
+        }
+        #expect(
+            request.body
+                == (try JSONValue.parse(
+                    #"""
+                    {"message":{"token":"0a1b","notification":{"title":"T","body":"B","image":"https://i"},
+                    "data":{"link":"app://x"},"android":{"priority":"NORMAL","notification":{"sound":"ding",
+                    "click_action":"open","channel_id":"chan","notification_count":4}}}}
+                    """#)))
+        await bench.end()
+    }
+
+    @Test func `iOS and web devices get their own blocks`() async throws {
+        let bench = try await bench()
+        let ios = try await bench.render(platform: "ios", deadlineUnixMs: now + 1000) {
+            $0.isDataOnly = true
+            $0.title = "T"
+            $0.badge = 1
+            $0.priority = .high
+        }
+        let apns = ios.body["message"]?["apns"]
+        #expect(apns?["headers"]?["apns-priority"]?.string == "10")
+        #expect(apns?["payload"]?["aps"]?["alert"]?["title"]?.string == "T")
+        #expect(apns?["payload"]?["aps"]?["badge"]?.integer == 1)
+        #expect(ios.body["message"]?["android"] == nil)
+        let web = try await bench.render(platform: "web", deadlineUnixMs: now + 9000) {
+            $0.title = "T"
+            $0.link = "https://l"
+        }
+        let push = web.body["message"]?["webpush"]
+        #expect((1...9).contains(Int(push?["headers"]?["TTL"]?.string ?? "") ?? 0))
+        #expect(push?["fcm_options"]?["link"]?.string == "https://l")
+        await bench.end()
+    }
+
+    @Test func `overrides and validate_only`() async throws {
+        let bench = try await bench([.init("validate_only", .bool(true))])
+        let request = try await bench.render(platform: "android") {
+            $0.title = "T"
+            $0.overrides = [
+                PayloadOverride(family: "fcm", json: #"{"fcm_options":{"analytics_label":"x"}}"#)
+            ]
+        }
+        #expect(request.body["validate_only"] == .bool(true))
+        #expect(request.body["message"]?["fcm_options"]?["analytics_label"]?.string == "x")
+        #expect(request.body["message"]?["token"]?.string == "0a1b")
+        await bench.end()
+    }
+
+    @Test(arguments: ["from", "message_type", "google.x", "gcm_y"])
+    func `reserved keys are refused`(key: String) async throws {
+        let bench = try await bench()
+        let note = SendBench.note { $0.data = #"{"\#(key)":"1"}"# }
+        let (requests, settled) = try await bench.prepare([SendBench.delivery(1, note)])
+        #expect(requests.isEmpty)
+        #expect(settled.first?.reason == "reserved_data_key")
+        await bench.end()
+    }
+
+    @Test func `content over the bound is refused`() async throws {
+        let bench = try await bench()
+        let note = SendBench.note { $0.body = String(repeating: "x", count: 4097) }
+        let (_, settled) = try await bench.prepare([SendBench.delivery(1, note)])
+        #expect(settled.first?.reason == "payload_too_large")
+        await bench.end()
+    }
+
+    static func error(_ code: Int, _ details: String) -> String {
+        #"{"error":{"code":\#(code),"status":"X","details":[\#(details)]}}"#
+    }
+    static func fcm(_ code: String) -> String {
+        #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#(code)"}"#
+    }
+    static func bad(_ field: String) -> String {
+        #"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"\#(field)"}]}"#
+    }
+
+    @Test(arguments: [
+        (404, error(404, fcm("UNREGISTERED")), Outcome.Kind.unregistered, Outcome.Scope.item, 0),
+        (400, error(400, fcm("INVALID_ARGUMENT")), .unregistered, .item, 0),
+        (
+            400, error(400, fcm("INVALID_ARGUMENT") + "," + bad("message.token")), .unregistered,
+            .item, 0
+        ),
+        (400, error(400, fcm("INVALID_ARGUMENT") + "," + bad("message.data")), .rejected, .item, 0),
+        (400, error(400, bad("message.data")), .rejected, .item, 0),
+        (403, error(403, fcm("SENDER_ID_MISMATCH")), .config, .item, 0),
+        (401, error(401, fcm("THIRD_PARTY_AUTH_ERROR")), .config, .app, 0),
+        (401, error(401, fcm("APNS_AUTH_ERROR")), .config, .app, 0), (401, "", .auth, .item, 0),
+        (403, error(403, ""), .config, .instance, 0), (404, "{}", .config, .instance, 0),
+        (429, error(429, fcm("QUOTA_EXCEEDED")), .throttled, .item, 60_000),
+        (500, error(500, fcm("INTERNAL")), .retry, .item, 10_000),
+        (503, error(503, fcm("UNAVAILABLE")), .retry, .item, 10_000),
+        (500, error(500, fcm("UNSPECIFIED_ERROR")), .retry, .item, 10_000),
+        (502, "<html>", .retry, .item, 10_000), (400, "", .rejected, .item, 0),
+    ])
+    func `every error has its class`(
+        status: UInt32, body: String, kind: Outcome.Kind, scope: Outcome.Scope, waitMs: UInt64
+    ) async throws {
+        let bench = try await bench()
+        let outcome = try bench.outcome(status, body)
+        #expect(outcome.kind == kind)
+        #expect(outcome.scope == scope)
+        #expect(outcome.retryAfterMs == waitMs)
+        if kind == .auth { #expect(outcome.credential == "access_token") }
+        await bench.end()
+    }
+
+    @Test func `Retry-After is seconds or a date`() async throws {
+        let bench = try await bench()
+        func wait(_ value: String) throws -> UInt64 {
+            try bench.outcome(
+                429, Self.error(429, Self.fcm("QUOTA_EXCEEDED")),
+                headers: [Attribute("retry-after", value)]
+            ).retryAfterMs
+        }
+        #expect(try wait("120") == 120_000)
+        #expect(try wait("rubbish") == 60_000)
+        #expect(try wait("Sun, 06 Nov 1994 08:49:37 GMT") == 0)
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(identifier: "GMT")
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        let date = try wait(format.string(from: Date(timeIntervalSinceNow: 600)))
+        #expect((500_000...600_000).contains(date))
+        await bench.end()
+    }
+
+    @Test func `success has the message's name`() async throws {
+        let bench = try await bench()
+        let outcome = try bench.outcome(200, #"{"name":"projects/demo-1/messages/9"}"#)
+        #expect(outcome.kind == .delivered)
+        #expect(outcome.providerID == "projects/demo-1/messages/9")
+        await bench.end()
+    }
+
+    @Test func `a refused assertion says so and is not repeated for ever`() async throws {
+        let bench = try await bench(server: { _ in
+            .success(PluginHTTPAnswer(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8)))
+        })
+        let note = SendBench.note { $0.body = "b" }
+        await #expect(throws: PluginFault.self) {
+            try await bench.prepare([SendBench.delivery(1, note)])
+        }
+        #expect(bench.services.lines.contains { $0.contains("invalid_grant") })
+        #expect(bench.services.calls.count == 1)
+        await bench.end()
+    }
+
+    @Test(arguments: [
+        ("[]", "not a JSON object"), (#"{"project_id":"p"}"#, "client_email"),
+        (
+            #"{"project_id":"p","client_email":"c","token_uri":"http://x","private_key":"k"}"#,
+            "https://"
+        ),
+    ])
+    func `an unusable service account is refused by name`(
+        account: String, words: String
+    ) async throws {
+        let fault = await #expect(throws: PluginFault.self) { try await bench(account: account) }
+        #expect(fault?.message.contains(words) == true)
+    }
+}
