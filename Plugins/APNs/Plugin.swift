@@ -20,6 +20,10 @@ final class APNs: SendHTTPPlugin {
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
         self.config = try Config(config)
+        // A key that does not sign is a mistake in the config, so it is found here.
+        if self.config.usesToken {
+            _ = try ProviderToken.make(self.config, nowUnixMs: host.nowUnixMs, host: host)
+        }
     }
 
     func start() throws(PluginError) {

@@ -18,8 +18,7 @@ enum OAuth {
         return try read(answer, askedUnixMs: asked, host: host)
     }
 
-    private static func assertion(_ account: ServiceAccount, _ host: Host) throws(PluginError) -> String
-    {
+    static func assertion(_ account: ServiceAccount, _ host: Host) throws(PluginError) -> String {
         let now = host.nowUnixMs / 1000
         var header = JSONWriter()
         header.object { out in

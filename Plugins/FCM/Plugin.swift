@@ -19,6 +19,8 @@ final class FCM: SendHTTPPlugin {
         self.host = host
         self.config = Config(config)
         account = try ServiceAccount(host)
+        // A key that does not sign is a mistake in the config, so it is found here.
+        _ = try OAuth.assertion(account, host)
     }
 
     func start() throws(PluginError) {

@@ -1,6 +1,7 @@
 /// One thread that rings lanes when their next retry is due. A lane has at most one alarm.
 public final class AlarmClock: Sendable {
     private struct State {
+        var once = -1
         var alarms: [Int: (ns: UInt64, ring: @Sendable () -> Void)] = [:]
         var isStopping = false
     }
@@ -17,6 +18,15 @@ public final class AlarmClock: Sendable {
     public func set(lane: Int, inMs ms: UInt64, ring: @escaping @Sendable () -> Void) {
         let at = Clock.monotonicNs + ms * 1_000_000
         gate.update { state in state.alarms[lane] = (at, ring) }
+    }
+
+    /// Calls `ring` once in `ms` milliseconds, whatever else is set.
+    public func after(ms: UInt64, ring: @escaping @Sendable () -> Void) {
+        let at = Clock.monotonicNs + ms * 1_000_000
+        gate.update { state in
+            state.alarms[state.once] = (at, ring)
+            state.once -= 1
+        }
     }
 
     /// Ends the thread; alarms that are set do not ring.

@@ -28,3 +28,9 @@ public enum Thread {
         pthread_detach(thread)
     }
 }
+
+/// What the machine has.
+public enum Threads {
+    /// Processors that this process may use.
+    public static var cores: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+}

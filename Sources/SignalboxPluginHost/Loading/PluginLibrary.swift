@@ -19,6 +19,15 @@ public final class PluginLibrary: @unchecked Sendable {
         isSerial = table.flags & UInt64(SBX_F_SERIAL) != 0
     }
 
+    /// The schema of a route's `build.options`; nil: it takes none, or does not build.
+    public var buildOptionsSchema: String? {
+        guard descriptor.roles.contains(SBX_ROLE_BUILD), let role = table.role(SBX_ROLE_BUILD) else {
+            return nil
+        }
+        return String(
+            plugin: Tables.build(role.assumingMemoryBound(to: sbx_build.self)).options_schema)
+    }
+
     /// Loads a library and asks it what it is. Runs the library's code.
     public static func load(_ path: String) throws(LoadFault) -> PluginLibrary {
         try FileRules.check(path)

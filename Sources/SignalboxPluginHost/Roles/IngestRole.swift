@@ -75,6 +75,9 @@ public struct IngestResult: Sendable {
     public var answer: Answer?
     /// Why the request failed; nil: it did not.
     public var fault: PluginFault?
+
+    /// Nothing yet.
+    public init() {}
 }
 
 /// The ingest role of an instance.

@@ -1,0 +1,16 @@
+internal import Logging
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxThreads
+
+/// What all lanes of a gateway share.
+struct DispatchContext: Sendable {
+    let limits: Limits
+    let router: Router
+    let workers: WorkerThreads
+    let alarms: AlarmClock
+    let engine: PushEngine
+    let logger: Logger
+    let metrics: GatewayMetrics
+    let record: OutcomeRecord
+}

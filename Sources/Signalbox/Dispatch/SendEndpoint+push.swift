@@ -1,0 +1,21 @@
+internal import SignalboxHTTP
+internal import SignalboxPluginHost
+
+extension SendEndpoint {
+    /// The endpoint as the push engine takes it; what the plugin left out keeps the engine's default.
+    func pushEndpoint() throws(EndpointError) -> PushEndpoint {
+        var endpoint = try PushEndpoint(origin: origin)
+        endpoint.caFile = caFile
+        endpoint.clientCertificatePEM = clientIdentity?.certificate
+        endpoint.clientKeyPEM = clientIdentity?.key
+        endpoint.isALPNRequired = isALPNRequired
+        endpoint.isOneStreamFirst = isOneStreamFirst
+        if requestTimeoutMs > 0 { endpoint.requestTimeoutMs = requestTimeoutMs }
+        if connectTimeoutMs > 0 { endpoint.connectTimeoutMs = connectTimeoutMs }
+        endpoint.pingIdleMs = pingIdleMs
+        if pingTimeoutMs > 0 { endpoint.pingTimeoutMs = pingTimeoutMs }
+        if connectionsMax > 0 { endpoint.connectionsMax = connectionsMax }
+        endpoint.streamsMax = streamsMax
+        return endpoint
+    }
+}

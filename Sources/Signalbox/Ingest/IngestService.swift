@@ -1,0 +1,116 @@
+internal import Logging
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxPluginHost
+internal import SignalboxThreads
+internal import Synchronization
+
+/// The public listener: finds the instance of a path, hands it the bytes, and answers when its
+/// events are accepted.
+final class IngestService: HTTPServerHandler {
+    private let paths: PathTable<IngestRole>
+    private let context: DispatchContext
+    private let pipeline: EventPipeline
+
+    init(paths: PathTable<IngestRole>, context: DispatchContext, pipeline: EventPipeline) {
+        self.paths = paths
+        self.context = context
+        self.pipeline = pipeline
+    }
+
+    func refusal(method: String, path: String) -> HTTPServerAnswer? {
+        switch paths.find(method: method, path: path) {
+        case .match: return nil
+        case .none: return refused(Problem(404, "nothing is served under this path").answer)
+        case .wrongMethod(let allowed):
+            var answer = Problem(405, "this path takes \(allowed.joined(separator: ", "))").answer
+            answer.headers.append(Attribute("allow", allowed.joined(separator: ", ")))
+            return refused(answer)
+        }
+    }
+
+    private func refused(_ answer: HTTPServerAnswer) -> HTTPServerAnswer {
+        context.metrics.request(instance: "", status: answer.status)
+        return answer
+    }
+
+    func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        guard case .match(let match) = paths.find(method: request.method, path: request.path) else {
+            return Problem(404, "nothing is served under this path").answer
+        }
+        var inbound = IngestRequest(
+            method: request.method, path: request.path, pattern: match.pattern,
+            body: request.body, receivedUnixMs: Clock.unixMs)
+        inbound.query = request.query
+        inbound.remote = request.remote
+        inbound.params = match.params
+        inbound.headers = request.headers
+        let role = match.owner
+        let given = inbound
+        let result = await withCheckedContinuation { continuation in
+            let isTaken = context.workers.submit {
+                role.handle(given) { continuation.resume(returning: $0) }
+            }
+            if !isTaken {
+                var full = IngestResult()
+                full.fault = PluginFault(.again, "too many requests are waiting")
+                continuation.resume(returning: full)
+            }
+        }
+        let name = role.instance.name
+        let answer = settle(result, instance: name, receivedUnixMs: given.receivedUnixMs)
+        context.metrics.request(instance: name, status: answer.status)
+        return answer
+    }
+
+    private func settle(
+        _ result: IngestResult, instance: String, receivedUnixMs: UInt64
+    ) -> HTTPServerAnswer {
+        for reject in result.rejects {
+            context.metrics.rejected(instance: instance, reason: reject.reason)
+            context.logger.warning(
+                "item left out",
+                metadata: [
+                    "plugin.instance": "\(instance)", "reason": "\(reject.reason)",
+                    "detail": "\(reject.detail)",
+                ])
+        }
+        if let fault = result.fault { return answer(to: fault, result.answer, instance: instance) }
+        guard pipeline.accept(result.events, receivedUnixMs: receivedUnixMs) else {
+            return Self.busy("too many deliveries are waiting")
+        }
+        if let answer = result.answer {
+            return HTTPServerAnswer(
+                status: Int(answer.status), headers: answer.headers, body: answer.body)
+        }
+        return HTTPServerAnswer(status: result.events.isEmpty ? 202 : 200)
+    }
+
+    private func answer(
+        to fault: PluginFault, _ own: IngestResult.Answer?, instance: String
+    ) -> HTTPServerAnswer {
+        context.logger.warning(
+            "request refused",
+            metadata: [
+                "plugin.instance": "\(instance)", "reason": "\(fault.kind)",
+                "error": "\(fault.message)",
+            ])
+        if let own {
+            return HTTPServerAnswer(status: Int(own.status), headers: own.headers, body: own.body)
+        }
+        switch fault.kind {
+        case .invalid: return Problem(400, fault.message).answer
+        case .auth: return Problem(401, fault.message).answer
+        case .notFound: return Problem(404, fault.message).answer
+        case .tooLarge: return Problem(413, fault.message).answer
+        case .again, .stopping, .timeout: return Self.busy(fault.message)
+        default: return Problem(500, "the plugin could not handle this request").answer
+        }
+    }
+
+    private static func busy(_ detail: String) -> HTTPServerAnswer {
+        var answer = Problem(503, detail).answer
+        answer.headers.append(Attribute("retry-after", "1"))
+        return answer
+    }
+}

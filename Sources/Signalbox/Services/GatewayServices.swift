@@ -1,0 +1,172 @@
+internal import Logging
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxCrypto
+internal import SignalboxHTTP
+internal import SignalboxObservability
+internal import SignalboxPluginHost
+internal import SignalboxThreads
+internal import Synchronization
+
+/// What the gateway gives to its plugins.
+final class GatewayServices: HostServices {
+    private let logger: Logger
+    private let metrics: GatewayMetrics
+    private let workers: WorkerThreads
+    private let alarms: AlarmClock
+    private let rest: RESTClient
+    private let keys = KeyRing()
+
+    init(
+        logger: Logger, metrics: GatewayMetrics, workers: WorkerThreads, alarms: AlarmClock,
+        rest: RESTClient
+    ) {
+        self.logger = logger
+        self.metrics = metrics
+        self.workers = workers
+        self.alarms = alarms
+        self.rest = rest
+    }
+
+    var nowUnixMs: UInt64 { Clock.unixMs }
+
+    func isLogged(_ level: PluginLogLevel) -> Bool { logger.logLevel <= Self.level(level) }
+
+    func log(instance: String, level: PluginLogLevel, message: String, fields: [Attribute]) {
+        var metadata: Logger.Metadata = ["plugin.instance": "\(instance)"]
+        for field in fields { metadata[field.key] = "\(field.value)" }
+        logger.log(level: Self.level(level), "\(message)", metadata: metadata)
+    }
+
+    func metric(
+        instance: String, name: String, labels: [Attribute], isGauge: Bool
+    ) -> (any PluginMetric)? {
+        let all = [("instance", instance)] + labels.map { ($0.key, $0.value) }
+        let full = "signalbox_plugin_\(name)"
+        return ServiceMetric(
+            metric: isGauge
+                ? metrics.registry.gauge(full, all) : metrics.registry.counter(full, all))
+    }
+
+    func sign(
+        _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
+    ) throws(PluginFault) -> [UInt8] {
+        do {
+            switch algorithm {
+            case .es256: return try keys.key(key).signES256(data)
+            case .rs256: return try keys.key(key).signRS256(data)
+            case .ps256: return try keys.key(key).signPS256(data)
+            case .hmacSHA256: return HMACDigest.sha256(key: key, data: data)
+            case .hmacSHA1: return HMACDigest.sha1(key: key, data: data)
+            }
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
+        }
+    }
+
+    func verify(
+        _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
+    ) throws(PluginFault) -> Bool {
+        do {
+            switch algorithm {
+            case .hmacSHA256, .hmacSHA1:
+                return HMACDigest.isEqual(try sign(algorithm, key: key, data: data), signature)
+            case .es256, .rs256, .ps256:
+                let verifier = try VerifyingKey(pem: try keys.key(key).publicKeyPEM())
+                switch algorithm {
+                case .es256: return verifier.verifyES256(signature, data: data)
+                case .rs256: return verifier.verifyRS256(signature, data: data)
+                default: return verifier.verifyPS256(signature, data: data)
+                }
+            }
+        } catch let fault as PluginFault {
+            throw fault
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
+        }
+    }
+
+    func call(
+        _ call: PluginHTTPCall,
+        done: @escaping @Sendable (Result<PluginHTTPAnswer, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        var made = RESTCall(
+            method: call.method, url: call.url, headers: call.headers, body: call.body)
+        made.caFile = call.caFile.isEmpty ? nil : call.caFile
+        if call.timeoutMs > 0 { made.timeoutMs = call.timeoutMs }
+        made.redirectsMax = call.redirectsMax
+        made.refusesPrivateAddresses = call.refusesPrivateAddresses
+        do throws(RESTFault) {
+            try rest.submit(made) { result in
+                done(
+                    result.map {
+                        PluginHTTPAnswer(status: $0.status, headers: $0.headers, body: $0.body)
+                    }.mapError(Self.fault))
+            }
+        } catch {
+            throw Self.fault(error)
+        }
+    }
+
+    func onWorker(_ work: @escaping @Sendable () -> Void) { workers.submitBounded(work) }
+
+    func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void) {
+        let workers = workers
+        alarms.after(ms: ms) { workers.submitBounded(work) }
+    }
+
+    func readFile(_ path: String) -> [UInt8]? { try? ConfigEnvironment.read(path).get() }
+
+    func misbehaved(instance: String, _ what: String) {
+        metrics.misbehaved(instance: instance)
+        logger.error(
+            "plugin breaks the contract",
+            metadata: ["plugin.instance": "\(instance)", "error": "\(what)"])
+    }
+
+    private static func fault(_ fault: RESTFault) -> PluginFault {
+        let kind: PluginFault.Kind =
+            switch fault.kind {
+            case .invalid: .invalid
+            case .unreachable: .unreachable
+            case .timeout: .timeout
+            case .lost: .lost
+            case .tooLarge: .tooLarge
+            case .full: .again
+            case .stopping: .stopping
+            }
+        return PluginFault(kind, fault.message)
+    }
+
+    private static func level(_ level: PluginLogLevel) -> Logger.Level {
+        switch level {
+        case .trace: .trace
+        case .debug: .debug
+        case .info: .info
+        case .warn: .warning
+        case .error: .error
+        }
+    }
+}
+
+private struct ServiceMetric: PluginMetric {
+    let metric: Metric
+    func add(_ delta: Int64) { metric.add(delta) }
+    func set(_ value: Int64) { metric.set(value) }
+}
+
+/// Keys that were read, so that a PEM file is parsed once and not per signature.
+private final class KeyRing: Sendable {
+    private static let keysMax = 64
+    private let known = Mutex<[[UInt8]: SigningKey]>([:])
+
+    func key(_ pem: [UInt8]) throws -> SigningKey {
+        if let key = known.withLock({ $0[pem] }) { return key }
+        let made = try SigningKey(pem: pem)
+        known.withLock { known in
+            if known.count >= Self.keysMax { known.removeAll() }
+            known[pem] = made
+        }
+        return made
+    }
+}

@@ -1,0 +1,120 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxPluginHost
+
+/// A plugin whose library is loaded and whose config fits its schema.
+struct CheckedPlugin: Sendable {
+    var settings: PluginSettings
+    var library: PluginLibrary
+    var config: CheckedConfig
+
+    var name: String { settings.name }
+    /// Where faults of the config as a whole are reported.
+    var configPosition: SourcePosition { settings.config?.position ?? settings.position }
+}
+
+/// Loads libraries and checks what only they can judge: their configs, and whether routes ask them
+/// for roles that they have.
+struct PluginCheck {
+    private(set) var plugins: [CheckedPlugin] = []
+    private(set) var diagnostics: [Diagnostic] = []
+    private var libraries: [String: PluginLibrary] = [:]
+    private let searchPath: PluginSearchPath
+
+    init(searchPath: PluginSearchPath) { self.searchPath = searchPath }
+
+    mutating func load(_ settings: PluginSettings, folder: String) {
+        guard !settings.library.isEmpty else { return }
+        let owner = "plugin \"\(settings.name)\""
+        do throws(LoadFault) {
+            let path = try searchPath.resolve(settings.library, relativeTo: folder)
+            // Two instances of one library share it.
+            if let known = libraries[path] {
+                check(settings, known, owner)
+                return
+            }
+            let library = try PluginLibrary.load(path)
+            libraries[path] = library
+            check(settings, library, owner)
+        } catch {
+            diagnostics.append(
+                Diagnostic(error.code, at: settings.libraryPosition, "\(owner): \(error.message)"))
+        }
+    }
+
+    private mutating func check(
+        _ settings: PluginSettings, _ library: PluginLibrary, _ owner: String
+    ) {
+        let schema: ConfigSchema
+        do throws(SchemaFault) {
+            schema = try library.descriptor.configSchema.map { text throws(SchemaFault) in
+                try ConfigSchema.parse(text)
+            } ?? .empty
+        } catch {
+            diagnostics.append(
+                Diagnostic(
+                    "plugin-malformed", at: settings.libraryPosition,
+                    "\(owner): \(library.descriptor.path): \(error.message)"))
+            return
+        }
+        let (config, faults) = schema.check(
+            settings.config, at: settings.position, owner: owner)
+        diagnostics += faults
+        plugins.append(CheckedPlugin(settings: settings, library: library, config: config))
+    }
+
+    /// Checks a route against its plugins' roles; its route, with the builder's options as JSON.
+    mutating func check(_ settings: RouteSettings) -> Route {
+        var route = settings.route
+        let owner = "route \"\(route.name)\""
+        for source in route.sources {
+            require(
+                "sbx.role.ingest/1", of: source, at: settings.sourcePositions[source] ?? settings.position,
+                "\(owner): plugin \"\(source)\" takes nothing in, so it cannot stand in from")
+        }
+        require(
+            "sbx.role.build/1", of: route.builder, at: settings.builderPosition,
+            "\(owner): plugin \"\(route.builder)\" builds no notifications; name another one in build.with")
+        for sender in Set(route.senders.values).sorted() {
+            require(
+                "sbx.role.send-http/1", of: sender,
+                at: settings.senderPositions[sender] ?? settings.position,
+                "\(owner): plugin \"\(sender)\" does not send, so it cannot stand in send")
+        }
+        if let builder = plugins.first(where: { $0.name == route.builder }) {
+            route.builderOptions = options(settings, builder, owner)
+        }
+        return route
+    }
+
+    private mutating func options(
+        _ settings: RouteSettings, _ builder: CheckedPlugin, _ owner: String
+    ) -> String {
+        do throws(SchemaFault) {
+            let schema = try builder.library.buildOptionsSchema.map { text throws(SchemaFault) in
+                try ConfigSchema.parse(text)
+            } ?? .empty
+            let position = settings.builderOptions?.position ?? settings.builderPosition
+            let (config, faults) = schema.check(
+                settings.builderOptions, at: position, owner: "\(owner) build.options")
+            diagnostics += faults
+            return config.json.text
+        } catch {
+            diagnostics.append(
+                Diagnostic(
+                    "plugin-malformed", at: settings.builderPosition,
+                    "\(owner): options of \"\(builder.name)\": \(error.message)"))
+            return "{}"
+        }
+    }
+
+    private mutating func require(
+        _ role: String, of name: String, at position: SourcePosition, _ message: String
+    ) {
+        // A plugin that could not be loaded has its own fault.
+        guard let plugin = plugins.first(where: { $0.name == name }),
+            !plugin.library.descriptor.roles.contains(role)
+        else { return }
+        diagnostics.append(Diagnostic("missing-role", at: position, message))
+    }
+}

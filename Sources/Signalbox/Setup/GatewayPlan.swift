@@ -1,0 +1,23 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxPluginHost
+
+/// Everything that is known before anything runs.
+struct GatewayPlan: Sendable {
+    var config: GatewayConfig
+    var plugins: [CheckedPlugin]
+    var routes: [Route]
+
+    /// Reads a configuration and its plugins; throws with all faults at once.
+    static func make(
+        _ path: String, environment: ConfigEnvironment, searchPath: PluginSearchPath
+    ) throws(ConfigurationError) -> GatewayPlan {
+        let (config, faults) = GatewayConfig.load(path, environment: environment)
+        var check = PluginCheck(searchPath: searchPath)
+        for plugin in config.plugins { check.load(plugin, folder: config.folder) }
+        let routes = config.routes.map { check.check($0) }
+        let diagnostics = (faults + check.diagnostics).inOrder
+        guard diagnostics.isEmpty else { throw ConfigurationError(diagnostics: diagnostics) }
+        return GatewayPlan(config: config, plugins: check.plugins, routes: routes)
+    }
+}

@@ -1,0 +1,78 @@
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxPluginHost
+
+/// The instances of a gateway with their roles.
+struct InstanceSet: Sendable {
+    private(set) var instances: [PluginInstance] = []
+    private(set) var builders: [String: BuildRole] = [:]
+    private(set) var senders: [String: (instance: PluginInstance, role: SendHTTPRole)] = [:]
+    private(set) var paths = PathTable<IngestRole>()
+
+    /// Creates all instances, or none: what was created is destroyed before it throws.
+    static func create(
+        _ plan: GatewayPlan, version: String, services: any HostServices
+    ) async throws(ConfigurationError) -> InstanceSet {
+        var set = InstanceSet()
+        var faults: [Diagnostic] = []
+        for plugin in plan.plugins {
+            do throws(PluginFault) {
+                set.instances.append(
+                    try await PluginInstance.create(
+                        name: plugin.name, library: plugin.library, config: plugin.config,
+                        version: version, services: services))
+            } catch {
+                faults.append(
+                    Diagnostic(
+                        "plugin-refuses-config", at: plugin.configPosition,
+                        "plugin \"\(plugin.name)\" (\(plugin.library.descriptor.path)): "
+                            + error.message))
+            }
+        }
+        guard faults.isEmpty else {
+            await set.stop(deadlineMs: 1_000)
+            throw ConfigurationError(diagnostics: faults)
+        }
+        return set
+    }
+
+    /// Starts all instances and asks for their paths.
+    mutating func start(_ plan: GatewayPlan, limits: Limits) async throws(ConfigurationError) {
+        for instance in instances {
+            guard let plugin = plan.plugins.first(where: { $0.name == instance.name }) else {
+                continue
+            }
+            do throws(PluginFault) {
+                try await instance.start()
+                if let role = try await IngestRole(instance, limits: limits) {
+                    try claim(role, plugin)
+                }
+                builders[instance.name] = BuildRole(instance)
+                if let role = SendHTTPRole(instance) { senders[instance.name] = (instance, role) }
+            } catch {
+                throw ConfigurationError(diagnostics: [
+                    Diagnostic(
+                        "plugin-cannot-start", at: plugin.configPosition,
+                        "plugin \"\(plugin.name)\": \(error.message)")
+                ])
+            }
+        }
+    }
+
+    private mutating func claim(_ role: IngestRole, _ plugin: CheckedPlugin) throws(PluginFault) {
+        for path in role.paths {
+            guard path.pattern.hasPrefix("/"), !path.methods.isEmpty else {
+                throw PluginFault(.invalid, "it claims a path that does not begin with /")
+            }
+            guard paths.add(pattern: path.pattern, methods: path.methods, owner: role) else {
+                throw PluginFault(
+                    .invalid, "its path is taken by another plugin; give each its own")
+            }
+        }
+    }
+
+    /// Stops and destroys all instances.
+    func stop(deadlineMs: UInt64) async {
+        for instance in instances { _ = await instance.stop(deadlineMs: deadlineMs) }
+    }
+}

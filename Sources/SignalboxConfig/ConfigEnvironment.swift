@@ -1,0 +1,68 @@
+internal import Glibc
+
+/// What a configuration may read besides its own text.
+public struct ConfigEnvironment: Sendable {
+    /// Why a file cannot be read.
+    public enum FileFault: Error, Sendable {
+        case missing
+        case notReadable
+        case tooLarge
+    }
+
+    /// Largest configuration or secret file, in bytes.
+    public static let fileBytesMax = 1 << 20
+
+    /// Environment variables.
+    public var variables: [String: String]
+    /// Reads a file by its absolute path.
+    public var readFile: @Sendable (String) -> Result<[UInt8], FileFault>
+
+    /// Makes an environment; tests do.
+    public init(
+        variables: [String: String],
+        readFile: @escaping @Sendable (String) -> Result<[UInt8], FileFault>
+    ) {
+        self.variables = variables
+        self.readFile = readFile
+    }
+
+    /// The process's own variables and the file system.
+    public static var process: ConfigEnvironment {
+        ConfigEnvironment(variables: processVariables(), readFile: { Self.read($0) })
+    }
+
+    private static func processVariables() -> [String: String] {
+        var out: [String: String] = [:]
+        var next = environ
+        while let entry = next.pointee {
+            let text = String(cString: entry)
+            if let mark = text.firstIndex(of: "=") {
+                out[String(text[..<mark])] = String(text[text.index(after: mark)...])
+            }
+            next += 1
+        }
+        return out
+    }
+
+    /// Reads a regular file within the bound.
+    public static func read(_ path: String) -> Result<[UInt8], FileFault> {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            return .failure(errno == ENOENT || errno == ENOTDIR ? .missing : .notReadable)
+        }
+        defer { close(descriptor) }
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT != S_IFDIR else {
+            return .failure(.notReadable)
+        }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0 { return .failure(.notReadable) }
+            if count == 0 { return .success(bytes) }
+            bytes += chunk[..<count]
+            if bytes.count > fileBytesMax { return .failure(.tooLarge) }
+        }
+    }
+}

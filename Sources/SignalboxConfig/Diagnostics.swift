@@ -1,0 +1,21 @@
+public import SignalboxCore
+
+/// The faults found in one configuration; used by one thread.
+final class Diagnostics {
+    var all: [Diagnostic] = []
+
+    func report(_ code: String, at position: SourcePosition, _ message: String) {
+        all.append(Diagnostic(code, at: position, message))
+    }
+}
+
+extension [Diagnostic] {
+    /// In the order of the file, each once.
+    public var inOrder: [Diagnostic] {
+        var seen: Set<Diagnostic> = []
+        return sorted {
+            ($0.position.line, $0.position.column, $0.code)
+                < ($1.position.line, $1.position.column, $1.code)
+        }.filter { seen.insert($0).inserted }
+    }
+}

@@ -1,0 +1,147 @@
+public import SignalboxCore
+
+extension GatewayConfig {
+    static let topKeys = ["version", "gateway", "plugins", "routes", "retry", "tests"]
+    static let gatewayKeys = ["listen", "admin", "data", "drain", "log"]
+    static let pluginKeys = ["library", "config"]
+
+    /// Reads a configuration; everything that is wrong with it comes at once, in the file's order.
+    ///
+    /// The config is there even with faults, as far as it could be read, so that a caller can look for
+    /// more of them.
+    public static func load(
+        _ path: String, environment: ConfigEnvironment
+    ) -> (config: GatewayConfig, diagnostics: [Diagnostic]) {
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        var config = GatewayConfig(file: path, folder: folder.isEmpty ? "/" : folder)
+        let diagnostics = Diagnostics()
+        let start = SourcePosition(file: path, line: 1, column: 1)
+        switch environment.readFile(path) {
+        case .failure(let fault):
+            let words =
+                switch fault {
+                case .missing: "there is no such file"
+                case .notReadable: "the file cannot be read"
+                case .tooLarge: "the file is over 1 MiB"
+                }
+            diagnostics.report("missing-file", at: start, words)
+        case .success(let bytes):
+            let interpolation = Interpolation(
+                environment: environment, folder: config.folder, diagnostics: diagnostics)
+            if let root = YAMLReader.read(
+                bytes, file: path, interpolation: interpolation, diagnostics: diagnostics)
+            {
+                config.read(root, diagnostics)
+            }
+        }
+        return (config, diagnostics.all.inOrder)
+    }
+
+    private mutating func read(_ root: ConfigValue, _ diagnostics: Diagnostics) {
+        guard let map = MapReader(root, owner: "the file", known: Self.topKeys, diagnostics) else {
+            return
+        }
+        if let version = map["version"] {
+            if case .integer(1) = version.kind {
+            } else {
+                map.report("bad-version", at: version, "version must be 1")
+            }
+        } else {
+            map.report("missing-key", at: nil, "version is required; write version: 1")
+        }
+        if let section = map["gateway"] { readGateway(section, diagnostics) }
+        if let section = map["plugins"] {
+            readPlugins(section, diagnostics)
+        } else {
+            map.report("missing-key", at: nil, "plugins is required")
+        }
+        let policies = RetryReader.read(map["retry"], diagnostics)
+        if let section = map["routes"] {
+            var reader = RouteReader(
+                plugins: plugins.map(\.name), policies: policies, diagnostics: diagnostics)
+            routes = reader.read(section)
+        } else {
+            map.report("missing-key", at: nil, "routes is required")
+        }
+        if let section = map["tests"] {
+            TestsReader.check(
+                section, plugins: plugins.map(\.name), routes: routes.map(\.route.name), diagnostics)
+        }
+    }
+
+    private mutating func readGateway(_ value: ConfigValue, _ diagnostics: Diagnostics) {
+        guard let map = MapReader(value, owner: "gateway", known: Self.gatewayKeys, diagnostics)
+        else { return }
+        if let address = address("listen", map) { gateway.listen = address }
+        if let admin = map["admin"], case .bool(false) = admin.kind {
+            gateway.admin = nil
+        } else if let address = address("admin", map) {
+            gateway.admin = address
+        }
+        if let text = map.text("data")?.text { gateway.dataFolder = text }
+        if let ms = map.duration("drain", in: 0...600_000) { gateway.drainMs = ms }
+        if let log = map["log"],
+            let map = MapReader(log, owner: "gateway.log", known: ["level", "format"], diagnostics)
+        {
+            let levels = ["trace", "debug", "info", "warning", "error"]
+            if let word = map.word("level", of: levels) { gateway.logLevel = word }
+            if let word = map.word("format", of: ["text", "json"]) { gateway.logFormat = word }
+        }
+        if let admin = gateway.admin, admin.port != 0, admin == gateway.listen {
+            map.report("bad-value", at: map["admin"], "listen and admin are the same address")
+        }
+    }
+
+    private func address(_ key: String, _ map: MapReader) -> ListenAddress? {
+        guard let (text, value) = map.text(key) else { return nil }
+        guard let address = ListenAddress(text) else {
+            map.report(
+                "bad-address", at: value,
+                "\(key) must be host:port, such as 127.0.0.1:8080 or [::1]:8080")
+            return nil
+        }
+        return address
+    }
+
+    private mutating func readPlugins(_ value: ConfigValue, _ diagnostics: Diagnostics) {
+        guard case .map(let entries) = value.kind, !entries.isEmpty else {
+            diagnostics.report(
+                "wrong-type", at: value.position,
+                "plugins must be a map of names, each with a library")
+            return
+        }
+        for entry in entries {
+            let owner = "plugin \"\(entry.key)\""
+            if !Names.isName(entry.key) {
+                diagnostics.report(
+                    "bad-name", at: entry.keyPosition,
+                    "\(owner): a name has letters, digits, - and _, at most 64")
+            }
+            guard
+                let map = MapReader(entry.value, owner: owner, known: Self.pluginKeys, diagnostics)
+            else { continue }
+            // A plugin without a usable library still counts as named for the routes.
+            let library = map.text("library", required: true)
+            plugins.append(
+                PluginSettings(
+                    name: entry.key, position: entry.keyPosition, library: library?.text ?? "",
+                    libraryPosition: library?.value.position ?? entry.keyPosition,
+                    config: map["config"]))
+        }
+    }
+}
+
+/// Names of instances, routes and policies.
+enum Names {
+    static func isName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 64
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+}

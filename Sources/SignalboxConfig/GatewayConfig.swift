@@ -1,0 +1,94 @@
+public import SignalboxCore
+
+/// An address to listen on.
+public struct ListenAddress: Sendable, Hashable {
+    /// Name or IP address.
+    public var host: String
+    /// 0: any free port.
+    public var port: Int
+
+    /// Makes an address.
+    public init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads `host:port`, `[::1]:8080`, `:8080`.
+    public init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (0...65535).contains(port)
+        else { return nil }
+        var name = text[..<colon]
+        if name.hasPrefix("[") {
+            guard name.hasSuffix("]") else { return nil }
+            name = name.dropFirst().dropLast()
+        } else if name.contains(":") {
+            return nil
+        }
+        guard !name.contains(where: { $0 == " " || $0 == "/" }) else { return nil }
+        self.init(host: name.isEmpty ? "0.0.0.0" : String(name), port: port)
+    }
+}
+
+/// The `gateway:` section.
+public struct GatewaySettings: Sendable {
+    /// Where webhooks come in.
+    public var listen = ListenAddress(host: "127.0.0.1", port: 8080)
+    /// Where operators look; nil: nowhere.
+    public var admin: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8081)
+    /// Folder for durable data.
+    public var dataFolder = "./data"
+    /// How long a stop waits for what is under way, in milliseconds.
+    public var drainMs: UInt64 = 30_000
+    /// `trace`, `debug`, `info`, `warning`, `error`.
+    public var logLevel = "info"
+    /// `text` or `json`.
+    public var logFormat = "text"
+
+    /// The defaults.
+    public init() {}
+}
+
+/// One entry of `plugins:`.
+public struct PluginSettings: Sendable {
+    /// The instance's name.
+    public var name: String
+    /// Where the name stands.
+    public var position: SourcePosition
+    /// `Zendesk`, or a path.
+    public var library: String
+    /// Where the library stands.
+    public var libraryPosition: SourcePosition
+    /// What the plugin's schema is for; nil: nothing given.
+    public var config: ConfigValue?
+}
+
+/// One entry of `routes:`, with the places of what only the plugins can judge.
+public struct RouteSettings: Sendable {
+    /// The route.
+    public var route: Route
+    /// Where it stands.
+    public var position: SourcePosition
+    /// Where each source stands.
+    public var sourcePositions: [String: SourcePosition]
+    /// Where the builder stands.
+    public var builderPosition: SourcePosition
+    /// The builder's options as they were given.
+    public var builderOptions: ConfigValue?
+    /// Where each sender stands.
+    public var senderPositions: [String: SourcePosition]
+}
+
+/// A configuration that is sound as far as the file alone can say.
+public struct GatewayConfig: Sendable {
+    /// The file's path as it was given.
+    public var file: String
+    /// The folder that relative paths begin in.
+    public var folder: String
+    /// `gateway:`.
+    public var gateway = GatewaySettings()
+    /// `plugins:`, in the file's order.
+    public var plugins: [PluginSettings] = []
+    /// `routes:`, in the file's order.
+    public var routes: [RouteSettings] = []
+}

@@ -1,0 +1,140 @@
+internal import SignalboxCore
+
+/// One map of the configuration, read key by key; what is wrong is reported, never thrown, so that
+/// all faults come out at once.
+struct MapReader {
+    let owner: String
+    let value: ConfigValue
+    private let entries: [ConfigValue.Entry]
+    private let diagnostics: Diagnostics
+
+    /// Starts on a map; reports another type, and keys that are not known.
+    ///
+    /// `owner` names the map in messages: `route "support"`.
+    init?(_ value: ConfigValue, owner: String, known: [String], _ diagnostics: Diagnostics) {
+        self.owner = owner
+        self.value = value
+        self.diagnostics = diagnostics
+        switch value.kind {
+        case .map(let entries): self.entries = entries
+        case .null: entries = []
+        default:
+            diagnostics.report("wrong-type", at: value.position, "\(owner) must be a map")
+            return nil
+        }
+        for entry in entries where !known.contains(entry.key) {
+            let hint = Suggestion.hint(for: entry.key, among: known)
+            diagnostics.report(
+                "unknown-key", at: entry.keyPosition,
+                "\(owner): unknown key \"\(entry.key)\"\(hint); known: "
+                    + known.joined(separator: ", "))
+        }
+    }
+
+    subscript(key: String) -> ConfigValue? { entries.first { $0.key == key }?.value }
+
+    func report(_ code: String, at value: ConfigValue?, _ message: String) {
+        diagnostics.report(
+            code, at: value?.position ?? self.value.position, "\(owner): \(message)")
+    }
+
+    /// The text of a key; reports another type, and absence if it is required.
+    func text(_ key: String, required: Bool = false) -> (text: String, value: ConfigValue)? {
+        guard let value = self[key] else {
+            if required { report("missing-key", at: nil, "\(key) is required") }
+            return nil
+        }
+        switch value.kind {
+        case .string(let text) where !text.isEmpty || !required: return (text, value)
+        case .string: report("missing-key", at: value, "\(key) is required")
+        case .integer, .number, .bool:
+            report("wrong-type", at: value, "\(key) must be text: put quotes around it")
+        default: report("wrong-type", at: value, "\(key) must be text")
+        }
+        return nil
+    }
+
+    /// One of some words.
+    func word(_ key: String, of allowed: [String]) -> String? {
+        guard let (text, value) = text(key) else { return nil }
+        guard allowed.contains(text) else {
+            let hint = value.isSecret ? "" : Suggestion.hint(for: text, among: allowed)
+            report(
+                "bad-value", at: value,
+                "\(key) must be one of \(allowed.joined(separator: ", "))\(hint)")
+            return nil
+        }
+        return text
+    }
+
+    /// A length of time in milliseconds: `500ms`, `30s`, `5m`, `24h`, `7d`.
+    func duration(_ key: String, in range: ClosedRange<UInt64>) -> UInt64? {
+        guard let value = self[key] else { return nil }
+        let units: [(suffix: String, ms: UInt64)] = [
+            ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+        ]
+        if case .string(let text) = value.kind {
+            for (suffix, ms) in units where text.hasSuffix(suffix) {
+                guard let count = UInt64(text.dropLast(suffix.count)), count <= 1_000_000 else {
+                    continue
+                }
+                guard range.contains(count * ms) else {
+                    report(
+                        "bad-value", at: value,
+                        "\(key) must be from \(Self.words(range.lowerBound)) to "
+                            + Self.words(range.upperBound))
+                    return nil
+                }
+                return count * ms
+            }
+        }
+        report(
+            "bad-value", at: value, "\(key) must be a length of time such as 500ms, 30s, 5m, 24h or 7d")
+        return nil
+    }
+
+    /// A whole number.
+    func integer(_ key: String, in range: ClosedRange<Int64>) -> Int64? {
+        guard let value = self[key] else { return nil }
+        guard case .integer(let number) = value.kind, range.contains(number) else {
+            report(
+                "bad-value", at: value,
+                "\(key) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            return nil
+        }
+        return number
+    }
+
+    /// A number.
+    func number(_ key: String, in range: ClosedRange<Double>) -> Double? {
+        guard let value = self[key] else { return nil }
+        let number: Double? =
+            switch value.kind {
+            case .integer(let number): Double(number)
+            case .number(let number): number
+            default: nil
+            }
+        guard let number, range.contains(number) else {
+            report(
+                "bad-value", at: value,
+                "\(key) must be a number from \(range.lowerBound) to \(range.upperBound)")
+            return nil
+        }
+        return number
+    }
+
+    private static func words(_ ms: UInt64) -> String {
+        if ms % 86_400_000 == 0, ms > 0 { return "\(ms / 86_400_000)d" }
+        if ms % 1000 == 0 { return "\(ms / 1000)s" }
+        return "\(ms)ms"
+    }
+}
+
+extension ConfigValue {
+    /// A name for a message, with what it may have been meant to be; never the value of a secret.
+    func shown(_ name: String, among candidates: some Sequence<String>) -> String {
+        isSecret
+            ? "(the value of a variable or file)"
+            : "\"\(name)\"\(Suggestion.hint(for: name, among: candidates))"
+    }
+}

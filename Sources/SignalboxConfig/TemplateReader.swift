@@ -1,0 +1,96 @@
+internal import SignalboxCore
+
+/// `build.set`, `build.overrides` and other places where templates stand.
+struct TemplateReader {
+    let owner: String
+    let diagnostics: Diagnostics
+
+    /// A template; reports what is wrong with it.
+    func template(_ value: ConfigValue, name: String) -> Template? {
+        let text: String
+        switch value.kind {
+        case .string(let given): text = given
+        case .integer(let number): text = String(number)
+        case .bool(let flag): text = flag ? "true" : "false"
+        default:
+            diagnostics.report("wrong-type", at: value.position, "\(owner): \(name) must be text")
+            return nil
+        }
+        do throws(TemplateFault) {
+            return try Template.parse(text)
+        } catch {
+            diagnostics.report(
+                "bad-template", at: value.position, "\(owner): \(name): "
+                    + (value.isSecret ? "the template is malformed" : error.message))
+            return nil
+        }
+    }
+
+    mutating func readSet(_ value: ConfigValue, into set: inout ContentTemplates) {
+        let names = ContentTemplates.Field.allCases.map(\.rawValue) + ["data"]
+        guard MapReader(value, owner: "\(owner).set", known: names, diagnostics) != nil,
+            case .map(let entries) = value.kind
+        else { return }
+        for entry in entries {
+            if let field = ContentTemplates.Field(rawValue: entry.key) {
+                if let template = template(entry.value, name: "set.\(entry.key)") {
+                    set.fields.append((field, template))
+                }
+            } else if entry.key == "data" {
+                readData(entry.value, into: &set)
+            }
+        }
+    }
+
+    private func readData(_ value: ConfigValue, into set: inout ContentTemplates) {
+        guard case .map(let entries) = value.kind else {
+            diagnostics.report(
+                "wrong-type", at: value.position, "\(owner): set.data must be a map of texts")
+            return
+        }
+        for entry in entries {
+            if let template = template(entry.value, name: "set.data.\(entry.key)") {
+                set.data.append((entry.key, template))
+            }
+        }
+    }
+
+    mutating func readOverrides(_ value: ConfigValue, into set: inout ContentTemplates) {
+        guard case .map(let entries) = value.kind else {
+            diagnostics.report(
+                "wrong-type", at: value.position,
+                "\(owner): overrides must be a map by family, such as { apns: { ... } }")
+            return
+        }
+        for entry in entries {
+            guard case .map = entry.value.kind else {
+                diagnostics.report(
+                    "wrong-type", at: entry.value.position,
+                    "\(owner): overrides.\(entry.key) must be a map")
+                continue
+            }
+            if let json = json(entry.value, name: "overrides.\(entry.key)") {
+                set.overrides.append((entry.key, json))
+            }
+        }
+    }
+
+    private func json(_ value: ConfigValue, name: String) -> ContentTemplates.JSONTemplate? {
+        switch value.kind {
+        case .string:
+            guard let template = template(value, name: name) else { return nil }
+            return template.constant.map { .constant(.string($0)) } ?? .text(template)
+        case .list(let items):
+            let parts = items.map { json($0, name: name) }
+            return parts.contains { $0 == nil } ? nil : .list(parts.compactMap(\.self))
+        case .map(let entries):
+            var members: [(key: String, value: ContentTemplates.JSONTemplate)] = []
+            for entry in entries {
+                guard let part = json(entry.value, name: "\(name).\(entry.key)") else { return nil }
+                members.append((entry.key, part))
+            }
+            return .map(members)
+        case .null, .bool, .integer, .number: return .constant(value.json)
+        }
+    }
+}

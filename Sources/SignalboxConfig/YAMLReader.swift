@@ -1,0 +1,193 @@
+internal import CYaml
+internal import SignalboxCore
+
+/// Reads YAML into values that know their places.
+///
+/// One document; no anchors, aliases or tags, so that a file is what it looks like and cannot grow
+/// while it is read.
+struct YAMLReader {
+    static let depthMax = 64
+
+    private let file: String
+    private let diagnostics: Diagnostics
+    private let interpolation: Interpolation
+    private var parser = yaml_parser_t()
+    private var event = yaml_event_t()
+
+    private struct Stop: Error {}
+
+    private init(file: String, interpolation: Interpolation, diagnostics: Diagnostics) {
+        self.file = file
+        self.diagnostics = diagnostics
+        self.interpolation = interpolation
+    }
+
+    /// The document's value, or nil if the text is not YAML as we take it.
+    static func read(
+        _ bytes: [UInt8], file: String, interpolation: Interpolation, diagnostics: Diagnostics
+    ) -> ConfigValue? {
+        var reader = YAMLReader(
+            file: file, interpolation: interpolation, diagnostics: diagnostics)
+        return bytes.withUnsafeBufferPointer { buffer in
+            guard yaml_parser_initialize(&reader.parser) == 1 else { return nil }
+            defer {
+                yaml_event_delete(&reader.event)
+                yaml_parser_delete(&reader.parser)
+            }
+            yaml_parser_set_input_string(&reader.parser, buffer.baseAddress, buffer.count)
+            return try? reader.document()
+        }
+    }
+
+    private mutating func document() throws(Stop) -> ConfigValue {
+        try next()
+        try next()
+        guard event.type == YAML_DOCUMENT_START_EVENT else {
+            throw stop("empty-file", "the file is empty")
+        }
+        try next()
+        let value = try node(depth: 0)
+        try next()
+        try next()
+        if event.type == YAML_DOCUMENT_START_EVENT {
+            throw stop("not-yaml", "one file holds one document; remove the second \"---\"")
+        }
+        return value
+    }
+
+    private mutating func next() throws(Stop) {
+        yaml_event_delete(&event)
+        guard yaml_parser_parse(&parser, &event) == 1 else {
+            let mark = parser.problem_mark
+            let problem = parser.problem.map { String(cString: $0) } ?? "it cannot be read"
+            let context = parser.context.map { " " + String(cString: $0) } ?? ""
+            diagnostics.report(
+                "not-yaml",
+                at: SourcePosition(
+                    file: file, line: Int(mark.line) + 1, column: Int(mark.column) + 1),
+                "this is not YAML: \(problem)\(context)")
+            throw Stop()
+        }
+    }
+
+    private var position: SourcePosition {
+        SourcePosition(
+            file: file, line: Int(event.start_mark.line) + 1,
+            column: Int(event.start_mark.column) + 1)
+    }
+
+    private func stop(_ code: String, _ message: String) -> Stop {
+        diagnostics.report(code, at: position, message)
+        return Stop()
+    }
+
+    private mutating func node(depth: Int) throws(Stop) -> ConfigValue {
+        guard depth < Self.depthMax else {
+            throw stop("too-deep", "this is nested more than \(Self.depthMax) levels deep")
+        }
+        switch event.type {
+        case YAML_SCALAR_EVENT: return try scalar()
+        case YAML_SEQUENCE_START_EVENT: return try list(depth: depth)
+        case YAML_MAPPING_START_EVENT: return try map(depth: depth)
+        case YAML_ALIAS_EVENT:
+            throw stop("anchor", "anchors and aliases are not supported; write the value out")
+        default: throw stop("not-yaml", "a value is missing here")
+        }
+    }
+
+    private func refuseAnchor(
+        _ anchor: UnsafeMutablePointer<UInt8>?, _ tag: UnsafeMutablePointer<UInt8>?
+    ) throws(Stop) {
+        if anchor != nil {
+            throw stop("anchor", "anchors and aliases are not supported; write the value out")
+        }
+        if tag != nil { throw stop("tag", "tags such as !!str are not supported; use quotes") }
+    }
+
+    private mutating func list(depth: Int) throws(Stop) -> ConfigValue {
+        let start = event.data.sequence_start
+        try refuseAnchor(start.anchor, start.tag)
+        let at = position
+        var items: [ConfigValue] = []
+        try next()
+        while event.type != YAML_SEQUENCE_END_EVENT {
+            items.append(try node(depth: depth + 1))
+            try next()
+        }
+        return ConfigValue(.list(items), at: at)
+    }
+
+    private mutating func map(depth: Int) throws(Stop) -> ConfigValue {
+        let start = event.data.mapping_start
+        try refuseAnchor(start.anchor, start.tag)
+        let at = position
+        var entries: [ConfigValue.Entry] = []
+        var lines: [String: Int] = [:]
+        try next()
+        while event.type != YAML_MAPPING_END_EVENT {
+            let keyPosition = position
+            guard event.type == YAML_SCALAR_EVENT else {
+                throw stop("not-yaml", "a key must be a simple name")
+            }
+            let key = text
+            try next()
+            let value = try node(depth: depth + 1)
+            if let line = lines[key] {
+                diagnostics.report(
+                    "duplicate-key", at: keyPosition,
+                    "\"\(key)\" is given twice; the first is on line \(line)")
+            } else {
+                lines[key] = keyPosition.line
+                entries.append(.init(key: key, keyPosition: keyPosition, value: value))
+            }
+            try next()
+        }
+        return ConfigValue(.map(entries), at: at)
+    }
+
+    private var text: String {
+        let scalar = event.data.scalar
+        return String(
+            decoding: UnsafeBufferPointer(start: scalar.value, count: scalar.length), as: UTF8.self)
+    }
+
+    private mutating func scalar() throws(Stop) -> ConfigValue {
+        let scalar = event.data.scalar
+        try refuseAnchor(scalar.anchor, scalar.tag)
+        let text = text
+        if text.utf8.contains(UInt8(ascii: "$")),
+            let value = interpolation.value(of: text, at: position)
+        {
+            return value
+        }
+        guard scalar.style == YAML_PLAIN_SCALAR_STYLE else {
+            return ConfigValue(.string(text), at: position)
+        }
+        return ConfigValue(PlainScalar.kind(of: text), at: position)
+    }
+}
+
+/// What an unquoted word means: YAML 1.2's core schema, so that `no` and `on` stay words.
+enum PlainScalar {
+    static func kind(of text: String) -> ConfigValue.Kind {
+        switch text {
+        case "", "~", "null", "Null", "NULL": return .null
+        case "true", "True", "TRUE": return .bool(true)
+        case "false", "False", "FALSE": return .bool(false)
+        default: break
+        }
+        let digits = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
+        guard let first = digits.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
+        else { return .string(text) }
+        // A leading zero would be lost: 0123 is a word, such as a ticket or a key id.
+        if first == UInt8(ascii: "0"), digits.count > 1, digits.dropFirst().first != UInt8(ascii: ".") {
+            return .string(text)
+        }
+        if let number = Int64(text) { return .integer(number) }
+        let isNumber = text.utf8.allSatisfy { byte in
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.eE".utf8.contains(byte)
+        }
+        if isNumber, let number = Double(text) { return .number(number) }
+        return .string(text)
+    }
+}
