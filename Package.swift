@@ -135,7 +135,7 @@ let package = Package(
             name: "SignalboxTestKit",
             dependencies: [
                 "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
-                "CSignalbox",
+                "SignalboxThreads", "CSignalbox", .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: swift),
 
         // Tests.

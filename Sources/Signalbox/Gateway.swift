@@ -1,33 +1,9 @@
-public import Logging
-public import SignalboxConfig
+internal import Logging
+internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxObservability
-public import SignalboxPluginHost
 internal import SignalboxThreads
-
-/// How a gateway is run.
-public struct GatewayOptions: Sendable {
-    /// Path of gateway.yaml.
-    public var configPath: String
-    /// Variables and files that the configuration may read.
-    public var environment: ConfigEnvironment
-    /// Where plugins are looked for.
-    public var searchPath: PluginSearchPath
-    /// Instead of `gateway.listen`.
-    public var listen: ListenAddress?
-    /// Instead of `gateway.admin`.
-    public var admin: ListenAddress?
-    /// Where log lines go; nil: standard error, as `gateway.log` says.
-    public var logger: Logger?
-
-    /// Makes options for the process's own environment.
-    public init(configPath: String) {
-        self.configPath = configPath
-        environment = .process
-        searchPath = .standard(environment: environment.variables)
-    }
-}
 
 /// A running gateway.
 public final class Gateway: Sendable {

@@ -28,7 +28,7 @@ import Testing
         ],
         "Sources/SignalboxTestKit": [
             "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
-            "CSignalbox",
+            "SignalboxThreads", "CSignalbox", "Logging",
         ],
         "Sources/SignalboxCLI": ["Signalbox", "SignalboxTestKit", "ArgumentParser"],
         "Plugins/APNs": ["SignalboxPluginKit", "CSignalbox"],

@@ -1,0 +1,54 @@
+public import Logging
+public import SignalboxConfig
+public import SignalboxPluginHost
+
+/// How a gateway is run.
+public struct GatewayOptions: Sendable {
+    /// Path of gateway.yaml.
+    public var configPath: String
+    /// Variables and files that the configuration may read.
+    public var environment: ConfigEnvironment
+    /// Where plugins are looked for.
+    public var searchPath: PluginSearchPath
+    /// Instead of `gateway.listen`.
+    public var listen: ListenAddress?
+    /// Instead of `gateway.admin`.
+    public var admin: ListenAddress?
+    /// Where log lines go; nil: standard error, as `gateway.log` says.
+    public var logger: Logger?
+
+    /// Makes options for the process's own environment.
+    public init(configPath: String) {
+        self.configPath = configPath
+        environment = .process
+        searchPath = .standard(environment: environment.variables)
+    }
+
+    /// Looks for plugins in these folders first.
+    public mutating func addPluginFolders(_ folders: [String]) {
+        searchPath.folders = folders + searchPath.folders
+    }
+
+    /// Sets the public listener's address from text; false: it is none.
+    public mutating func setListen(_ text: String) -> Bool {
+        listen = ListenAddress(text)
+        return listen != nil
+    }
+
+    /// Sets the admin listener's address from text; false: it is none.
+    public mutating func setAdmin(_ text: String) -> Bool {
+        admin = ListenAddress(text)
+        return admin != nil
+    }
+
+    /// Lays variables over the environment, and other files over those that the configuration names:
+    /// a path that ends in a key is read from the key's value.
+    public mutating func overlay(variables: [String: String], files: [String: String]) {
+        environment.variables.merge(variables) { $1 }
+        let read = environment.readFile
+        environment.readFile = { path in
+            let other = files.first { path.hasSuffix("/\($0.key)") }
+            return read(other?.value ?? path)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+internal import SignalboxCore
+internal import SignalboxPluginHost
+
+/// What a person or a script wants to know of plugin libraries.
+public struct PluginTool: Sendable {
+    /// What is known of one library.
+    public struct Finding: Sendable {
+        /// The file.
+        public let file: String
+        /// Lines for people.
+        public let lines: [String]
+        /// One line of JSON for scripts.
+        public let json: String
+        /// Why it cannot be used; nil: it can.
+        public let fault: String?
+    }
+
+    private let searchPath: PluginSearchPath
+    private let command: [String]
+
+    /// `command` runs this program so that it calls `describe` with its last argument.
+    public init(folders: [String], options: GatewayOptions, command: [String]) {
+        searchPath = PluginSearchPath(folders: folders + options.searchPath.folders)
+        self.command = command
+    }
+
+    /// Every library in the plugin folders; what is no plugin at all is left out.
+    public func list() -> [Finding] {
+        searchPath.candidates.compactMap { file in
+            let found = PluginInspector.inspect(file, command: command)
+            if case .failure(let fault) = found, fault.code == "plugin-no-entry" { return nil }
+            return Self.finding(file, found)
+        }
+    }
+
+    /// One library, by name or by path.
+    public func inspect(_ library: String) -> Finding {
+        do throws(LoadFault) {
+            let isPath = library.contains("/") || library.hasSuffix(".so")
+            let file = isPath ? library : try searchPath.resolve(library, relativeTo: ".")
+            return Self.finding(file, PluginInspector.inspect(file, command: command))
+        } catch {
+            return Self.finding(library, .failure(error))
+        }
+    }
+
+    /// The line that the inspecting process prints.
+    public static func describe(_ file: String) -> String { PluginInspector.describe(file) }
+
+    private static func finding(
+        _ file: String, _ found: Result<PluginDescriptor, LoadFault>
+    ) -> Finding {
+        switch found {
+        case .failure(let fault):
+            let json = JSONValue.object([
+                .init("path", .string(file)), .init("code", .string(fault.code)),
+                .init("message", .string(fault.message)),
+            ])
+            return Finding(
+                file: file, lines: ["\(fault.code): \(fault.message)"], json: json.text,
+                fault: fault.message)
+        case .success(let plugin):
+            var lines = [
+                "\(plugin.id) \(plugin.version) - \(plugin.summary)", "  file   \(plugin.path)",
+                "  abi    \(plugin.abi)", "  roles  \(plugin.roles.joined(separator: ", "))",
+            ]
+            if !plugin.needs.isEmpty {
+                lines.append("  needs  \(plugin.needs.joined(separator: ", "))")
+            }
+            return Finding(
+                file: file, lines: lines, json: PluginInspector.json(plugin).text, fault: nil)
+        }
+    }
+}

@@ -1,3 +1,0 @@
-import ArgumentParser
-
-@main struct CLI: ParsableCommand { func run() {} }

@@ -1,0 +1,81 @@
+import ArgumentParser
+import Signalbox
+
+/// `signalbox plugins`.
+struct PluginsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plugins", abstract: "Looks at plugin libraries.",
+        subcommands: [ListCommand.self, InspectCommand.self, DescribeCommand.self])
+
+    /// Runs this program again to look at a library, so that a crash of it is not ours.
+    static let inspection = ["/proc/self/exe", "plugins", "describe"]
+
+    /// `signalbox plugins list`.
+    struct ListCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Lists the plugins in the plugin folders.")
+
+        @Option(help: "A folder with plugins; may be given several times.")
+        var pluginFolder: [String] = []
+
+        @Flag(help: "One line of JSON per plugin.")
+        var json = false
+
+        func run() async throws {
+            let tool = PluginTool(
+                folders: pluginFolder, options: GatewayOptions(configPath: ""),
+                command: PluginsCommand.inspection)
+            let findings = tool.list()
+            for finding in findings {
+                if json {
+                    Output.line(finding.json)
+                } else {
+                    for line in finding.lines { Output.line(line) }
+                }
+            }
+            if findings.isEmpty { Output.error("there is no plugin in the plugin folders") }
+        }
+    }
+
+    /// `signalbox plugins inspect`.
+    struct InspectCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "inspect",
+            abstract: "Loads one plugin in a child process and tells what it says of itself.")
+
+        @Argument(help: "A file, or a name as in library:.")
+        var library: String
+
+        @Option(help: "A folder with plugins; may be given several times.")
+        var pluginFolder: [String] = []
+
+        @Flag(help: "JSON, with the config's schema.")
+        var json = false
+
+        func run() async throws {
+            let tool = PluginTool(
+                folders: pluginFolder, options: GatewayOptions(configPath: ""),
+                command: PluginsCommand.inspection)
+            let finding = tool.inspect(library)
+            if json {
+                Output.line(finding.json)
+            } else {
+                for line in finding.lines {
+                    if finding.fault == nil { Output.line(line) } else { Output.error(line) }
+                }
+            }
+            if finding.fault != nil { throw Exit.fault }
+        }
+    }
+
+    /// What the child process of `inspect` runs.
+    struct DescribeCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "describe", abstract: "Loads one plugin in this process.",
+            shouldDisplay: false)
+
+        @Argument var file: String
+
+        func run() async throws { Output.line(PluginTool.describe(file)) }
+    }
+}

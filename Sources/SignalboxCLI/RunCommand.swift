@@ -1,0 +1,40 @@
+import ArgumentParser
+import Signalbox
+
+/// `signalbox run`.
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Serves until SIGTERM or Ctrl-C, then drains and exits 0.")
+
+    @OptionGroup var config: ConfigOptions
+
+    func run() async throws {
+        StopSignals.block()
+        let gateway: Gateway
+        do {
+            gateway = try await Gateway.start(try config.gatewayOptions())
+        } catch {
+            throw Exit.report(error)
+        }
+        await StopSignals.wait()
+        if await gateway.stop() > 0 { throw Exit.fault }
+    }
+}
+
+/// `signalbox check`.
+struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Loads a configuration with its plugins and reports every fault; exits 78 on one.")
+
+    @OptionGroup var config: ConfigOptions
+
+    func run() async throws {
+        do {
+            try await Gateway.check(try config.gatewayOptions())
+        } catch {
+            throw Exit.report(error)
+        }
+        Output.line("\(config.config): no faults")
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import SignalboxTestKit
+
+/// `signalbox simulate`.
+struct SimulateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate",
+        abstract: "Simulators of APNs and FCM that verify what they get and fail on order.",
+        discussion: "Orders are explained in docs/simulators.md.")
+
+    @Option(help: "Folder for keys and certificates; kept when it is given.")
+    var folder: String?
+
+    @Option(help: "Port of the APNs simulator; 0: any free one.")
+    var apnsPort = 0
+
+    @Option(help: "Port of the FCM simulator; 0: any free one.")
+    var fcmPort = 0
+
+    @Option(help: "Port of the control API; 0: any free one.")
+    var controlPort = 0
+
+    @Option(help: "A bundle id that may be sent to; may be given several times. None: every one.")
+    var topic: [String] = []
+
+    @Flag(help: "Refuse APNs tokens that are not hexadecimal, as Apple does.")
+    var strictTokens = false
+
+    func run() async throws {
+        StopSignals.block()
+        var options = SimulatorsOptions()
+        options.folder = folder
+        options.apnsPort = apnsPort
+        options.fcmPort = fcmPort
+        options.controlPort = controlPort
+        options.apns.topics = Set(topic)
+        options.apns.takesAnyToken = !strictTokens
+        let simulators: Simulators
+        do {
+            simulators = try await Simulators.start(options)
+        } catch {
+            throw Exit.report(error)
+        }
+        Output.line("# APNs \(simulators.apns.origin), FCM \(simulators.fcm.origin),")
+        Output.line("# control API http://127.0.0.1:\(simulators.controlPort)")
+        Output.line("# keys and certificates: \(simulators.files.folder)")
+        for (name, value) in simulators.variables.sorted(by: { $0.key < $1.key }) {
+            Output.line("export \(name)=\(value)")
+        }
+        await StopSignals.wait()
+        await simulators.shutdown()
+    }
+}

@@ -1,0 +1,72 @@
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxJSON
+
+/// The control API of the simulators, plain HTTP beside them: `POST /apns/orders`,
+/// `GET /apns/received?count=N&timeout_ms=M`, `DELETE /apns/received`, and the same under `/fcm`.
+struct ControlService: HTTPServerHandler {
+    let simulators: [Simulator]
+
+    private func find(_ path: String) -> (simulator: Simulator, what: Substring)? {
+        let parts = path.split(separator: "/")
+        guard parts.count == 2, let found = simulators.first(where: { $0.provider == parts[0] })
+        else { return nil }
+        return (found, parts[1])
+    }
+
+    func refusal(method: String, path: String) -> HTTPServerAnswer? {
+        let allowed: [String]
+        switch find(path)?.what {
+        case "orders": allowed = ["POST"]
+        case "received": allowed = ["GET", "DELETE"]
+        default:
+            return Problem(404, "known: /apns/orders, /apns/received, /fcm/orders, /fcm/received")
+                .answer
+        }
+        if allowed.contains(method) { return nil }
+        var answer = Problem(405, "this path takes \(allowed.joined(separator: ", "))").answer
+        answer.headers.append(Attribute("allow", allowed.joined(separator: ", ")))
+        return answer
+    }
+
+    func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        guard let (simulator, what) = find(request.path) else {
+            return Problem(404, "there is no such simulator").answer
+        }
+        if what == "orders" { return await take(request.body, simulator) }
+        if request.method == "DELETE" {
+            simulator.forget()
+            return HTTPServerAnswer(status: 204)
+        }
+        let received = await simulator.wait(
+            for: Self.number("count", request.query) ?? 0,
+            timeoutMs: UInt64(clamping: min(Self.number("timeout_ms", request.query) ?? 0, 600_000)))
+        let body = JSONValue.array(received.map(\.json)).text + "\n"
+        return HTTPServerAnswer(
+            status: 200, headers: [Attribute("content-type", "application/json")],
+            body: Array(body.utf8))
+    }
+
+    private func take(_ body: [UInt8], _ simulator: Simulator) async -> HTTPServerAnswer {
+        guard let json = try? JSONValue.parse(body) else {
+            return Problem(400, "the order is not JSON").answer
+        }
+        switch SimulatorOrder.parse(json) {
+        case .failure(let fault): return Problem(400, fault.message).answer
+        case .success(let order):
+            do {
+                try await simulator.take(order)
+                return HTTPServerAnswer(status: 204)
+            } catch {
+                return Problem(500, "the order could not be carried out: \(error)").answer
+            }
+        }
+    }
+
+    private static func number(_ name: String, _ query: String) -> Int? {
+        for pair in query.split(separator: "&") where pair.hasPrefix("\(name)=") {
+            return Int(pair.dropFirst(name.count + 1)).map { max(0, $0) }
+        }
+        return nil
+    }
+}

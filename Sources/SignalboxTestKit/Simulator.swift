@@ -1,0 +1,123 @@
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import Synchronization
+
+/// What the simulators of all providers have in common: a server, orders, and a list of arrivals.
+public final class Simulator: Sendable {
+    /// `apns` or `fcm`.
+    public let provider: String
+    private let server: HTTP2Server
+    private let state: SimulatorState
+    private let expire: @Sendable () -> Void
+
+    init(
+        provider: String, server: HTTP2Server, state: SimulatorState,
+        expire: @escaping @Sendable () -> Void
+    ) {
+        self.provider = provider
+        self.server = server
+        self.state = state
+        self.expire = expire
+    }
+
+    /// The port it listens on.
+    public var port: Int { server.port }
+    /// `https://127.0.0.1:port`.
+    public var origin: String { "https://127.0.0.1:\(server.port)" }
+    /// Connections that are open.
+    public var connectionCount: Int { server.connectionCount }
+    /// Connections that were ever accepted.
+    public var acceptedCount: UInt64 { server.acceptedCount }
+    /// What has arrived since the last `forget`.
+    public var received: [ReceivedPush] { state.received }
+
+    /// Forgets what has arrived.
+    public func forget() { state.forget() }
+
+    /// Waits until so much has arrived or the time is up; what has arrived.
+    public func wait(for count: Int, timeoutMs: UInt64 = 30_000) async -> [ReceivedPush] {
+        await state.wait(for: count, timeoutMs: timeoutMs)
+    }
+
+    /// Takes an order; it holds for requests that come in later.
+    public func take(_ order: SimulatorOrder) async throws {
+        switch order {
+        case .streams(let max): server.setMaxConcurrentStreams(max)
+        case .closeListener(let cut): await server.closeListener(droppingConnections: cut)
+        case .openListener: try await server.reopenListener()
+        case .expireCredentials: expire()
+        default: state.take(order)
+        }
+    }
+
+    func shutdown() async { await server.shutdown() }
+}
+
+/// Does with a stream what orders and provider say, and writes it down.
+struct Answerer: Sendable {
+    let state: SimulatorState
+    let provider: String
+
+    /// `serve` makes the provider's own answer; `failure` one of an order.
+    func answer(
+        _ request: HTTP2ServerRequest, token: String, body: JSONValue, on stream: HTTP2ServerStream,
+        serve: () -> ProviderAnswer, failure: (Int, String) -> ProviderAnswer
+    ) {
+        switch state.action(for: token) {
+        case .serve: respond(serve(), request, token, body, stream)
+        case .fail(let status, let reason):
+            respond(failure(status, reason), request, token, body, stream)
+        case .goAway(let reason, let isAnswered):
+            let debug = JSONValue.object([.init("reason", .string(reason))]).text
+            stream.goAway(includingThis: isAnswered, debugData: debug)
+            if isAnswered {
+                respond(serve(), request, token, body, stream)
+            } else {
+                note(0, "order:goaway", request, token, body)
+            }
+        case .refuse:
+            note(0, "order:refuse", request, token, body)
+            stream.refuse()
+        case .reset:
+            note(0, "order:reset", request, token, body)
+            stream.reset()
+        case .stall: note(0, "order:stall", request, token, body)
+        case .cut:
+            note(0, "order:cut", request, token, body)
+            stream.dropConnection()
+        }
+    }
+
+    private func respond(
+        _ answer: ProviderAnswer, _ request: HTTP2ServerRequest, _ token: String,
+        _ body: JSONValue, _ stream: HTTP2ServerStream
+    ) {
+        note(answer.status, answer.reason, request, token, body)
+        let delay = state.delayMs
+        if delay > 0 {
+            stream.respond(
+                afterMs: delay, status: answer.status, headers: answer.headers, body: answer.body)
+        } else {
+            stream.respond(status: answer.status, headers: answer.headers, body: answer.body)
+        }
+    }
+
+    private func note(
+        _ status: Int, _ reason: String, _ request: HTTP2ServerRequest, _ token: String,
+        _ body: JSONValue
+    ) {
+        state.add(
+            ReceivedPush(
+                provider: provider, number: 0, token: token, path: request.path,
+                headers: request.headers.filter { $0.key != "authorization" }, body: body,
+                connection: request.connection, status: status, reason: reason, unixMs: 0))
+    }
+}
+
+/// What a provider answers.
+struct ProviderAnswer {
+    var status: Int
+    var reason = ""
+    var headers: [Attribute] = []
+    var body: [UInt8] = []
+}

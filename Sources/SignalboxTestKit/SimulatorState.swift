@@ -1,0 +1,144 @@
+internal import SignalboxCore
+internal import SignalboxThreads
+internal import Synchronization
+
+/// Orders and arrivals of one simulator.
+final class SimulatorState: Sendable {
+    /// What to do with one request.
+    enum Action: Equatable {
+        case serve
+        case fail(status: Int, reason: String)
+        case goAway(reason: String, answer: Bool)
+        case refuse, reset, stall, cut
+    }
+
+    private struct Failure {
+        var tokens: Set<String>
+        var status: Int
+        var reason: String
+        var left: Int?
+    }
+
+    private struct Waiter {
+        var id: UInt64
+        var count: Int
+        var continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var failures: [Failure] = []
+        var goAway: (left: Int, reason: String, answer: Bool)?
+        var next: [Action] = []
+        var delayMs = 0
+        var received: [ReceivedPush] = []
+        var arrived = 0
+        var waiters: [Waiter] = []
+        var nextWaiter: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Takes an order that concerns requests; listeners and credentials are others' business.
+    func take(_ order: SimulatorOrder) {
+        state.withLock { state in
+            switch order {
+            case .fail(let tokens, let status, let reason, let times):
+                state.failures.append(
+                    Failure(tokens: Set(tokens), status: status, reason: reason, left: times))
+            case .goAway(let after, let reason, let answer):
+                state.goAway = (after, reason, answer)
+            case .refuse(let count): state.next += Array(repeating: .refuse, count: count)
+            case .reset(let count): state.next += Array(repeating: .reset, count: count)
+            case .stall(let count): state.next += Array(repeating: .stall, count: count)
+            case .cut(let count): state.next += Array(repeating: .cut, count: count)
+            case .delay(let ms): state.delayMs = ms
+            case .clear:
+                state.failures = []
+                state.goAway = nil
+                state.next = []
+                state.delayMs = 0
+            case .streams, .closeListener, .openListener, .expireCredentials: break
+            }
+        }
+    }
+
+    /// What the orders say about a request for a token.
+    func action(for token: String) -> Action {
+        state.withLock { state in
+            if !state.next.isEmpty { return state.next.removeFirst() }
+            if let order = state.goAway {
+                if order.left <= 0 {
+                    state.goAway = nil
+                    return .goAway(reason: order.reason, answer: order.answer)
+                }
+                state.goAway = (order.left - 1, order.reason, order.answer)
+            }
+            let found = state.failures.firstIndex { $0.tokens.isEmpty || $0.tokens.contains(token) }
+            guard let found else { return .serve }
+            let failure = state.failures[found]
+            if let left = failure.left {
+                if left <= 1 {
+                    state.failures.remove(at: found)
+                } else {
+                    state.failures[found].left = left - 1
+                }
+            }
+            return .fail(status: failure.status, reason: failure.reason)
+        }
+    }
+
+    var delayMs: Int { state.withLock { $0.delayMs } }
+
+    /// Remembers an arrival.
+    func add(_ push: ReceivedPush) {
+        let due = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            var push = push
+            state.arrived += 1
+            push.number = state.arrived
+            push.unixMs = Clock.unixMs
+            // A simulator that is loaded for hours must not eat the machine.
+            if state.received.count >= 100_000 { state.received.removeFirst(50_000) }
+            state.received.append(push)
+            let due = state.waiters.filter { $0.count <= state.received.count }
+            state.waiters.removeAll { $0.count <= state.received.count }
+            return due.map(\.continuation)
+        }
+        for continuation in due { continuation.resume() }
+    }
+
+    /// What has arrived since the last `forget`.
+    var received: [ReceivedPush] { state.withLock { $0.received } }
+
+    /// Forgets what has arrived.
+    func forget() { state.withLock { $0.received = [] } }
+
+    /// Waits until so much has arrived or the time is up; what has arrived.
+    func wait(for count: Int, timeoutMs: UInt64) async -> [ReceivedPush] {
+        let id = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        let timer = Task {
+            try await Task.sleep(for: .milliseconds(Int64(clamping: timeoutMs)))
+            self.giveUp(id)
+        }
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                guard state.received.count < count else { return true }
+                state.waiters.append(Waiter(id: id, count: count, continuation: continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+        timer.cancel()
+        return received
+    }
+
+    private func giveUp(_ id: UInt64) {
+        let due = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard let index = state.waiters.firstIndex(where: { $0.id == id }) else { return nil }
+            return state.waiters.remove(at: index).continuation
+        }
+        due?.resume()
+    }
+}

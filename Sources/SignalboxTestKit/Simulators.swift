@@ -1,0 +1,129 @@
+internal import Logging
+internal import SignalboxCore
+internal import SignalboxCrypto
+internal import SignalboxHTTP
+
+/// How a set of simulators is set up.
+public struct SimulatorsOptions: Sendable {
+    /// APNs.
+    public var apns = APNsSimulatorOptions()
+    /// FCM.
+    public var fcm = FCMSimulatorOptions()
+    /// Port of the APNs simulator; 0: any free one.
+    public var apnsPort = 0
+    /// Port of the FCM simulator; 0: any free one.
+    public var fcmPort = 0
+    /// Port of the control API; 0: any free one.
+    public var controlPort = 0
+    /// Where keys and certificates go; nil: a temporary folder that is removed at the end.
+    public var folder: String?
+
+    /// The defaults.
+    public init() {}
+}
+
+/// Simulators of APNs and FCM with throw-away keys, and their control API.
+public final class Simulators: Sendable {
+    /// APNs.
+    public let apns: Simulator
+    /// FCM with its token endpoint.
+    public let fcm: Simulator
+    /// Keys and certificates.
+    public let files: SimulatorFiles
+    private let options: SimulatorsOptions
+    private let fcmHandler: FCMHandler
+    private let control: HTTPServer
+
+    /// Makes keys, writes them down, and serves.
+    public static func start(_ options: SimulatorsOptions = .init()) async throws -> Simulators {
+        let files = try SimulatorFiles(folder: options.folder)
+        let authority = try ThrowAway.certificateAuthority(name: "Signalbox simulators")
+        let identity = try ThrowAway.serverIdentity(authority: authority)
+        try files.write(authority.certificatePEM, to: files.ca)
+        var serverOptions = HTTP2ServerOptions(
+            certificateChainPEM: identity.certificatePEM, privateKeyPEM: identity.privateKeyPEM)
+
+        let apnsKey = try ThrowAway.p256Key()
+        try files.write(try apnsKey.privateKeyPEM(), to: files.apnsKey)
+        let apnsState = SimulatorState()
+        let apnsHandler = APNsHandler(
+            options: options.apns, key: try VerifyingKey(pem: try apnsKey.publicKeyPEM()),
+            state: apnsState)
+        serverOptions.port = options.apnsPort
+        serverOptions.maxConcurrentStreams = 1
+        let apnsServer = try await HTTP2Server.start(serverOptions, handler: apnsHandler)
+
+        let fcmKey = try ThrowAway.rsaKey()
+        let fcmState = SimulatorState()
+        let fcmHandler = FCMHandler(
+            options: options.fcm, key: try VerifyingKey(pem: try fcmKey.publicKeyPEM()),
+            state: fcmState)
+        serverOptions.port = options.fcmPort
+        serverOptions.maxConcurrentStreams = 100
+        let fcmServer = try await HTTP2Server.start(serverOptions, handler: fcmHandler)
+        fcmHandler.set(origin: "https://127.0.0.1:\(fcmServer.port)")
+        try files.write(
+            Array(try account(options.fcm, fcmKey, fcmServer.port).text.utf8),
+            to: files.serviceAccount)
+
+        let apns = Simulator(
+            provider: "apns", server: apnsServer, state: apnsState, expire: apnsHandler.expire)
+        let fcm = Simulator(
+            provider: "fcm", server: fcmServer, state: fcmState, expire: fcmHandler.expire)
+        let control = try await HTTPServer.start(
+            HTTPServerOptions(host: "127.0.0.1", port: options.controlPort),
+            logger: Logger(label: "simulators") { _ in SwiftLogNoOpLogHandler() },
+            handler: ControlService(simulators: [apns, fcm]))
+        return Simulators(
+            apns: apns, fcm: fcm, files: files, options: options, fcmHandler: fcmHandler,
+            control: control)
+    }
+
+    private init(
+        apns: Simulator, fcm: Simulator, files: SimulatorFiles, options: SimulatorsOptions,
+        fcmHandler: FCMHandler, control: HTTPServer
+    ) {
+        self.apns = apns
+        self.fcm = fcm
+        self.files = files
+        self.options = options
+        self.fcmHandler = fcmHandler
+        self.control = control
+    }
+
+    /// The port of the control API.
+    public var controlPort: Int { control.port }
+
+    /// Access tokens that the FCM simulator gave out.
+    public var grantedCount: Int { fcmHandler.grantedCount }
+
+    /// Environment variables with which the shipped gateway.yaml talks to these simulators.
+    public var variables: [String: String] {
+        [
+            "APNS_ENDPOINT": apns.origin, "FCM_ENDPOINT": fcm.origin,
+            "SIGNALBOX_CA_FILE": files.ca, "APNS_TOKEN_CHECK": "lenient",
+            "APNS_TEAM_ID": options.apns.teamID, "APNS_KEY_ID": options.apns.keyID,
+        ]
+    }
+
+    /// Ends everything and removes the files of a temporary folder.
+    public func shutdown() async {
+        await control.shutdown()
+        await apns.shutdown()
+        await fcm.shutdown()
+        if options.folder == nil { files.remove() }
+    }
+
+    private static func account(
+        _ options: FCMSimulatorOptions, _ key: SigningKey, _ port: Int
+    ) throws -> JSONValue {
+        .object([
+            .init("type", .string("service_account")),
+            .init("project_id", .string(options.projectID)),
+            .init("private_key_id", .string(options.keyID)),
+            .init("private_key", .string(String(decoding: try key.privateKeyPEM(), as: UTF8.self))),
+            .init("client_email", .string(options.clientEmail)),
+            .init("token_uri", .string("https://127.0.0.1:\(port)/token")),
+        ])
+    }
+}
