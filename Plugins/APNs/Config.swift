@@ -48,6 +48,10 @@ struct Config: Sendable {
               "type": "string", "format": "path", "default": "",
               "description": "PEM file of trusted roots instead of the system's"
             },
+            "request_timeout_ms": {
+              "type": "integer", "minimum": 100, "maximum": 60000, "default": 10000,
+              "description": "how long a push may take from submit to answer"
+            },
             "connections": { "type": "integer", "minimum": 1, "maximum": 64, "default": 2 },
             "token_check": {
               "type": "string", "enum": ["hex", "lenient"], "default": "hex",
@@ -64,6 +68,7 @@ struct Config: Sendable {
     let origin: String
     let caFile: String
     let connections: UInt32
+    let requestTimeoutMs: UInt32
     /// Provider tokens; else a client certificate.
     let usesToken: Bool
     let takesAnyToken: Bool
@@ -93,6 +98,7 @@ struct Config: Sendable {
         origin = endpoint.isEmpty ? "https://\(name):\(json["port"]?.integer ?? 443)" : endpoint
         caFile = json["ca"]?.string ?? ""
         connections = UInt32(clamping: json["connections"]?.integer ?? 2)
+        requestTimeoutMs = UInt32(clamping: json["request_timeout_ms"]?.integer ?? 10_000)
         takesAnyToken = json["token_check"]?.string == "lenient"
     }
 

@@ -51,6 +51,7 @@ final class APNs: SendHTTPPlugin {
         endpoint.caFile = config.caFile
         endpoint.isOneStreamFirst = config.usesToken
         endpoint.connectionsMax = config.connections
+        endpoint.requestTimeoutMs = config.requestTimeoutMs
         endpoint.pingIdleMs = 60 * 60_000
         if !config.usesToken {
             endpoint.clientCertificate = "certificate"

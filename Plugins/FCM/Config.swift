@@ -23,6 +23,10 @@ struct Config: Sendable {
               "type": "string", "format": "path", "default": "",
               "description": "PEM file of trusted roots instead of the system's"
             },
+            "request_timeout_ms": {
+              "type": "integer", "minimum": 100, "maximum": 60000, "default": 10000,
+              "description": "how long a push may take from submit to answer"
+            },
             "connections": { "type": "integer", "minimum": 1, "maximum": 64, "default": 2 },
             "android_channel": {
               "type": "string", "maxLength": 128, "default": "",
@@ -40,6 +44,7 @@ struct Config: Sendable {
     let origin: String
     let caFile: String
     let connections: UInt32
+    let requestTimeoutMs: UInt32
     let androidChannel: String
     let isValidateOnly: Bool
 
@@ -49,6 +54,7 @@ struct Config: Sendable {
         origin = endpoint.isEmpty ? "https://fcm.googleapis.com" : endpoint
         caFile = json["ca"]?.string ?? ""
         connections = UInt32(clamping: json["connections"]?.integer ?? 2)
+        requestTimeoutMs = UInt32(clamping: json["request_timeout_ms"]?.integer ?? 10_000)
         androidChannel = json["android_channel"]?.string ?? ""
         isValidateOnly = json["validate_only"]?.boolean ?? false
     }

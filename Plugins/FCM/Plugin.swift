@@ -42,6 +42,7 @@ final class FCM: SendHTTPPlugin {
         endpoint.caFile = config.caFile
         endpoint.isALPNRequired = true
         endpoint.connectionsMax = config.connections
+        endpoint.requestTimeoutMs = config.requestTimeoutMs
         return endpoint
     }
 

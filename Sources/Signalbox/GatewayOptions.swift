@@ -1,6 +1,7 @@
 public import Logging
 public import SignalboxConfig
 public import SignalboxPluginHost
+internal import SignalboxThreads
 
 /// How a gateway is run.
 public struct GatewayOptions: Sendable {
@@ -16,6 +17,8 @@ public struct GatewayOptions: Sendable {
     public var admin: ListenAddress?
     /// Where log lines go; nil: standard error, as `gateway.log` says.
     public var logger: Logger?
+    /// Milliseconds since 1970; another one than the system's lets time be virtual.
+    public var nowUnixMs: @Sendable () -> UInt64 = { Clock.unixMs }
 
     /// Makes options for the process's own environment.
     public init(configPath: String) {

@@ -24,6 +24,7 @@ final class GatewayParts: @unchecked Sendable {
     private let alarms = AlarmClock()
     private let rest: RESTClient
     private let engine: PushEngine
+    private let clock: @Sendable () -> UInt64
 
     init(_ plan: GatewayPlan, options: GatewayOptions) throws(ConfigurationError) {
         let settings = plan.config.gateway
@@ -47,7 +48,9 @@ final class GatewayParts: @unchecked Sendable {
             ])
         }
         services = GatewayServices(
-            logger: logger, metrics: metrics, workers: workers, alarms: alarms, rest: rest)
+            logger: logger, metrics: metrics, workers: workers, alarms: alarms, rest: rest,
+            clock: options.nowUnixMs)
+        clock = options.nowUnixMs
     }
 
     /// Makes and starts the plugins, and a lane for every sender that a route names.
@@ -56,10 +59,10 @@ final class GatewayParts: @unchecked Sendable {
         try await instances.start(plan, limits: limits)
         let router = Router(routes: plan.routes)
         let record = OutcomeRecord(
-            logger: logger, metrics: metrics, router: router, underWay: underWay)
+            logger: logger, metrics: metrics, router: router, underWay: underWay, clock: clock)
         let context = DispatchContext(
             limits: limits, router: router, workers: workers, alarms: alarms, engine: engine,
-            logger: logger, metrics: metrics, record: record)
+            logger: logger, metrics: metrics, record: record, clock: clock)
         self.context = context
         let senders = instances.senders
         let logger = logger

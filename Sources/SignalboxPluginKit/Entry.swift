@@ -50,8 +50,9 @@ final class Library: @unchecked Sendable {
         if type is any SendHTTPPlugin.Type { roles.append(SBX_ROLE_SEND_HTTP) }
         let list = arena.array(UnsafePointer<CChar>?.self, roles.count + 1)
         for (index, role) in roles.enumerated() { list[index] = text(role) }
-        let needs = arena.array(UnsafePointer<CChar>?.self, 2)
+        let needs = arena.array(UnsafePointer<CChar>?.self, 3)
         needs[0] = text(SBX_SVC_JSON)
+        needs[1] = text(SBX_SVC_CLOCK)
         let info = type.info
         var plugin = sbx_plugin()
         plugin.struct_size = UInt32(MemoryLayout<sbx_plugin>.size)

@@ -1,5 +1,4 @@
 internal import CSignalbox
-internal import Glibc
 
 /// The host as one instance sees it.
 ///
@@ -32,6 +31,7 @@ public final class Host: @unchecked Sendable {
     private let metrics: UnsafePointer<sbx_metrics>?
     private let secrets: UnsafePointer<sbx_secrets>?
     private let signer: UnsafePointer<sbx_sign>?
+    private let clock: UnsafePointer<sbx_clock>?
     let json: UnsafePointer<sbx_json>?
     let credentials: UnsafePointer<sbx_credential>?
     let http: UnsafePointer<sbx_http>?
@@ -45,6 +45,7 @@ public final class Host: @unchecked Sendable {
         metrics = table(SBX_SVC_METRICS)
         secrets = table(SBX_SVC_SECRETS)
         signer = table(SBX_SVC_SIGN)
+        clock = table(SBX_SVC_CLOCK)
         json = table(SBX_SVC_JSON)
         credentials = table(SBX_SVC_CREDENTIAL)
         http = table(SBX_SVC_HTTP)
@@ -54,11 +55,7 @@ public final class Host: @unchecked Sendable {
     public var instanceName: String { String(cString: raw.pointee.instance) }
 
     /// Milliseconds since 1970.
-    public var nowUnixMs: UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
-    }
+    public var nowUnixMs: UInt64 { clock?.pointee.unix_ms(raw) ?? 0 }
 
     /// Writes a line; never a token, a secret or a body.
     public func write(_ level: LogLevel, _ message: String, _ fields: [(String, String)] = []) {

@@ -2,6 +2,7 @@ internal import Logging
 internal import SignalboxCore
 internal import SignalboxCrypto
 internal import SignalboxHTTP
+internal import SignalboxThreads
 
 /// How a set of simulators is set up.
 public struct SimulatorsOptions: Sendable {
@@ -17,6 +18,8 @@ public struct SimulatorsOptions: Sendable {
     public var controlPort = 0
     /// Where keys and certificates go; nil: a temporary folder that is removed at the end.
     public var folder: String?
+    /// Milliseconds since 1970; another one than the system's lets time be virtual.
+    public var nowUnixMs: @Sendable () -> UInt64 = { Clock.unixMs }
 
     /// The defaults.
     public init() {}
@@ -48,7 +51,7 @@ public final class Simulators: Sendable {
         let apnsState = SimulatorState()
         let apnsHandler = APNsHandler(
             options: options.apns, key: try VerifyingKey(pem: try apnsKey.publicKeyPEM()),
-            state: apnsState)
+            state: apnsState, clock: options.nowUnixMs)
         serverOptions.port = options.apnsPort
         serverOptions.maxConcurrentStreams = 1
         let apnsServer = try await HTTP2Server.start(serverOptions, handler: apnsHandler)
@@ -57,7 +60,7 @@ public final class Simulators: Sendable {
         let fcmState = SimulatorState()
         let fcmHandler = FCMHandler(
             options: options.fcm, key: try VerifyingKey(pem: try fcmKey.publicKeyPEM()),
-            state: fcmState)
+            state: fcmState, clock: options.nowUnixMs)
         serverOptions.port = options.fcmPort
         serverOptions.maxConcurrentStreams = 100
         let fcmServer = try await HTTP2Server.start(serverOptions, handler: fcmHandler)

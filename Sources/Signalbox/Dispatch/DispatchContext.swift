@@ -13,4 +13,6 @@ struct DispatchContext: Sendable {
     let logger: Logger
     let metrics: GatewayMetrics
     let record: OutcomeRecord
+    /// Milliseconds since 1970.
+    let clock: @Sendable () -> UInt64
 }

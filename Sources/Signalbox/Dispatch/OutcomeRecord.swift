@@ -9,8 +9,12 @@ final class OutcomeRecord: Sendable {
     private let metrics: GatewayMetrics
     private let router: Router
     private let underWay: UnderWay
+    private let clock: @Sendable () -> UInt64
 
-    init(logger: Logger, metrics: GatewayMetrics, router: Router, underWay: UnderWay) {
+    init(logger: Logger, metrics: GatewayMetrics, router: Router, underWay: UnderWay,
+        clock: @escaping @Sendable () -> UInt64
+    ) {
+        self.clock = clock
         self.logger = logger
         self.metrics = metrics
         self.router = router
@@ -26,7 +30,7 @@ final class OutcomeRecord: Sendable {
     func retried(_ delivery: Delivery, outcome: Outcome, atUnixMs: UInt64) {
         count(delivery, "retried", outcome.reason)
         var metadata = fields(delivery, outcome.reason)
-        let now = Clock.unixMs
+        let now = clock()
         metadata["delivery.retry_in_ms"] = "\(atUnixMs > now ? atUnixMs - now : 0)"
         if !outcome.detail.isEmpty { metadata["detail"] = "\(outcome.detail)" }
         logger.warning("delivery will be tried again", metadata: metadata)

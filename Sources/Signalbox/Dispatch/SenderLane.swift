@@ -104,7 +104,7 @@ final class SenderLane: Sendable {
     private func run() {
         let batchMax = min(context.limits.batchMax, role.maxBatch ?? Int.max)
         while true {
-            let now = Clock.unixMs
+            let now = context.clock()
             let work = state.withLock { state -> (results: [PushResult], lease: Lease) in
                 let results = state.results
                 state.results = []
@@ -184,7 +184,7 @@ final class SenderLane: Sendable {
         if outcome.kind == .auth { instance.credentialRefused(outcome.credential) }
         let policy = context.router.routes[delivery.route].rules.retry
         let decision = Settlement.decide(
-            outcome, delivery: delivery, policy: policy, nowUnixMs: Clock.unixMs,
+            outcome, delivery: delivery, policy: policy, nowUnixMs: context.clock(),
             random: Double.random(in: 0..<1))
         switch decision {
         case .delivered: context.record.delivered(delivery, outcome: outcome)
@@ -201,7 +201,7 @@ final class SenderLane: Sendable {
             ($0.queue.nextWakeUnixMs, $0.isWaitingForCredential)
         }
         guard let wake, !isWaiting else { return }
-        let now = Clock.unixMs
+        let now = context.clock()
         context.alarms.set(lane: number, inMs: wake > now ? wake - now : 0) { self.kick() }
     }
 }

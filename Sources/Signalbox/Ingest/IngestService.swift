@@ -40,7 +40,7 @@ final class IngestService: HTTPServerHandler {
         }
         var inbound = IngestRequest(
             method: request.method, path: request.path, pattern: match.pattern,
-            body: request.body, receivedUnixMs: Clock.unixMs)
+            body: request.body, receivedUnixMs: context.clock())
         inbound.query = request.query
         inbound.remote = request.remote
         inbound.params = match.params

@@ -15,12 +15,14 @@ final class GatewayServices: HostServices {
     private let workers: WorkerThreads
     private let alarms: AlarmClock
     private let rest: RESTClient
+    private let clock: @Sendable () -> UInt64
     private let keys = KeyRing()
 
     init(
         logger: Logger, metrics: GatewayMetrics, workers: WorkerThreads, alarms: AlarmClock,
-        rest: RESTClient
+        rest: RESTClient, clock: @escaping @Sendable () -> UInt64
     ) {
+        self.clock = clock
         self.logger = logger
         self.metrics = metrics
         self.workers = workers
@@ -28,7 +30,7 @@ final class GatewayServices: HostServices {
         self.rest = rest
     }
 
-    var nowUnixMs: UInt64 { Clock.unixMs }
+    var nowUnixMs: UInt64 { clock() }
 
     func isLogged(_ level: PluginLogLevel) -> Bool { logger.logLevel <= Self.level(level) }
 

@@ -16,7 +16,13 @@ struct GatewayPlan: Sendable {
         var check = PluginCheck(searchPath: searchPath)
         for plugin in config.plugins { check.load(plugin, folder: config.folder) }
         let routes = config.routes.map { check.check($0) }
-        let diagnostics = (faults + check.diagnostics).inOrder
+        // A value that could not be filled in has its own fault; what else is wrong with it is noise.
+        let unfilled = faults.filter {
+            ["unset-variable", "missing-file", "bad-interpolation"].contains($0.code)
+        }
+        let places = Set(unfilled.map(\.position))
+        let others = (faults + check.diagnostics).filter { !places.contains($0.position) }
+        let diagnostics = (unfilled + others).inOrder
         guard diagnostics.isEmpty else { throw ConfigurationError(diagnostics: diagnostics) }
         return GatewayPlan(config: config, plugins: check.plugins, routes: routes)
     }

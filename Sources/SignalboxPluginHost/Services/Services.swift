@@ -5,7 +5,7 @@ internal import SignalboxCore
 enum Services {
     static let offered = [
         SBX_SVC_LOG, SBX_SVC_METRICS, SBX_SVC_SECRETS, SBX_SVC_TIMER, SBX_SVC_JSON, SBX_SVC_SIGN,
-        SBX_SVC_CREDENTIAL, SBX_SVC_HTTP,
+        SBX_SVC_CREDENTIAL, SBX_SVC_HTTP, SBX_SVC_CLOCK,
     ]
 
     /// The table of a service; it lives as long as the process.
@@ -19,6 +19,7 @@ enum Services {
         case SBX_SVC_SIGN: sign.raw
         case SBX_SVC_CREDENTIAL: credential.raw
         case SBX_SVC_HTTP: http.raw
+        case SBX_SVC_CLOCK: clock.raw
         default: nil
         }
     }
@@ -31,6 +32,7 @@ enum Services {
     private static let sign = Immortal(SignService.table)
     private static let credential = Immortal(CredentialService.table)
     private static let http = Immortal(HTTPService.table)
+    private static let clock = Immortal(ClockService.table)
 
     /// A struct at an address that never changes.
     ///

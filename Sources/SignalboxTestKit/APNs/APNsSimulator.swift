@@ -2,7 +2,6 @@ internal import SignalboxCore
 internal import SignalboxCrypto
 internal import SignalboxHTTP
 internal import SignalboxJSON
-internal import SignalboxThreads
 internal import Synchronization
 
 /// How the APNs simulator is set up.
@@ -43,9 +42,13 @@ final class APNsHandler: HTTP2ServerHandler {
     private let options: APNsSimulatorOptions
     private let key: VerifyingKey
     private let answerer: Answerer
+    private let clock: @Sendable () -> UInt64
     private let state = Mutex(State())
 
-    init(options: APNsSimulatorOptions, key: VerifyingKey, state: SimulatorState) {
+    init(options: APNsSimulatorOptions, key: VerifyingKey, state: SimulatorState,
+        clock: @escaping @Sendable () -> UInt64
+    ) {
+        self.clock = clock
         self.options = options
         self.key = key
         answerer = Answerer(state: state, provider: "apns")
@@ -68,12 +71,12 @@ final class APNsHandler: HTTP2ServerHandler {
             request, token: token, body: body, on: stream,
             serve: {
                 if let fault = fault(in: request, token: token, body: body) {
-                    return Self.answer(request, fault.status, fault.reason)
+                    return answer(request, fault.status, fault.reason)
                 }
                 prove(request.connection, stream)
-                return Self.answer(request, 200, "")
+                return answer(request, 200, "")
             },
-            failure: { status, reason in Self.answer(request, status, reason) })
+            failure: { status, reason in answer(request, status, reason) })
     }
 
     /// One stream until a request with a good token has succeeded, then many.
@@ -86,7 +89,7 @@ final class APNsHandler: HTTP2ServerHandler {
         if isFirst { stream.setMaxConcurrentStreams(options.streams) }
     }
 
-    private static func answer(
+    private func answer(
         _ request: HTTP2ServerRequest, _ status: Int, _ reason: String
     ) -> ProviderAnswer {
         let id = request.header("apns-id") ?? "00000000-0000-4000-8000-000000000000"
@@ -95,7 +98,7 @@ final class APNsHandler: HTTP2ServerHandler {
         }
         var members = [JSONValue.Member("reason", .string(reason))]
         if status == 410 {
-            members.append(.init("timestamp", .integer(Int64(Clock.unixMs) - 60_000)))
+            members.append(.init("timestamp", .integer(Int64(clock()) - 60_000)))
         }
         return ProviderAnswer(
             status: status, reason: reason, headers: [Attribute("apns-id", id)],
@@ -130,7 +133,7 @@ final class APNsHandler: HTTP2ServerHandler {
         guard let issued = known ?? verified(String(authorization.dropFirst(7))) else {
             return (403, "InvalidProviderToken")
         }
-        let now = Clock.unixMs
+        let now = clock()
         guard issued <= now / 1000 + 60 else { return (403, "InvalidProviderToken") }
         return state.withLock { state in
             guard issued + 3600 > now / 1000, issued > state.expiredBeforeSeconds else {

@@ -2,7 +2,6 @@ internal import SignalboxCore
 internal import SignalboxCrypto
 internal import SignalboxHTTP
 internal import SignalboxJSON
-internal import SignalboxThreads
 internal import Synchronization
 
 /// How the FCM simulator is set up.
@@ -33,9 +32,13 @@ final class FCMHandler: HTTP2ServerHandler {
     private let options: FCMSimulatorOptions
     private let key: VerifyingKey
     private let answerer: Answerer
+    private let clock: @Sendable () -> UInt64
     private let state = Mutex(State())
 
-    init(options: FCMSimulatorOptions, key: VerifyingKey, state: SimulatorState) {
+    init(options: FCMSimulatorOptions, key: VerifyingKey, state: SimulatorState,
+        clock: @escaping @Sendable () -> UInt64
+    ) {
+        self.clock = clock
         self.options = options
         self.key = key
         answerer = Answerer(state: state, provider: "fcm")
@@ -69,7 +72,7 @@ final class FCMHandler: HTTP2ServerHandler {
 
     private func serve(_ request: HTTP2ServerRequest, _ body: JSONValue) -> ProviderAnswer {
         let bearer = request.header("authorization") ?? ""
-        let now = Clock.unixMs
+        let now = clock()
         let isKnown = state.withLock { state in
             bearer.hasPrefix("Bearer ")
                 && (state.tokens[String(bearer.dropFirst(7))].map { $0 > now } ?? false)
@@ -115,7 +118,7 @@ final class FCMHandler: HTTP2ServerHandler {
             let jwt = JWT(text.dropFirst(mark.count)), jwt.header["alg"]?.string == "RS256",
             key.verifyRS256(jwt.signature, data: jwt.signed)
         else { return refused("invalid_grant", "Invalid JWT Signature.") }
-        let now = Int64(Clock.unixMs / 1000)
+        let now = Int64(clock() / 1000)
         let origin = state.withLock { $0.origin }
         guard jwt.header["kid"]?.string == options.keyID,
             jwt.claims["iss"]?.string == options.clientEmail,
@@ -131,7 +134,7 @@ final class FCMHandler: HTTP2ServerHandler {
         let token = "sim.\(Hex.encode(random))"
         state.withLock { state in
             state.granted += 1
-            state.tokens[token] = Clock.unixMs + UInt64(options.tokenSeconds) * 1000
+            state.tokens[token] = clock() + UInt64(options.tokenSeconds) * 1000
         }
         return (
             200,
