@@ -179,11 +179,18 @@ let package = Package(
             ],
             swiftSettings: tests),
         .testTarget(
-            name: "SimulatorTests", dependencies: ["SignalboxTestKit", "SignalboxHTTP"],
-            swiftSettings: tests),
+            name: "SimulatorTests",
+            dependencies: [
+                "SignalboxTestKit", "SignalboxHTTP", "SignalboxCore", "SignalboxCrypto",
+                "SignalboxJSON",
+            ], swiftSettings: tests),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["Signalbox", "SignalboxTestKit"],
-            swiftSettings: tests),
+            name: "EndToEndTests",
+            dependencies: [
+                "Signalbox", "SignalboxTestKit", "SignalboxHTTP", "SignalboxCore", "SignalboxJSON",
+                "SignalboxConfig", "SignalboxPluginHost", "PluginBench", "SignalboxCLI",
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: tests),
         .testTarget(name: "RepositoryTests", swiftSettings: tests),
     ] + plugins.map(\.target),
     swiftLanguageModes: [.v6],

@@ -4,6 +4,7 @@ internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import SignalboxThreads
+internal import Synchronization
 
 /// A running gateway.
 public final class Gateway: Sendable {
@@ -18,6 +19,7 @@ public final class Gateway: Sendable {
     private let servers: (ingest: HTTPServer, admin: HTTPServer?)
     private let adminService: AdminService
     private let drainMs: UInt64
+    private let isStopped = Atomic<Bool>(false)
 
     /// Checks a configuration with its plugins without running anything; throws with every fault.
     public static func check(_ options: GatewayOptions) async throws(ConfigurationError) {
@@ -90,6 +92,7 @@ public final class Gateway: Sendable {
     /// Returns how many deliveries were given up.
     @discardableResult
     public func stop() async -> Int {
+        guard !isStopped.exchange(true, ordering: .relaxed) else { return 0 }
         adminService.stopping()
         await servers.ingest.shutdown()
         let deadline = Clock.monotonicNs + drainMs * 1_000_000

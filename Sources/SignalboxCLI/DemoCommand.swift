@@ -18,7 +18,7 @@ struct DemoCommand: AsyncParsableCommand {
     var stay = false
 
     func run() async throws {
-        StopSignals.block()
+        StopSignals.catchAll()
         do {
             guard let body = Self.read(sample) else {
                 throw ValidationError("there is no file \(sample)")

@@ -9,7 +9,7 @@ struct RunCommand: AsyncParsableCommand {
     @OptionGroup var config: ConfigOptions
 
     func run() async throws {
-        StopSignals.block()
+        StopSignals.catchAll()
         let gateway: Gateway
         do {
             gateway = try await Gateway.start(try config.gatewayOptions())

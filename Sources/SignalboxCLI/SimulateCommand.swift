@@ -27,7 +27,7 @@ struct SimulateCommand: AsyncParsableCommand {
     var strictTokens = false
 
     func run() async throws {
-        StopSignals.block()
+        StopSignals.catchAll()
         var options = SimulatorsOptions()
         options.folder = folder
         options.apnsPort = apnsPort

@@ -1,50 +1,61 @@
 import Glibc
+import Synchronization
 
-/// SIGTERM and SIGINT, waited for instead of handled.
+/// SIGTERM and SIGINT as something to wait for.
 enum StopSignals {
-    /// Keeps the signals for `wait`; must run before the program starts threads.
-    static func block() {
-        var set = signals
-        pthread_sigmask(SIG_BLOCK, &set, nil)
+    /// The two ends of the pipe that the handler rings; -1: none yet.
+    private static let reader = Atomic<Int32>(-1)
+    private static let bell = Atomic<Int32>(-1)
+
+    /// Catches the signals from now on, also those that come before `wait`.
+    static func catchAll() {
         // A peer that closes its end must not end the program.
         signal(SIGPIPE, SIG_IGN)
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return }
+        reader.store(ends[0], ordering: .sequentiallyConsistent)
+        bell.store(ends[1], ordering: .sequentiallyConsistent)
+        for number in [SIGTERM, SIGINT] {
+            // Only what is allowed in a handler: load a number, write a byte.
+            signal(number) { _ in
+                var byte: UInt8 = 1
+                _ = write(StopSignals.bell.load(ordering: .relaxed), &byte, 1)
+            }
+        }
     }
 
-    /// Waits for the first one; from then on a second one ends the program at once.
+    /// Waits for the first signal; from then on a second one ends the program at once.
     static func wait() async {
+        let reader = reader.load(ordering: .relaxed)
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let waiter = Waiter(continuation)
+            let waiter = Unmanaged.passRetained(Waiter(continuation, reader))
             var thread = pthread_t()
             pthread_create(
                 &thread, nil,
                 { argument in
                     guard let argument else { return nil }
                     let waiter = Unmanaged<Waiter>.fromOpaque(argument).takeRetainedValue()
-                    StopSignals.take()
+                    waiter.read()
                     waiter.continuation.resume()
-                    StopSignals.take()
+                    waiter.read()
                     _exit(130)
-                }, Unmanaged.passRetained(waiter).toOpaque())
+                }, waiter.toOpaque())
             pthread_detach(thread)
         }
     }
 
     private final class Waiter: Sendable {
         let continuation: CheckedContinuation<Void, Never>
-        init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = continuation }
-    }
+        private let reader: Int32
 
-    private static func take() {
-        var set = signals
-        var number: Int32 = 0
-        sigwait(&set, &number)
-    }
+        init(_ continuation: CheckedContinuation<Void, Never>, _ reader: Int32) {
+            self.continuation = continuation
+            self.reader = reader
+        }
 
-    private static var signals: sigset_t {
-        var set = sigset_t()
-        sigemptyset(&set)
-        sigaddset(&set, SIGTERM)
-        sigaddset(&set, SIGINT)
-        return set
+        func read() {
+            var byte: UInt8 = 0
+            while Glibc.read(reader, &byte, 1) < 0, errno == EINTR {}
+        }
     }
 }

@@ -17,6 +17,8 @@ final class SenderLane: Sendable {
         var isScheduled = false
         /// `prepare` said "again": nothing is leased until a credential is ready.
         var isWaitingForCredential = false
+        /// Nothing new is leased; what is in flight is still settled.
+        var isStopping = false
         var isStopped = false
     }
 
@@ -81,6 +83,7 @@ final class SenderLane: Sendable {
 
     /// Gives the connections up; what is in flight has until the deadline.
     func stop(deadlineMs: Int) async {
+        state.withLock { $0.isStopping = true }
         await pool.shutdown(deadlineMs: deadlineMs)
         state.withLock { $0.isStopped = true }
     }
@@ -109,7 +112,7 @@ final class SenderLane: Sendable {
                 let results = state.results
                 state.results = []
                 let lease =
-                    state.isWaitingForCredential
+                    state.isWaitingForCredential || state.isStopping
                     ? (batch: [], expired: [])
                     : state.queue.lease(max: batchMax, nowUnixMs: now)
                 if results.isEmpty, lease.batch.isEmpty, lease.expired.isEmpty {

@@ -1,0 +1,96 @@
+import Foundation
+import Signalbox
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import Testing
+
+@Suite struct IngestTests {
+    @Test(arguments: [
+        ("POST", "/in/z", "{\"devices\": [\"private", 400, "not JSON"),
+        ("POST", "/in/z", "{\"devices\":[]}", 400, "notification"),
+        ("POST", "/elsewhere", "{}", 404, "nothing is served"),
+        ("POST", "/in/z/", "{}", 404, "nothing is served"), ("GET", "/in/z", "", 405, "takes POST"),
+        ("DELETE", "/in/z", "private", 405, "takes POST"),
+    ])
+    func `bad requests get a problem document that leaks nothing`(
+        method: String, path: String, body: String, status: UInt32, words: String
+    ) async throws {
+        let bench = try await GatewayBench()
+        let answer = try await bench.post(body, path: path, method: method)
+        #expect(answer.status == status)
+        #expect(answer.header("content-type") == "application/problem+json")
+        if status == 405 { #expect(answer.header("allow") == "POST") }
+        let text = String(decoding: answer.body, as: UTF8.self)
+        let problem = try JSONValue.parse(text)
+        #expect(problem["status"]?.integer == Int64(status))
+        #expect(problem["detail"]?.string?.contains(words) == true, "\(text)")
+        #expect(!text.contains("private"))
+        await bench.end()
+    }
+
+    @Test func `a body over 1 MiB is refused, one of 1 MiB is not`() async throws {
+        let bench = try await GatewayBench()
+        let base = GatewayBench.webhook([("android", "a")])
+        func padded(_ count: Int) -> String {
+            base + String(repeating: " ", count: count - base.utf8.count)
+        }
+        #expect(try await bench.post(padded((1 << 20) + 1)).status == 413)
+        #expect(try await bench.post(padded(1 << 20)).status == 200)
+        await bench.end()
+    }
+
+    @Test func `a webhook without devices is accepted and noted`() async throws {
+        let bench = try await GatewayBench()
+        #expect(try await bench.post(GatewayBench.webhook([])).status == 202)
+        #expect(bench.log.all.contains { $0.contains("webhook names no usable device") })
+        await bench.end()
+    }
+
+    @Test func `one bad device does not block the others`() async throws {
+        let bench = try await GatewayBench()
+        let body = GatewayBench.webhook([("symbian", "x"), ("ios", "good"), ("android", "fine")])
+        #expect(try await bench.post(body).status == 200)
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["good"])
+        #expect(await bench.delivered(bench.simulators.fcm, 1) == ["fine"])
+        #expect(bench.log.all.contains { $0.contains("reason=unknown_device_type") })
+        let metrics = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+        #expect(
+            metrics.contains(
+                #"signalbox_items_rejected_total{instance="z",reason="unknown_device_type"} 1"#))
+        await bench.end()
+    }
+
+    @Test func `the admin listener answers`() async throws {
+        let bench = try await GatewayBench()
+        #expect(try await bench.admin("/healthz").status == 200)
+        let ready = try await bench.admin("/readyz")
+        #expect(ready.status == 200)
+        let json = try JSONValue.parse(ready.body)
+        #expect(json["status"]?.string == "ready")
+        #expect(json["senders"]?[0]?["sender"]?.string == "apns")
+        #expect(json["senders"]?[1]?["state"]?.string == "idle")
+        #expect(try await bench.admin("/other").status == 404)
+        try await bench.post(GatewayBench.webhook([("ios", "a")]))
+        _ = await bench.delivered(bench.simulators.apns, 1)
+        // The outcome is written down a moment after the provider has answered.
+        await bench.gateway.stop()
+        await bench.end()
+    }
+
+    @Test func `metrics tell what became of deliveries`() async throws {
+        let bench = try await GatewayBench()
+        try await bench.post(GatewayBench.webhook([("ios", "a")]))
+        _ = await bench.delivered(bench.simulators.apns, 1)
+        var text = ""
+        let line =
+            #"signalbox_deliveries_total{route="replies",sender="apns",result="delivered",reason="ok"} 1"#
+        for _ in 0..<1_000 where !text.contains(line) {
+            text = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+        }
+        #expect(text.contains(line))
+        #expect(text.contains(#"signalbox_requests_total{instance="z",status="200"} 1"#))
+        #expect(text.contains("# TYPE signalbox_deliveries_waiting gauge"))
+        await bench.end()
+    }
+}
