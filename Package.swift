@@ -188,7 +188,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Signalbox", "SignalboxTestKit", "SignalboxHTTP", "SignalboxCore", "SignalboxJSON",
-                "SignalboxConfig", "SignalboxPluginHost", "PluginBench", "SignalboxCLI",
+                "SignalboxConfig", "SignalboxPluginHost", "SignalboxCrypto", "PluginBench",
+                "SignalboxCLI",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: tests),
         .testTarget(name: "RepositoryTests", swiftSettings: tests),

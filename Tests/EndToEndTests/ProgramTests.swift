@@ -107,7 +107,7 @@ import Testing
         for command in ["run", "check"] {
             let ended = try Self.run([command, "--config", file])
             #expect(ended.status == 78)
-            #expect(ended.output.contains("\(file):4:41: bad-value: plugin \"z\": config.path"))
+            #expect(ended.output.contains("\(file):4:42: bad-value: plugin \"z\": config.path"))
             #expect(ended.output.contains("\(file):5:20: plugin-not-found: plugin \"gone\""))
             #expect(ended.output.contains("2 faults"))
             #expect(!ended.output.contains("gateway is up"))

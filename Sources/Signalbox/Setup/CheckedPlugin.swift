@@ -96,7 +96,7 @@ struct PluginCheck {
             } ?? .empty
             let position = settings.builderOptions?.position ?? settings.builderPosition
             let (config, faults) = schema.check(
-                settings.builderOptions, at: position, owner: "\(owner) build.options")
+                settings.builderOptions, at: position, owner: "\(owner) build", root: "options")
             diagnostics += faults
             return config.json.text
         } catch {

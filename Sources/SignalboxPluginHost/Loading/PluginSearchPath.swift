@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SignalboxCore
 
 /// Why a library was refused: what, which file, and what would do.
 public struct LoadFault: Error, Sendable, Hashable, CustomStringConvertible {
@@ -40,7 +41,8 @@ public struct PluginSearchPath: Sendable {
     /// `base`.
     public func resolve(_ library: String, relativeTo base: String) throws(LoadFault) -> String {
         if library.contains("/") || library.hasSuffix(".so") {
-            let path = library.hasPrefix("/") ? library : "\(base)/\(library)"
+            let plain = library.hasPrefix("./") ? String(library.dropFirst(2)) : library
+            let path = library.hasPrefix("/") ? library : "\(base)/\(plain)"
             guard let found = Self.absolute(path) else {
                 throw LoadFault("plugin-not-found", "there is no file \(path)")
             }
@@ -50,8 +52,13 @@ public struct PluginSearchPath: Sendable {
             if let found = Self.absolute("\(folder)/lib\(library).so") { return found }
         }
         let searched = folders.isEmpty ? "no folder" : folders.joined(separator: ", ")
+        let names = candidates.compactMap { path in
+            path.split(separator: "/").last.map { String($0.dropFirst(3).dropLast(3)) }
+        }
+        let hint = Suggestion.hint(for: library, among: names)
         throw LoadFault(
-            "plugin-not-found", "lib\(library).so is in none of the plugin folders (\(searched))")
+            "plugin-not-found",
+            "lib\(library).so is in none of the plugin folders\(hint): \(searched)")
     }
 
     /// Libraries in the folders whose names begin with `lib` and end in `.so`, absolute.

@@ -3,10 +3,14 @@ internal import SignalboxCore
 /// One walk through a config beside its schema.
 struct ConfigCheck {
     let owner: String
+    let rootName: String
     private(set) var diagnostics: [Diagnostic] = []
     private(set) var secrets: [String: PluginSecret] = [:]
 
-    init(owner: String) { self.owner = owner }
+    init(owner: String, rootName: String) {
+        self.owner = owner
+        self.rootName = rootName
+    }
 
     /// The value as JSON; null where it cannot be used.
     mutating func value(_ given: ConfigValue, _ node: ConfigSchema.Node, path: [String]) -> JSONValue
@@ -40,11 +44,11 @@ struct ConfigCheck {
             } else {
                 let names = node.properties.map(\.key)
                 let hint = Suggestion.hint(for: entry.key, among: names)
-                let known = names.isEmpty ? "takes no config" : "known: \(names.sorted().joined(separator: ", "))"
+                let known = names.isEmpty ? "there are none" : "known: \(names.sorted().joined(separator: ", "))"
                 diagnostics.append(
                     Diagnostic(
                         "unknown-key", at: entry.keyPosition,
-                        "\(owner): unknown config key \"\(entry.key)\"\(hint); \(known)"))
+                        "\(owner): unknown \(rootName) key \"\(entry.key)\"\(hint); \(known)"))
             }
         }
         for (key, child) in node.properties where !entries.contains(where: { $0.key == key }) {
@@ -152,7 +156,7 @@ struct ConfigCheck {
     private mutating func report(
         _ code: String, _ given: ConfigValue, _ path: [String], _ what: String
     ) {
-        let name = path.isEmpty ? "config" : "config.\(path.joined(separator: "."))"
+        let name = ([rootName] + path).joined(separator: ".")
         diagnostics.append(Diagnostic(code, at: given.position, "\(owner): \(name) \(what)"))
     }
 

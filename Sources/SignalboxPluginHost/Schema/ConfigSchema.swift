@@ -95,13 +95,13 @@ public struct ConfigSchema: Sendable {
     /// Checks a config against the schema; every fault is reported, with its place.
     ///
     /// `value` nil: the config is missing, which counts as an empty map at `position`. `owner` names
-    /// whose config it is: `plugin "apns"`.
+    /// whose config it is: `plugin "apns"`; `root` is the key that holds it.
     public func check(
-        _ value: ConfigValue?, at position: SourcePosition, owner: String
+        _ value: ConfigValue?, at position: SourcePosition, owner: String, root: String = "config"
     ) -> (config: CheckedConfig, diagnostics: [Diagnostic]) {
-        var check = ConfigCheck(owner: owner)
+        var check = ConfigCheck(owner: owner, rootName: root)
         let given = value ?? ConfigValue(.map([]), at: position)
-        let json = check.value(given, root, path: [])
+        let json = check.value(given, self.root, path: [])
         return (CheckedConfig(json: json, secrets: check.secrets), check.diagnostics)
     }
 }

@@ -1,0 +1,86 @@
+import Foundation
+import PluginBench
+import Signalbox
+import SignalboxConfig
+import SignalboxCrypto
+import Testing
+
+/// Every fault that `signalbox check` knows, one file each: `NAME.yaml` with `NAME.txt` beside it.
+@Suite struct CheckTests {
+    static let folder = PluginBench.root.appending(path: "Tests/Fixtures/Check")
+    static let names: [String] = {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return files.filter { $0.hasSuffix(".yaml") }.map { String($0.dropLast(5)) }.sorted()
+    }()
+    static let key = Result { try ThrowAway.p256Key().privateKeyPEM() }
+
+    static func options(_ name: String) throws -> GatewayOptions {
+        let plugins = try GatewayBench.pluginFolder()
+        var options = GatewayOptions(configPath: "\(name).yaml")
+        options.searchPath.folders = [plugins]
+        options.environment = ConfigEnvironment(
+            variables: [
+                "TEST_KEY": String(decoding: try key.get(), as: UTF8.self),
+                "TEST_SECRET": "hunter2",
+            ],
+            readFile: { path in
+                // Only the configuration itself: as if the folder held nothing else.
+                path == "\(name).yaml"
+                    ? ConfigEnvironment.read(folder.appending(path: path).path)
+                    : .failure(.missing)
+            })
+        return options
+    }
+
+    @Test(arguments: names)
+    func `a fault has its place, its code and its words`(name: String) async throws {
+        let expected = try String(
+            contentsOf: Self.folder.appending(path: "\(name).txt"), encoding: .utf8)
+        let fault = await #expect(throws: ConfigurationError.self) {
+            try await Gateway.check(try Self.options(name))
+        }
+        let folder = try GatewayBench.pluginFolder()
+        let words = (fault?.description ?? "").replacingOccurrences(of: folder, with: "{plugins}")
+        #expect(words + "\n" == expected)
+        #expect(!words.contains("hunter2"))
+    }
+
+    @Test func `there is a file for each of many faults`() {
+        #expect(Self.names.count >= 25)
+    }
+
+    @Test func `every code is explained`() throws {
+        let text = try String(
+            contentsOf: PluginBench.root.appending(path: "docs/errors.md"), encoding: .utf8)
+        for name in Self.names {
+            let lines = try String(
+                contentsOf: Self.folder.appending(path: "\(name).txt"), encoding: .utf8)
+            for line in lines.split(separator: "\n") {
+                let parts = line.split(separator: ":", maxSplits: 4)
+                let code = parts[3].trimmingCharacters(in: .whitespaces)
+                #expect(text.contains("`\(code)`"), "docs/errors.md does not explain \(code)")
+            }
+        }
+    }
+
+    @Test func `the shipped configuration has no fault`() async throws {
+        var options = GatewayOptions(
+            configPath: PluginBench.root.appending(path: "gateway.yaml").path)
+        options.searchPath.folders = [try GatewayBench.pluginFolder()]
+        let files = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
+        let (apns, fcm) = (files.appending(path: "a.p8"), files.appending(path: "f.json"))
+        try Data(Self.key.get()).write(to: apns)
+        let rsa = String(decoding: try ThrowAway.rsaKey().privateKeyPEM(), as: UTF8.self)
+        let account: [String: String] = [
+            "project_id": "p", "client_email": "c", "token_uri": "https://x", "private_key": rsa,
+        ]
+        try JSONSerialization.data(withJSONObject: account).write(to: fcm)
+        options.overlay(
+            variables: [
+                "ZENDESK_PATH_SECRET": "s", "APNS_TEAM_ID": "ABCDE12345",
+                "APNS_KEY_ID": "FGHIJ67890",
+            ], files: ["secrets/apns.p8": apns.path, "secrets/fcm.json": fcm.path])
+        try await Gateway.check(options)
+    }
+}
