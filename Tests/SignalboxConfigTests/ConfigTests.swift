@@ -1,0 +1,195 @@
+import SignalboxConfig
+import SignalboxCore
+import Testing
+
+@Suite struct ConfigTests {
+    static let tail = """
+
+        plugins:
+          z: { library: Z, config: {} }
+          a: { library: A }
+        routes:
+          - { name: r, from: z, send: { ios: a } }
+        """
+
+    func load(
+        _ text: String, variables: [String: String] = [:], files: [String: String] = [:]
+    ) -> (config: GatewayConfig, words: [String]) {
+        let environment = ConfigEnvironment(
+            variables: variables,
+            readFile: { path in
+                if path == "conf/gateway.yaml" { return .success(Array(text.utf8)) }
+                return files[path].map { .success(Array($0.utf8)) } ?? .failure(.missing)
+            })
+        let (config, diagnostics) = GatewayConfig.load(
+            "conf/gateway.yaml", environment: environment)
+        return (config, diagnostics.map(\.description))
+    }
+
+    func value(
+        _ yaml: String, variables: [String: String] = [:], files: [String: String] = [:]
+    ) throws -> ConfigValue {
+        let text = "version: 1\nplugins:\n  z: { library: Z, config: { v: \(yaml) } }\n"
+            + "  a: { library: A }\nroutes: [ { name: r, from: z, send: { ios: a } } ]\n"
+        let (config, words) = load(text, variables: variables, files: files)
+        #expect(words == [])
+        return try #require(config.plugins.first?.config?["v"])
+    }
+
+    @Test func `a sound file is read whole`() throws {
+        let (config, words) = load(
+            """
+            version: 1
+            gateway:
+              listen: "[::1]:8080"
+              admin: false
+              data: /var/lib/x
+              drain: 1500ms
+              log: { level: debug, format: json }
+            plugins:
+              z: { library: Zendesk, config: { path: /in } }
+              a: { library: /opt/libA.so }
+              f: { library: FCM }
+            retry:
+              slow: { initial: 2s, factor: 3, max: 1h, retries: 9, jitter: 0.5 }
+            routes:
+              - name: one
+                from: [z]
+                when:
+                  type: { prefix: "ticket." }
+                  any: [ { priority: [high, urgent] }, { vip: true } ]
+                build:
+                  with: z
+                  options: { display: app }
+                  set: { title: "{{ t }}", data: { k: "v" } }
+                  overrides: { apns: { aps: { x: 1, y: "{{ t }}" } } }
+                send: { ios: a, android: f }
+                deliver: { retry: slow, expires: 2h, priority: low, collapse: "{{ t }}" }
+            tests:
+              - { name: t, given: { plugin: z, body: "{}" }, expect: [ { route: one, send: a } ] }
+            """)
+        #expect(words == [])
+        #expect(config.folder == "conf")
+        #expect(config.gateway.listen == ListenAddress(host: "::1", port: 8080))
+        #expect(config.gateway.admin == nil)
+        #expect(config.gateway.drainMs == 1500)
+        #expect(config.gateway.logLevel == "debug" && config.gateway.logFormat == "json")
+        #expect(config.gateway.dataFolder == "/var/lib/x")
+        #expect(config.plugins.map(\.name) == ["z", "a", "f"])
+        let route = try #require(config.routes.first?.route)
+        #expect(route.sources == ["z"] && route.builder == "z")
+        #expect(route.senders == ["ios": "a", "android": "f"])
+        #expect(route.rules.expiresMs == 7_200_000 && route.rules.priority == .low)
+        #expect(
+            route.rules.retry
+                == RetryPolicy(
+                    name: "slow", initialMs: 2000, factor: 3, maxMs: 3_600_000, retries: 9,
+                    jitter: 0.5))
+        let fields = EventFields(
+            event: Event(type: "ticket.replied"),
+            data: .object([.init("vip", .bool(true)), .init("t", .string("T"))]))
+        #expect(route.condition.holds(for: fields))
+        var note = Notification()
+        route.set.apply(to: &note, dataObject: .null, fields: fields, recipient: nil)
+        #expect(note.title == "T" && note.data == #"{"k":"v"}"#)
+        #expect(note.overrides.first?.json == #"{"aps":{"x":1,"y":"T"}}"#)
+    }
+
+    @Test func `defaults`() {
+        let (config, words) = load("version: 1" + Self.tail)
+        #expect(words == [])
+        #expect(config.gateway.listen == ListenAddress(host: "127.0.0.1", port: 8080))
+        #expect(config.gateway.admin == ListenAddress(host: "127.0.0.1", port: 8081))
+        #expect(config.routes.first?.route.rules.retry == .standard)
+        #expect(config.routes.first?.route.builder == "z")
+    }
+
+    @Test(arguments: [
+        ("word", "string"), ("\"1\"", "string"), ("1", "integer"), ("-7", "integer"),
+        ("1.5", "number"), ("0123", "string"), ("1e3", "number"), ("true", "bool"), ("no", "string"),
+        ("on", "string"), ("~", "null"), ("1.2.3", "string"), ("12:30", "string"),
+    ])
+    func `unquoted words mean what YAML 1.2 says`(yaml: String, kind: String) throws {
+        let found =
+            switch try value(yaml).kind {
+            case .null: "null"
+            case .bool: "bool"
+            case .integer: "integer"
+            case .number: "number"
+            case .string: "string"
+            case .list: "list"
+            case .map: "map"
+            }
+        #expect(found == kind)
+    }
+
+    @Test(arguments: [
+        (#""${env:X}""#, "x-value"), (#""a-${env:X}-b""#, "a-x-value-b"),
+        (#""${env:NONE:-other}""#, "other"), (#""${env:NONE:-}""#, ""),
+        (#""${env:EMPTY:-other}""#, "other"), (#""${file:s.txt}""#, "line 1\nline 2"),
+        (#""${file:/abs/t}""#, "t"), (#""$${env:X}""#, "${env:X}"),
+        (#""$$${env:X}""#, "$${env:X}"), (#""$5""#, "$5"),
+    ])
+    func `variables and files are filled in`(yaml: String, text: String) throws {
+        let value = try value(
+            yaml, variables: ["X": "x-value", "EMPTY": ""],
+            files: ["conf/s.txt": "line 1\nline 2\n", "/abs/t": "t\r\n"])
+        #expect(value.string == text)
+    }
+
+    @Test func `what was filled in is marked, and a whole file is remembered`() throws {
+        #expect(try value(#""${env:X}""#, variables: ["X": "x"]).isSecret)
+        #expect(try !value(#""plain""#).isSecret)
+        let whole = try value(#""${file:s}""#, files: ["conf/s": "s"])
+        #expect(whole.secretFile == "conf/s")
+        let part = try value(#""a${file:s}""#, files: ["conf/s": "s"])
+        #expect(part.isSecret && part.secretFile == nil)
+    }
+
+    @Test func `a value from a variable is a string whatever it looks like`() throws {
+        let filled = try value("\"${env:X}\"", variables: ["X": "true"])
+        #expect(filled.string == "true")
+    }
+
+    @Test func `nesting is bounded`() {
+        let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
+        let words = load("version: 1\nroutes: \(deep)" + "\n").words
+        #expect(words.contains { $0.contains("too-deep") })
+    }
+
+    @Test func `a file that is missing or too large is said so`() {
+        let none = GatewayConfig.load(
+            "x.yaml", environment: ConfigEnvironment(variables: [:], readFile: { _ in .failure(.missing) }))
+        #expect(none.diagnostics.map(\.description) == ["x.yaml:1:1: missing-file: there is no such file"])
+        let large = GatewayConfig.load(
+            "x.yaml", environment: ConfigEnvironment(variables: [:], readFile: { _ in .failure(.tooLarge) }))
+        #expect(large.diagnostics.first?.code == "missing-file")
+    }
+
+    @Test func `secrets do not show in names that are unknown`() {
+        let words = load(
+            """
+            version: 1
+            plugins:
+              z: { library: Z }
+            routes:
+              - { name: r, from: "${env:S}", send: { ios: "${env:S}" } }
+            """, variables: ["S": "hunter2"]
+        ).words
+        #expect(words.count == 2)
+        #expect(!words.description.contains("hunter2"))
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1:80", "127.0.0.1", 80), (":0", "0.0.0.0", 0), ("[::1]:9", "::1", 9),
+        ("host.example:443", "host.example", 443),
+    ])
+    func `addresses`(text: String, host: String, port: Int) {
+        #expect(ListenAddress(text) == ListenAddress(host: host, port: port))
+    }
+
+    @Test(arguments: ["", "host", "host:", "host:70000", "::1:80", "a b:1", "http://h:1", "[::1:1"])
+    func `what is no address`(text: String) {
+        #expect(ListenAddress(text) == nil)
+    }
+}
