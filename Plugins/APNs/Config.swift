@@ -108,7 +108,8 @@ struct Config: Sendable {
 
 /// The JWT that shows who we are.
 enum ProviderToken {
-    static func make(_ config: Config, nowUnixMs: UInt64, host: Host) throws(PluginError) -> String {
+    static func make(_ config: Config, nowUnixMs: UInt64, host: Host) throws(PluginError) -> String
+    {
         var header = JSONWriter()
         header.object { out in
             out.member("alg", "ES256")

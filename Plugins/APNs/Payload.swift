@@ -60,7 +60,8 @@ struct Payload: Sendable {
         let content = note.content
         var data: JSON?
         if !content.data.isEmpty {
-            guard let parsed = try? host.parse(content.data.utf8.span), parsed.kind == .object else {
+            guard let parsed = try? host.parse(content.data.utf8.span), parsed.kind == .object
+            else {
                 throw .malformedData
             }
             data = parsed

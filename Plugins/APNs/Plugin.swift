@@ -60,7 +60,9 @@ final class APNs: SendHTTPPlugin {
         return endpoint
     }
 
-    func prepare(_ batch: borrowing DeliveryBatch, _ sink: borrowing RequestSink) throws(PluginError) {
+    func prepare(_ batch: borrowing DeliveryBatch, _ sink: borrowing RequestSink)
+        throws(PluginError)
+    {
         let authorization =
             config.usesToken ? "bearer " + (try host.credential(Self.providerToken)) : ""
         let topic = batch.app.isEmpty ? config.topic : batch.app
@@ -76,7 +78,9 @@ final class APNs: SendHTTPPlugin {
         }
     }
 
-    func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink) throws(PluginError) {
+    func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink)
+        throws(PluginError)
+    {
         for index in 0..<batch.count {
             let response = batch[index]
             let app = response.app
@@ -98,6 +102,7 @@ final class APNs: SendHTTPPlugin {
     }
 }
 
+/// The entry of the library.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

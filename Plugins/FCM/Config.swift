@@ -86,7 +86,8 @@ struct ServiceAccount: Sendable {
         tokenURI = try text("token_uri")
         _ = try text("private_key")
         guard tokenURI.hasPrefix("https://") else {
-            throw PluginError(.invalid, "config.service_account: token_uri must begin with https://")
+            throw PluginError(
+                .invalid, "config.service_account: token_uri must begin with https://")
         }
     }
 }

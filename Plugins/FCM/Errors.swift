@@ -54,7 +54,8 @@ struct Answer {
             outcome.detail = "the project's APNs key or web push key is missing or wrong"
             return outcome
         case "QUOTA_EXCEEDED": return later(.throttled, code, retryAfterMs ?? 60_000)
-        case "INTERNAL", "UNSPECIFIED_ERROR": return later(.retry, code, max(10_000, retryAfterMs ?? 0))
+        case "INTERNAL", "UNSPECIFIED_ERROR":
+            return later(.retry, code, max(10_000, retryAfterMs ?? 0))
         case "UNAVAILABLE": return later(.retry, code, max(10_000, retryAfterMs ?? 0))
         default: return byStatus(retryAfterMs: retryAfterMs)
         }

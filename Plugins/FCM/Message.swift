@@ -21,7 +21,8 @@ struct Message: Sendable {
         let data = try Self.data(content, host)
         let isShown = !content.isDataOnly && !content.isSilent
         let visible = isShown ? content.title.utf8.count + content.body.utf8.count : 0
-        guard data.reduce(visible, { $0 + $1.0.utf8.count + $1.1.utf8.count }) <= Self.bytesMax else {
+        guard data.reduce(visible, { $0 + $1.0.utf8.count + $1.1.utf8.count }) <= Self.bytesMax
+        else {
             throw .tooLarge
         }
         var ttl: UInt64?

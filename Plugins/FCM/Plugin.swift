@@ -46,7 +46,9 @@ final class FCM: SendHTTPPlugin {
         return endpoint
     }
 
-    func prepare(_ batch: borrowing DeliveryBatch, _ sink: borrowing RequestSink) throws(PluginError) {
+    func prepare(_ batch: borrowing DeliveryBatch, _ sink: borrowing RequestSink)
+        throws(PluginError)
+    {
         let token = try host.credential(Self.accessToken)
         var encoder = Encoder(
             config: config, projectID: projectID, authorization: "Bearer \(token)", host: host)
@@ -60,7 +62,9 @@ final class FCM: SendHTTPPlugin {
         }
     }
 
-    func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink) throws(PluginError) {
+    func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink)
+        throws(PluginError)
+    {
         for index in 0..<batch.count {
             let response = batch[index]
             let answer = try? host.parse(response.body)
@@ -77,6 +81,7 @@ final class FCM: SendHTTPPlugin {
     }
 }
 
+/// The entry of the library.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

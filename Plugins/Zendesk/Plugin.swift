@@ -61,6 +61,7 @@ final class Zendesk: IngestPlugin, BuildPlugin {
     }
 }
 
+/// The entry of the library.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

@@ -52,7 +52,8 @@ public final class Gateway: Sendable {
         }
     }
 
-    private init(_ plan: GatewayPlan, _ parts: GatewayParts, _ options: GatewayOptions) async throws {
+    private init(_ plan: GatewayPlan, _ parts: GatewayParts, _ options: GatewayOptions) async throws
+    {
         let settings = plan.config.gateway
         try await parts.open(plan, version: Self.version)
         let (pipeline, lanes) = (parts.pipeline, parts.lanes)

@@ -43,7 +43,8 @@ final class GatewayParts: @unchecked Sendable {
         } catch {
             throw ConfigurationError(diagnostics: [
                 Diagnostic(
-                    "no-rest-client", at: SourcePosition(file: plan.config.file, line: 1, column: 1),
+                    "no-rest-client",
+                    at: SourcePosition(file: plan.config.file, line: 1, column: 1),
                     error.message)
             ])
         }
@@ -80,7 +81,8 @@ final class GatewayParts: @unchecked Sendable {
                 logger.error(
                     "no way to send for this app",
                     metadata: [
-                        "plugin.instance": "\(key.sender)", "app": "\(key.app)", "error": "\(error)",
+                        "plugin.instance": "\(key.sender)", "app": "\(key.app)",
+                        "error": "\(error)",
                     ])
                 for delivery in deliveries {
                     record.failed(delivery, reason: "no_endpoint", detail: "\(error)")

@@ -25,7 +25,8 @@ struct RunCommand: AsyncParsableCommand {
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Loads a configuration with its plugins and reports every fault; exits 78 on one.")
+        abstract: "Loads a configuration with its plugins and reports every fault; exits 78 on one."
+    )
 
     @OptionGroup var config: ConfigOptions
 

@@ -65,7 +65,8 @@ extension GatewayConfig {
         }
         if let section = map["tests"] {
             TestsReader.check(
-                section, plugins: plugins.map(\.name), routes: routes.map(\.route.name), diagnostics)
+                section, plugins: plugins.map(\.name), routes: routes.map(\.route.name), diagnostics
+            )
         }
     }
 

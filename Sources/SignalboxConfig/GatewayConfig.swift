@@ -15,7 +15,8 @@ public struct ListenAddress: Sendable, Hashable {
 
     /// Reads `host:port`, `[::1]:8080`, `:8080`.
     public init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+        guard let colon = text.lastIndex(of: ":"),
+            let port = Int(text[text.index(after: colon)...]),
             (0...65535).contains(port)
         else { return nil }
         var name = text[..<colon]

@@ -89,7 +89,8 @@ struct MapReader {
             }
         }
         report(
-            "bad-value", at: value, "\(key) must be a length of time such as 500ms, 30s, 5m, 24h or 7d")
+            "bad-value", at: value,
+            "\(key) must be a length of time such as 500ms, 30s, 5m, 24h or 7d")
         return nil
     }
 

@@ -100,7 +100,8 @@ struct RouteReader {
         var out: [(name: String, position: SourcePosition)] = []
         for item in values {
             guard case .string(let name) = item.kind else {
-                map.report("wrong-type", at: item, "from must be a plugin's name or a list of names")
+                map.report(
+                    "wrong-type", at: item, "from must be a plugin's name or a list of names")
                 continue
             }
             if plugin(name, at: item, map) { out.append((name, item.position)) }
@@ -124,7 +125,8 @@ struct RouteReader {
         var out: [(platform: String, instance: String, position: SourcePosition)] = []
         for entry in entries {
             guard case .string(let name) = entry.value.kind else {
-                map.report("wrong-type", at: entry.value, "send.\(entry.key) must be a plugin's name")
+                map.report(
+                    "wrong-type", at: entry.value, "send.\(entry.key) must be a plugin's name")
                 continue
             }
             if plugin(name, at: entry.value, map) {
@@ -190,7 +192,9 @@ struct RouteReader {
                         + policies.keys.sorted().joined(separator: ", "))
             }
         }
-        if let ms = deliver.duration("expires", in: 1_000...30 * 86_400_000) { rules.expiresMs = ms }
+        if let ms = deliver.duration("expires", in: 1_000...30 * 86_400_000) {
+            rules.expiresMs = ms
+        }
         switch deliver.word("priority", of: ["high", "normal", "low"]) {
         case "high": rules.priority = .high
         case "low": rules.priority = .low

@@ -20,7 +20,8 @@ struct TemplateReader {
             return try Template.parse(text)
         } catch {
             diagnostics.report(
-                "bad-template", at: value.position, "\(owner): \(name): "
+                "bad-template", at: value.position,
+                "\(owner): \(name): "
                     + (value.isSecret ? "the template is malformed" : error.message))
             return nil
         }

@@ -180,7 +180,9 @@ enum PlainScalar {
         guard let first = digits.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
         else { return .string(text) }
         // A leading zero would be lost: 0123 is a word, such as a ticket or a key id.
-        if first == UInt8(ascii: "0"), digits.count > 1, digits.dropFirst().first != UInt8(ascii: ".") {
+        if first == UInt8(ascii: "0"), digits.count > 1,
+            digits.dropFirst().first != UInt8(ascii: ".")
+        {
             return .string(text)
         }
         if let number = Int64(text) { return .integer(number) }

@@ -80,11 +80,13 @@ public protocol SendHTTPPlugin: Plugin {
     ///
     /// Throw `again` before anything was sent if a credential is on its way. Thread: several at once; must
     /// not block.
-    func prepare(_ batch: borrowing DeliveryBatch, _ sink: borrowing RequestSink) throws(PluginError)
+    func prepare(_ batch: borrowing DeliveryBatch, _ sink: borrowing RequestSink)
+        throws(PluginError)
     /// Settles every item of every response, or sends again for it.
     ///
     /// Thread: several at once; must not block.
-    func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink) throws(PluginError)
+    func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink)
+        throws(PluginError)
 }
 
 extension SendHTTPPlugin {

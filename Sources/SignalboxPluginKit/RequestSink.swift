@@ -68,7 +68,8 @@ public struct RequestDraft {
         return Slice(start: start, count: part.count)
     }
 
-    func withRaw<Result>(item: UInt64, _ call: (UnsafePointer<sbx_http_request>) -> Result) -> Result
+    func withRaw<Result>(item: UInt64, _ call: (UnsafePointer<sbx_http_request>) -> Result)
+        -> Result
     {
         bytes.withUnsafeBytes { all in
             func text(_ slice: Slice) -> sbx_str {
@@ -122,7 +123,9 @@ public struct RequestSink: ~Copyable {
     public func settle(_ items: [UInt64], _ outcome: Outcome) throws(PluginError) {
         let arena = Arena()
         let list = arena.array(sbx_outcome.self, items.count)
-        for (index, item) in items.enumerated() { outcome.write(item: item, to: list + index, arena) }
+        for (index, item) in items.enumerated() {
+            outcome.write(item: item, to: list + index, arena)
+        }
         let status = raw.pointee.settle(
             raw, list, items.count, MemoryLayout<sbx_outcome>.stride)
         guard status == SBX_OK else {

@@ -175,7 +175,8 @@ public struct Response: ~Escapable {
 
     /// The first value of a header field, or nil.
     public func header(_ name: String) -> String? {
-        for index in 0..<raw.pointee.header_count where raw.pointee.headers[index].key.text == name {
+        for index in 0..<raw.pointee.header_count where raw.pointee.headers[index].key.text == name
+        {
             return raw.pointee.headers[index].value.text
         }
         return nil

@@ -54,7 +54,9 @@ public final class Demo: Sendable {
             method: "POST", url: "http://127.0.0.1:\(gateway.port)/in/zendesk/demo",
             headers: [Attribute("content-type", "application/json")], body: body)
         call.timeoutMs = 10_000
-        let (apnsBefore, fcmBefore) = (simulators.apns.received.count, simulators.fcm.received.count)
+        let (apnsBefore, fcmBefore) = (
+            simulators.apns.received.count, simulators.fcm.received.count
+        )
         let startUnixMs = Clock.unixMs
         let start = Clock.monotonicNs
         let answer = try await client.answer(call)
@@ -88,7 +90,8 @@ extension Demo.Report {
         for (push, afterMs) in arrivals {
             let name = push.provider == "apns" ? "APNs" : "FCM "
             out.append(
-                "\(name)        received after \(Self.text(afterMs)) ms, answered \(push.status) \(push.reason)")
+                "\(name)        received after \(Self.text(afterMs)) ms, answered \(push.status) \(push.reason)"
+            )
             out.append("            \(push.path)")
             for header in push.headers where header.key.hasPrefix("apns-") {
                 out.append("            \(header.key): \(header.value)")

@@ -22,7 +22,7 @@ public struct SimulatorFiles: Sendable {
             folder = given
             return
         }
-        var template = Array("/tmp/signalbox-XXXXXX".utf8CString)
+        var template = Array(("/tmp/signalbox-" + String(repeating: "X", count: 6)).utf8CString)
         guard let made = mkdtemp(&template) else {
             throw SimulatorFault(message: "cannot make a folder under /tmp")
         }

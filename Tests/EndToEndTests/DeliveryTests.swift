@@ -8,7 +8,9 @@ import Synchronization
 import Testing
 
 @Suite struct DeliveryTests {
-    @Test func `the shipped gateway.yaml turns the documented webhook into two pushes`() async throws {
+    @Test func `the shipped gateway.yaml turns the documented webhook into two pushes`()
+        async throws
+    {
         var options = GatewayOptions(
             configPath: PluginBench.root.appending(path: "gateway.yaml").path)
         options.addPluginFolders([try GatewayBench.pluginFolder()])
@@ -78,7 +80,8 @@ import Testing
                 for name in ["prod-one", "prod-two", "sand-one", "sand-two"] {
                     group.addTask {
                         try await bench.post(
-                            GatewayBench.webhook([("ios", "\(name)-\(round)")]), path: "/in/\(name)")
+                            GatewayBench.webhook([("ios", "\(name)-\(round)")]), path: "/in/\(name)"
+                        )
                     }
                 }
             }
@@ -130,7 +133,8 @@ import Testing
         await bench.simulators.shutdown()
     }
 
-    @Test func `a listener that goes and comes back costs nothing, and does not hold its neighbour`()
+    @Test
+    func `a listener that goes and comes back costs nothing, and does not hold its neighbour`()
         async throws
     {
         let bench = try await GatewayBench(timeoutMs: 2_000)
@@ -187,7 +191,8 @@ import Testing
             .fail(tokens: ["device-token-1"], status: 400, reason: "BadDeviceToken", times: nil))
         try await bench.post(
             GatewayBench.webhook([
-                ("ios", "device-token-1"), ("android", "device-token-2"), ("symbian", "device-token-3"),
+                ("ios", "device-token-1"), ("android", "device-token-2"),
+                ("symbian", "device-token-3"),
             ]))
         try await bench.post("{\"devices\": [\"secret-body\"")
         _ = await bench.delivered(bench.simulators.fcm, 1)

@@ -81,7 +81,8 @@ final class GatewayBench: Sendable {
         URL(filePath: try PluginBench.bundled("APNs")).deletingLastPathComponent().path
     }
 
-    static func webhook(_ devices: [(type: String, token: String)], ticket: String = "5") -> String {
+    static func webhook(_ devices: [(type: String, token: String)], ticket: String = "5") -> String
+    {
         let list = devices.map { #"{"identifier":"\#($0.token)","type":"\#($0.type)"}"# }
         return """
             {"devices":[\(list.joined(separator: ","))],

@@ -79,7 +79,8 @@ import Testing
         curl.standardOutput = answer
         try curl.run()
         #expect(
-            String(decoding: answer.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) == "200")
+            String(decoding: answer.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+                == "200")
         process.terminate()
         log += String(
             decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

@@ -5,8 +5,8 @@ import SignalboxPluginHost
 import Synchronization
 
 /// Host services for tests: real signatures, a clock that can be set, REST calls by closure.
-public final class BenchServices: HostServices {
-    public typealias Server = @Sendable (PluginHTTPCall) -> Result<PluginHTTPAnswer, PluginFault>
+package final class BenchServices: HostServices {
+    package typealias Server = @Sendable (PluginHTTPCall) -> Result<PluginHTTPAnswer, PluginFault>
 
     private struct State {
         var nowUnixMs: UInt64?
@@ -20,7 +20,7 @@ public final class BenchServices: HostServices {
     private let server: Server
     private let queue = DispatchQueue(label: "workers", attributes: .concurrent)
 
-    public init(
+    package init(
         nowUnixMs: UInt64? = nil,
         server: @escaping Server = { _ in .failure(PluginFault(.unreachable, "no server")) }
     ) {
@@ -29,21 +29,21 @@ public final class BenchServices: HostServices {
     }
 
     /// Log lines as `instance level message key=value`.
-    public var lines: [String] { state.withLock { $0.lines } }
+    package var lines: [String] { state.withLock { $0.lines } }
     /// What plugins did against the contract.
-    public var faults: [String] { state.withLock { $0.faults } }
+    package var faults: [String] { state.withLock { $0.faults } }
     /// REST calls.
-    public var calls: [PluginHTTPCall] { state.withLock { $0.calls } }
+    package var calls: [PluginHTTPCall] { state.withLock { $0.calls } }
     /// Metrics by name.
-    public var counts: [String: Int64] { state.withLock { $0.counts } }
+    package var counts: [String: Int64] { state.withLock { $0.counts } }
 
-    public var nowUnixMs: UInt64 {
+    package var nowUnixMs: UInt64 {
         state.withLock { $0.nowUnixMs } ?? UInt64(Date().timeIntervalSince1970 * 1000)
     }
 
-    public func isLogged(_ level: PluginLogLevel) -> Bool { true }
+    package func isLogged(_ level: PluginLogLevel) -> Bool { true }
 
-    public func log(
+    package func log(
         instance: String, level: PluginLogLevel, message: String, fields: [Attribute]
     ) {
         let parts = fields.map { "\($0.key)=\($0.value)" }
@@ -51,7 +51,7 @@ public final class BenchServices: HostServices {
         state.withLock { $0.lines.append(line) }
     }
 
-    public func metric(
+    package func metric(
         instance: String, name: String, labels: [Attribute], isGauge: Bool
     ) -> (any PluginMetric)? { BenchMetric(name: name, services: self) }
 
@@ -59,7 +59,7 @@ public final class BenchServices: HostServices {
         state.withLock { $0.counts[name, default: 0] += delta }
     }
 
-    public func sign(
+    package func sign(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
     ) throws(PluginFault) -> [UInt8] {
         do {
@@ -75,13 +75,13 @@ public final class BenchServices: HostServices {
         }
     }
 
-    public func verify(
+    package func verify(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
     ) throws(PluginFault) -> Bool {
         HMACDigest.isEqual(try sign(algorithm, key: key, data: data), signature)
     }
 
-    public func call(
+    package func call(
         _ call: PluginHTTPCall,
         done: @escaping @Sendable (Result<PluginHTTPAnswer, PluginFault>) -> Void
     ) throws(PluginFault) {
@@ -89,17 +89,17 @@ public final class BenchServices: HostServices {
         queue.async { [server] in done(server(call)) }
     }
 
-    public func onWorker(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+    package func onWorker(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 
-    public func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void) {
+    package func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void) {
         queue.asyncAfter(deadline: .now() + .milliseconds(Int(ms)), execute: work)
     }
 
-    public func readFile(_ path: String) -> [UInt8]? {
+    package func readFile(_ path: String) -> [UInt8]? {
         FileManager.default.contents(atPath: path).map { Array($0) }
     }
 
-    public func misbehaved(instance: String, _ what: String) {
+    package func misbehaved(instance: String, _ what: String) {
         state.withLock { $0.faults.append("\(instance): \(what)") }
     }
 }

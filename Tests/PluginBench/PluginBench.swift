@@ -5,17 +5,17 @@ import SignalboxPluginHost
 import Synchronization
 
 /// Plugins for tests: the bundled ones as they were built, and small ones compiled from C.
-public enum PluginBench {
-    public struct Failure: Error, CustomStringConvertible {
-        public let description: String
-        public init(description: String) { self.description = description }
+package enum PluginBench {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+        package init(description: String) { self.description = description }
     }
 
-    public static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    package static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
     /// The file of a bundled plugin, beside the test program.
-    public static func bundled(_ name: String) throws -> String {
+    package static func bundled(_ name: String) throws -> String {
         var folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         while folder.path != "/" {
             folder.deleteLastPathComponent()
@@ -26,7 +26,7 @@ public enum PluginBench {
     }
 
     /// Compiles C into a plugin library in a folder of its own.
-    public static func compile(_ source: String) throws -> String {
+    package static func compile(_ source: String) throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let file = folder.appending(path: "plugin.c")
@@ -35,7 +35,7 @@ public enum PluginBench {
     }
 
     /// Compiles a C file into a plugin library.
-    public static func compile(file: String, to library: String) throws -> String {
+    package static func compile(file: String, to library: String) throws -> String {
         let compiler = Process()
         compiler.executableURL = URL(filePath: "/usr/bin/env")
         compiler.arguments = [
@@ -54,7 +54,7 @@ public enum PluginBench {
     }
 
     /// Loads a library and makes a started instance of it.
-    public static func instance(
+    package static func instance(
         of library: String, config: JSONValue = .object([]),
         secrets: [String: [UInt8]] = [:], name: String = "test", services: BenchServices
     ) async throws -> PluginInstance {
@@ -68,7 +68,7 @@ public enum PluginBench {
     }
 
     /// The config of a plugin, checked against its own schema; defaults are filled in.
-    public static func checked(
+    package static func checked(
         _ config: ConfigValue, library: String
     ) throws -> (config: CheckedConfig, diagnostics: [Diagnostic]) {
         let descriptor = try PluginLibrary.load(library).descriptor
@@ -77,7 +77,7 @@ public enum PluginBench {
     }
 
     /// JSON text as a config value, with secrets where the marks stand.
-    public static func config(_ json: String) throws -> ConfigValue {
+    package static func config(_ json: String) throws -> ConfigValue {
         value(try JSONValue.parse(json))
     }
 
@@ -100,7 +100,7 @@ public enum PluginBench {
     }
 
     /// A started instance of a bundled plugin with a config as in gateway.yaml.
-    public static func bundledInstance(
+    package static func bundledInstance(
         _ name: String, config: String, services: BenchServices
     ) async throws -> PluginInstance {
         let library = try bundled(name)
@@ -117,16 +117,16 @@ public enum PluginBench {
 }
 
 /// Waits for one value from a callback.
-public final class Once<Value: Sendable>: Sendable {
+package final class Once<Value: Sendable>: Sendable {
     private let stream: AsyncStream<Value>
     private let found: AsyncStream<Value>.Continuation
 
-    public init() { (stream, found) = AsyncStream.makeStream(of: Value.self) }
+    package init() { (stream, found) = AsyncStream.makeStream(of: Value.self) }
 
-    public func set(_ value: Value) {
+    package func set(_ value: Value) {
         found.yield(value)
         found.finish()
     }
 
-    public func value() async -> Value? { await stream.first { _ in true } }
+    package func value() async -> Value? { await stream.first { _ in true } }
 }

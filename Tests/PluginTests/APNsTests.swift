@@ -159,7 +159,8 @@ import Testing
         }
         #expect(
             request.text
-                == #"{"aps":{"alert":{"title":"T"},"interruption-level":"time-sensitive"},"x":[1]}"#)
+                == #"{"aps":{"alert":{"title":"T"},"interruption-level":"time-sensitive"},"x":[1]}"#
+        )
         await bench.end()
     }
 
@@ -209,7 +210,8 @@ import Testing
         (400, "BadDeviceToken", .rejected, .item, false),
         (400, "BadCollapseId", .rejected, .item, false),
         (400, "BadExpirationDate", .rejected, .item, false),
-        (400, "BadMessageId", .rejected, .item, false), (400, "BadPriority", .rejected, .item, false),
+        (400, "BadMessageId", .rejected, .item, false),
+        (400, "BadPriority", .rejected, .item, false),
         (400, "InvalidPushType", .rejected, .item, false),
         (400, "DuplicateHeaders", .rejected, .item, false),
         (400, "MissingDeviceToken", .rejected, .item, false),
@@ -248,7 +250,8 @@ import Testing
         await bench.end()
     }
 
-    @Test func `a dead token has Apple's time, a bad one only once the app is proven`() async throws {
+    @Test func `a dead token has Apple's time, a bad one only once the app is proven`() async throws
+    {
         let bench = try await bench()
         let gone = try bench.outcome(410, #"{"reason":"Unregistered","timestamp":1700000000456}"#)
         #expect(gone.goneSinceUnixMs == 1_700_000_000_456)

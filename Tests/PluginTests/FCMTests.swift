@@ -85,7 +85,8 @@ import Testing
                     #"""
                     {"message":{"token":"to\"k:e-n","data":{"tid":"5","n":"7","f":"true","o":"{\"a\":1}",
                     "title":"T","body":"B"},"android":{"collapse_key":"c","priority":"HIGH","ttl":"90s"}}}
-                    """#).text))
+                    """#
+                ).text))
         await bench.end()
     }
 

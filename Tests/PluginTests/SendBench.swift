@@ -95,7 +95,9 @@ struct RenderedRequest {
     init(_ request: RequestBatch.Request, in batch: RequestBatch) {
         method = batch.text(request.method)
         path = batch.text(request.path)
-        for header in batch.headers[Int(request.headers.lowerBound)..<Int(request.headers.upperBound)] {
+        for header in batch.headers[
+            Int(request.headers.lowerBound)..<Int(request.headers.upperBound)]
+        {
             headers[batch.text(header.name)] = batch.text(header.value)
         }
         text = batch.text(request.body)

@@ -8,7 +8,8 @@ import Testing
 @Suite struct ZendeskTests {
     let services = BenchServices()
 
-    func ingest(_ body: String, config: String = #"{"path":"/in/z"}"#) async throws -> IngestResult {
+    func ingest(_ body: String, config: String = #"{"path":"/in/z"}"#) async throws -> IngestResult
+    {
         let instance = try await PluginBench.bundledInstance(
             "Zendesk", config: config, services: services)
         let role = try #require(try await IngestRole(instance, limits: Limits()))
@@ -88,7 +89,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{", "not JSON"), ("[]", "notification"), (#"{"notification":{"ticket_id":"5"}}"#, "devices"),
+        ("{", "not JSON"), ("[]", "notification"),
+        (#"{"notification":{"ticket_id":"5"}}"#, "devices"),
         (#"{"devices":[],"notification":{}}"#, "ticket_id"),
         (#"{"devices":{},"notification":{"ticket_id":"5"}}"#, "devices"),
     ])

@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: ["APNs", "FCM", "Zendesk"])
     func `a bundled plugin exports one symbol`(name: String) throws {
         let file = Repository.buildFolder.appending(path: "lib\(name).so").path
-        let result = try Repository.run(["nm", "-D", "--defined-only", file])
+        let result = try Repository.run(["nm", "-D", "--extern-only", "--defined-only", file])
         let symbols = result.output.split(separator: "\n").compactMap {
             $0.split(separator: " ").last
         }

@@ -15,7 +15,8 @@ import Testing
         "Sources/SignalboxPluginKit": ["CSignalbox"],
         "Sources/SignalboxCrypto": ["SignalboxCore", "COpenSSL"],
         "Sources/SignalboxHTTP": [
-            "SignalboxCore", "SignalboxThreads", "DequeModule", "CNghttp2", "CCurl", "NIOCore", "NIOPosix", "NIOSSL",
+            "SignalboxCore", "SignalboxThreads", "DequeModule", "CNghttp2", "CCurl", "NIOCore",
+            "NIOPosix", "NIOSSL",
             "NIOTLS",
             "HummingbirdCore", "HTTPTypes", "NIOHTTPTypes", "ServiceLifecycle", "Logging",
             "NIOHTTP1", "NIOConcurrencyHelpers",

@@ -29,7 +29,8 @@ import Testing
     func value(
         _ yaml: String, variables: [String: String] = [:], files: [String: String] = [:]
     ) throws -> ConfigValue {
-        let text = "version: 1\nplugins:\n  z: { library: Z, config: { v: \(yaml) } }\n"
+        let text =
+            "version: 1\nplugins:\n  z: { library: Z, config: { v: \(yaml) } }\n"
             + "  a: { library: A }\nroutes: [ { name: r, from: z, send: { ios: a } } ]\n"
         let (config, words) = load(text, variables: variables, files: files)
         #expect(words == [])
@@ -106,7 +107,8 @@ import Testing
 
     @Test(arguments: [
         ("word", "string"), ("\"1\"", "string"), ("1", "integer"), ("-7", "integer"),
-        ("1.5", "number"), ("0123", "string"), ("1e3", "number"), ("true", "bool"), ("no", "string"),
+        ("1.5", "number"), ("0123", "string"), ("1e3", "number"), ("true", "bool"),
+        ("no", "string"),
         ("on", "string"), ("~", "null"), ("1.2.3", "string"), ("12:30", "string"),
     ])
     func `unquoted words mean what YAML 1.2 says`(yaml: String, kind: String) throws {
@@ -159,10 +161,15 @@ import Testing
 
     @Test func `a file that is missing or too large is said so`() {
         let none = GatewayConfig.load(
-            "x.yaml", environment: ConfigEnvironment(variables: [:], readFile: { _ in .failure(.missing) }))
-        #expect(none.diagnostics.map(\.description) == ["x.yaml:1:1: missing-file: there is no such file"])
+            "x.yaml",
+            environment: ConfigEnvironment(variables: [:], readFile: { _ in .failure(.missing) }))
+        #expect(
+            none.diagnostics.map(\.description) == [
+                "x.yaml:1:1: missing-file: there is no such file"
+            ])
         let large = GatewayConfig.load(
-            "x.yaml", environment: ConfigEnvironment(variables: [:], readFile: { _ in .failure(.tooLarge) }))
+            "x.yaml",
+            environment: ConfigEnvironment(variables: [:], readFile: { _ in .failure(.tooLarge) }))
         #expect(large.diagnostics.first?.code == "missing-file")
     }
 

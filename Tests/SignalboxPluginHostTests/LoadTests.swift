@@ -107,7 +107,8 @@ import Testing
     @Test func `a shorter table of an older plugin is filled up`() throws {
         // Compiled before `destroy` was there.
         let change = "plugin.struct_size = offsetof(sbx_plugin, stop);"
-        #expect(try PluginLibrary.load(PluginBench.compile(Self.source(change))).descriptor.id != "")
+        #expect(
+            try PluginLibrary.load(PluginBench.compile(Self.source(change))).descriptor.id != "")
     }
 
     @Test func `signal handlers are put back after loading`() throws {

@@ -20,7 +20,9 @@ import Testing
         static void destroy(sbx_instance *i) { free(i); }
         """
 
-    static func plugin(role: String, table: String, functions: String, flags: String = "0") -> String {
+    static func plugin(role: String, table: String, functions: String, flags: String = "0")
+        -> String
+    {
         """
         \(head)
         \(functions)
@@ -40,7 +42,8 @@ import Testing
     ) {
         let source = Self.plugin(
             role: "SBX_ROLE_SEND_HTTP",
-            table: "static const sbx_send_http the_role = {sizeof the_role, 0, endpoint, prepare, classify};",
+            table:
+                "static const sbx_send_http the_role = {sizeof the_role, 0, endpoint, prepare, classify};",
             functions: """
                 static sbx_status endpoint(sbx_instance *i, sbx_str a, sbx_endpoint *e, sbx_error *x) {
                   (void)i; (void)a; (void)x; e->origin = STR("https://h"); return SBX_OK;
@@ -84,8 +87,9 @@ import Testing
 
     @Test func `a batch goes over as it is`() async throws {
         let (instance, role) = try await sender(prepare: Self.sendAll)
-        guard case .ready(let batch, let settled) = role.prepare(
-            app: "", deliveries: Self.deliveries(1...600))
+        guard
+            case .ready(let batch, let settled) = role.prepare(
+                app: "", deliveries: Self.deliveries(1...600))
         else { throw PluginBench.Failure(description: "not ready") }
         #expect(batch.requests.count == 600 && settled.isEmpty)
         #expect(batch.items == Array(1...600))
@@ -95,8 +99,9 @@ import Testing
 
     @Test func `a forgotten delivery is a passing fault and is reported`() async throws {
         let (instance, role) = try await sender(prepare: "return SBX_OK;")
-        guard case .ready(let batch, let settled) = role.prepare(
-            app: "", deliveries: Self.deliveries(1...3))
+        guard
+            case .ready(let batch, let settled) = role.prepare(
+                app: "", deliveries: Self.deliveries(1...3))
         else { throw PluginBench.Failure(description: "not ready") }
         #expect(batch.requests.isEmpty)
         #expect(settled.map(\.item) == [1, 2, 3])
@@ -106,19 +111,23 @@ import Testing
     }
 
     @Test(arguments: [
-        ("STR(\"no-slash\")", "STR(\"a\")", "STR(\"b\")"), ("STR(\"/a b\")", "STR(\"a\")", "STR(\"b\")"),
+        ("STR(\"no-slash\")", "STR(\"a\")", "STR(\"b\")"),
+        ("STR(\"/a b\")", "STR(\"a\")", "STR(\"b\")"),
         ("STR(\"/p\")", "STR(\"Upper\")", "STR(\"b\")"),
-        ("STR(\"/p\")", "STR(\"a\")", "STR(\"b\\r\\nx: y\")"), ("STR(\"/p\")", "STR(\"\")", "STR(\"b\")"),
+        ("STR(\"/p\")", "STR(\"a\")", "STR(\"b\\r\\nx: y\")"),
+        ("STR(\"/p\")", "STR(\"\")", "STR(\"b\")"),
         ("STR(\"/p\")", "STR(\":path\")", "STR(\"b\")"),
     ])
-    func `a malformed request is not taken`(path: String, name: String, value: String) async throws {
+    func `a malformed request is not taken`(path: String, name: String, value: String) async throws
+    {
         let (instance, role) = try await sender(
             prepare: """
                 send_one(sink, \(path), (sbx_kv){\(name), \(value)}, d->id);
                 return SBX_OK;
                 """)
-        guard case .ready(let batch, let settled) = role.prepare(
-            app: "", deliveries: Self.deliveries(1...1))
+        guard
+            case .ready(let batch, let settled) = role.prepare(
+                app: "", deliveries: Self.deliveries(1...1))
         else { throw PluginBench.Failure(description: "not ready") }
         #expect(batch.requests.isEmpty)
         #expect(settled.map(\.reason) == ["plugin_forgot"])
@@ -138,8 +147,9 @@ import Testing
                 o.kind = 77;
                 return sink->settle(sink, &o, 1, sizeof o);
                 """)
-        guard case .ready(let batch, let settled) = role.prepare(
-            app: "", deliveries: Self.deliveries(1...2))
+        guard
+            case .ready(let batch, let settled) = role.prepare(
+                app: "", deliveries: Self.deliveries(1...2))
         else { throw PluginBench.Failure(description: "not ready") }
         #expect(batch.items == [1])
         #expect(settled.map(\.reason) == ["plugin_bad_kind"])
@@ -199,7 +209,9 @@ import Testing
         await withTaskGroup { group in
             for _ in 0..<8 {
                 group.addTask {
-                    if case .failed(let fault) = role.prepare(app: "", deliveries: Self.deliveries(1...1)) {
+                    if case .failed(let fault) = role.prepare(
+                        app: "", deliveries: Self.deliveries(1...1))
+                    {
                         Issue.record("\(fault)")
                     }
                 }

@@ -28,7 +28,8 @@ import Testing
 
     @Test func `a config that fits has its defaults and no secret in it`() throws {
         let (config, words) = try check(
-            #"{"name":"abc","key":"s3cret","inner":{"token":"t0ken"},"free":{"x":[1]},"ratio":1.5}"#)
+            #"{"name":"abc","key":"s3cret","inner":{"token":"t0ken"},"free":{"x":[1]},"ratio":1.5}"#
+        )
         #expect(words == [])
         #expect(
             config.json
@@ -47,12 +48,18 @@ import Testing
         (#"{"name":7,"key":"k"}"#, "config.name must be text: put quotes around it"),
         (#"{"name":"a","key":"k"}"#, "config.name must be 2 to 5 bytes long"),
         (#"{"name":"AB","key":"k"}"#, "does not have the right form: lower case"),
-        (#"{"name":"ab","key":"k","mode":"fats"}"#, "must be one of fast, safe (did you mean \"fast\"?)"),
+        (
+            #"{"name":"ab","key":"k","mode":"fats"}"#,
+            "must be one of fast, safe (did you mean \"fast\"?)"
+        ),
         (#"{"name":"ab","key":"k","count":10}"#, "config.count must be from 1 to 9"),
         (#"{"name":"ab","key":"k","count":"x"}"#, "config.count must be a whole number"),
         (#"{"name":"ab","key":"k","ratio":2}"#, "config.ratio must be at most 1.5"),
         (#"{"name":"ab","key":"k","on":"yes"}"#, "config.on must be true or false"),
-        (#"{"name":"ab","key":"k","list":["a","b","c"]}"#, "config.list must have at most 2 elements"),
+        (
+            #"{"name":"ab","key":"k","list":["a","b","c"]}"#,
+            "config.list must have at most 2 elements"
+        ),
         (#"{"name":"ab","key":"k","list":["a",1]}"#, "config.list.1 must be text"),
         (#"{"name":"ab","key":"k","list":{}}"#, "config.list must be a list"),
         (#"{"name":"ab","key":"k","inner":[]}"#, "config.inner must be a map"),

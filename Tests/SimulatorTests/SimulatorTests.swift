@@ -138,7 +138,8 @@ import Testing
 
     @Test func `the control API gives orders and tells what arrived`() async throws {
         let bench = try await Bench()
-        let order = #"{"order":"fail","tokens":["aa"],"status":410,"reason":"Unregistered","times":1}"#
+        let order =
+            #"{"order":"fail","tokens":["aa"],"status":410,"reason":"Unregistered","times":1}"#
         #expect(try await bench.control("POST", "/apns/orders", order).status == 204)
         let failed = try await bench.push("/3/device/aa")
         #expect(failed.status == 410 && failed.reason == "Unregistered")
@@ -214,7 +215,8 @@ import Testing
         let bad = [
             try assertion(bench, key: try ThrowAway.rsaKey()),
             try assertion(bench) { $0["aud"] = "https://elsewhere" },
-            try assertion(bench) { $0["iss"] = "somebody" }, try assertion(bench) { $0["scope"] = "x" },
+            try assertion(bench) { $0["iss"] = "somebody" },
+            try assertion(bench) { $0["scope"] = "x" },
             try assertion(bench) { $0["exp"] = Int(Date().timeIntervalSince1970) + 7200 },
             try assertion(bench) { $0["exp"] = 1 }, "rubbish",
         ]
@@ -227,7 +229,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"message":{"token":"t","data":{"a":"b"},"android":{"ttl":"5s","priority":"HIGH"}}}"#, 200, ""),
+        (
+            #"{"message":{"token":"t","data":{"a":"b"},"android":{"ttl":"5s","priority":"HIGH"}}}"#,
+            200, ""
+        ),
         (#"{"message":{"token":"t"},"validate_only":true}"#, 200, ""),
         (#"{"message":{"token":"t","data":{"a":1}}}"#, 400, "message.data[0].value"),
         (#"{"message":{"token":"t","data":{"google.x":"1"}}}"#, 400, "message.data"),
@@ -235,7 +240,10 @@ import Testing
         (#"{"message":{}}"#, 400, "message"), (#"{"message":{"token":""}}"#, 400, ""),
         (#"{"message":{"token":"t","colour":"x"}}"#, 400, "message.colour"),
         (#"{"message":{"token":"t","android":{"ttl":"5"}}}"#, 400, "message.android.ttl"),
-        (#"{"message":{"token":"t","android":{"priority":"high"}}}"#, 400, "message.android.priority"),
+        (
+            #"{"message":{"token":"t","android":{"priority":"high"}}}"#, 400,
+            "message.android.priority"
+        ),
         (#"{"massage":{}}"#, 400, "massage"), ("[]", 400, ""),
     ])
     func `messages are checked as FCM checks them`(

@@ -64,7 +64,9 @@ final class EventPipeline: Sendable {
             return false
         }
         for event in unrouted { report(unrouted: event) }
-        for job in accepted { context.metrics.event(source: job.fields.event.source, result: "accepted") }
+        for job in accepted {
+            context.metrics.event(source: job.fields.event.source, result: "accepted")
+        }
         let jobs = accepted
         // Bounded by what was reserved.
         if !jobs.isEmpty {

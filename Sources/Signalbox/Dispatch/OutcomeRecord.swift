@@ -11,7 +11,8 @@ final class OutcomeRecord: Sendable {
     private let underWay: UnderWay
     private let clock: @Sendable () -> UInt64
 
-    init(logger: Logger, metrics: GatewayMetrics, router: Router, underWay: UnderWay,
+    init(
+        logger: Logger, metrics: GatewayMetrics, router: Router, underWay: UnderWay,
         clock: @escaping @Sendable () -> UInt64
     ) {
         self.clock = clock

@@ -71,7 +71,8 @@ final class AdminService: HTTPServerHandler {
             .init("senders", .array(senders)),
         ])
         return HTTPServerAnswer(
-            status: isStopping ? 503 : 200, headers: [Attribute("content-type", "application/json")],
+            status: isStopping ? 503 : 200,
+            headers: [Attribute("content-type", "application/json")],
             body: Array((body.text + "\n").utf8))
     }
 }

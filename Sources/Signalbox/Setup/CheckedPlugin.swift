@@ -47,9 +47,10 @@ struct PluginCheck {
     ) {
         let schema: ConfigSchema
         do throws(SchemaFault) {
-            schema = try library.descriptor.configSchema.map { text throws(SchemaFault) in
-                try ConfigSchema.parse(text)
-            } ?? .empty
+            schema =
+                try library.descriptor.configSchema.map { text throws(SchemaFault) in
+                    try ConfigSchema.parse(text)
+                } ?? .empty
         } catch {
             diagnostics.append(
                 Diagnostic(
@@ -69,12 +70,14 @@ struct PluginCheck {
         let owner = "route \"\(route.name)\""
         for source in route.sources {
             require(
-                "sbx.role.ingest/1", of: source, at: settings.sourcePositions[source] ?? settings.position,
+                "sbx.role.ingest/1", of: source,
+                at: settings.sourcePositions[source] ?? settings.position,
                 "\(owner): plugin \"\(source)\" takes nothing in, so it cannot stand in from")
         }
         require(
             "sbx.role.build/1", of: route.builder, at: settings.builderPosition,
-            "\(owner): plugin \"\(route.builder)\" builds no notifications; name another one in build.with")
+            "\(owner): plugin \"\(route.builder)\" builds no notifications; name another one in build.with"
+        )
         for sender in Set(route.senders.values).sorted() {
             require(
                 "sbx.role.send-http/1", of: sender,
@@ -91,9 +94,10 @@ struct PluginCheck {
         _ settings: RouteSettings, _ builder: CheckedPlugin, _ owner: String
     ) -> String {
         do throws(SchemaFault) {
-            let schema = try builder.library.buildOptionsSchema.map { text throws(SchemaFault) in
-                try ConfigSchema.parse(text)
-            } ?? .empty
+            let schema =
+                try builder.library.buildOptionsSchema.map { text throws(SchemaFault) in
+                    try ConfigSchema.parse(text)
+                } ?? .empty
             let position = settings.builderOptions?.position ?? settings.builderPosition
             let (config, faults) = schema.check(
                 settings.builderOptions, at: position, owner: "\(owner) build", root: "options")

@@ -33,13 +33,15 @@ public enum PluginInspector {
         }
         return .failure(
             LoadFault(
-                "plugin-crashes", "\(file) ends the process while it is loaded (exit \(output.status))"))
+                "plugin-crashes",
+                "\(file) ends the process while it is loaded (exit \(output.status))"))
     }
 
     /// The line that the inspecting process prints: the descriptor, or the refusal.
     public static func describe(_ file: String) -> String {
         do throws(LoadFault) {
-            let descriptor = try PluginLibrary.load(PluginSearchPath.absolute(file) ?? file).descriptor
+            let descriptor = try PluginLibrary.load(PluginSearchPath.absolute(file) ?? file)
+                .descriptor
             return mark + json(descriptor).text
         } catch {
             let members: [JSONValue.Member] = [

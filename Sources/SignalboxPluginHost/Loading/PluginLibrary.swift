@@ -21,7 +21,8 @@ public final class PluginLibrary: @unchecked Sendable {
 
     /// The schema of a route's `build.options`; nil: it takes none, or does not build.
     public var buildOptionsSchema: String? {
-        guard descriptor.roles.contains(SBX_ROLE_BUILD), let role = table.role(SBX_ROLE_BUILD) else {
+        guard descriptor.roles.contains(SBX_ROLE_BUILD), let role = table.role(SBX_ROLE_BUILD)
+        else {
             return nil
         }
         return String(

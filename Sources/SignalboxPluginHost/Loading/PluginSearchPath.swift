@@ -27,7 +27,9 @@ public struct PluginSearchPath: Sendable {
 
     /// `SIGNALBOX_PLUGINS` (folders with `:` between them), then beside the program, then `../lib/signalbox`.
     public static func standard(environment: [String: String]) -> PluginSearchPath {
-        var folders = (environment["SIGNALBOX_PLUGINS"] ?? "").split(separator: ":").map { String($0) }
+        var folders = (environment["SIGNALBOX_PLUGINS"] ?? "").split(separator: ":").map {
+            String($0)
+        }
         if let program = absolute("/proc/self/exe") {
             let folder = parent(program)
             folders += [folder, "\(folder)/../lib/signalbox"]

@@ -59,7 +59,8 @@ final class CArena {
     func bytes(_ source: UnsafeRawBufferPointer) -> sbx_str {
         guard !source.isEmpty else { return sbx_str() }
         let target = allocate(bytes: source.count)
-        target.copyMemory(from: source.baseAddress ?? UnsafeRawPointer(target), byteCount: source.count)
+        target.copyMemory(
+            from: source.baseAddress ?? UnsafeRawPointer(target), byteCount: source.count)
         return sbx_str(ptr: target.assumingMemoryBound(to: CChar.self), len: source.count)
     }
 

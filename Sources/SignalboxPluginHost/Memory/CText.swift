@@ -20,7 +20,8 @@ extension String {
     /// A copy of static text of a plugin, or nil.
     init?(plugin text: UnsafePointer<CChar>?) {
         guard let text else { return nil }
-        self = String(decoding: UnsafeRawBufferPointer(start: text, count: strnlen(text)), as: UTF8.self)
+        self = String(
+            decoding: UnsafeRawBufferPointer(start: text, count: strnlen(text)), as: UTF8.self)
     }
 }
 

@@ -3,7 +3,9 @@ internal import SignalboxJSON
 /// Short questions about JSON that a plugin hands over.
 enum JSONKinds {
     /// Whether a value is an object.
-    static func isObject(_ value: JSONParser.Value) -> Bool { JSONParser.kind(of: value) == .object }
+    static func isObject(_ value: JSONParser.Value) -> Bool {
+        JSONParser.kind(of: value) == .object
+    }
 
     /// Whether text is a JSON object, or empty.
     static func isObjectOrEmpty(_ text: String) -> Bool {

@@ -13,7 +13,8 @@ struct ConfigCheck {
     }
 
     /// The value as JSON; null where it cannot be used.
-    mutating func value(_ given: ConfigValue, _ node: ConfigSchema.Node, path: [String]) -> JSONValue
+    mutating func value(_ given: ConfigValue, _ node: ConfigSchema.Node, path: [String])
+        -> JSONValue
     {
         switch node.type {
         case .object: return object(given, node, path: path)
@@ -44,7 +45,9 @@ struct ConfigCheck {
             } else {
                 let names = node.properties.map(\.key)
                 let hint = Suggestion.hint(for: entry.key, among: names)
-                let known = names.isEmpty ? "there are none" : "known: \(names.sorted().joined(separator: ", "))"
+                let known =
+                    names.isEmpty
+                    ? "there are none" : "known: \(names.sorted().joined(separator: ", "))"
                 diagnostics.append(
                     Diagnostic(
                         "unknown-key", at: entry.keyPosition,

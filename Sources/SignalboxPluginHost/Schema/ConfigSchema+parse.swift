@@ -90,5 +90,7 @@ extension ConfigSchema {
         return elements
     }
 
-    private static func texts(_ json: JSONValue?) -> [String] { elements(json).compactMap(\.string) }
+    private static func texts(_ json: JSONValue?) -> [String] {
+        elements(json).compactMap(\.string)
+    }
 }

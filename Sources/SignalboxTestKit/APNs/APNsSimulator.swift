@@ -45,7 +45,8 @@ final class APNsHandler: HTTP2ServerHandler {
     private let clock: @Sendable () -> UInt64
     private let state = Mutex(State())
 
-    init(options: APNsSimulatorOptions, key: VerifyingKey, state: SimulatorState,
+    init(
+        options: APNsSimulatorOptions, key: VerifyingKey, state: SimulatorState,
         clock: @escaping @Sendable () -> UInt64
     ) {
         self.clock = clock
@@ -65,7 +66,8 @@ final class APNsHandler: HTTP2ServerHandler {
 
     func handle(_ request: HTTP2ServerRequest, on stream: HTTP2ServerStream) {
         let prefix = "/3/device/"
-        let token = request.path.hasPrefix(prefix) ? String(request.path.dropFirst(prefix.count)) : ""
+        let token =
+            request.path.hasPrefix(prefix) ? String(request.path.dropFirst(prefix.count)) : ""
         let body = (try? JSONValue.parse(request.body)) ?? .null
         answerer.answer(
             request, token: token, body: body, on: stream,

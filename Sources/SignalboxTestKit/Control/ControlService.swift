@@ -40,7 +40,8 @@ struct ControlService: HTTPServerHandler {
         }
         let received = await simulator.wait(
             for: Self.number("count", request.query) ?? 0,
-            timeoutMs: UInt64(clamping: min(Self.number("timeout_ms", request.query) ?? 0, 600_000)))
+            timeoutMs: UInt64(clamping: min(Self.number("timeout_ms", request.query) ?? 0, 600_000))
+        )
         let body = JSONValue.array(received.map(\.json)).text + "\n"
         return HTTPServerAnswer(
             status: 200, headers: [Attribute("content-type", "application/json")],

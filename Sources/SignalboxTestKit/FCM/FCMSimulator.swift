@@ -35,7 +35,8 @@ final class FCMHandler: HTTP2ServerHandler {
     private let clock: @Sendable () -> UInt64
     private let state = Mutex(State())
 
-    init(options: FCMSimulatorOptions, key: VerifyingKey, state: SimulatorState,
+    init(
+        options: FCMSimulatorOptions, key: VerifyingKey, state: SimulatorState,
         clock: @escaping @Sendable () -> UInt64
     ) {
         self.clock = clock
@@ -85,7 +86,8 @@ final class FCMHandler: HTTP2ServerHandler {
         guard request.method == "POST",
             request.path == "/v1/projects/\(options.projectID)/messages:send"
         else {
-            return FCMError(status: 404, code: "", message: "Requested entity was not found.").answer
+            return FCMError(status: 404, code: "", message: "Requested entity was not found.")
+                .answer
         }
         if let error = FCMRules.error(in: body) { return error.answer }
         let number = state.withLock { state in
