@@ -40,6 +40,27 @@ import Testing
         await bench.end()
     }
 
+    @Test func `more devices than an event may have are refused, and nothing of them is sent`()
+        async throws
+    {
+        let bench = try await GatewayBench()
+        let many = (0...10_000).map { (type: "android", token: "t\($0)") }
+        let answer = try await bench.post(GatewayBench.webhook(many))
+        #expect(answer.status == 413)
+        #expect(String(decoding: answer.body, as: UTF8.self).contains("too many devices"))
+        #expect(await bench.gateway.stop() == 0)
+        #expect(bench.simulators.fcm.received.isEmpty)
+        await bench.end()
+    }
+
+    @Test func `as many devices as an event may have all get their push`() async throws {
+        let bench = try await GatewayBench()
+        let many = (1...10_000).map { (type: "android", token: "t\($0)") }
+        #expect(try await bench.post(GatewayBench.webhook(many)).status == 200)
+        #expect(Set(await bench.delivered(bench.simulators.fcm, 10_000)).count == 10_000)
+        await bench.end()
+    }
+
     @Test func `a webhook without devices is accepted and noted`() async throws {
         let bench = try await GatewayBench()
         #expect(try await bench.post(GatewayBench.webhook([])).status == 202)

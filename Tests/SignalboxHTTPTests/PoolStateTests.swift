@@ -87,8 +87,24 @@ import Testing
         #expect(pool.place() == nil)
         #expect(pool.need(waiting: 1, nowNs: 0) == [.connect(2)])
         #expect(pool.ended(1, isSuccess: true) == [.close(1)])
-        pool.closed(1)
+        pool.closed(1, nowNs: 0, random: 0.5)
         #expect(pool.ids == [2])
+    }
+
+    @Test func `a connection that never did any good counts as a failed connect`() {
+        var pool = pool()
+        _ = pool.need(waiting: 1, nowNs: 0)
+        pool.connected(1, peerMax: 10)
+        pool.closed(1, nowNs: 0, random: 0.5)
+        #expect(pool.isFailing)
+        #expect(pool.need(waiting: 1, nowNs: 0) == [.wake(atNs: 100_000_000)])
+        _ = pool.need(waiting: 1, nowNs: 100_000_000)
+        pool.connected(2, peerMax: 10)
+        pool.opened(2)
+        _ = pool.ended(2, isSuccess: true)
+        pool.closed(2, nowNs: 200_000_000, random: 0.5)
+        #expect(!pool.isFailing)
+        #expect(pool.need(waiting: 1, nowNs: 200_000_000) == [.connect(3)])
     }
 
     @Test func `an own cap and a full socket hold requests back`() {

@@ -293,7 +293,7 @@ extension PoolCore: PushConnectionOwner {
     func connectionClosed(_ connection: PushConnection, wasReady: Bool, reason: String) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         if wasReady {
-            state.closed(connection.id)
+            state.closed(connection.id, nowNs: now, random: Double.random(in: 0..<1))
             let kind: PushPoolEvent.Kind = reason == "no answer to PING" ? .pingTimeout : .closed
             onEvent(PushPoolEvent(kind: kind, connection: connection.id, text: reason))
             if state.isStopping { finishStop() }

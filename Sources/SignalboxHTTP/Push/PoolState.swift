@@ -73,8 +73,6 @@ struct PoolState {
     }
 
     mutating func connected(_ id: UInt64, peerMax: Int) {
-        failures = 0
-        notBeforeNs = 0
         change(id) {
             $0.phase = .ready
             $0.peerMax = peerMax
@@ -84,6 +82,10 @@ struct PoolState {
     /// The connection was never ready. `random` is 0..<1.
     mutating func connectFailed(_ id: UInt64, nowNs: UInt64, random: Double) {
         connections.removeAll { $0.id == id }
+        backOff(nowNs: nowNs, random: random)
+    }
+
+    private mutating func backOff(nowNs: UInt64, random: Double) {
         failures += 1
         let doubled = Self.backoffFirstNs << UInt64(min(failures - 1, 10))
         let wait = Double(min(doubled, Self.backoffMaxNs)) * (0.8 + 0.4 * random)
@@ -104,6 +106,10 @@ struct PoolState {
             $0.open -= 1
             if isSuccess { $0.isProven = true }
         }
+        if isSuccess {
+            failures = 0
+            notBeforeNs = 0
+        }
         return closable(id)
     }
 
@@ -113,7 +119,13 @@ struct PoolState {
         return closable(id)
     }
 
-    mutating func closed(_ id: UInt64) { connections.removeAll { $0.id == id } }
+    /// A connection that was ready has ended; one that never did any good counts as a failed
+    /// connect, so that a peer which takes connections and drops them is not called in a loop.
+    mutating func closed(_ id: UInt64, nowNs: UInt64, random: Double) {
+        let wasProven = connections.first { $0.id == id }?.isProven ?? true
+        connections.removeAll { $0.id == id }
+        if !wasProven { backOff(nowNs: nowNs, random: random) }
+    }
 
     mutating func stop() -> [Action] {
         isStopping = true
