@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo test build setup lint format clean
+.PHONY: run demo test chaos build setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -20,6 +20,11 @@ build: setup
 test: setup lint
 	swift build --build-tests
 	swift test
+
+# The crash test with 20 rounds instead of 3.
+chaos: setup
+	swift build --build-tests
+	SIGNALBOX_CHAOS_ROUNDS=20 swift test --filter CrashTests
 
 lint: setup
 	swift format lint --strict --recursive Package.swift Sources Plugins Tests

@@ -53,6 +53,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(
             url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(
@@ -115,6 +116,12 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ], swiftSettings: swift),
         .target(
+            name: "SignalboxStore",
+            dependencies: [
+                "SignalboxCore", "SignalboxJSON", "SignalboxThreads",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ], swiftSettings: swift),
+        .target(
             name: "SignalboxObservability",
             dependencies: ["SignalboxCore", .product(name: "Logging", package: "swift-log")],
             swiftSettings: swift),
@@ -122,8 +129,8 @@ let package = Package(
             name: "Signalbox",
             dependencies: [
                 "SignalboxCore", "SignalboxJSON", "SignalboxConfig", "SignalboxPluginHost",
-                "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxThreads",
-                .product(name: "Logging", package: "swift-log"),
+                "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxStore",
+                "SignalboxThreads", .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: swift),
         .executableTarget(
             name: "SignalboxCLI",
@@ -159,6 +166,9 @@ let package = Package(
                 "PluginBench",
             ],
             swiftSettings: tests),
+        .testTarget(
+            name: "SignalboxStoreTests",
+            dependencies: ["SignalboxStore", "SignalboxCore"], swiftSettings: tests),
         .testTarget(
             name: "SignalboxCryptoTests", dependencies: ["SignalboxCrypto"],
             swiftSettings: tests),

@@ -3,7 +3,7 @@
 set -euo pipefail
 
 packages=(
-  libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev
+  libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev libsqlite3-dev
   pkg-config gcc g++ binutils
 )
 

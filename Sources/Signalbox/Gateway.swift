@@ -62,7 +62,7 @@ public final class Gateway: Sendable {
         }
         let ingest = IngestService(
             paths: parts.instances.paths, context: context, pipeline: pipeline)
-        let admin = AdminService(lanes: lanes, metrics: parts.metrics)
+        let admin = AdminService(lanes: lanes, metrics: parts.metrics, store: context.store)
         adminService = admin
         self.parts = parts
         drainMs = settings.drainMs
@@ -88,9 +88,10 @@ public final class Gateway: Sendable {
             ])
     }
 
-    /// Stops: takes nothing more in, lets what is under way end within the drain time, ends the rest.
+    /// Stops: takes nothing more in, lets what is in memory be sent within the drain time, leaves the
+    /// rest on disk.
     ///
-    /// Returns how many deliveries were given up.
+    /// Returns how many deliveries wait there for the next start.
     @discardableResult
     public func stop() async -> Int {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return 0 }
@@ -99,8 +100,8 @@ public final class Gateway: Sendable {
         let deadline = Clock.monotonicNs + drainMs * 1_000_000
         let left = await parts.drain(deadlineNs: deadline)
         if left > 0 {
-            parts.logger.error(
-                "stopped with deliveries that were not settled", metadata: ["count": "\(left)"])
+            parts.logger.notice(
+                "deliveries wait on disk for the next start", metadata: ["count": "\(left)"])
         }
         await servers.admin?.shutdown()
         await parts.shutdown()

@@ -17,6 +17,8 @@ public struct GatewayOptions: Sendable {
     public var admin: ListenAddress?
     /// Where log lines go; nil: standard error, as `gateway.log` says.
     public var logger: Logger?
+    /// Instead of `gateway.data`.
+    public var dataFolder: String?
     /// Milliseconds since 1970; another one than the system's lets time be virtual.
     public var nowUnixMs: @Sendable () -> UInt64 = { Clock.unixMs }
 

@@ -4,6 +4,7 @@ internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import SignalboxPluginHost
+internal import SignalboxStore
 internal import SignalboxThreads
 
 /// The parts of one gateway, and the order in which they begin and end.
@@ -19,7 +20,9 @@ final class GatewayParts: @unchecked Sendable {
     private(set) var lanes: LaneTable?
     private(set) var pipeline: EventPipeline?
     private let limits = Limits()
-    private let underWay = UnderWay()
+    private let inMemory = UnderWay()
+    private(set) var store: (any DeliveryStore)?
+    private let dataFolder: String
     private let workers: WorkerThreads
     private let alarms = AlarmClock()
     private let rest: RESTClient
@@ -35,6 +38,10 @@ final class GatewayParts: @unchecked Sendable {
                     label: label, format: .init(rawValue: settings.logFormat) ?? .text,
                     level: .init(rawValue: settings.logLevel) ?? .info)
             }
+        let folder = settings.dataFolder
+        dataFolder =
+            options.dataFolder
+            ?? (folder.hasPrefix("/") ? folder : "\(plan.config.folder)/\(folder)")
         let cores = Threads.cores
         workers = WorkerThreads(count: max(2, cores), waitingMax: 10_000)
         engine = PushEngine(threads: max(1, cores / 2))
@@ -58,15 +65,17 @@ final class GatewayParts: @unchecked Sendable {
     func open(_ plan: GatewayPlan, version: String) async throws(ConfigurationError) {
         instances = try await InstanceSet.create(plan, version: version, services: services)
         try await instances.start(plan, limits: limits)
-        let router = Router(routes: plan.routes)
-        let record = OutcomeRecord(
-            logger: logger, metrics: metrics, router: router, underWay: underWay, clock: clock)
+        let store = try openStore(plan)
+        self.store = store
+        let record = OutcomeRecord(logger: logger, metrics: metrics, clock: clock)
         let context = DispatchContext(
-            limits: limits, router: router, workers: workers, alarms: alarms, engine: engine,
-            logger: logger, metrics: metrics, record: record, clock: clock)
+            limits: limits, router: Router(routes: plan.routes), workers: workers, alarms: alarms,
+            engine: engine, logger: logger, metrics: metrics, record: record, store: store,
+            inMemory: inMemory, dedupeMs: plan.config.gateway.dedupeMs, clock: clock)
         self.context = context
         let senders = instances.senders
         let logger = logger
+        let burial = Burial(context: context)
         let lanes = LaneTable(
             make: { key, number in
                 guard let sender = senders[key.sender] else {
@@ -74,19 +83,17 @@ final class GatewayParts: @unchecked Sendable {
                 }
                 let endpoint = try await sender.role.endpoint(app: key.app)
                 return try SenderLane(
-                    number: number, instance: sender.instance, role: sender.role, app: key.app,
+                    number: number, instance: sender.instance, role: sender.role, key: key,
                     endpoint: endpoint, context: context)
             },
-            onRefused: { deliveries, key, error in
+            onRefused: { key, error in
                 logger.error(
                     "no way to send for this app",
                     metadata: [
                         "plugin.instance": "\(key.sender)", "app": "\(key.app)",
                         "error": "\(error)",
                     ])
-                for delivery in deliveries {
-                    record.failed(delivery, reason: "no_endpoint", detail: "\(error)")
-                }
+                burial.buryDue(key, reason: "no_endpoint", detail: "\(error)")
             })
         self.lanes = lanes
         for name in Set(plan.routes.flatMap(\.senders.values)).sorted() {
@@ -94,18 +101,18 @@ final class GatewayParts: @unchecked Sendable {
         }
         for (name, sender) in senders {
             sender.instance.whenCredentialReady {
-                for lane in lanes.all where lane.sender == name { lane.credentialReady() }
+                for lane in lanes.all where lane.key.sender == name { lane.credentialReady() }
             }
         }
-        pipeline = EventPipeline(
-            context: context, builders: instances.builders, lanes: lanes, underWay: underWay)
+        pipeline = EventPipeline(context: context, builders: instances.builders, lanes: lanes)
+        resume(store, lanes)
     }
 
     private func openLane(
         _ name: String, _ lanes: LaneTable, _ plan: GatewayPlan
     ) async throws(ConfigurationError) {
         do {
-            try await lanes.open(LaneTable.Key(sender: name, app: ""))
+            try await lanes.open(LaneKey(sender: name, app: ""))
         } catch let fault as PluginFault where fault.kind == .notFound {
             // The plugin has no default app; its lanes are made when deliveries name one.
         } catch {
@@ -119,21 +126,63 @@ final class GatewayParts: @unchecked Sendable {
         }
     }
 
-    /// Waits until nothing is under way or the time has come; how many deliveries are left.
-    func drain(deadlineNs: UInt64) async -> Int {
-        let underWay = underWay
-        return await withCheckedContinuation { continuation in
-            // A thread of its own: waiting must not hold one of the task pool.
-            Thread.start {
-                continuation.resume(returning: underWay.waitForNone(deadlineNs: deadlineNs))
+    private func openStore(_ plan: GatewayPlan) throws(ConfigurationError) -> any DeliveryStore {
+        let logger = logger
+        let metrics = metrics
+        var options = SQLiteStore.Options(
+            folder: dataFolder, nowUnixMs: clock,
+            onFault: { words in
+                metrics.storeFault()
+                logger.error("the store cannot write", metadata: ["error": "\(words)"])
+            })
+        options.waitingMax = limits.deliveriesWaitingMax
+        options.leaseMs = limits.leaseMs
+        do throws(StoreError) {
+            return try SQLiteStore.open(options)
+        } catch {
+            let start = SourcePosition(file: plan.config.file, line: 1, column: 1)
+            throw ConfigurationError(diagnostics: [
+                Diagnostic(error.code, at: start, error.message)
+            ])
+        }
+    }
+
+    /// Goes on with what a process of before has left on disk.
+    private func resume(_ store: any DeliveryStore, _ lanes: LaneTable) {
+        guard store.waitingCount > 0 else { return }
+        logger.notice(
+            "deliveries of before are waiting", metadata: ["count": "\(store.waitingCount)"])
+        for key in store.lanes {
+            if instances.senders[key.sender] != nil {
+                lanes.backlog(key)
+            } else {
+                logger.warning(
+                    "deliveries wait for a plugin that is not configured; they stay on disk",
+                    metadata: ["plugin.instance": "\(key.sender)", "app": "\(key.app)"])
             }
         }
+    }
+
+    /// Lets what is in memory be sent until the time has come; the rest stays on disk. How many
+    /// deliveries that are.
+    func drain(deadlineNs: UInt64) async -> Int {
+        for lane in lanes?.all ?? [] { lane.drain() }
+        let inMemory = inMemory
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            // A thread of its own: waiting must not hold one of the task pool.
+            Thread.start {
+                _ = inMemory.waitForNone(deadlineNs: deadlineNs)
+                continuation.resume()
+            }
+        }
+        return store?.waitingCount ?? 0
     }
 
     /// Ends everything, in the reverse order of its beginning.
     func shutdown() async {
         for lane in lanes?.all ?? [] { await lane.stop(deadlineMs: 1_000) }
         await instances.stop(deadlineMs: 5_000)
+        await store?.close()
         alarms.stop()
         rest.shutdown()
         workers.stop()

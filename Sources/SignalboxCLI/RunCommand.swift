@@ -17,7 +17,7 @@ struct RunCommand: AsyncParsableCommand {
             throw Exit.report(error)
         }
         await StopSignals.wait()
-        if await gateway.stop() > 0 { throw Exit.fault }
+        await gateway.stop()
     }
 }
 

@@ -2,7 +2,7 @@ public import SignalboxCore
 
 extension GatewayConfig {
     static let topKeys = ["version", "gateway", "plugins", "routes", "retry", "tests"]
-    static let gatewayKeys = ["listen", "admin", "data", "drain", "log"]
+    static let gatewayKeys = ["listen", "admin", "data", "drain", "dedupe", "log"]
     static let pluginKeys = ["library", "config"]
 
     /// Reads a configuration; everything that is wrong with it comes at once, in the file's order.
@@ -81,6 +81,7 @@ extension GatewayConfig {
         }
         if let text = map.text("data")?.text { gateway.dataFolder = text }
         if let ms = map.duration("drain", in: 0...600_000) { gateway.drainMs = ms }
+        if let ms = map.duration("dedupe", in: 0...7 * 86_400_000) { gateway.dedupeMs = ms }
         if let log = map["log"],
             let map = MapReader(log, owner: "gateway.log", known: ["level", "format"], diagnostics)
         {

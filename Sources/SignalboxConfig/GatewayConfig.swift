@@ -41,6 +41,8 @@ public struct GatewaySettings: Sendable {
     public var dataFolder = "./data"
     /// How long a stop waits for what is under way, in milliseconds.
     public var drainMs: UInt64 = 30_000
+    /// How long an event's dedupe key is remembered, in milliseconds; 0: not at all.
+    public var dedupeMs: UInt64 = 600_000
     /// `trace`, `debug`, `info`, `warning`, `error`.
     public var logLevel = "info"
     /// `text` or `json`.

@@ -6,10 +6,12 @@ public struct Limits: Sendable {
     public var devicesPerEventMax = 10_000
     /// Most events in one request; more is answered 413.
     public var eventsPerRequestMax = 1_000
-    /// Most deliveries waiting in memory over all senders; more is answered 503 with Retry-After.
-    public var deliveriesWaitingMax = 200_000
-    /// Most deliveries of one sender and app between lease and outcome.
-    public var deliveriesInFlightMax = 4_096
+    /// Most deliveries waiting on disk; more is answered 503 with Retry-After.
+    public var deliveriesWaitingMax = 10_000_000
+    /// Most deliveries of one sender and app in memory; the others wait on disk.
+    public var deliveriesInMemoryMax = 4_096
+    /// How long a lease lasts, in milliseconds: an outcome that is not known by then is given up.
+    public var leaseMs: UInt64 = 120_000
     /// Most deliveries handed to a plugin in one call.
     public var batchMax = 512
     /// How long a stop waits for deliveries in flight, in milliseconds.

@@ -6,7 +6,7 @@ import Testing
 
 /// The `signalbox` program as its users run it.
 @Suite struct ProgramTests {
-    struct Ended {
+    struct Ended: Error {
         var status: Int32
         var output: String
     }

@@ -51,7 +51,7 @@ import Testing
         #expect(
             claims["scope"]?.string == "https://www.googleapis.com/auth/firebase.messaging")
         let issued = try #require(claims["iat"]?.integer)
-        #expect((Int64(now / 1000)...Int64(now / 1000) + 60).contains(issued))
+        #expect((Int64(now / 1000)...Int64(now / 1000) + 600).contains(issued))
         #expect(claims["exp"]?.integer == issued + 3600)
         let header = try JSONValue.parse(try #require(Base64.decode(parts[0])))
         #expect(header["kid"]?.string == "kid1" && header["alg"]?.string == "RS256")
@@ -65,7 +65,7 @@ import Testing
     @Test func `a data-only message carries everything as text`() async throws {
         let bench = try await bench()
         let request = try await bench.render(
-            platform: "android", token: "to\"k:e-n", deadlineUnixMs: now + 90_000
+            platform: "android", token: "to\"k:e-n", deadlineUnixMs: now + 900_000
         ) {
             $0.isDataOnly = true
             $0.title = "T"
@@ -78,7 +78,7 @@ import Testing
         #expect(request.headers["authorization"] == "Bearer at-1")
         #expect(request.headers["content-type"] == "application/json")
         let ttl = try #require(request.body["message"]?["android"]?["ttl"]?.string)
-        #expect(ttl.hasSuffix("s") && (30...90).contains(Int(ttl.dropLast()) ?? 0))
+        #expect(ttl.hasSuffix("s") && (1...900).contains(Int(ttl.dropLast()) ?? 0))
         #expect(
             request.text.replacing("\"\(ttl)\"", with: "\"90s\"")
                 == (try JSONValue.parse(
@@ -125,12 +125,12 @@ import Testing
         #expect(apns?["payload"]?["aps"]?["alert"]?["title"]?.string == "T")
         #expect(apns?["payload"]?["aps"]?["badge"]?.integer == 1)
         #expect(ios.body["message"]?["android"] == nil)
-        let web = try await bench.render(platform: "web", deadlineUnixMs: now + 9000) {
+        let web = try await bench.render(platform: "web", deadlineUnixMs: now + 900_000) {
             $0.title = "T"
             $0.link = "https://l"
         }
         let push = web.body["message"]?["webpush"]
-        #expect((1...9).contains(Int(push?["headers"]?["TTL"]?.string ?? "") ?? 0))
+        #expect((1...900).contains(Int(push?["headers"]?["TTL"]?.string ?? "") ?? 0))
         #expect(push?["fcm_options"]?["link"]?.string == "https://l")
         await bench.end()
     }

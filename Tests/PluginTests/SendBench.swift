@@ -28,7 +28,7 @@ struct SendBench {
         deadlineUnixMs: UInt64 = 0, _ content: SharedNotification
     ) -> SignalboxCore.Delivery {
         Delivery(
-            id: id, eventID: 1, route: 0, sender: "s",
+            id: id, eventID: 1, route: "r", sender: "s",
             stableID: "123e4567-e89b-42d3-a456-42661417400\(id % 10)", badge: badge,
             deadlineUnixMs: deadlineUnixMs, content: content,
             device: Device(platform: platform, token: token))

@@ -21,10 +21,14 @@ import Testing
             "HummingbirdCore", "HTTPTypes", "NIOHTTPTypes", "ServiceLifecycle", "Logging",
             "NIOHTTP1", "NIOConcurrencyHelpers",
         ],
+        "Sources/SignalboxStore": [
+            "SignalboxCore", "SignalboxJSON", "SignalboxThreads", "GRDB",
+        ],
         "Sources/SignalboxObservability": ["SignalboxCore", "Logging"],
         "Sources/Signalbox": [
             "SignalboxCore", "SignalboxJSON", "SignalboxConfig", "SignalboxPluginHost",
-            "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxThreads",
+            "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxStore",
+            "SignalboxThreads",
             "Logging",
         ],
         "Sources/SignalboxTestKit": [

@@ -3,7 +3,7 @@ import Testing
 
 func delivery(_ id: UInt64, attempt: UInt32 = 1, deadline: UInt64 = 0) -> Delivery {
     Delivery(
-        id: id, eventID: 1, route: 0, sender: "s", stableID: "u", attempt: attempt,
+        id: id, eventID: 1, route: "r", sender: "s", stableID: "u", attempt: attempt,
         deadlineUnixMs: deadline, content: SharedNotification(Notification()),
         device: Device(token: "t"))
 }
@@ -49,88 +49,158 @@ func delivery(_ id: UInt64, attempt: UInt32 = 1, deadline: UInt64 = 0) -> Delive
     }
 }
 
-@Suite struct SenderQueueTests {
-    func expect(
-        _ queue: inout SenderQueue, _ count: Int, _ now: UInt64, _ wanted: [UInt64],
-        at place: SourceLocation = #_sourceLocation
-    ) {
-        let leased = queue.lease(max: count, nowUnixMs: now).batch.map(\.id)
-        #expect(leased == wanted, sourceLocation: place)
+@Suite struct LaneWindowTests {
+    func high(_ id: UInt64) -> Delivery {
+        var note = Notification()
+        note.priority = .high
+        var made = delivery(id)
+        made.content = SharedNotification(note)
+        return made
     }
 
-    @Test func `lends in order, no more than the window`() {
-        var queue = SenderQueue(inFlightMax: 3)
-        queue.append((1...5).map { delivery($0) })
-        expect(&queue, 2, 0, [1, 2])
-        expect(&queue, 9, 0, [3])
-        expect(&queue, 9, 0, [])
-        let (first, second) = (queue.settle(2), queue.settle(2))
+    func expect(
+        _ window: inout LaneWindow, _ count: Int, _ wanted: [UInt64],
+        at place: SourceLocation = #_sourceLocation
+    ) {
+        let taken = window.next(max: count, nowUnixMs: 0).batch.map(\.id)
+        #expect(taken == wanted, sourceLocation: place)
+    }
+
+    @Test func `takes in order, high priority first`() {
+        var window = LaneWindow(countMax: 100)
+        window.arrive([delivery(1), delivery(2), high(3)])
+        expect(&window, 2, [3, 1])
+        window.arrive([high(4)])
+        expect(&window, 9, [4, 2])
+        let (first, second) = (window.settle(2), window.settle(2))
         #expect(first?.id == 2)
         #expect(second == nil)
-        expect(&queue, 9, 0, [4])
-        #expect(queue.count == 4)
+        #expect(window.count == 3 && window.inFlightCount == 3)
     }
 
     @Test func `what is given back comes first, unchanged`() {
-        var queue = SenderQueue(inFlightMax: 10)
-        queue.append((1...3).map { delivery($0) })
-        let batch = queue.lease(max: 2, nowUnixMs: 0).batch
-        queue.giveBack(batch)
-        expect(&queue, 9, 0, [1, 2, 3])
-        #expect(queue.inFlightCount == 3)
+        var window = LaneWindow(countMax: 100)
+        window.arrive((1...3).map { delivery($0) })
+        let batch = window.next(max: 2, nowUnixMs: 0).batch
+        window.giveBack(batch)
+        expect(&window, 9, [1, 2, 3])
     }
 
-    @Test func `a retry waits for its time and counts its attempt`() throws {
-        var queue = SenderQueue(inFlightMax: 10)
-        queue.append([delivery(1), delivery(2)])
-        for leased in queue.lease(max: 9, nowUnixMs: 0).batch {
-            let known = queue.settle(leased.id)
-            let settled = try #require(known)
-            queue.retry(settled, atUnixMs: leased.id == 1 ? 500 : 200)
-        }
-        #expect(queue.nextWakeUnixMs == 200)
-        expect(&queue, 9, 199, [])
-        expect(&queue, 9, 300, [2])
-        let late = queue.lease(max: 9, nowUnixMs: 500).batch
-        #expect(late.map(\.id) == [1])
-        #expect(late.map(\.attempt) == [2])
+    @Test func `a delivery that is there is not taken in twice`() {
+        var window = LaneWindow(countMax: 100)
+        window.arrive([delivery(1), delivery(2)])
+        _ = window.next(max: 1, nowUnixMs: 0)
+        let new = window.arrive([delivery(1), delivery(2), delivery(3)])
+        #expect(new == 1)
+        #expect(window.count == 3)
+    }
+
+    @Test func `room is kept while deliveries are committed, the last of it for high priority`() {
+        var window = LaneWindow(countMax: 16)
+        let normal = window.reserve((1...20).map { delivery($0) })
+        #expect(normal.count == 14)
+        #expect(window.reserve([high(30), high(31), high(32)]).count == 2)
+        #expect(window.room == 0)
+        window.release(reserved: 16)
+        #expect(window.room == 16)
     }
 
     @Test func `what is past its deadline is handed out as expired`() {
-        var queue = SenderQueue(inFlightMax: 10)
-        queue.append([delivery(1, deadline: 100), delivery(2)])
-        let lease = queue.lease(max: 9, nowUnixMs: 100)
-        #expect(lease.expired.map(\.id) == [1])
-        #expect(lease.batch.map(\.id) == [2])
-        #expect(queue.count == 1)
+        var window = LaneWindow(countMax: 100)
+        window.arrive([delivery(1, deadline: 100), delivery(2)])
+        let taken = window.next(max: 9, nowUnixMs: 100)
+        #expect(taken.expired.map(\.id) == [1])
+        #expect(taken.batch.map(\.id) == [2])
+        #expect(window.count == 1)
     }
 
     @Test(arguments: [UInt64(1), 7, 1234])
     func `nothing is lost and nothing doubled, whatever happens`(seed: UInt64) {
         var random = SplitMix(state: seed)
-        var queue = SenderQueue(inFlightMax: 8)
+        var window = LaneWindow(countMax: 64)
+        var waiting = (UInt64(1)...3_000).map { $0 % 3 == 0 ? high($0) : delivery($0) }[...]
         var out: Set<UInt64> = []
-        var leased: [Delivery] = []
-        queue.append((1...3_000).map { delivery($0) })
-        var now: UInt64 = 0
+        var taken: [Delivery] = []
         while out.count < 3_000 {
-            now += random.next() % 50
-            leased += queue.lease(max: Int(random.next() % 5) + 1, nowUnixMs: now).batch
-            guard let pick = leased.indices.randomElement(using: &random) else { continue }
-            let one = leased.remove(at: pick)
-            switch random.next() % 4 {
-            case 0: queue.giveBack([one])
-            case 1:
-                if let settled = queue.settle(one.id) {
-                    queue.retry(settled, atUnixMs: now + random.next() % 90)
-                }
-            default:
-                let settled = queue.settle(one.id)
-                #expect(settled != nil, "seed \(seed)")
-                #expect(out.insert(one.id).inserted, "seed \(seed)")
+            let part = waiting.prefix(min(window.room, Int(random.next() % 9)))
+            waiting = waiting.dropFirst(part.count)
+            window.arrive(part)
+            #expect(window.count <= 64)
+            taken += window.next(max: Int(random.next() % 5) + 1, nowUnixMs: 0).batch
+            guard let pick = taken.indices.randomElement(using: &random) else { continue }
+            let one = taken.remove(at: pick)
+            if random.next() % 3 == 0 {
+                window.giveBack([one])
+            } else if let settled = window.settle(one.id) {
+                #expect(out.insert(settled.id).inserted, "seed \(seed)")
             }
         }
-        #expect(queue.count == 0, "seed \(seed)")
+        #expect(window.count == 0)
+    }
+}
+
+@Suite struct BreakerTests {
+    @Test func `opens after failures in a row, probes, and waits longer each time`() {
+        var breaker = Breaker()
+        for _ in 1..<Breaker.failuresMax { breaker.fail(nowUnixMs: 0) }
+        #expect(breaker.permission(nowUnixMs: 0) == .all)
+        breaker.fail(nowUnixMs: 0)
+        var now: UInt64 = 0
+        var waits: [UInt64] = []
+        for _ in 0..<8 {
+            guard case .none(let until) = breaker.permission(nowUnixMs: now) else { break }
+            waits.append(until - now)
+            now = until
+            #expect(breaker.permission(nowUnixMs: now) == .probe)
+            breaker.probe()
+            #expect(breaker.permission(nowUnixMs: now) == .none(untilUnixMs: .max))
+            breaker.fail(nowUnixMs: now)
+        }
+        #expect(waits == [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
+        now += 30_000
+        breaker.probe()
+        breaker.succeed()
+        #expect(breaker.permission(nowUnixMs: now) == .all)
+    }
+
+    @Test func `a success in between starts the count anew`() {
+        var breaker = Breaker()
+        for _ in 0..<100 {
+            for _ in 1..<Breaker.failuresMax { breaker.fail(nowUnixMs: 0) }
+            breaker.succeed()
+        }
+        #expect(!breaker.isOpen)
+    }
+
+    @Test func `late failures of before do not lengthen the wait`() {
+        var breaker = Breaker()
+        for _ in 0..<500 { breaker.fail(nowUnixMs: 0) }
+        #expect(breaker.permission(nowUnixMs: 0) == .none(untilUnixMs: 1_000))
+    }
+
+    @Test func `a probe that was not sent may be tried again`() {
+        var breaker = Breaker()
+        for _ in 0..<Breaker.failuresMax { breaker.fail(nowUnixMs: 0) }
+        breaker.probe()
+        breaker.probeReturned()
+        #expect(breaker.permission(nowUnixMs: 1_000) == .probe)
+    }
+
+    @Test(arguments: [
+        (Outcome.Kind.delivered, UInt32(200), "ok", Bool?.some(false)),
+        (.rejected, 400, "x", false),
+        (.unregistered, 410, "x", false), (.throttled, 429, "x", false), (.retry, 503, "x", true),
+        (.retry, 0, "unreachable", true), (.retry, 0, "timeout", true),
+        (.retry, 0, "stopping", nil),
+        (.retry, 0, "plugin_forgot", nil), (.auth, 401, "x", nil), (.config, 403, "x", nil),
+        (.rejected, 0, "malformed_token", nil),
+    ])
+    func `outcomes say whether a provider is down`(
+        kind: Outcome.Kind, code: UInt32, reason: String, verdict: Bool?
+    ) {
+        var outcome = Outcome(item: 1, kind: kind, reason: reason)
+        outcome.providerCode = code
+        #expect(Breaker.verdict(outcome) == verdict)
     }
 }
 

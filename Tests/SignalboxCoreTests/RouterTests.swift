@@ -57,7 +57,7 @@ import Testing
         var ids = StableIDs(seed: (1, 2))
         let chosen = fanOut.selectRecipients(of: route, from: recipients)
         fanOut.add(
-            contents, route: route, routeIndex: 3, fields: fields,
+            contents, route: route, fields: fields,
             recipients: chosen.map { recipients[$0] }, receivedUnixMs: 1_000, nextID: &id,
             stableIDs: &ids)
         return fanOut

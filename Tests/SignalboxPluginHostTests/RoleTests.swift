@@ -74,7 +74,8 @@ import Testing
         let content = SharedNotification(Notification())
         return ids.map {
             Delivery(
-                id: $0, eventID: 1, route: 0, sender: "s", stableID: "id-\($0)", deadlineUnixMs: 0,
+                id: $0, eventID: 1, route: "r", sender: "s", stableID: "id-\($0)",
+                deadlineUnixMs: 0,
                 content: content, device: Device(token: "t\($0)"))
         }
     }

@@ -13,6 +13,11 @@ struct DispatchContext: Sendable {
     let logger: Logger
     let metrics: GatewayMetrics
     let record: OutcomeRecord
+    let store: any DeliveryStore
+    /// Deliveries that are in memory, over all lanes.
+    let inMemory: UnderWay
+    /// How long an event's dedupe key is remembered, in milliseconds.
+    let dedupeMs: UInt64
     /// Milliseconds since 1970.
     let clock: @Sendable () -> UInt64
 }

@@ -1,3 +1,4 @@
+internal import SignalboxCore
 internal import SignalboxObservability
 
 /// The gateway's own numbers; docs/metrics.md lists names and labels.
@@ -43,8 +44,15 @@ struct GatewayMetrics: Sendable {
         registry.counter("signalbox_plugin_faults_total", [("instance", instance)]).add()
     }
 
-    func waiting(sender: String, app: String, count: Int) {
-        registry.gauge("signalbox_deliveries_waiting", [("sender", sender), ("app", app)])
-            .set(Int64(count))
+    func inMemory(_ lane: LaneKey, count: Int) {
+        registry.gauge(
+            "signalbox_deliveries_in_memory", [("sender", lane.sender), ("app", lane.app)]
+        ).set(Int64(count))
     }
+
+    func waiting(_ count: Int) {
+        registry.gauge("signalbox_deliveries_waiting").set(Int64(count))
+    }
+
+    func storeFault() { registry.counter("signalbox_store_faults_total").add() }
 }

@@ -3,39 +3,24 @@ internal import Synchronization
 
 /// The lanes of a gateway; one is made when the first delivery of its sender and app comes by.
 final class LaneTable: Sendable {
-    /// Names a lane.
-    struct Key: Hashable, Sendable {
-        var sender: String
-        var app: String
-
-        init(sender: String, app: String) {
-            self.sender = sender
-            self.app = app
-        }
-
-        init(_ delivery: Delivery) {
-            self.init(sender: delivery.sender, app: delivery.device.app)
-        }
-    }
-
     private enum Entry {
         case ready(SenderLane)
-        /// The plugin is being asked where to connect; these wait.
-        case making([Delivery])
+        /// The plugin is being asked where to connect.
+        case making
     }
 
     private struct State {
-        var entries: [Key: Entry] = [:]
+        var entries: [LaneKey: Entry] = [:]
         var nextNumber = 1
     }
 
     private let state = Mutex(State())
-    private let make: @Sendable (Key, Int) async throws -> SenderLane
-    private let onRefused: @Sendable ([Delivery], Key, any Error) -> Void
+    private let make: @Sendable (LaneKey, Int) async throws -> SenderLane
+    private let onRefused: @Sendable (LaneKey, any Error) -> Void
 
     init(
-        make: @escaping @Sendable (Key, Int) async throws -> SenderLane,
-        onRefused: @escaping @Sendable ([Delivery], Key, any Error) -> Void
+        make: @escaping @Sendable (LaneKey, Int) async throws -> SenderLane,
+        onRefused: @escaping @Sendable (LaneKey, any Error) -> Void
     ) {
         self.make = make
         self.onRefused = onRefused
@@ -50,55 +35,43 @@ final class LaneTable: Sendable {
         }
     }
 
+    /// A lane that is ready, or nil.
+    func lane(_ key: LaneKey) -> SenderLane? {
+        state.withLock { state in
+            if case .ready(let lane) = state.entries[key] { lane } else { nil }
+        }
+    }
+
     /// Makes a lane ahead of its first delivery.
-    func open(_ key: Key) async throws {
+    func open(_ key: LaneKey) async throws {
         let lane = try await make(key, nextNumber())
         state.withLock { $0.entries[key] = .ready(lane) }
     }
 
-    /// Takes deliveries of one lane in.
-    func append(_ deliveries: [Delivery], key: Key) {
-        enum Next {
-            case append(SenderLane)
-            case make
-            case wait
+    /// Something of a lane waits on disk: tells the lane, which is made if it is not there.
+    func backlog(_ key: LaneKey) {
+        if let lane = lane(key) {
+            lane.backlog()
+            return
         }
-        let next = state.withLock { state -> Next in
-            switch state.entries[key] {
-            case .ready(let lane): return .append(lane)
-            case .making(let waiting):
-                state.entries[key] = .making(waiting + deliveries)
-                return .wait
-            case nil:
-                state.entries[key] = .making(deliveries)
-                return .make
-            }
+        let isFirst = state.withLock { state in
+            guard state.entries[key] == nil else { return false }
+            state.entries[key] = .making
+            return true
         }
-        switch next {
-        case .append(let lane): lane.append(deliveries)
-        case .wait: break
         // Once per sender and app, not per delivery.
-        case .make: Task { await self.makeLane(key) }
-        }
+        if isFirst { Task { await self.makeLane(key) } }
     }
 
-    private func makeLane(_ key: Key) async {
+    private func makeLane(_ key: LaneKey) async {
         do {
             let lane = try await make(key, nextNumber())
-            let waiting = state.withLock { state -> [Delivery] in
-                defer { state.entries[key] = .ready(lane) }
-                if case .making(let waiting) = state.entries[key] { return waiting }
-                return []
-            }
-            lane.append(waiting)
+            state.withLock { $0.entries[key] = .ready(lane) }
+            lane.backlog()
         } catch {
             // Asked again for the next delivery: the plugin may know the app by then.
-            let waiting = state.withLock { state -> [Delivery] in
-                defer { state.entries[key] = nil }
-                if case .making(let waiting) = state.entries[key] { return waiting }
-                return []
-            }
-            onRefused(waiting, key, error)
+            state.withLock { $0.entries[key] = nil }
+            onRefused(key, error)
         }
     }
 

@@ -7,24 +7,29 @@ internal import Synchronization
 
 /// Deliveries of one sender and app on their way: lease, prepare, send, classify, settle.
 ///
-/// Own queue, own window, own connections: nothing that happens to another lane shows here. At most
-/// one worker runs a lane at a time; the lock guards the hand-over between threads and is never
-/// held while a plugin is called.
+/// Own window, own breaker, own connections: nothing that happens to another lane shows here. At most
+/// one worker runs a lane at a time; the lock guards the hand-over between threads and is never held
+/// while a plugin or the store is called.
 final class SenderLane: Sendable {
     private struct State: Sendable {
-        var queue: SenderQueue
+        var window: LaneWindow
+        var breaker = Breaker()
         var results: [PushResult] = []
         var isScheduled = false
-        /// `prepare` said "again": nothing is leased until a credential is ready.
+        /// `prepare` said "again": nothing is taken until a credential is ready.
         var isWaitingForCredential = false
-        /// Nothing new is leased; what is in flight is still settled.
-        var isStopping = false
+        /// More waits on disk and is due.
+        var hasBacklog = false
+        var isLeasing = false
+        /// When the next delivery on disk is due, in Unix milliseconds.
+        var nextDueUnixMs: UInt64?
+        /// Nothing new is leased; what is in memory is still sent.
+        var isDraining = false
         var isStopped = false
     }
 
     let number: Int
-    let sender: String
-    let app: String
+    let key: LaneKey
     private let instance: PluginInstance
     private let role: SendHTTPRole
     private let pool: PushPool
@@ -33,17 +38,16 @@ final class SenderLane: Sendable {
     private let state: Mutex<State>
 
     init(
-        number: Int, instance: PluginInstance, role: SendHTTPRole, app: String,
+        number: Int, instance: PluginInstance, role: SendHTTPRole, key: LaneKey,
         endpoint: SendEndpoint, context: DispatchContext
     ) throws {
         self.number = number
-        self.sender = instance.name
-        self.app = app
+        self.key = key
         self.instance = instance
         self.role = role
         self.context = context
         isAtMostOnce = endpoint.isAtMostOnce
-        state = Mutex(State(queue: SenderQueue(inFlightMax: context.limits.deliveriesInFlightMax)))
+        state = Mutex(State(window: LaneWindow(countMax: context.limits.deliveriesInMemoryMax)))
         let mail = LaneMail()
         let name = instance.name
         let logger = context.logger
@@ -63,15 +67,44 @@ final class SenderLane: Sendable {
         mail.set(self)
     }
 
-    /// Deliveries in the lane, whatever their state.
-    var count: Int { state.withLock { $0.queue.count } }
+    /// Deliveries of the lane that are in memory.
+    var count: Int { state.withLock { $0.window.count } }
+
+    /// The breaker is not closed.
+    var isOpen: Bool { state.withLock { $0.breaker.isOpen } }
 
     /// The pool's state, for readiness.
     func status() async -> PushPoolStatus { await pool.status() }
 
-    /// Takes deliveries in.
-    func append(_ deliveries: [Delivery]) {
-        state.withLock { $0.queue.append(deliveries) }
+    // MARK: Deliveries come
+
+    /// Keeps room for deliveries that are being committed; those that it will take over at once.
+    func reserve(_ deliveries: [Delivery]) -> Set<UInt64> {
+        state.withLock { state in
+            // What waits on disk is older, and goes first.
+            guard !state.hasBacklog, !state.isLeasing, !state.isDraining, !state.breaker.isOpen
+            else { return [] }
+            return state.window.reserve(deliveries)
+        }
+    }
+
+    /// Deliveries are on disk: these were reserved, and others wait there or not.
+    func committed(_ taken: [Delivery], isMoreOnDisk: Bool) {
+        let count = state.withLock { state in
+            state.window.release(reserved: taken.count)
+            if isMoreOnDisk { state.hasBacklog = true }
+            return state.window.arrive(taken)
+        }
+        context.inMemory.adjust(by: count)
+        kick()
+    }
+
+    /// Deliveries were not committed after all.
+    func cancelled(_ count: Int) { state.withLock { $0.window.release(reserved: count) } }
+
+    /// Something waits on disk.
+    func backlog() {
+        state.withLock { $0.hasBacklog = true }
         kick()
     }
 
@@ -81,12 +114,23 @@ final class SenderLane: Sendable {
         kick()
     }
 
-    /// Gives the connections up; what is in flight has until the deadline.
+    // MARK: The end
+
+    /// Leases nothing more; what is in memory is still sent.
+    func drain() { state.withLock { $0.isDraining = true } }
+
+    /// Gives the connections up, and what is in memory back to the disk.
     func stop(deadlineMs: Int) async {
-        state.withLock { $0.isStopping = true }
         await pool.shutdown(deadlineMs: deadlineMs)
-        state.withLock { $0.isStopped = true }
+        let left = state.withLock { state in
+            state.isStopped = true
+            return state.window.removeAll()
+        }
+        context.inMemory.adjust(by: -left.count)
+        if !left.isEmpty { context.store.settle(left.map { .released($0) }) {} }
     }
+
+    // MARK: Work
 
     private func receive(_ results: [PushResult]) {
         state.withLock { $0.results.append(contentsOf: results) }
@@ -103,59 +147,82 @@ final class SenderLane: Sendable {
         if isMine { context.workers.submitBounded { self.run() } }
     }
 
+    private typealias Work = (results: [PushResult], batch: [Delivery], expired: [Delivery])
+
     /// Works until there is nothing to do now.
     private func run() {
         let batchMax = min(context.limits.batchMax, role.maxBatch ?? Int.max)
         while true {
             let now = context.clock()
-            let work = state.withLock { state -> (results: [PushResult], lease: Lease) in
+            let work = state.withLock { state -> Work in
                 let results = state.results
                 state.results = []
-                let lease =
-                    state.isWaitingForCredential || state.isStopping
-                    ? (batch: [], expired: [])
-                    : state.queue.lease(max: batchMax, nowUnixMs: now)
-                if results.isEmpty, lease.batch.isEmpty, lease.expired.isEmpty {
+                let taken = Self.take(&state, batchMax: batchMax, nowUnixMs: now)
+                if results.isEmpty, taken.batch.isEmpty, taken.expired.isEmpty {
                     state.isScheduled = false
                 }
-                return (results, lease)
+                return (results, taken.batch, taken.expired)
             }
-            for delivery in work.lease.expired {
-                context.record.failed(delivery, reason: "expired")
-            }
-            if !work.results.isEmpty { classify(work.results, batchMax: batchMax) }
-            if !work.lease.batch.isEmpty { prepare(work.lease.batch) }
-            if work.results.isEmpty, work.lease.batch.isEmpty, work.lease.expired.isEmpty { break }
+            var changes: [StoreChange] = work.expired.map { expire($0) }
+            if !work.results.isEmpty { classify(work.results, batchMax, &changes) }
+            if !work.batch.isEmpty { prepare(work.batch, &changes) }
+            if !changes.isEmpty { settle(changes) }
+            if work.results.isEmpty, work.batch.isEmpty, work.expired.isEmpty { break }
         }
+        refill()
         setAlarm()
     }
 
-    private typealias Lease = (batch: [Delivery], expired: [Delivery])
+    private static func take(
+        _ state: inout State, batchMax: Int, nowUnixMs: UInt64
+    ) -> (batch: [Delivery], expired: [Delivery]) {
+        guard !state.isWaitingForCredential else { return ([], []) }
+        switch state.breaker.permission(nowUnixMs: nowUnixMs) {
+        case .all: return state.window.next(max: batchMax, nowUnixMs: nowUnixMs)
+        case .none: return ([], [])
+        case .probe:
+            let taken = state.window.next(max: 1, nowUnixMs: nowUnixMs)
+            if !taken.batch.isEmpty { state.breaker.probe() }
+            return taken
+        }
+    }
 
-    private func prepare(_ batch: [Delivery]) {
-        switch role.prepare(app: app, deliveries: batch) {
+    private func expire(_ delivery: Delivery) -> StoreChange {
+        context.record.failed(delivery, reason: "expired")
+        return .dead(
+            delivery.id, reason: "expired",
+            Attempt(
+                number: delivery.attempt, unixMs: context.clock(), reason: "expired", code: 0,
+                detail: ""))
+    }
+
+    private func prepare(_ batch: [Delivery], _ changes: inout [StoreChange]) {
+        switch role.prepare(app: key.app, deliveries: batch) {
         case .ready(let requests, let settled):
             if !requests.requests.isEmpty { pool.submit(requests) }
-            for outcome in settled { settle(outcome, connection: nil) }
+            for outcome in settled { decide(outcome, connection: nil, &changes) }
         case .again:
             state.withLock { state in
-                state.queue.giveBack(batch)
+                state.window.giveBack(batch)
+                state.breaker.probeReturned()
                 state.isWaitingForCredential = true
             }
             context.alarms.set(lane: number, inMs: 1_000) { self.credentialReady() }
         case .failed(let fault):
             context.logger.error(
                 "plugin failed to prepare deliveries",
-                metadata: ["plugin.instance": "\(sender)", "error": "\(fault.message)"])
+                metadata: ["plugin.instance": "\(key.sender)", "error": "\(fault.message)"])
             for delivery in batch {
-                settle(
+                decide(
                     Outcome(item: delivery.id, kind: .retry, reason: "plugin_failed"),
-                    connection: nil)
+                    connection: nil, &changes)
             }
         }
     }
 
-    private func classify(_ results: [PushResult], batchMax: Int) {
+    private func classify(
+        _ results: [PushResult], _ batchMax: Int, _ changes: inout [StoreChange]
+    ) {
         var responses: [HTTPResponse] = []
         var connections: [UInt64: UInt64] = [:]
         for result in results {
@@ -166,45 +233,121 @@ final class SenderLane: Sendable {
                 responses.append(response)
             case .fault(let fault):
                 for item in result.items {
-                    settle(
-                        Settlement.outcome(of: fault, item: item, isAtMostOnce: isAtMostOnce),
-                        connection: nil)
+                    let outcome = Settlement.outcome(
+                        of: fault, item: item, isAtMostOnce: isAtMostOnce)
+                    decide(outcome, connection: nil, &changes)
                 }
             }
         }
         while !responses.isEmpty {
             let part = Array(responses.prefix(batchMax))
             responses.removeFirst(part.count)
-            let (settled, requests) = role.classify(app: app, responses: part)
+            let (settled, requests) = role.classify(app: key.app, responses: part)
             if !requests.requests.isEmpty { pool.submit(requests) }
-            for outcome in settled { settle(outcome, connection: connections[outcome.item]) }
+            for outcome in settled {
+                decide(outcome, connection: connections[outcome.item], &changes)
+            }
         }
     }
 
-    private func settle(_ outcome: Outcome, connection: UInt64?) {
-        guard let delivery = state.withLock({ $0.queue.settle(outcome.item) }) else { return }
+    private func decide(
+        _ outcome: Outcome, connection: UInt64?, _ changes: inout [StoreChange]
+    ) {
+        let now = context.clock()
+        let known = state.withLock { state -> (delivery: Delivery?, hasOpened: Bool) in
+            let before = state.breaker.isOpen
+            switch Breaker.verdict(outcome) {
+            case true?: state.breaker.fail(nowUnixMs: now)
+            case false?: state.breaker.succeed()
+            case nil: state.breaker.probeReturned()
+            }
+            return (state.window.settle(outcome.item), !before && state.breaker.isOpen)
+        }
+        guard let delivery = known.delivery else { return }
+        if known.hasOpened {
+            context.logger.error(
+                "provider seems to be down; its deliveries wait",
+                metadata: ["plugin.instance": "\(key.sender)", "app": "\(key.app)"])
+        }
         if outcome.reconnect, let connection { pool.drain(connection: connection) }
         if outcome.kind == .auth { instance.credentialRefused(outcome.credential) }
-        let policy = context.router.routes[delivery.route].rules.retry
+        let attempt = Attempt(
+            number: delivery.attempt, unixMs: now, reason: outcome.reason,
+            code: outcome.providerCode, detail: outcome.detail)
         let decision = Settlement.decide(
-            outcome, delivery: delivery, policy: policy, nowUnixMs: context.clock(),
-            random: Double.random(in: 0..<1))
+            outcome, delivery: delivery, policy: context.router.rules(of: delivery.route).retry,
+            nowUnixMs: now, random: Double.random(in: 0..<1))
         switch decision {
-        case .delivered: context.record.delivered(delivery, outcome: outcome)
+        case .delivered:
+            context.record.delivered(delivery, outcome: outcome)
+            changes.append(.delivered(delivery.id))
         case .retry(let at):
-            state.withLock { $0.queue.retry(delivery, atUnixMs: at) }
             context.record.retried(delivery, outcome: outcome, atUnixMs: at)
+            changes.append(.retry(delivery.id, atUnixMs: at, attempt))
+            state.withLock { $0.nextDueUnixMs = min($0.nextDueUnixMs ?? .max, at) }
         case .failed(let reason):
             context.record.failed(delivery, reason: reason, detail: outcome.detail)
+            changes.append(.dead(delivery.id, reason: reason, attempt))
         }
+    }
+
+    private func settle(_ changes: [StoreChange]) {
+        context.store.settle(changes) { [context] in
+            context.inMemory.adjust(by: -changes.count)
+        }
+    }
+
+    // MARK: The disk
+
+    /// Leases more if there is room, and something is due.
+    private func refill() {
+        let now = context.clock()
+        let room = state.withLock { state -> Int in
+            if let due = state.nextDueUnixMs, due <= now {
+                state.nextDueUnixMs = nil
+                state.hasBacklog = true
+            }
+            guard state.hasBacklog, !state.isLeasing, !state.isDraining, !state.isStopped,
+                state.window.count < context.limits.deliveriesInMemoryMax / 2
+            else { return 0 }
+            // While the provider is down the rest stays on disk.
+            let isOpen = state.breaker.isOpen
+            let room =
+                isOpen ? (state.window.readyCount == 0 ? 1 : 0) : min(1_024, state.window.room)
+            if room > 0 { state.isLeasing = true }
+            return room
+        }
+        guard room > 0 else { return }
+        context.store.lease(
+            key, max: room, nowUnixMs: now, untilUnixMs: now + context.limits.leaseMs
+        ) { self.leased($0) }
+    }
+
+    private func leased(_ lease: StoreLease) {
+        let count = state.withLock { state in
+            state.isLeasing = false
+            state.hasBacklog = lease.hasMore
+            if let due = lease.nextDueUnixMs {
+                state.nextDueUnixMs = min(state.nextDueUnixMs ?? .max, due)
+            }
+            // Leased too late: they are given back by the lease's end or the next start.
+            return state.isStopped ? 0 : state.window.arrive(lease.deliveries)
+        }
+        context.inMemory.adjust(by: count)
+        kick()
     }
 
     private func setAlarm() {
-        let (wake, isWaiting) = state.withLock {
-            ($0.queue.nextWakeUnixMs, $0.isWaitingForCredential)
-        }
-        guard let wake, !isWaiting else { return }
         let now = context.clock()
+        let wake = state.withLock { state -> UInt64? in
+            guard !state.isWaitingForCredential else { return nil }
+            var wake = state.nextDueUnixMs
+            if case .none(let until) = state.breaker.permission(nowUnixMs: now), until != .max {
+                wake = min(wake ?? .max, until)
+            }
+            return wake
+        }
+        guard let wake else { return }
         context.alarms.set(lane: number, inMs: wake > now ? wake - now : 0) { self.kick() }
     }
 }

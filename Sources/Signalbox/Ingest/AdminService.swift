@@ -8,9 +8,11 @@ final class AdminService: HTTPServerHandler {
     private static let paths: Set = ["/healthz", "/readyz", "/metrics"]
     private let lanes: LaneTable
     private let metrics: GatewayMetrics
+    private let store: any DeliveryStore
     private let isStopping = Atomic<Bool>(false)
 
-    init(lanes: LaneTable, metrics: GatewayMetrics) {
+    init(lanes: LaneTable, metrics: GatewayMetrics, store: any DeliveryStore) {
+        self.store = store
         self.lanes = lanes
         self.metrics = metrics
     }
@@ -40,8 +42,9 @@ final class AdminService: HTTPServerHandler {
         case "/readyz": answer = await readiness()
         default:
             for lane in lanes.all {
-                metrics.waiting(sender: lane.sender, app: lane.app, count: lane.count)
+                metrics.inMemory(lane.key, count: lane.count)
             }
+            metrics.waiting(store.waitingCount)
             answer = HTTPServerAnswer(
                 status: 200, headers: [Attribute("content-type", "text/plain; version=0.0.4")],
                 body: Array(metrics.registry.text.utf8))
@@ -55,19 +58,23 @@ final class AdminService: HTTPServerHandler {
     private func readiness() async -> HTTPServerAnswer {
         let isStopping = isStopping.load(ordering: .relaxed)
         var senders: [JSONValue] = []
-        for lane in lanes.all.sorted(by: { ($0.sender, $0.app) < ($1.sender, $1.app) }) {
+        for lane in lanes.all.sorted(by: {
+            ($0.key.sender, $0.key.app) < ($1.key.sender, $1.key.app)
+        }) {
             let status = await lane.status()
-            let state = status.isFailing ? "failing" : status.ready > 0 ? "connected" : "idle"
+            let isFailing = status.isFailing || lane.isOpen
+            let state = isFailing ? "failing" : status.ready > 0 ? "connected" : "idle"
             senders.append(
                 .object([
-                    .init("sender", .string(lane.sender)), .init("app", .string(lane.app)),
+                    .init("sender", .string(lane.key.sender)), .init("app", .string(lane.key.app)),
                     .init("state", .string(state)),
                     .init("connections", .integer(Int64(status.ready))),
-                    .init("waiting", .integer(Int64(lane.count))),
+                    .init("in_memory", .integer(Int64(lane.count))),
                 ]))
         }
         let body = JSONValue.object([
             .init("status", .string(isStopping ? "stopping" : "ready")),
+            .init("waiting", .integer(Int64(store.waitingCount))),
             .init("senders", .array(senders)),
         ])
         return HTTPServerAnswer(

@@ -47,25 +47,28 @@ final class IngestService: HTTPServerHandler {
         inbound.headers = request.headers
         let role = match.owner
         let given = inbound
-        let result = await withCheckedContinuation { continuation in
+        let name = role.instance.name
+        let answer = await withCheckedContinuation { continuation in
             let isTaken = context.workers.submit {
-                role.handle(given) { continuation.resume(returning: $0) }
+                role.handle(given) { result in
+                    self.settle(result, name, given.receivedUnixMs) {
+                        continuation.resume(returning: $0)
+                    }
+                }
             }
             if !isTaken {
-                var full = IngestResult()
-                full.fault = PluginFault(.again, "too many requests are waiting")
-                continuation.resume(returning: full)
+                continuation.resume(returning: Self.busy("too many requests are waiting"))
             }
         }
-        let name = role.instance.name
-        let answer = settle(result, instance: name, receivedUnixMs: given.receivedUnixMs)
         context.metrics.request(instance: name, status: answer.status)
         return answer
     }
 
+    /// Commits what a plugin made of a request; the answer comes when it is on disk.
     private func settle(
-        _ result: IngestResult, instance: String, receivedUnixMs: UInt64
-    ) -> HTTPServerAnswer {
+        _ result: IngestResult, _ instance: String, _ receivedUnixMs: UInt64,
+        done: @escaping @Sendable (HTTPServerAnswer) -> Void
+    ) {
         for reject in result.rejects {
             context.metrics.rejected(instance: instance, reason: reject.reason)
             context.logger.warning(
@@ -75,10 +78,27 @@ final class IngestService: HTTPServerHandler {
                     "detail": "\(reject.detail)",
                 ])
         }
-        if let fault = result.fault { return answer(to: fault, result.answer, instance: instance) }
-        guard pipeline.accept(result.events, receivedUnixMs: receivedUnixMs) else {
-            return Self.busy("too many deliveries are waiting")
+        if let fault = result.fault {
+            done(answer(to: fault, result.answer, instance: instance))
+            return
         }
+        guard !result.events.isEmpty else {
+            done(Self.success(result))
+            return
+        }
+        // A deferred request ends on a thread of its plugin; builders are called on ours.
+        context.workers.submitBounded {
+            self.pipeline.accept(result.events, receivedUnixMs: receivedUnixMs) { answer in
+                switch answer {
+                case .committed: done(Self.success(result))
+                case .full: done(Self.busy("too many deliveries are waiting"))
+                case .failed: done(Self.busy("the request could not be written down"))
+                }
+            }
+        }
+    }
+
+    private static func success(_ result: IngestResult) -> HTTPServerAnswer {
         if let answer = result.answer {
             return HTTPServerAnswer(
                 status: Int(answer.status), headers: answer.headers, body: answer.body)

@@ -4,8 +4,8 @@ public struct Delivery: Sendable {
     public var id: UInt64
     /// The event it came from.
     public var eventID: UInt64
-    /// Index of the route that made it.
-    public var route: Int
+    /// Name of the route that made it.
+    public var route: String
     /// The sender's plugin instance.
     public var sender: String
     /// A UUID, the same on every attempt.
@@ -23,7 +23,7 @@ public struct Delivery: Sendable {
 
     /// Makes a delivery.
     public init(
-        id: UInt64, eventID: UInt64, route: Int, sender: String, stableID: String,
+        id: UInt64, eventID: UInt64, route: String, sender: String, stableID: String,
         attempt: UInt32 = 1, badge: Int32? = nil, deadlineUnixMs: UInt64,
         content: SharedNotification, device: Device
     ) {

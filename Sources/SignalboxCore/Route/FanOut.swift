@@ -73,7 +73,7 @@ public struct FanOut: Sendable {
     ///
     /// `recipients` are those the builder saw.
     public mutating func add(
-        _ contents: [BuiltContent], route: Route, routeIndex: Int, fields: EventFields,
+        _ contents: [BuiltContent], route: Route, fields: EventFields,
         recipients: [Recipient], receivedUnixMs: UInt64, nextID: inout UInt64,
         stableIDs: inout StableIDs
     ) {
@@ -99,7 +99,7 @@ public struct FanOut: Sendable {
                 nextID += 1
                 deliveries.append(
                     Delivery(
-                        id: nextID, eventID: fields.event.id, route: routeIndex, sender: sender,
+                        id: nextID, eventID: fields.event.id, route: route.name, sender: sender,
                         stableID: stableIDs.next(), badge: target.badge,
                         deadlineUnixMs: own == 0 ? expiry : min(own, expiry), content: note,
                         device: recipient.device))

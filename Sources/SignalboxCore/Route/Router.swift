@@ -11,11 +11,13 @@ public struct Router: Sendable {
     /// All routes, in the file's order.
     public let routes: [Route]
     private var index: [String: SourceIndex] = [:]
+    private var byName: [String: Int] = [:]
 
     /// Indexes routes.
     public init(routes: [Route]) {
         self.routes = routes
         for (number, route) in routes.enumerated() {
+            byName[route.name] = number
             for source in route.sources {
                 if let types = route.condition.types {
                     for type in types {
@@ -26,6 +28,11 @@ public struct Router: Sendable {
                 }
             }
         }
+    }
+
+    /// The rules of a route; the defaults if a delivery is older than the file it came from.
+    public func rules(of name: String) -> DeliveryRules {
+        byName[name].map { routes[$0].rules } ?? DeliveryRules()
     }
 
     /// Numbers of the routes that take an event, in the file's order.

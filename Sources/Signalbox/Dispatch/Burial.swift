@@ -1,0 +1,27 @@
+internal import SignalboxCore
+
+/// Makes dead letters of deliveries that no lane can take.
+struct Burial: Sendable {
+    let context: DispatchContext
+
+    /// Buries everything of a lane that is due now, a part at a time.
+    func buryDue(_ key: LaneKey, reason: String, detail: String) {
+        let now = context.clock()
+        context.store.lease(
+            key, max: 512, nowUnixMs: now, untilUnixMs: now + context.limits.leaseMs
+        ) {
+            lease in
+            guard !lease.deliveries.isEmpty else { return }
+            var changes: [StoreChange] = []
+            for delivery in lease.deliveries {
+                context.record.failed(delivery, reason: reason, detail: detail)
+                let attempt = Attempt(
+                    number: delivery.attempt, unixMs: now, reason: reason, code: 0, detail: detail)
+                changes.append(.dead(delivery.id, reason: reason, attempt))
+            }
+            context.store.settle(changes) {
+                if lease.hasMore { buryDue(key, reason: reason, detail: detail) }
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+/// The deliveries of one sender and app that are in memory: ready or in flight, all of them leased
+/// from the store. The rest waits there.
+///
+/// A value type without clock or lock; one owner drives it.
+public struct LaneWindow: Sendable {
+    private struct Fifo: Sendable {
+        private var items: [Delivery?] = []
+        private var start = 0
+
+        var count: Int { items.count - start }
+
+        mutating func append(_ delivery: Delivery) { items.append(delivery) }
+
+        mutating func prepend(_ deliveries: [Delivery]) {
+            items.replaceSubrange(0..<start, with: deliveries.map(Optional.some))
+            start = 0
+        }
+
+        mutating func popFirst() -> Delivery? {
+            guard start < items.count else { return nil }
+            let first = items[start]
+            items[start] = nil
+            start += 1
+            // Moved as seldom as the array doubles, so that taking stays O(1).
+            if start > 1024, start * 2 > items.count {
+                items.removeFirst(start)
+                start = 0
+            }
+            return first
+        }
+    }
+
+    private let countMax: Int
+    /// High, normal, low.
+    private var ready = [Fifo(), Fifo(), Fifo()]
+    private var readyIDs: Set<UInt64> = []
+    private var inFlight: [UInt64: Delivery] = [:]
+    private var reserved = 0
+
+    /// Makes an empty window.
+    public init(countMax: Int) { self.countMax = countMax }
+
+    /// Deliveries in it, whatever their state.
+    public var count: Int { readyIDs.count + inFlight.count }
+    /// Deliveries that were taken and not settled.
+    public var inFlightCount: Int { inFlight.count }
+    /// Deliveries that could be taken now.
+    public var readyCount: Int { readyIDs.count }
+    /// How many more it can hold.
+    public var room: Int { max(0, countMax - count - reserved) }
+
+    /// Keeps room for deliveries that are being committed; the ids of those that fit.
+    ///
+    /// The last eighth is for high priority alone, so that it never waits behind the others.
+    public mutating func reserve(_ deliveries: [Delivery]) -> Set<UInt64> {
+        var taken: Set<UInt64> = []
+        for delivery in deliveries {
+            let isHigh = Self.rank(delivery) == 0
+            guard room > (isHigh ? 0 : countMax / 8) else { continue }
+            reserved += 1
+            taken.insert(delivery.id)
+        }
+        return taken
+    }
+
+    /// Gives reserved room back: the deliveries have come, or will not come.
+    public mutating func release(reserved count: Int) { reserved = max(0, reserved - count) }
+
+    /// Takes leased deliveries in, behind those of their priority; one that is there already, since
+    /// its lease ran out, is not taken twice. How many were new.
+    @discardableResult
+    public mutating func arrive(_ deliveries: some Sequence<Delivery>) -> Int {
+        var count = 0
+        for delivery in deliveries {
+            guard inFlight[delivery.id] == nil, readyIDs.insert(delivery.id).inserted else {
+                continue
+            }
+            ready[Self.rank(delivery)].append(delivery)
+            count += 1
+        }
+        return count
+    }
+
+    /// Takes deliveries for sending, high priority first; those whose deadline has passed come back
+    /// in `expired`, settled.
+    public mutating func next(
+        max batchMax: Int, nowUnixMs: UInt64
+    ) -> (batch: [Delivery], expired: [Delivery]) {
+        var batch: [Delivery] = []
+        var expired: [Delivery] = []
+        for rank in 0...2 {
+            while batch.count < batchMax, let delivery = ready[rank].popFirst() {
+                readyIDs.remove(delivery.id)
+                if delivery.deadlineUnixMs != 0, delivery.deadlineUnixMs <= nowUnixMs {
+                    expired.append(delivery)
+                } else {
+                    inFlight[delivery.id] = delivery
+                    batch.append(delivery)
+                }
+            }
+        }
+        return (batch, expired)
+    }
+
+    /// Puts taken deliveries back at the front, as they were: nothing was done with them.
+    public mutating func giveBack(_ deliveries: [Delivery]) {
+        let known = deliveries.filter { inFlight.removeValue(forKey: $0.id) != nil }
+        for rank in 0...2 {
+            let part = known.filter { Self.rank($0) == rank }
+            if !part.isEmpty { ready[rank].prepend(part) }
+        }
+        readyIDs.formUnion(known.map(\.id))
+    }
+
+    /// Ends a delivery's stay; nil if it was settled before (or never taken).
+    public mutating func settle(_ id: UInt64) -> Delivery? { inFlight.removeValue(forKey: id) }
+
+    /// Empties the window; the ids of all that was in it.
+    public mutating func removeAll() -> [UInt64] {
+        defer { self = LaneWindow(countMax: countMax) }
+        return Array(readyIDs) + Array(inFlight.keys)
+    }
+
+    private static func rank(_ delivery: Delivery) -> Int {
+        switch delivery.content.notification.priority ?? .normal {
+        case .high: 0
+        case .normal: 1
+        case .low: 2
+        }
+    }
+}

@@ -1,0 +1,140 @@
+/// Names a lane: the deliveries of one sender and app.
+public struct LaneKey: Sendable, Hashable {
+    /// The sender's plugin instance.
+    public var sender: String
+    /// Bundle id or project; empty: the default app.
+    public var app: String
+
+    /// Names a lane.
+    public init(sender: String, app: String) {
+        self.sender = sender
+        self.app = app
+    }
+
+    /// The lane of a delivery.
+    public init(_ delivery: Delivery) {
+        self.init(sender: delivery.sender, app: delivery.device.app)
+    }
+}
+
+/// What one inbound request leaves behind: all of it is committed, or nothing.
+public struct StoreEntry: Sendable {
+    /// An event with its deliveries.
+    public struct Item: Sendable {
+        /// The event.
+        public var event: Event
+        /// Its deliveries; none if no route takes it.
+        public var deliveries: [Delivery]
+        /// Ids of deliveries that their lanes take over at once, as if they had leased them.
+        public var taken: Set<UInt64>
+
+        /// Makes an item.
+        public init(event: Event, deliveries: [Delivery], taken: Set<UInt64> = []) {
+            self.event = event
+            self.deliveries = deliveries
+            self.taken = taken
+        }
+    }
+    /// The events.
+    public var items: [Item]
+    /// When the request came in, in Unix milliseconds.
+    public var receivedUnixMs: UInt64
+    /// How long an event's dedupe key is remembered, in milliseconds.
+    public var dedupeMs: UInt64
+
+    /// Makes an entry.
+    public init(items: [Item], receivedUnixMs: UInt64, dedupeMs: UInt64) {
+        self.items = items
+        self.receivedUnixMs = receivedUnixMs
+        self.dedupeMs = dedupeMs
+    }
+}
+
+/// What became of an entry.
+public enum StoreAnswer: Sendable, Equatable {
+    /// It is on disk; events at these indexes were there before and were left out.
+    case committed(duplicates: Set<Int>)
+    /// There is no room.
+    case full
+    /// The store failed; nothing was kept.
+    case failed(String)
+}
+
+/// What an attempt came to, for the record.
+public struct Attempt: Sendable, Hashable {
+    /// 1, 2, ...
+    public var number: UInt32
+    /// When the outcome was known, in Unix milliseconds.
+    public var unixMs: UInt64
+    /// From a closed list.
+    public var reason: String
+    /// HTTP status or the provider's own number; 0: there was no answer.
+    public var code: UInt32
+    /// For people; no token, secret or body.
+    public var detail: String
+
+    /// Makes an attempt.
+    public init(number: UInt32, unixMs: UInt64, reason: String, code: UInt32, detail: String) {
+        self.number = number
+        self.unixMs = unixMs
+        self.reason = reason
+        self.code = code
+        self.detail = detail
+    }
+}
+
+/// How a leased delivery ends its lease.
+public enum StoreChange: Sendable {
+    /// It is done.
+    case delivered(UInt64)
+    /// Again at this time, after this attempt.
+    case retry(UInt64, atUnixMs: UInt64, Attempt)
+    /// It is over; kept as a dead letter.
+    case dead(UInt64, reason: String, Attempt)
+    /// Nothing was done with it: due again at once.
+    case released(UInt64)
+
+    /// The delivery.
+    public var id: UInt64 {
+        switch self {
+        case .delivered(let id), .retry(let id, _, _), .dead(let id, _, _), .released(let id): id
+        }
+    }
+}
+
+/// What a lease gave.
+public struct StoreLease: Sendable {
+    /// Lent until the time that was asked for; high priority first, then the longest due.
+    public var deliveries: [Delivery] = []
+    /// More are due now.
+    public var hasMore = false
+    /// When the next one of the lane is due; nil: none waits.
+    public var nextDueUnixMs: UInt64?
+
+    /// Nothing.
+    public init() {}
+}
+
+/// Where deliveries wait, durable or not.
+///
+/// One engine per gateway. `done` is called once, on a thread of the store, and must return soon.
+/// Deliveries have ids that the store's owner makes, larger than `lastID`.
+public protocol DeliveryStore: Sendable {
+    /// The largest id that was ever used for a delivery or an event.
+    var lastID: UInt64 { get }
+    /// Deliveries that were committed and are not settled.
+    var waitingCount: Int { get }
+    /// Lanes in which something waits.
+    var lanes: [LaneKey] { get }
+
+    /// Commits an entry.
+    func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void)
+    /// Lends deliveries of a lane that are due.
+    func lease(
+        _ lane: LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64,
+        done: @escaping @Sendable (StoreLease) -> Void)
+    /// Ends leases; a delivery that is not there any more is left alone.
+    func settle(_ changes: [StoreChange], done: @escaping @Sendable () -> Void)
+    /// Ends the store once everything that was asked for is done.
+    func close() async
+}

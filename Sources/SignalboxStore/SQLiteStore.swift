@@ -1,0 +1,167 @@
+internal import GRDB
+public import SignalboxCore
+internal import SignalboxThreads
+internal import Synchronization
+
+/// The embedded store: one SQLite file, one writing thread, group commit.
+///
+/// Whatever is asked for while a commit is on its way to the disk is done in the next one, so many
+/// requests share one fsync.
+public final class SQLiteStore: DeliveryStore {
+    /// How a store is set up.
+    public struct Options: Sendable {
+        /// Folder of the files; made if it is not there.
+        public var folder: String
+        /// Most deliveries that wait.
+        public var waitingMax = 10_000_000
+        /// How long a lease of a delivery that is taken over at once lasts, in milliseconds.
+        public var leaseMs: UInt64 = 120_000
+        /// Milliseconds since 1970.
+        public var nowUnixMs: @Sendable () -> UInt64
+        /// Told of a fault that the store works on to get over; words for a log.
+        public var onFault: @Sendable (String) -> Void
+
+        /// Makes options.
+        public init(
+            folder: String, nowUnixMs: @escaping @Sendable () -> UInt64,
+            onFault: @escaping @Sendable (String) -> Void
+        ) {
+            self.folder = folder
+            self.nowUnixMs = nowUnixMs
+            self.onFault = onFault
+        }
+    }
+
+    enum Job: Sendable {
+        case append(StoreEntry, done: @Sendable (StoreAnswer) -> Void)
+        case lease(
+            LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64,
+            done: @Sendable (StoreLease) -> Void)
+        case settle([StoreChange], done: @Sendable () -> Void)
+        case read(@Sendable (Database?) -> Void)
+    }
+
+    private struct Inbox {
+        var jobs: [Job] = []
+        var isClosing = false
+        var isClosed = false
+    }
+
+    /// The largest id that was ever used.
+    public let lastID: UInt64
+    /// Lanes in which something waited when the store was opened.
+    public let lanes: [LaneKey]
+    private let inbox: Gate<Inbox>
+    private let waiting: SharedCount
+
+    /// Opens or makes a store.
+    public static func open(_ options: Options) throws(StoreError) -> SQLiteStore {
+        let files = try StoreFiles(folder: options.folder)
+        let queue = try files.database()
+        var tables = QueueTables()
+        let start: QueueTables.Start
+        do {
+            let opened = try queue.write { db in
+                var fresh = QueueTables()
+                let start = try fresh.start(db)
+                return (fresh, start)
+            }
+            tables = opened.0
+            start = opened.1
+        } catch {
+            throw files.fault(error)
+        }
+        let inbox = Gate(Inbox())
+        let waiting = SharedCount(start.waiting)
+        let writer = StoreWriter(
+            queue: queue, files: files, tables: tables, options: options, waiting: waiting,
+            lastID: start.lastID)
+        Thread.start { Self.run(writer, inbox) }
+        return SQLiteStore(start, inbox, waiting)
+    }
+
+    private init(_ start: QueueTables.Start, _ inbox: Gate<Inbox>, _ waiting: SharedCount) {
+        // Ids between here and the next block were perhaps given out by the process of before.
+        lastID = start.lastID
+        lanes = start.lanes
+        self.inbox = inbox
+        self.waiting = waiting
+    }
+
+    /// Deliveries that were committed and are not settled.
+    public var waitingCount: Int { waiting.value }
+
+    /// Commits an entry.
+    public func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
+        if !submit(.append(entry, done: done)) { done(.failed("the store is closed")) }
+    }
+
+    /// Lends deliveries of a lane that are due.
+    public func lease(
+        _ lane: LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64,
+        done: @escaping @Sendable (StoreLease) -> Void
+    ) {
+        let job = Job.lease(
+            lane, max: max, nowUnixMs: nowUnixMs, untilUnixMs: untilUnixMs, done: done)
+        if !submit(job) { done(StoreLease()) }
+    }
+
+    /// Ends leases.
+    public func settle(_ changes: [StoreChange], done: @escaping @Sendable () -> Void) {
+        if !submit(.settle(changes, done: done)) { done() }
+    }
+
+    /// Ends the store once everything that was asked for is done.
+    public func close() async {
+        inbox.updateAll { $0.isClosing = true }
+        let inbox = inbox
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            Thread.start {
+                inbox.wait(for: { $0.isClosed ? () : nil })
+                continuation.resume()
+            }
+        }
+    }
+
+    private func submit(_ job: Job) -> Bool {
+        var isTaken = false
+        inbox.updateAll { inbox in
+            guard !inbox.isClosing else { return }
+            inbox.jobs.append(job)
+            isTaken = true
+        }
+        return isTaken
+    }
+
+    private static let groupMax = 4_096
+
+    private static func run(_ writer: StoreWriter, _ inbox: Gate<Inbox>) {
+        while true {
+            let wakeNs = writer.hasRetained ? Clock.monotonicNs + 100_000_000 : nil
+            let (jobs, isClosing): ([Job], Bool) = inbox.wait(until: { inbox in
+                let isDue = wakeNs.map { Clock.monotonicNs >= $0 } ?? false
+                guard inbox.isClosing || !inbox.jobs.isEmpty || isDue else { return (nil, wakeNs) }
+                let part = Array(inbox.jobs.prefix(groupMax))
+                inbox.jobs.removeFirst(part.count)
+                return ((part, inbox.isClosing && inbox.jobs.isEmpty), nil)
+            })
+            writer.commit(jobs)
+            if isClosing {
+                writer.close()
+                inbox.updateAll { $0.isClosed = true }
+                return
+            }
+        }
+    }
+}
+
+/// A number that one thread writes and others read.
+final class SharedCount: Sendable {
+    private let number: Atomic<Int>
+
+    init(_ value: Int) { number = Atomic(value) }
+
+    var value: Int { number.load(ordering: .relaxed) }
+
+    func add(_ delta: Int) { number.wrappingAdd(delta, ordering: .relaxed) }
+}

@@ -1,0 +1,45 @@
+internal import GRDB
+
+/// The tables, and how they came to be.
+enum Schema {
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { db in
+            // One row per content of an event; deliveries point to it.
+            try db.execute(
+                sql: """
+                    CREATE TABLE payload (
+                      id INTEGER PRIMARY KEY, event INTEGER NOT NULL, source TEXT NOT NULL,
+                      type TEXT NOT NULL, subject TEXT NOT NULL, received INTEGER NOT NULL,
+                      note TEXT NOT NULL, refs INTEGER NOT NULL);
+                    CREATE TABLE lane (
+                      id INTEGER PRIMARY KEY, sender TEXT NOT NULL, app TEXT NOT NULL,
+                      UNIQUE (sender, app));
+                    CREATE TABLE delivery (
+                      id INTEGER PRIMARY KEY, lane INTEGER NOT NULL, rank INTEGER NOT NULL,
+                      due INTEGER NOT NULL, leased INTEGER NOT NULL, attempt INTEGER NOT NULL,
+                      deadline INTEGER NOT NULL, payload INTEGER NOT NULL, route TEXT NOT NULL,
+                      stable TEXT NOT NULL, badge INTEGER, device TEXT NOT NULL);
+                    CREATE INDEX delivery_due ON delivery (lane, rank, due, id);
+                    CREATE INDEX delivery_leased ON delivery (leased) WHERE leased = 1;
+                    CREATE TABLE attempt (
+                      delivery INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL,
+                      reason TEXT NOT NULL, code INTEGER NOT NULL, detail TEXT NOT NULL,
+                      PRIMARY KEY (delivery, number)) WITHOUT ROWID;
+                    CREATE TABLE dead (
+                      id INTEGER PRIMARY KEY, at INTEGER NOT NULL, reason TEXT NOT NULL,
+                      sender TEXT NOT NULL, app TEXT NOT NULL, route TEXT NOT NULL,
+                      event INTEGER NOT NULL, source TEXT NOT NULL, type TEXT NOT NULL,
+                      subject TEXT NOT NULL, received INTEGER NOT NULL, rank INTEGER NOT NULL,
+                      deadline INTEGER NOT NULL, stable TEXT NOT NULL, badge INTEGER,
+                      note TEXT NOT NULL, device TEXT NOT NULL);
+                    CREATE TABLE seen (
+                      source TEXT NOT NULL, key TEXT NOT NULL, until INTEGER NOT NULL,
+                      PRIMARY KEY (source, key)) WITHOUT ROWID;
+                    CREATE INDEX seen_until ON seen (until);
+                    CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+                    """)
+        }
+        return migrator
+    }
+}

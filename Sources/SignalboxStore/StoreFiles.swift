@@ -1,0 +1,82 @@
+internal import GRDB
+internal import Glibc
+
+/// The folder of a store: the database and the lock that keeps a second gateway out.
+final class StoreFiles: Sendable {
+    let path: String
+    private let lock: Int32
+
+    init(folder: String) throws(StoreError) {
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+            throw StoreError(
+                "store-not-writable",
+                "the data folder \(folder) cannot be made: \(String(cString: strerror(errno)))")
+        }
+        path = "\(folder)/signalbox.sqlite"
+        lock = open("\(folder)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0 else {
+            throw StoreError(
+                "store-not-writable",
+                "the data folder \(folder) cannot be written: \(String(cString: strerror(errno)))")
+        }
+        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+            Glibc.close(lock)
+            throw StoreError(
+                "store-in-use",
+                "another gateway uses the data folder \(folder); give each its own gateway.data")
+        }
+    }
+
+    func unlock() { Glibc.close(lock) }
+
+    /// Opens the database and brings its tables up to date.
+    func database() throws(StoreError) -> DatabaseQueue {
+        do {
+            var configuration = Configuration()
+            configuration.journalMode = .wal
+            configuration.busyMode = .timeout(5)
+            configuration.prepareDatabase { db in
+                // A commit that was reported must outlive a power cut.
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+                try db.execute(sql: "PRAGMA cache_size = -16384")
+                try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
+            }
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            let migrator = Schema.migrator
+            let isNewer = try queue.read { try migrator.hasBeenSuperseded($0) }
+            guard !isNewer else {
+                throw StoreError(
+                    "store-newer",
+                    "\(path) was written by a newer signalbox; run that version, or give another "
+                        + "gateway.data")
+            }
+            try migrator.migrate(queue)
+            return queue
+        } catch {
+            unlock()
+            throw (error as? StoreError) ?? fault(error)
+        }
+    }
+
+    /// A fault of SQLite in words that say what to do.
+    func fault(_ error: any Error) -> StoreError {
+        guard let error = error as? DatabaseError else {
+            return StoreError("store-failed", "\(path): \(error)")
+        }
+        switch error.resultCode.primaryResultCode {
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+            return StoreError(
+                "store-damaged",
+                "\(path) is damaged. Move it away together with its -wal file, start anew, and "
+                    + "look at what `sqlite3 FILE .recover` can save of the old one")
+        case .SQLITE_FULL:
+            return StoreError("store-full", "the disk of \(path) is full; make room on it")
+        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
+            return StoreError("store-not-writable", "\(path) cannot be written; check its owner")
+        default:
+            return StoreError(
+                "store-failed",
+                "\(path): \(error.resultCode): \(error.message ?? "no reason given")")
+        }
+    }
+}

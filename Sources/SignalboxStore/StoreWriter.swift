@@ -1,0 +1,142 @@
+internal import GRDB
+internal import SignalboxCore
+internal import SignalboxThreads
+
+/// What the store's one thread does: a group of jobs, one transaction, one fsync.
+///
+/// `@unchecked Sendable`: it is handed to that thread once and used by it alone.
+final class StoreWriter: @unchecked Sendable {
+    private let queue: DatabaseQueue
+    private let files: StoreFiles
+    private let options: SQLiteStore.Options
+    private let waiting: SharedCount
+    private var tables: QueueTables
+    private var lastID: UInt64
+    private var reservedID: UInt64
+    private var lastSweepMs: UInt64 = 0
+    /// Outcomes that could not be written yet: they are known, so they must not be lost.
+    private var retained: [SQLiteStore.Job] = []
+
+    init(
+        queue: DatabaseQueue, files: StoreFiles, tables: QueueTables, options: SQLiteStore.Options,
+        waiting: SharedCount, lastID: UInt64
+    ) {
+        self.queue = queue
+        self.files = files
+        self.tables = tables
+        self.options = options
+        self.waiting = waiting
+        self.lastID = lastID
+        reservedID = lastID
+    }
+
+    var hasRetained: Bool { !retained.isEmpty }
+
+    /// Does the jobs in one transaction and tells everybody.
+    func commit(_ new: [SQLiteStore.Job]) {
+        let jobs = retained + new
+        guard !jobs.isEmpty else { return }
+        var reports: [() -> Void] = []
+        var delta = 0
+        do {
+            try queue.writeWithoutTransaction { db in
+                try db.inTransaction(.immediate) {
+                    for job in jobs { try perform(job, db, &delta, &reports) }
+                    try sweep(db)
+                    return .commit
+                }
+            }
+            retained = []
+            waiting.add(delta)
+            for report in reports { report() }
+        } catch {
+            tables.forgetLanes()
+            giveUp(jobs, error)
+        }
+    }
+
+    private func perform(
+        _ job: SQLiteStore.Job, _ db: Database, _ delta: inout Int, _ reports: inout [() -> Void]
+    ) throws {
+        switch job {
+        case .append(let entry, let done):
+            let answer = try append(entry, db, &delta)
+            reports.append { done(answer) }
+        case .lease(let lane, let max, let now, let until, let done):
+            let lease = try tables.lease(
+                lane, max: max, nowUnixMs: now, untilUnixMs: until, db)
+            reports.append { done(lease) }
+        case .settle(let changes, let done):
+            delta -= try tables.settle(changes, db)
+            reports.append { done() }
+        case .read(let body): body(db)
+        }
+    }
+
+    private func append(
+        _ entry: StoreEntry, _ db: Database, _ delta: inout Int
+    ) throws -> StoreAnswer {
+        let count = entry.items.reduce(0) { $0 + $1.deliveries.count }
+        guard waiting.value + delta + count <= options.waitingMax else { return .full }
+        var duplicates: Set<Int> = []
+        let until = entry.receivedUnixMs + options.leaseMs
+        for (index, item) in entry.items.enumerated() {
+            let isKnown = try tables.isDuplicate(
+                item.event, nowUnixMs: entry.receivedUnixMs, windowMs: entry.dedupeMs, db)
+            if isKnown {
+                duplicates.insert(index)
+                continue
+            }
+            let largest = item.deliveries.map(\.id).max() ?? 0
+            lastID = max(lastID, max(largest, item.event.id))
+            try tables.insert(
+                item, receivedUnixMs: entry.receivedUnixMs, leaseUntilUnixMs: until,
+                nextID: &lastID, db)
+            delta += item.deliveries.count
+        }
+        if lastID >= reservedID {
+            // Noted ahead in blocks, so that it costs nothing per event.
+            reservedID = lastID + 100_000
+            try tables.keep(lastID: reservedID, db)
+        }
+        return .committed(duplicates: duplicates)
+    }
+
+    private func sweep(_ db: Database) throws {
+        let now = options.nowUnixMs()
+        guard now > lastSweepMs + 10_000 else { return }
+        lastSweepMs = now
+        try tables.forgetSeen(nowUnixMs: now, db)
+    }
+
+    /// Nothing of the group is on disk: requests are told, outcomes are kept for the next try.
+    private func giveUp(_ jobs: [SQLiteStore.Job], _ error: any Error) {
+        let words = files.fault(error).message
+        options.onFault(words)
+        retained = []
+        for job in jobs {
+            switch job {
+            case .append(_, let done): done(.failed(words))
+            case .lease(_, _, let now, _, let done):
+                var later = StoreLease()
+                later.nextDueUnixMs = now + 1_000
+                done(later)
+            case .settle: retained.append(job)
+            case .read(let body): body(nil)
+            }
+        }
+    }
+
+    /// Writes what is still to be written, for a while, and closes the file.
+    func close() {
+        let deadline = Clock.monotonicNs + 2_000_000_000
+        let pause = Gate(())
+        while hasRetained, Clock.monotonicNs < deadline {
+            let until = Clock.monotonicNs + 50_000_000
+            pause.wait(until: { _ in (Clock.monotonicNs >= until ? () : nil, until) })
+            commit([])
+        }
+        try? queue.close()
+        files.unlock()
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Signalbox
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxTestKit
+import Synchronization
+import Testing
+
+/// The real program, loaded and killed: whatever was answered 2xx must arrive.
+@Suite struct CrashTests {
+    /// Tokens of webhooks that were answered 2xx.
+    final class Promises: Sendable {
+        private let tokens = Mutex<Set<String>>([])
+        private let number = Atomic<Int>(0)
+
+        var all: Set<String> { tokens.withLock { $0 } }
+        func next() -> Int { number.wrappingAdd(1, ordering: .relaxed).newValue }
+        func keep(_ new: [String]) { tokens.withLock { $0.formUnion(new) } }
+    }
+
+    struct Running {
+        var process: Process
+        var port: String
+        var pipe: Pipe
+    }
+
+    static func start(_ file: String) throws -> Running {
+        let (process, pipe) = try ProgramTests.start(["run", "--config", file])
+        var log = ""
+        while true {
+            if log.contains("gateway is up"),
+                let port = log.firstMatch(of: #/listen\.port=(\d+) /#)?.output.1
+            {
+                // The rest is read and dropped, so that the program never waits for us.
+                pipe.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
+                return Running(process: process, port: String(port), pipe: pipe)
+            }
+            let data = pipe.fileHandleForReading.availableData
+            guard !data.isEmpty else { throw ProgramTests.Ended(status: 1, output: log) }
+            log += String(decoding: data, as: UTF8.self)
+        }
+    }
+
+    /// Posts webhooks one after the other until the gateway is gone.
+    static func load(_ port: String, _ client: RESTClient, _ promises: Promises) async {
+        while true {
+            let number = promises.next()
+            let (ios, android) = ("i\(number)", "a\(number)")
+            var call = RESTCall(
+                method: "POST", url: "http://127.0.0.1:\(port)/in/z",
+                body: Array(
+                    GatewayBench.webhook([("ios", ios), ("android", android)], ticket: "\(number)")
+                        .utf8))
+            call.timeoutMs = 5_000
+            guard let answer = try? await client.answer(call), answer.status == 200 else { return }
+            promises.keep([ios, android])
+        }
+    }
+
+    @Test func `what was answered 2xx arrives, whenever the process is killed`() async throws {
+        let rounds =
+            ProcessInfo.processInfo.environment["SIGNALBOX_CHAOS_ROUNDS"].flatMap { Int($0) } ?? 3
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededRandom(state: seed)
+        let simulators = try await Simulators.start()
+        let yaml = GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes
+        let file = try ProgramTests.temporary("gateway.yaml", yaml)
+        let client = try RESTClient()
+        let promises = Promises()
+        for round in 1...rounds {
+            let running = try Self.start(file)
+            let moment = 20 + Int(random.next() % 400)
+            await withTaskGroup { group in
+                for _ in 0..<4 { group.addTask { await Self.load(running.port, client, promises) } }
+                group.addTask {
+                    try? await Task.sleep(for: .milliseconds(moment))
+                    kill(running.process.processIdentifier, SIGKILL)
+                }
+            }
+            running.process.waitUntilExit()
+            running.pipe.fileHandleForReading.readabilityHandler = nil
+            #expect(running.process.terminationReason == .uncaughtSignal, "round \(round)")
+        }
+        // One that is left alone delivers what is left.
+        let last = try Self.start(file)
+        let promised = promises.all
+        #expect(!promised.isEmpty, "seed \(seed)")
+        var missing = promised
+        for _ in 0..<600 where !missing.isEmpty {
+            let pushes = simulators.apns.received + simulators.fcm.received
+            missing.subtract(pushes.filter { $0.status == 200 }.map(\.token))
+            if !missing.isEmpty { try await Task.sleep(for: .milliseconds(50)) }
+        }
+        #expect(
+            missing.isEmpty, "\(missing.count) of \(promised.count) never arrived; seed \(seed)")
+        let byToken = Dictionary(grouping: simulators.apns.received, by: \.token)
+        for (token, pushes) in byToken {
+            let ids = Set(pushes.compactMap { $0.header("apns-id") })
+            #expect(ids.count == 1, "\(token) went out under \(ids.count) ids; seed \(seed)")
+        }
+        last.process.terminate()
+        last.process.waitUntilExit()
+        #expect(last.process.terminationStatus == 0)
+        last.pipe.fileHandleForReading.readabilityHandler = nil
+        let doubled = byToken.values.count { $0.count > 1 }
+        print(
+            "crash test: \(rounds) rounds, \(promised.count) promised, \(doubled) doubled, seed \(seed)"
+        )
+        client.shutdown()
+        await simulators.shutdown()
+    }
+}
+
+struct SeededRandom {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+        return z ^ (z >> 31)
+    }
+}

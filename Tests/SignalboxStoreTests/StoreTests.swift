@@ -1,0 +1,306 @@
+import Foundation
+import SignalboxCore
+import SignalboxStore
+import Synchronization
+import Testing
+
+@Suite struct StoreTests {
+    /// A store in a folder of its own, and its calls as something to await.
+    final class Bench: Sendable {
+        let folder: String
+        let store: SQLiteStore
+
+        init(folder: String? = nil, waitingMax: Int = 1_000_000) throws {
+            let made = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+            self.folder = folder ?? made.path
+            var options = SQLiteStore.Options(
+                folder: self.folder, nowUnixMs: { 1_000 }, onFault: { _ in })
+            options.waitingMax = waitingMax
+            store = try SQLiteStore.open(options)
+        }
+
+        func append(_ items: [StoreEntry.Item], dedupeMs: UInt64 = 0, nowUnixMs: UInt64 = 1_000)
+            async
+            -> StoreAnswer
+        {
+            await withCheckedContinuation { continuation in
+                store.append(
+                    StoreEntry(items: items, receivedUnixMs: nowUnixMs, dedupeMs: dedupeMs)
+                ) { continuation.resume(returning: $0) }
+            }
+        }
+
+        func lease(
+            _ key: LaneKey = LaneKey(sender: "apns", app: ""), max: Int = 100,
+            nowUnixMs: UInt64 = 2_000
+        ) async -> StoreLease {
+            await withCheckedContinuation { continuation in
+                store.lease(key, max: max, nowUnixMs: nowUnixMs, untilUnixMs: nowUnixMs + 1_000) {
+                    continuation.resume(returning: $0)
+                }
+            }
+        }
+
+        func settle(_ changes: [StoreChange]) async {
+            await withCheckedContinuation { continuation in
+                store.settle(changes) { continuation.resume() }
+            }
+        }
+    }
+
+    static func delivery(
+        _ id: UInt64, sender: String = "apns", priority: Priority = .normal,
+        content: SharedNotification? = nil
+    ) -> Delivery {
+        var note = Notification()
+        note.priority = priority
+        note.title = "T\(id)"
+        return Delivery(
+            id: id, eventID: 900, route: "r", sender: sender, stableID: "uuid-\(id)",
+            deadlineUnixMs: 0, content: content ?? SharedNotification(note),
+            device: Device(platform: "ios", token: "t\(id)", sourceToken: "<t\(id)>"))
+    }
+
+    static func item(
+        _ deliveries: [Delivery], taken: Set<UInt64> = [], key: String = ""
+    ) -> StoreEntry.Item {
+        StoreEntry.Item(
+            event: Event(id: 900, source: "z", type: "ticket.replied", dedupe: key),
+            deliveries: deliveries, taken: taken)
+    }
+
+    static func attempt(_ number: UInt32 = 1) -> Attempt {
+        Attempt(number: number, unixMs: 5_000, reason: "unreachable", code: 0, detail: "")
+    }
+
+    @Test func `what was committed can be leased, whole, once`() async throws {
+        let bench = try Bench()
+        var note = Notification()
+        note.title = "Title"
+        note.badge = 3
+        note.priority = .high
+        note.isDataOnly = true
+        note.data = #"{"a":1}"#
+        note.overrides = [PayloadOverride(family: "apns", json: #"{"x":[]}"#)]
+        var delivery = Self.delivery(7, content: SharedNotification(note))
+        delivery.badge = 9
+        delivery.deadlineUnixMs = 99_000
+        delivery.device = Device(
+            app: "", platform: "ios", provider: "apns", token: "tok\"en", sourceToken: "<tok>",
+            user: "u", locale: "de", registeredUnixMs: 5)
+        #expect(await bench.append([Self.item([delivery])]) == .committed(duplicates: []))
+        #expect(bench.store.waitingCount == 1)
+        let leased = try #require(await bench.lease().deliveries.first)
+        #expect(leased.id == 7 && leased.eventID == 900 && leased.route == "r")
+        #expect(leased.stableID == "uuid-7" && leased.attempt == 1 && leased.badge == 9)
+        #expect(leased.deadlineUnixMs == 99_000)
+        #expect(leased.device == delivery.device)
+        #expect(leased.content.notification == note)
+        #expect(await bench.lease().deliveries.isEmpty)
+        await bench.settle([.delivered(7), .delivered(7)])
+        #expect(bench.store.waitingCount == 0)
+        await bench.store.close()
+    }
+
+    @Test func `high priority comes first, then the longest due`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([
+            Self.item([
+                Self.delivery(1), Self.delivery(2, priority: .low), Self.delivery(3),
+                Self.delivery(4, priority: .high),
+            ])
+        ])
+        let first = await bench.lease(max: 3)
+        #expect(first.deliveries.map(\.id) == [4, 1, 3])
+        #expect(first.hasMore)
+        #expect(await bench.lease().deliveries.map(\.id) == [2])
+        await bench.store.close()
+    }
+
+    @Test func `what a lane takes over at once is not leased again`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([Self.item([Self.delivery(1), Self.delivery(2)], taken: [1])])
+        #expect(await bench.lease().deliveries.map(\.id) == [2])
+        await bench.store.close()
+    }
+
+    @Test func `a lease that ran out is given back`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([Self.item([Self.delivery(1)])])
+        #expect(await bench.lease(nowUnixMs: 2_000).deliveries.count == 1)
+        let early = await bench.lease(nowUnixMs: 2_999)
+        #expect(early.deliveries.isEmpty && early.nextDueUnixMs == 3_000)
+        #expect(await bench.lease(nowUnixMs: 3_000).deliveries.count == 1)
+        await bench.store.close()
+    }
+
+    @Test func `a retry waits for its time and counts its attempt`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([Self.item([Self.delivery(1)])])
+        _ = await bench.lease()
+        await bench.settle([.retry(1, atUnixMs: 8_000, Self.attempt())])
+        let early = await bench.lease(nowUnixMs: 7_999)
+        #expect(early.deliveries.isEmpty && early.nextDueUnixMs == 8_000)
+        let late = await bench.lease(nowUnixMs: 8_000).deliveries
+        #expect(late.map(\.attempt) == [2])
+        #expect(late.map(\.stableID) == ["uuid-1"])
+        await bench.store.close()
+    }
+
+    @Test func `a new process goes on where the old one stopped`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([
+            Self.item([Self.delivery(1), Self.delivery(2), Self.delivery(3)], taken: [1, 2])
+        ])
+        await bench.settle([.delivered(2)])
+        await bench.store.close()
+        let next = try Bench(folder: bench.folder)
+        #expect(next.store.waitingCount == 2)
+        #expect(next.store.lanes == [LaneKey(sender: "apns", app: "")])
+        #expect(next.store.lastID >= 900)
+        // The lease of the old process ended with it.
+        #expect(await next.lease().deliveries.map(\.id) == [1, 3])
+        await next.store.close()
+    }
+
+    @Test func `ids are not used again when all is delivered`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([Self.item([Self.delivery(5_000)])])
+        await bench.settle([.delivered(5_000)])
+        await bench.store.close()
+        let next = try Bench(folder: bench.folder)
+        #expect(next.store.lastID >= 5_000)
+        await next.store.close()
+    }
+
+    @Test func `the same key is taken once within its window`() async throws {
+        let bench = try Bench()
+        let one = Self.item([Self.delivery(1)], key: "k")
+        let two = Self.item([Self.delivery(2)], key: "k")
+        let other = Self.item([Self.delivery(3)], key: "other")
+        #expect(await bench.append([one], dedupeMs: 500) == .committed(duplicates: []))
+        #expect(await bench.append([two, other], dedupeMs: 500) == .committed(duplicates: [0]))
+        #expect(bench.store.waitingCount == 2)
+        let later = await bench.append([two], dedupeMs: 500, nowUnixMs: 1_500)
+        #expect(later == .committed(duplicates: []))
+        await bench.store.close()
+    }
+
+    @Test func `a full store refuses and takes again when there is room`() async throws {
+        let bench = try Bench(waitingMax: 2)
+        #expect(
+            await bench.append([Self.item([Self.delivery(1), Self.delivery(2)])])
+                == .committed(duplicates: []))
+        #expect(
+            await bench.append([Self.item([Self.delivery(3)], key: "k")], dedupeMs: 500) == .full)
+        await bench.settle([.delivered(1)])
+        // The key of a refused event was not remembered.
+        #expect(
+            await bench.append([Self.item([Self.delivery(3)], key: "k")], dedupeMs: 500)
+                == .committed(duplicates: []))
+        await bench.store.close()
+    }
+
+    @Test func `a second gateway is kept out`() async throws {
+        let bench = try Bench()
+        let fault = #expect(throws: StoreError.self) { try Bench(folder: bench.folder) }
+        #expect(fault?.code == "store-in-use")
+        await bench.store.close()
+        let next = try Bench(folder: bench.folder)
+        await next.store.close()
+    }
+
+    @Test func `a damaged file is refused with what to do`() async throws {
+        let bench = try Bench()
+        await bench.store.close()
+        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite")
+        try Data(repeating: 0x5A, count: 8192).write(to: file)
+        let fault = #expect(throws: StoreError.self) { try Bench(folder: bench.folder) }
+        #expect(fault?.code == "store-damaged")
+        #expect(fault?.message.contains("Move it away") == true)
+    }
+
+    @Test func `a folder that cannot be made is named`() {
+        let fault = #expect(throws: StoreError.self) { try Bench(folder: "/proc/nowhere/x") }
+        #expect(fault?.code == "store-not-writable")
+    }
+
+    @Test func `many requests at once are all committed`() async throws {
+        let bench = try Bench()
+        await withTaskGroup { group in
+            for id in UInt64(1)...500 {
+                group.addTask {
+                    #expect(
+                        await bench.append([Self.item([Self.delivery(id)])])
+                            == .committed(duplicates: []))
+                }
+            }
+        }
+        #expect(bench.store.waitingCount == 500)
+        #expect(Set(await bench.lease(max: 1_000).deliveries.map(\.id)).count == 500)
+        await bench.store.close()
+    }
+
+    /// Against a model in memory: whatever is asked for in whatever order, nothing is lost or doubled.
+    @Test(arguments: [UInt64(3), 11, 2_024])
+    func `random use and restarts lose nothing`(seed: UInt64) async throws {
+        var random = Random(state: seed)
+        var bench = try Bench()
+        var waiting: Set<UInt64> = []
+        var next: UInt64 = 0
+        var now: UInt64 = 10_000
+        for _ in 0..<400 {
+            now += random.next() % 700
+            switch random.next() % 6 {
+            case 0, 1:
+                next += 3
+                let made = (next - 2...next).map { Self.delivery($0) }
+                _ = await bench.append([
+                    Self.item(made, taken: random.next() % 2 == 0 ? [next] : [])
+                ])
+                waiting.formUnion(made.map(\.id))
+            case 2, 3, 4:
+                let lease = await bench.lease(max: Int(random.next() % 7) + 1, nowUnixMs: now)
+                for delivery in lease.deliveries {
+                    #expect(waiting.contains(delivery.id), "seed \(seed)")
+                    switch random.next() % 4 {
+                    case 0:
+                        await bench.settle([
+                            .retry(
+                                delivery.id, atUnixMs: now + random.next() % 900,
+                                Self.attempt(delivery.attempt))
+                        ])
+                    case 1: await bench.settle([.released(delivery.id)])
+                    case 2:
+                        await bench.settle([
+                            .dead(delivery.id, reason: "x", Self.attempt(delivery.attempt))
+                        ])
+                        waiting.remove(delivery.id)
+                    default:
+                        await bench.settle([.delivered(delivery.id)])
+                        waiting.remove(delivery.id)
+                    }
+                }
+            default:
+                await bench.store.close()
+                bench = try Bench(folder: bench.folder)
+            }
+            #expect(bench.store.waitingCount == waiting.count, "seed \(seed)")
+        }
+        let all = await bench.lease(max: 100_000, nowUnixMs: now + 1_000_000).deliveries
+        #expect(Set(all.map(\.id)) == waiting, "seed \(seed)")
+        await bench.store.close()
+    }
+}
+
+struct Random {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+        return z ^ (z >> 31)
+    }
+}
