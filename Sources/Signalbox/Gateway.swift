@@ -62,7 +62,8 @@ public final class Gateway: Sendable {
         }
         let ingest = IngestService(
             paths: parts.instances.paths, context: context, pipeline: pipeline)
-        let admin = AdminService(lanes: lanes, metrics: parts.metrics, store: context.store)
+        let admin = AdminService(
+            lanes: lanes, metrics: parts.metrics, store: context.store, clock: context.clock)
         adminService = admin
         self.parts = parts
         drainMs = settings.drainMs

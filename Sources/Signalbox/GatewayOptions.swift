@@ -19,6 +19,8 @@ public struct GatewayOptions: Sendable {
     public var logger: Logger?
     /// Instead of `gateway.data`.
     public var dataFolder: String?
+    /// Largest database file, in bytes; 0: as large as the disk allows.
+    public var dataBytesMax = 0
     /// Milliseconds since 1970; another one than the system's lets time be virtual.
     public var nowUnixMs: @Sendable () -> UInt64 = { Clock.unixMs }
 

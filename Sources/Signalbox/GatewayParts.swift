@@ -21,8 +21,9 @@ final class GatewayParts: @unchecked Sendable {
     private(set) var pipeline: EventPipeline?
     private let limits = Limits()
     private let inMemory = UnderWay()
-    private(set) var store: (any DeliveryStore)?
+    private(set) var store: (any GatewayStore)?
     private let dataFolder: String
+    private let dataBytesMax: Int
     private let workers: WorkerThreads
     private let alarms = AlarmClock()
     private let rest: RESTClient
@@ -39,6 +40,7 @@ final class GatewayParts: @unchecked Sendable {
                     level: .init(rawValue: settings.logLevel) ?? .info)
             }
         let folder = settings.dataFolder
+        dataBytesMax = options.dataBytesMax
         dataFolder =
             options.dataFolder
             ?? (folder.hasPrefix("/") ? folder : "\(plan.config.folder)/\(folder)")
@@ -126,7 +128,7 @@ final class GatewayParts: @unchecked Sendable {
         }
     }
 
-    private func openStore(_ plan: GatewayPlan) throws(ConfigurationError) -> any DeliveryStore {
+    private func openStore(_ plan: GatewayPlan) throws(ConfigurationError) -> any GatewayStore {
         let logger = logger
         let metrics = metrics
         var options = SQLiteStore.Options(
@@ -137,6 +139,7 @@ final class GatewayParts: @unchecked Sendable {
             })
         options.waitingMax = limits.deliveriesWaitingMax
         options.leaseMs = limits.leaseMs
+        options.bytesMax = dataBytesMax
         do throws(StoreError) {
             return try SQLiteStore.open(options)
         } catch {
@@ -148,7 +151,7 @@ final class GatewayParts: @unchecked Sendable {
     }
 
     /// Goes on with what a process of before has left on disk.
-    private func resume(_ store: any DeliveryStore, _ lanes: LaneTable) {
+    private func resume(_ store: any GatewayStore, _ lanes: LaneTable) {
         guard store.waitingCount > 0 else { return }
         logger.notice(
             "deliveries of before are waiting", metadata: ["count": "\(store.waitingCount)"])

@@ -131,7 +131,8 @@ struct QueueTables {
 
     /// Lends what is due, high priority first.
     mutating func lease(
-        _ lane: LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64, _ db: Database
+        _ lane: LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64, isMarked: Bool,
+        _ db: Database
     ) throws -> StoreLease {
         var out = StoreLease()
         guard let id = try knownLane(lane, db) else { return out }
@@ -159,7 +160,7 @@ struct QueueTables {
             out.hasMore = true
             out.deliveries.removeLast(out.deliveries.count - max)
         }
-        for delivery in out.deliveries {
+        for delivery in out.deliveries where isMarked {
             try mark.execute(arguments: [
                 Int64(clamping: untilUnixMs), Int64(clamping: delivery.id),
             ])
@@ -211,7 +212,12 @@ struct QueueTables {
     }
 
     /// Ends leases; how many deliveries left the queue.
-    func settle(_ changes: [StoreChange], _ db: Database) throws -> Int {
+    ///
+    /// `isShortOfRoom`: the disk was full a moment ago, so nothing is added: an attempt goes unrecorded,
+    /// and what should be a dead letter comes back in a minute.
+    func settle(
+        _ changes: [StoreChange], isShortOfRoom: Bool, nowUnixMs: UInt64, _ db: Database
+    ) throws -> Int {
         var released: [Int64: Int64] = [:]
         var gone = 0
         let remove = try db.cachedStatement(
@@ -231,7 +237,11 @@ struct QueueTables {
                 try update.execute(arguments: [
                     Int64(clamping: at), Int64(attempt.number) + 1, id,
                 ])
-                if db.changesCount > 0 { try note(attempt, id, db) }
+                if db.changesCount > 0, !isShortOfRoom { try note(attempt, id, db) }
+            case .dead where isShortOfRoom:
+                try db.cachedStatement(
+                    sql: "UPDATE delivery SET due = ?, leased = 0 WHERE id = ?"
+                ).execute(arguments: [Int64(clamping: nowUnixMs) + 60_000, id])
             case .dead(_, let reason, let attempt):
                 guard try bury(id, reason, attempt, db) else { continue }
                 guard let row = try Row.fetchOne(remove, arguments: [id]) else { continue }

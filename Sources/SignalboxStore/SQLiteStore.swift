@@ -16,6 +16,8 @@ public final class SQLiteStore: DeliveryStore {
         public var waitingMax = 10_000_000
         /// How long a lease of a delivery that is taken over at once lasts, in milliseconds.
         public var leaseMs: UInt64 = 120_000
+        /// Largest database file, in bytes; 0: as large as the disk allows.
+        public var bytesMax = 0
         /// Milliseconds since 1970.
         public var nowUnixMs: @Sendable () -> UInt64
         /// Told of a fault that the store works on to get over; words for a log.
@@ -38,7 +40,9 @@ public final class SQLiteStore: DeliveryStore {
             LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64,
             done: @Sendable (StoreLease) -> Void)
         case settle([StoreChange], done: @Sendable () -> Void)
-        case read(@Sendable (Database?) -> Void)
+        /// Anything else; `done` gets what went wrong, or nil.
+        case work(
+            @Sendable (Database, () -> UInt64) throws -> Void, done: @Sendable (String?) -> Void)
     }
 
     private struct Inbox {
@@ -57,7 +61,7 @@ public final class SQLiteStore: DeliveryStore {
     /// Opens or makes a store.
     public static func open(_ options: Options) throws(StoreError) -> SQLiteStore {
         let files = try StoreFiles(folder: options.folder)
-        let queue = try files.database()
+        let queue = try files.database(bytesMax: options.bytesMax)
         var tables = QueueTables()
         let start: QueueTables.Start
         do {
@@ -110,6 +114,16 @@ public final class SQLiteStore: DeliveryStore {
     public func settle(_ changes: [StoreChange], done: @escaping @Sendable () -> Void) {
         if !submit(.settle(changes, done: done)) { done() }
     }
+
+    func submitWork(
+        _ body: @escaping @Sendable (Database, () -> UInt64) throws -> Void,
+        _ done: @escaping @Sendable (String?) -> Void
+    ) {
+        if !submit(.work(body, done: done)) { done("the store is closed") }
+    }
+
+    /// Deliveries came back from elsewhere than an append.
+    func addWaiting(_ count: Int) { waiting.add(count) }
 
     /// Ends the store once everything that was asked for is done.
     public func close() async {

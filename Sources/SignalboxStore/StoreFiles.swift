@@ -27,10 +27,21 @@ final class StoreFiles: Sendable {
         }
     }
 
-    func unlock() { Glibc.close(lock) }
+    /// What the disk has left for us.
+    var freeBytes: UInt64 {
+        var facts = statvfs()
+        guard statvfs(path, &facts) == 0 else { return .max }
+        return UInt64(facts.f_bavail) * UInt64(facts.f_frsize)
+    }
+
+    /// Unlocks by name: a child process that is just being started may hold the descriptor, too.
+    func unlock() {
+        flock(lock, LOCK_UN)
+        Glibc.close(lock)
+    }
 
     /// Opens the database and brings its tables up to date.
-    func database() throws(StoreError) -> DatabaseQueue {
+    func database(bytesMax: Int) throws(StoreError) -> DatabaseQueue {
         do {
             var configuration = Configuration()
             configuration.journalMode = .wal
@@ -40,6 +51,10 @@ final class StoreFiles: Sendable {
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 try db.execute(sql: "PRAGMA cache_size = -16384")
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
+                if bytesMax > 0 {
+                    let pageBytes = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4096
+                    try db.execute(sql: "PRAGMA max_page_count = \(max(64, bytesMax / pageBytes))")
+                }
             }
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             let migrator = Schema.migrator

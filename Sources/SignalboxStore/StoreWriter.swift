@@ -14,6 +14,9 @@ final class StoreWriter: @unchecked Sendable {
     private var lastID: UInt64
     private var reservedID: UInt64
     private var lastSweepMs: UInt64 = 0
+    private static let freeBytesMin: UInt64 = 32 << 20
+    private var hasDiskRoom = true
+    private var roomKnownNs: UInt64 = 0
     /// Outcomes that could not be written yet: they are known, so they must not be lost.
     private var retained: [SQLiteStore.Job] = []
 
@@ -34,19 +37,28 @@ final class StoreWriter: @unchecked Sendable {
 
     /// Does the jobs in one transaction and tells everybody.
     func commit(_ new: [SQLiteStore.Job]) {
-        let jobs = retained + new
-        guard !jobs.isEmpty else { return }
+        if !retained.isEmpty {
+            // By themselves, since what else was in their group may be what had no room.
+            let known = retained
+            retained = []
+            run(known, isShortOfRoom: true)
+        }
+        if !new.isEmpty { run(new, isShortOfRoom: false) }
+    }
+
+    private func run(_ jobs: [SQLiteStore.Job], isShortOfRoom: Bool) {
         var reports: [() -> Void] = []
         var delta = 0
         do {
             try queue.writeWithoutTransaction { db in
                 try db.inTransaction(.immediate) {
-                    for job in jobs { try perform(job, db, &delta, &reports) }
+                    for job in jobs {
+                        try perform(job, isShortOfRoom, db, &delta, &reports)
+                    }
                     try sweep(db)
                     return .commit
                 }
             }
-            retained = []
             waiting.add(delta)
             for report in reports { report() }
         } catch {
@@ -56,7 +68,8 @@ final class StoreWriter: @unchecked Sendable {
     }
 
     private func perform(
-        _ job: SQLiteStore.Job, _ db: Database, _ delta: inout Int, _ reports: inout [() -> Void]
+        _ job: SQLiteStore.Job, _ isShortOfRoom: Bool, _ db: Database, _ delta: inout Int,
+        _ reports: inout [() -> Void]
     ) throws {
         switch job {
         case .append(let entry, let done):
@@ -64,12 +77,27 @@ final class StoreWriter: @unchecked Sendable {
             reports.append { done(answer) }
         case .lease(let lane, let max, let now, let until, let done):
             let lease = try tables.lease(
-                lane, max: max, nowUnixMs: now, untilUnixMs: until, db)
+                lane, max: max, nowUnixMs: now, untilUnixMs: until, isMarked: true, db)
             reports.append { done(lease) }
         case .settle(let changes, let done):
-            delta -= try tables.settle(changes, db)
+            delta -= try tables.settle(
+                changes, isShortOfRoom: isShortOfRoom, nowUnixMs: options.nowUnixMs(), db)
             reports.append { done() }
-        case .read(let body): body(db)
+        case .work(let body, let done):
+            do {
+                // A fault of its own must not fail the neighbours in the group.
+                try db.inSavepoint {
+                    try body(db) {
+                        lastID += 1
+                        return lastID
+                    }
+                    return .commit
+                }
+                reports.append { done(nil) }
+            } catch {
+                let words = files.fault(error).message
+                reports.append { done(words) }
+            }
         }
     }
 
@@ -78,6 +106,7 @@ final class StoreWriter: @unchecked Sendable {
     ) throws -> StoreAnswer {
         let count = entry.items.reduce(0) { $0 + $1.deliveries.count }
         guard waiting.value + delta + count <= options.waitingMax else { return .full }
+        guard try hasRoom(db) else { return .full }
         var duplicates: Set<Int> = []
         let until = entry.receivedUnixMs + options.leaseMs
         for (index, item) in entry.items.enumerated() {
@@ -102,6 +131,22 @@ final class StoreWriter: @unchecked Sendable {
         return .committed(duplicates: duplicates)
     }
 
+    /// Appends end before the disk does: outcomes and leases need a little room, too, and only they
+    /// make more of it.
+    private func hasRoom(_ db: Database) throws -> Bool {
+        let now = Clock.monotonicNs
+        if now > roomKnownNs + 500_000_000 || roomKnownNs == 0 {
+            roomKnownNs = now
+            hasDiskRoom = files.freeBytes > Self.freeBytesMin
+        }
+        guard hasDiskRoom, options.bytesMax > 0 else { return hasDiskRoom }
+        func number(_ pragma: String) throws -> Int {
+            try Int.fetchOne(db, sql: "PRAGMA \(pragma)") ?? 0
+        }
+        let used = try number("page_count") - number("freelist_count")
+        return used * 10 < (try number("max_page_count")) * 9
+    }
+
     private func sweep(_ db: Database) throws {
         let now = options.nowUnixMs()
         guard now > lastSweepMs + 10_000 else { return }
@@ -113,18 +158,31 @@ final class StoreWriter: @unchecked Sendable {
     private func giveUp(_ jobs: [SQLiteStore.Job], _ error: any Error) {
         let words = files.fault(error).message
         options.onFault(words)
-        retained = []
         for job in jobs {
             switch job {
             case .append(_, let done): done(.failed(words))
-            case .lease(_, _, let now, _, let done):
-                var later = StoreLease()
-                later.nextDueUnixMs = now + 1_000
-                done(later)
+            case .lease(let lane, let max, let now, let until, let done):
+                done(leaseUnmarked(lane, max, now, until))
             case .settle: retained.append(job)
-            case .read(let body): body(nil)
+            case .work(_, let done): done(words)
             }
         }
+    }
+
+    /// On a full disk a lease cannot be written down. Deliveries are lent all the same, since only
+    /// what is sent makes room; the lane knows which it has, and a crash gives all of them back.
+    private func leaseUnmarked(
+        _ lane: LaneKey, _ max: Int, _ now: UInt64, _ until: UInt64
+    ) -> StoreLease {
+        let lease = try? queue.read { db in
+            try tables.lease(
+                lane, max: max, nowUnixMs: now, untilUnixMs: until, isMarked: false, db)
+        }
+        var out = lease ?? StoreLease()
+        // Asked again in a while, not at once: the same ones would come.
+        out.hasMore = false
+        out.nextDueUnixMs = now + 200
+        return out
     }
 
     /// Writes what is still to be written, for a while, and closes the file.

@@ -17,7 +17,7 @@ final class GatewayBench: Sendable {
     let gateway: Gateway
     let client: RESTClient
     let log: LineStore
-    private let folder: URL
+    let folder: URL
 
     /// A route with quick retries from `/in/z` to both simulators.
     static let routes = """
@@ -59,7 +59,7 @@ final class GatewayBench: Sendable {
 
     init(
         _ options: SimulatorsOptions = .init(), timeoutMs: Int = 10_000,
-        clock: (@Sendable () -> UInt64)? = nil,
+        clock: (@Sendable () -> UInt64)? = nil, dataBytesMax: Int = 0,
         config: (Simulators) -> String = { plugins($0) + "\n" + GatewayBench.routes }
     ) async throws {
         simulators = try await Simulators.start(options)
@@ -72,6 +72,7 @@ final class GatewayBench: Sendable {
         var gatewayOptions = GatewayOptions(configPath: file.path)
         gatewayOptions.logger = Logger(label: "test") { _ in StoreHandler(store: log) }
         gatewayOptions.addPluginFolders([try Self.pluginFolder()])
+        gatewayOptions.dataBytesMax = dataBytesMax
         if let clock { gatewayOptions.nowUnixMs = clock }
         gateway = try await Gateway.start(gatewayOptions)
         client = try RESTClient()

@@ -93,6 +93,13 @@ func delivery(_ id: UInt64, attempt: UInt32 = 1, deadline: UInt64 = 0) -> Delive
         let new = window.arrive([delivery(1), delivery(2), delivery(3)])
         #expect(new == 1)
         #expect(window.count == 3)
+        // Settled, but the store does not know yet.
+        _ = window.settle(1)
+        let early = window.arrive([delivery(1)])
+        #expect(early == 0)
+        window.committed([1])
+        let late = window.arrive([delivery(1)])
+        #expect(late == 1)
     }
 
     @Test func `room is kept while deliveries are committed, the last of it for high priority`() {

@@ -13,7 +13,7 @@ struct DispatchContext: Sendable {
     let logger: Logger
     let metrics: GatewayMetrics
     let record: OutcomeRecord
-    let store: any DeliveryStore
+    let store: any GatewayStore
     /// Deliveries that are in memory, over all lanes.
     let inMemory: UnderWay
     /// How long an event's dedupe key is remembered, in milliseconds.
@@ -21,3 +21,6 @@ struct DispatchContext: Sendable {
     /// Milliseconds since 1970.
     let clock: @Sendable () -> UInt64
 }
+
+/// Everything that a gateway asks of its store.
+typealias GatewayStore = DeliveryStore & DeadLetterStore

@@ -292,8 +292,9 @@ final class SenderLane: Sendable {
     }
 
     private func settle(_ changes: [StoreChange]) {
-        context.store.settle(changes) { [context] in
-            context.inMemory.adjust(by: -changes.count)
+        context.store.settle(changes) {
+            self.state.withLock { $0.window.committed(changes.map(\.id)) }
+            self.context.inMemory.adjust(by: -changes.count)
         }
     }
 

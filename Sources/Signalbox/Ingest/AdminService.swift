@@ -3,16 +3,21 @@ internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import Synchronization
 
-/// The admin listener: `/healthz`, `/readyz`, `/metrics`.
+/// The admin listener: `/healthz`, `/readyz`, `/metrics`, `/dead`.
 final class AdminService: HTTPServerHandler {
     private static let paths: Set = ["/healthz", "/readyz", "/metrics"]
     private let lanes: LaneTable
     private let metrics: GatewayMetrics
-    private let store: any DeliveryStore
+    private let store: any GatewayStore
+    private let dead: DeadAdmin
     private let isStopping = Atomic<Bool>(false)
 
-    init(lanes: LaneTable, metrics: GatewayMetrics, store: any DeliveryStore) {
+    init(
+        lanes: LaneTable, metrics: GatewayMetrics, store: any GatewayStore,
+        clock: @escaping @Sendable () -> UInt64
+    ) {
         self.store = store
+        dead = DeadAdmin(store: store, clock: clock) { lanes.backlog($0) }
         self.lanes = lanes
         self.metrics = metrics
     }
@@ -21,8 +26,11 @@ final class AdminService: HTTPServerHandler {
     func stopping() { isStopping.store(true, ordering: .relaxed) }
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
+        if path == "/dead" || path.hasPrefix("/dead/") {
+            return dead.refusal(method: method, path: path)
+        }
         guard Self.paths.contains(path) else {
-            return Problem(404, "known: /healthz, /readyz, /metrics").answer
+            return Problem(404, "known: /healthz, /readyz, /metrics, /dead").answer
         }
         guard method == "GET" || method == "HEAD" else {
             var answer = Problem(405, "this path takes GET").answer
@@ -33,6 +41,7 @@ final class AdminService: HTTPServerHandler {
     }
 
     func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        if request.path.hasPrefix("/dead") { return await dead.answer(request) }
         var answer: HTTPServerAnswer
         switch request.path {
         case "/healthz":

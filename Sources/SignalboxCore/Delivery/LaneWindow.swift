@@ -35,6 +35,8 @@ public struct LaneWindow: Sendable {
     private var ready = [Fifo(), Fifo(), Fifo()]
     private var readyIDs: Set<UInt64> = []
     private var inFlight: [UInt64: Delivery] = [:]
+    /// Settled here and not yet in the store: it may still lend them, which must not send them twice.
+    private var settling: Set<UInt64> = []
     private var reserved = 0
 
     /// Makes an empty window.
@@ -72,9 +74,9 @@ public struct LaneWindow: Sendable {
     public mutating func arrive(_ deliveries: some Sequence<Delivery>) -> Int {
         var count = 0
         for delivery in deliveries {
-            guard inFlight[delivery.id] == nil, readyIDs.insert(delivery.id).inserted else {
-                continue
-            }
+            guard inFlight[delivery.id] == nil, !settling.contains(delivery.id),
+                readyIDs.insert(delivery.id).inserted
+            else { continue }
             ready[Self.rank(delivery)].append(delivery)
             count += 1
         }
@@ -92,6 +94,7 @@ public struct LaneWindow: Sendable {
             while batch.count < batchMax, let delivery = ready[rank].popFirst() {
                 readyIDs.remove(delivery.id)
                 if delivery.deadlineUnixMs != 0, delivery.deadlineUnixMs <= nowUnixMs {
+                    settling.insert(delivery.id)
                     expired.append(delivery)
                 } else {
                     inFlight[delivery.id] = delivery
@@ -113,7 +116,16 @@ public struct LaneWindow: Sendable {
     }
 
     /// Ends a delivery's stay; nil if it was settled before (or never taken).
-    public mutating func settle(_ id: UInt64) -> Delivery? { inFlight.removeValue(forKey: id) }
+    ///
+    /// It is not taken in again before `committed`.
+    public mutating func settle(_ id: UInt64) -> Delivery? {
+        guard let delivery = inFlight.removeValue(forKey: id) else { return nil }
+        settling.insert(id)
+        return delivery
+    }
+
+    /// The store knows of these settlements.
+    public mutating func committed(_ ids: some Sequence<UInt64>) { settling.subtract(ids) }
 
     /// Empties the window; the ids of all that was in it.
     public mutating func removeAll() -> [UInt64] {

@@ -1,0 +1,100 @@
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxJSON
+
+/// Dead letters on the admin listener: `GET /dead`, `GET /dead/ID`, `POST /dead/replay`,
+/// `POST /dead/purge`.
+struct DeadAdmin: Sendable {
+    private static let partMax = 1_000
+    let store: any DeadLetterStore
+    let clock: @Sendable () -> UInt64
+    /// A lane has something to do.
+    let onBacklog: @Sendable (LaneKey) -> Void
+
+    func refusal(method: String, path: String) -> HTTPServerAnswer? {
+        let isChange = path == "/dead/replay" || path == "/dead/purge"
+        let allowed = isChange ? "POST" : "GET"
+        if method == allowed { return nil }
+        var answer = Problem(405, "this path takes \(allowed)").answer
+        answer.headers.append(Attribute("allow", allowed))
+        return answer
+    }
+
+    func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        do {
+            switch request.path {
+            case "/dead": return try await list(request.query)
+            case "/dead/replay", "/dead/purge": return try await change(request)
+            default: return try await show(request.path.dropFirst("/dead/".count))
+            }
+        } catch {
+            return Problem(503, "\(error)").answer
+        }
+    }
+
+    private func list(_ query: String) async throws -> HTTPServerAnswer {
+        var members: [JSONValue.Member] = []
+        for pair in query.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, let value = PathTable<Int>.decoded(parts[1]) else { continue }
+            let number = Int64(value).map { JSONValue.integer($0) }
+            members.append(.init(String(parts[0]), number ?? .string(value)))
+        }
+        let json = JSONValue.object(members)
+        let selection = DeadSelection(json: json)
+        let limit = min(Self.partMax, max(1, Int(json["limit"]?.integer ?? 100)))
+        var letters = try await store.deadLetters(
+            selection.filter, fromID: selection.fromID, limit: limit + 1)
+        var next: JSONValue = .null
+        if letters.count > limit { next = .integer(Int64(clamping: letters.removeLast().id)) }
+        let count = try await store.deadCount(selection.filter)
+        return Self.json(
+            .object([
+                .init("count", .integer(Int64(count))), .init("next", next),
+                .init("dead", .array(letters.map(\.json))),
+            ]))
+    }
+
+    private func show(_ text: Substring) async throws -> HTTPServerAnswer {
+        guard let id = UInt64(text) else { return Problem(404, "an id is a number").answer }
+        var filter = DeadFilter()
+        filter.ids = [id]
+        guard let letter = try await store.deadLetters(filter, fromID: 0, limit: 1).first else {
+            return Problem(404, "there is no dead letter \(id)").answer
+        }
+        return Self.json(letter.json)
+    }
+
+    private func change(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
+        guard let json = try? JSONValue.parse(request.body), case .object = json else {
+            return Problem(400, "the body must be a JSON object with a filter").answer
+        }
+        let selection = DeadSelection(json: json)
+        guard selection.isMeant else {
+            return Problem(
+                400, "give ids, sender, route, reason, before or since, or \"all\": true"
+            )
+            .answer
+        }
+        let limit = min(Self.partMax, max(1, Int(json["limit"]?.integer ?? Int64(Self.partMax))))
+        let part: DeadPart
+        if request.path == "/dead/replay" {
+            part = try await store.replay(
+                selection.filter, fromID: selection.fromID, limit: limit, nowUnixMs: clock())
+        } else {
+            part = try await store.purge(selection.filter, fromID: selection.fromID, limit: limit)
+        }
+        for lane in part.lanes { onBacklog(lane) }
+        let next = part.nextID.map { JSONValue.integer(Int64(clamping: $0)) }
+        return Self.json(
+            .object([
+                .init("count", .integer(Int64(part.count))), .init("next", next ?? .null),
+            ]))
+    }
+
+    private static func json(_ value: JSONValue) -> HTTPServerAnswer {
+        HTTPServerAnswer(
+            status: 200, headers: [Attribute("content-type", "application/json")],
+            body: Array((value.text + "\n").utf8))
+    }
+}

@@ -1,0 +1,162 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxJSON
+internal import SignalboxStore
+internal import SignalboxThreads
+
+/// Dead letters for people: of a running gateway through its admin listener, else straight from the
+/// database.
+public final class DeadLetterTool: Sendable {
+    private enum Way {
+        case store(SQLiteStore)
+        case admin(RESTClient, String)
+    }
+
+    /// Why something cannot be done.
+    public struct Fault: Error, Sendable, CustomStringConvertible {
+        /// Names the thing and the reason.
+        public let description: String
+    }
+
+    private static let partMax = 1_000
+    private let way: Way
+
+    /// Opens the dead letters of the gateway with that configuration.
+    public static func open(_ options: GatewayOptions) async throws -> DeadLetterTool {
+        let (config, diagnostics) = GatewayConfig.load(
+            options.configPath, environment: options.environment)
+        let start = SourcePosition(file: options.configPath, line: 1, column: 1)
+        // Only what is needed here counts; a plugin's fault must not hide dead letters.
+        if let first = diagnostics.first, first.position == start {
+            throw ConfigurationError(diagnostics: [first])
+        }
+        let given = config.gateway.dataFolder
+        let folder =
+            options.dataFolder ?? (given.hasPrefix("/") ? given : "\(config.folder)/\(given)")
+        let storeOptions = SQLiteStore.Options(
+            folder: folder, nowUnixMs: { Clock.unixMs }, onFault: { _ in })
+        let opened = Result { () throws(StoreError) in try SQLiteStore.open(storeOptions) }
+        switch opened {
+        case .success(let store): return DeadLetterTool(.store(store))
+        case .failure(let fault):
+            guard fault.code == "store-in-use" else { throw fault }
+            guard let admin = options.admin ?? config.gateway.admin else {
+                throw Fault(
+                    description: "the gateway is running and has no admin listener to ask; set "
+                        + "gateway.admin")
+            }
+            let host = admin.host.contains(":") ? "[\(admin.host)]" : admin.host
+            return DeadLetterTool(.admin(try RESTClient(), "http://\(host):\(admin.port)"))
+        }
+    }
+
+    private init(_ way: Way) { self.way = way }
+
+    /// Ends the tool.
+    public func close() async {
+        switch way {
+        case .store(let store): await store.close()
+        case .admin(let client, _): client.shutdown()
+        }
+    }
+
+    /// Dead letters as JSON texts, oldest id first.
+    public func list(_ selection: DeadSelection, limit: Int) async throws -> [String] {
+        var out: [String] = []
+        var from: UInt64? = 0
+        while let start = from, out.count < limit {
+            let part = min(Self.partMax, limit - out.count)
+            switch way {
+            case .store(let store):
+                let letters = try await store.deadLetters(
+                    selection.filter, fromID: start, limit: part)
+                out += letters.map(\.json.text)
+                from = letters.count < part ? nil : letters.last.map { $0.id + 1 }
+            case .admin:
+                let json = try await ask(
+                    "GET", "/dead?\(selection.query(fromID: start, limit: part))")
+                if case .array(let items) = json["dead"] { out += items.map(\.text) }
+                from = json["next"]?.integer.map { UInt64(clamping: $0) }
+            }
+        }
+        return out
+    }
+
+    /// How many there are.
+    public func count(_ selection: DeadSelection) async throws -> Int {
+        switch way {
+        case .store(let store): return try await store.deadCount(selection.filter)
+        case .admin:
+            let json = try await ask("GET", "/dead?\(selection.query(fromID: 0, limit: 1))")
+            return Int(json["count"]?.integer ?? 0)
+        }
+    }
+
+    /// One of them as JSON text, or nil.
+    public func show(_ id: UInt64) async throws -> String? {
+        var selection = DeadSelection()
+        selection.ids = [id]
+        if case .admin = way {
+            return try? await ask("GET", "/dead/\(id)").text
+        }
+        return try await list(selection, limit: 1).first
+    }
+
+    /// Sends them again; how many.
+    public func replay(
+        _ selection: DeadSelection, progress: (Int) -> Void
+    ) async throws -> Int {
+        try await inParts(selection, "replay", progress) { store, from in
+            try await store.replay(
+                selection.filter, fromID: from, limit: Self.partMax, nowUnixMs: Clock.unixMs)
+        }
+    }
+
+    /// Forgets them; how many.
+    public func purge(
+        _ selection: DeadSelection, progress: (Int) -> Void
+    ) async throws -> Int {
+        try await inParts(selection, "purge", progress) { store, from in
+            try await store.purge(selection.filter, fromID: from, limit: Self.partMax)
+        }
+    }
+
+    private func inParts(
+        _ selection: DeadSelection, _ verb: String, _ progress: (Int) -> Void,
+        _ direct: (SQLiteStore, UInt64) async throws -> DeadPart
+    ) async throws -> Int {
+        var done = 0
+        var from: UInt64? = 0
+        while let start = from {
+            switch way {
+            case .store(let store):
+                let part = try await direct(store, start)
+                done += part.count
+                from = part.nextID
+            case .admin:
+                let body = selection.json(fromID: start, limit: Self.partMax)
+                let json = try await ask("POST", "/dead/\(verb)", body.text)
+                done += Int(json["count"]?.integer ?? 0)
+                from = json["next"]?.integer.map { UInt64(clamping: $0) }
+            }
+            progress(done)
+        }
+        return done
+    }
+
+    private func ask(_ method: String, _ path: String, _ body: String = "") async throws
+        -> JSONValue
+    {
+        guard case .admin(let client, let origin) = way else { return .null }
+        let answer = try await client.answer(
+            RESTCall(method: method, url: origin + path, body: Array(body.utf8)))
+        let json = (try? JSONValue.parse(answer.body)) ?? .null
+        guard answer.status == 200 else {
+            throw Fault(
+                description: "the gateway answered \(answer.status): "
+                    + (json["detail"]?.string ?? "no reason given"))
+        }
+        return json
+    }
+}

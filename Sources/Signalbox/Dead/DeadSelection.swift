@@ -1,0 +1,96 @@
+internal import SignalboxCore
+
+/// Which dead letters a person or a script means.
+public struct DeadSelection: Sendable {
+    /// These alone.
+    public var ids: [UInt64] = []
+    /// The sender's plugin instance.
+    public var sender: String?
+    /// The route's name.
+    public var route: String?
+    /// The reason.
+    public var reason: String?
+    /// Given up before this, in Unix milliseconds.
+    public var beforeUnixMs: UInt64?
+    /// Given up at this time or later, in Unix milliseconds.
+    public var sinceUnixMs: UInt64?
+    /// All of them, said on purpose.
+    public var isAll = false
+    var fromID: UInt64 = 0
+
+    /// Means nothing yet.
+    public init() {}
+
+    init(json: JSONValue) {
+        if case .array(let items) = json["ids"] {
+            ids = items.compactMap { $0.integer.map { UInt64(clamping: $0) } }
+        }
+        sender = json["sender"]?.scalarText
+        route = json["route"]?.scalarText
+        reason = json["reason"]?.scalarText
+        beforeUnixMs = json["before"]?.integer.map { UInt64(clamping: $0) }
+        sinceUnixMs = json["since"]?.integer.map { UInt64(clamping: $0) }
+        isAll = json["all"] == .bool(true)
+        fromID = UInt64(clamping: json["from"]?.integer ?? 0)
+    }
+
+    /// Something was said: a slip must not empty the table.
+    public var isMeant: Bool {
+        isAll || !ids.isEmpty || sender != nil || route != nil || reason != nil
+            || beforeUnixMs != nil || sinceUnixMs != nil
+    }
+
+    var filter: DeadFilter {
+        var filter = DeadFilter()
+        filter.ids = ids
+        filter.sender = sender
+        filter.route = route
+        filter.reason = reason
+        filter.beforeUnixMs = beforeUnixMs
+        filter.sinceUnixMs = sinceUnixMs
+        return filter
+    }
+
+    func json(fromID: UInt64, limit: Int) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("from", .integer(Int64(clamping: fromID))),
+            .init("limit", .integer(Int64(limit))),
+        ]
+        if isAll { members.append(.init("all", .bool(true))) }
+        if !ids.isEmpty {
+            members.append(.init("ids", .array(ids.map { .integer(Int64(clamping: $0)) })))
+        }
+        for (key, text) in [("sender", sender), ("route", route), ("reason", reason)] {
+            if let text { members.append(.init(key, .string(text))) }
+        }
+        for (key, ms) in [("before", beforeUnixMs), ("since", sinceUnixMs)] {
+            if let ms { members.append(.init(key, .integer(Int64(clamping: ms)))) }
+        }
+        return .object(members)
+    }
+
+    func query(fromID: UInt64, limit: Int) -> String {
+        guard case .object(let members) = json(fromID: fromID, limit: limit) else { return "" }
+        return members.compactMap { member in
+            member.value.scalarText.map { "\(member.key)=\(Self.encoded($0))" }
+        }.joined(separator: "&")
+    }
+
+    private static func encoded(_ text: String) -> String {
+        var out = ""
+        for byte in text.utf8 {
+            let isPlain =
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || "-_.~".utf8.contains(byte)
+            if isPlain {
+                out.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let digits = String(byte, radix: 16, uppercase: true)
+                out += "%" + (digits.count == 1 ? "0" : "") + digits
+            }
+        }
+        return out
+    }
+}

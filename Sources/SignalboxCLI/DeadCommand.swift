@@ -1,0 +1,186 @@
+import ArgumentParser
+import Glibc
+import Signalbox
+
+/// `signalbox dead`.
+struct DeadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dead",
+        abstract: "Deliveries that were given up: look at them, send them again, forget them.",
+        discussion: """
+            Works through the admin listener of a running gateway, and straight on the database of one \
+            that is stopped.
+            """,
+        subcommands: [List.self, Show.self, Replay.self, Purge.self])
+
+    /// Which dead letters are meant.
+    struct Selection: ParsableArguments {
+        @Option(name: .shortAndLong, help: "Path of the configuration.")
+        var config = "gateway.yaml"
+
+        @Option(help: "Of this sender.")
+        var sender: String?
+
+        @Option(help: "Of this route.")
+        var route: String?
+
+        @Option(help: "Given up for this reason.")
+        var reason: String?
+
+        @Option(help: "Given up before this, in Unix milliseconds.")
+        var before: UInt64?
+
+        @Option(help: "Given up at this time or later, in Unix milliseconds.")
+        var since: UInt64?
+
+        @Flag(help: "All of them.")
+        var all = false
+
+        @Argument(help: "Ids.")
+        var ids: [UInt64] = []
+
+        var selection: DeadSelection {
+            var out = DeadSelection()
+            out.ids = ids
+            out.sender = sender
+            out.route = route
+            out.reason = reason
+            out.beforeUnixMs = before
+            out.sinceUnixMs = since
+            out.isAll = all
+            return out
+        }
+
+        func run(_ body: (DeadLetterTool) async throws -> Void) async throws {
+            do {
+                let tool = try await DeadLetterTool.open(GatewayOptions(configPath: config))
+                do {
+                    try await body(tool)
+                    await tool.close()
+                } catch {
+                    await tool.close()
+                    throw error
+                }
+            } catch let code as ExitCode {
+                throw code
+            } catch let error as ValidationError {
+                throw error
+            } catch {
+                throw Exit.report(error)
+            }
+        }
+    }
+
+    /// `signalbox dead list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Lists dead letters, one line of JSON each.")
+
+        @OptionGroup var selection: Selection
+
+        @Option(help: "Most lines.")
+        var limit = 1_000
+
+        func run() async throws {
+            try await selection.run { tool in
+                for line in try await tool.list(selection.selection, limit: limit) {
+                    Output.line(line)
+                }
+                let count = try await tool.count(selection.selection)
+                Output.error(count == 1 ? "1 dead letter" : "\(count) dead letters")
+            }
+        }
+    }
+
+    /// `signalbox dead show`.
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Shows one dead letter with its attempts, as JSON.")
+
+        @OptionGroup var selection: Selection
+
+        func run() async throws {
+            guard let id = selection.ids.first, selection.ids.count == 1 else {
+                throw ValidationError("give one id")
+            }
+            try await selection.run { tool in
+                guard let line = try await tool.show(id) else {
+                    Output.error("there is no dead letter \(id)")
+                    throw Exit.fault
+                }
+                Output.line(line)
+            }
+        }
+    }
+
+    /// `signalbox dead replay`.
+    struct Replay: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "replay", abstract: "Sends dead letters again, under their old ids.")
+
+        @OptionGroup var selection: Selection
+
+        func run() async throws {
+            try await work(selection, "sent again") { tool, chosen, progress in
+                try await tool.replay(chosen, progress: progress)
+            }
+        }
+    }
+
+    /// `signalbox dead purge`.
+    struct Purge: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "purge", abstract: "Forgets dead letters.")
+
+        @OptionGroup var selection: Selection
+
+        func run() async throws {
+            try await work(selection, "forgotten") { tool, chosen, progress in
+                try await tool.purge(chosen, progress: progress)
+            }
+        }
+    }
+
+    private static func work(
+        _ selection: Selection, _ verb: String,
+        _ body: (DeadLetterTool, DeadSelection, (Int) -> Void) async throws -> Int
+    ) async throws {
+        let chosen = selection.selection
+        guard chosen.isMeant else {
+            throw ValidationError(
+                "say which: ids, --sender, --route, --reason, --before, --since or --all")
+        }
+        try await selection.run { tool in
+            let total = try await tool.count(chosen)
+            let bar = ProgressBar(total: total)
+            let count = try await body(tool, chosen) { bar.show($0) }
+            bar.end()
+            Output.line("\(count) \(verb)")
+        }
+    }
+}
+
+/// How far long work has come, on a terminal.
+struct ProgressBar {
+    private let total: Int
+    private let isShown = isatty(STDERR_FILENO) == 1
+
+    init(total: Int) { self.total = total }
+
+    func show(_ done: Int) {
+        guard isShown, total > 0 else { return }
+        let share = min(1, Double(done) / Double(total))
+        let width = 40
+        let full = Int(share * Double(width))
+        let bar = String(repeating: "#", count: full) + String(repeating: ".", count: width - full)
+        write("\r[\(bar)] \(Int(share * 100)) %  \(done) of \(total)")
+    }
+
+    func end() { if isShown, total > 0 { write("\n") } }
+
+    private func write(_ text: String) {
+        Array(text.utf8).withUnsafeBytes { bytes in
+            _ = Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
+        }
+    }
+}

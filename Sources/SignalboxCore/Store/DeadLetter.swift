@@ -1,0 +1,138 @@
+/// A delivery that is over and failed, with everything needed to understand it or to send it again.
+public struct DeadLetter: Sendable {
+    /// The delivery's id.
+    public var id: UInt64
+    /// When it was given up, in Unix milliseconds.
+    public var unixMs: UInt64
+    /// From a closed list.
+    public var reason: String
+    /// The sender's plugin instance.
+    public var sender: String
+    /// The route's name.
+    public var route: String
+    /// The event's id.
+    public var eventID: UInt64
+    /// The plugin instance that the event came from.
+    public var source: String
+    /// The event's type.
+    public var type: String
+    /// What the event was about.
+    public var subject: String
+    /// When the event came in, in Unix milliseconds.
+    public var receivedUnixMs: UInt64
+    /// The id under which every attempt went out.
+    public var stableID: String
+    /// The content.
+    public var notification: Notification
+    /// Where it should have gone.
+    public var device: Device
+    /// What each attempt came to, in order.
+    public var attempts: [Attempt]
+
+    /// Makes a dead letter.
+    public init(
+        id: UInt64, unixMs: UInt64, reason: String, sender: String, route: String, eventID: UInt64,
+        source: String, type: String, subject: String, receivedUnixMs: UInt64, stableID: String,
+        notification: Notification, device: Device, attempts: [Attempt]
+    ) {
+        self.id = id
+        self.unixMs = unixMs
+        self.reason = reason
+        self.sender = sender
+        self.route = route
+        self.eventID = eventID
+        self.source = source
+        self.type = type
+        self.subject = subject
+        self.receivedUnixMs = receivedUnixMs
+        self.stableID = stableID
+        self.notification = notification
+        self.device = device
+        self.attempts = attempts
+    }
+
+    /// For people and scripts: the token only by its end, since a whole one is an address.
+    public var json: JSONValue {
+        .object([
+            .init("id", .integer(Int64(clamping: id))),
+            .init("unix_ms", .integer(Int64(clamping: unixMs))), .init("reason", .string(reason)),
+            .init("route", .string(route)), .init("sender", .string(sender)),
+            .init("app", .string(device.app)), .init("platform", .string(device.platform)),
+            .init("token", .string(Self.redacted(device.token))),
+            .init("user", .string(device.user)),
+            .init("event_id", .integer(Int64(clamping: eventID))),
+            .init("source", .string(source)), .init("type", .string(type)),
+            .init("subject", .string(subject)),
+            .init("received_unix_ms", .integer(Int64(clamping: receivedUnixMs))),
+            .init("stable_id", .string(stableID)),
+            .init("title", .string(notification.title)), .init("body", .string(notification.body)),
+            .init("attempts", .array(attempts.map(\.json))),
+        ])
+    }
+
+    /// The last four characters of a token.
+    public static func redacted(_ token: String) -> String {
+        token.count > 8 ? "…\(token.suffix(4))" : "…"
+    }
+}
+
+extension Attempt {
+    var json: JSONValue {
+        .object([
+            .init("number", .integer(Int64(number))),
+            .init("unix_ms", .integer(Int64(clamping: unixMs))), .init("reason", .string(reason)),
+            .init("code", .integer(Int64(code))), .init("detail", .string(detail)),
+        ])
+    }
+}
+
+/// Which dead letters are meant; what is nil or empty does not matter.
+public struct DeadFilter: Sendable, Hashable {
+    /// These alone.
+    public var ids: [UInt64] = []
+    /// The sender's plugin instance.
+    public var sender: String?
+    /// The route's name.
+    public var route: String?
+    /// The reason.
+    public var reason: String?
+    /// Given up before this, in Unix milliseconds.
+    public var beforeUnixMs: UInt64?
+    /// Given up at this time or later, in Unix milliseconds.
+    public var sinceUnixMs: UInt64?
+
+    /// Means all.
+    public init() {}
+}
+
+/// One part of a longer work on dead letters.
+public struct DeadPart: Sendable, Equatable {
+    /// How many were worked on.
+    public var count: Int
+    /// Where the next part begins; nil: that was the last one.
+    public var nextID: UInt64?
+    /// Lanes that have something to do now.
+    public var lanes: [LaneKey]
+
+    /// Makes a part.
+    public init(count: Int, nextID: UInt64?, lanes: [LaneKey] = []) {
+        self.count = count
+        self.nextID = nextID
+        self.lanes = lanes
+    }
+}
+
+/// Dead letters of a store. Long work is done in parts, so that nothing else waits for it.
+public protocol DeadLetterStore: Sendable {
+    /// Dead letters with ids from `fromID` on, in order of their ids.
+    func deadLetters(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> [DeadLetter]
+    /// How many there are.
+    func deadCount(_ filter: DeadFilter) async throws -> Int
+    /// Makes deliveries of a part of them again: first attempt, same stable id, and as much time as they
+    /// had.
+    func replay(
+        _ filter: DeadFilter, fromID: UInt64, limit: Int, nowUnixMs: UInt64
+    ) async throws -> DeadPart
+    /// Forgets a part of them.
+    func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart
+}

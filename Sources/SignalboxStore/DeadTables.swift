@@ -1,0 +1,132 @@
+internal import GRDB
+internal import SignalboxCore
+
+/// The statements of the dead letters.
+enum DeadTables {
+    /// The conditions of a filter, with their arguments.
+    private static func conditions(
+        _ filter: DeadFilter, fromID: UInt64
+    ) -> (sql: String, arguments: StatementArguments) {
+        var parts = ["id >= ?"]
+        var arguments: StatementArguments = [Int64(clamping: fromID)]
+        func add(_ sql: String, _ value: (any DatabaseValueConvertible)?) {
+            guard let value else { return }
+            parts.append(sql)
+            arguments += [value]
+        }
+        add("sender = ?", filter.sender)
+        add("route = ?", filter.route)
+        add("reason = ?", filter.reason)
+        add("at < ?", filter.beforeUnixMs.map { Int64(clamping: $0) })
+        add("at >= ?", filter.sinceUnixMs.map { Int64(clamping: $0) })
+        if !filter.ids.isEmpty {
+            let marks = filter.ids.map { _ in "?" }.joined(separator: ", ")
+            parts.append("id IN (\(marks))")
+            arguments += StatementArguments(filter.ids.map { Int64(clamping: $0) })
+        }
+        return (parts.joined(separator: " AND "), arguments)
+    }
+
+    static func count(_ filter: DeadFilter, _ db: Database) throws -> Int {
+        let (sql, arguments) = conditions(filter, fromID: 0)
+        return try Int.fetchOne(
+            db, sql: "SELECT count(*) FROM dead WHERE \(sql)", arguments: arguments) ?? 0
+    }
+
+    static func list(
+        _ filter: DeadFilter, fromID: UInt64, limit: Int, _ db: Database
+    ) throws -> [DeadLetter] {
+        let (sql, arguments) = conditions(filter, fromID: fromID)
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT * FROM dead WHERE \(sql) ORDER BY id LIMIT ?",
+            arguments: arguments + [limit])
+        return try rows.map { try letter($0, db) }
+    }
+
+    private static func number(_ row: Row, _ column: String) -> UInt64 {
+        let value: Int64 = row[column]
+        return UInt64(clamping: value)
+    }
+
+    private static func letter(_ row: Row, _ db: Database) throws -> DeadLetter {
+        let id: Int64 = row["id"]
+        let attempts = try Row.fetchAll(
+            db, sql: "SELECT * FROM attempt WHERE delivery = ? ORDER BY number", arguments: [id])
+        return DeadLetter(
+            id: UInt64(clamping: id), unixMs: number(row, "at"), reason: row["reason"],
+            sender: row["sender"], route: row["route"], eventID: number(row, "event"),
+            source: row["source"], type: row["type"], subject: row["subject"],
+            receivedUnixMs: number(row, "received"), stableID: row["stable"],
+            notification: RowCodec.notification(row["note"]),
+            device: RowCodec.device(row["device"], app: row["app"]),
+            attempts: attempts.map { attempt in
+                Attempt(
+                    number: UInt32(clamping: number(attempt, "number")),
+                    unixMs: number(attempt, "at"), reason: attempt["reason"],
+                    code: UInt32(clamping: number(attempt, "code")), detail: attempt["detail"])
+            })
+    }
+
+    /// Ids of the next part, and where the one behind it begins.
+    private static func part(
+        _ filter: DeadFilter, fromID: UInt64, limit: Int, _ db: Database
+    ) throws -> (ids: [Int64], nextID: UInt64?) {
+        let (sql, arguments) = conditions(filter, fromID: fromID)
+        var ids = try Int64.fetchAll(
+            db, sql: "SELECT id FROM dead WHERE \(sql) ORDER BY id LIMIT ?",
+            arguments: arguments + [limit + 1])
+        guard ids.count > limit, let next = ids.popLast() else { return (ids, nil) }
+        return (ids, UInt64(clamping: next))
+    }
+
+    static func purge(
+        _ filter: DeadFilter, fromID: UInt64, limit: Int, _ db: Database
+    ) throws -> DeadPart {
+        let (ids, next) = try part(filter, fromID: fromID, limit: limit, db)
+        for id in ids { try remove(id, db) }
+        return DeadPart(count: ids.count, nextID: next)
+    }
+
+    private static func remove(_ id: Int64, _ db: Database) throws {
+        try db.cachedStatement(sql: "DELETE FROM attempt WHERE delivery = ?").execute(arguments: [
+            id
+        ])
+        try db.cachedStatement(sql: "DELETE FROM dead WHERE id = ?").execute(arguments: [id])
+    }
+
+    /// Each gets a payload row of its own: what it once shared is long gone.
+    static func replay(
+        _ filter: DeadFilter, fromID: UInt64, limit: Int, nowUnixMs: UInt64,
+        nextPayloadID: () -> UInt64, _ db: Database
+    ) throws -> DeadPart {
+        let (ids, next) = try part(filter, fromID: fromID, limit: limit, db)
+        var lanes: Set<LaneKey> = []
+        let now = Int64(clamping: nowUnixMs)
+        for id in ids {
+            let select = try db.cachedStatement(sql: "SELECT sender, app FROM dead WHERE id = ?")
+            guard let row = try Row.fetchOne(select, arguments: [id]) else { continue }
+            lanes.insert(LaneKey(sender: row[0], app: row[1]))
+            try db.cachedStatement(sql: "INSERT OR IGNORE INTO lane (sender, app) VALUES (?, ?)")
+                .execute(arguments: [row[0] as String, row[1] as String])
+            let payload = Int64(clamping: nextPayloadID())
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO payload (id, event, source, type, subject, received, note, refs)
+                    SELECT ?, event, source, type, subject, ?, note, 1 FROM dead WHERE id = ?
+                    """
+            ).execute(arguments: [payload, now, id])
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO delivery (id, lane, rank, due, leased, attempt, deadline, payload, route,
+                      stable, badge, device)
+                    SELECT d.id, l.id, d.rank, 0, 0, 1,
+                      CASE d.deadline WHEN 0 THEN 0 ELSE ? + d.deadline - d.received END, ?, d.route,
+                      d.stable, d.badge, d.device
+                    FROM dead d JOIN lane l ON l.sender = d.sender AND l.app = d.app WHERE d.id = ?
+                    """
+            ).execute(arguments: [now, payload, id])
+            try remove(id, db)
+        }
+        return DeadPart(count: ids.count, nextID: next, lanes: Array(lanes))
+    }
+}

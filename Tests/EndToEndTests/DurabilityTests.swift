@@ -1,0 +1,272 @@
+import Foundation
+import Signalbox
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxTestKit
+import Testing
+
+@Suite struct DurabilityTests {
+    static func yaml(_ simulators: Simulators, retries: Int, timeoutMs: Int = 500) -> String {
+        GatewayBench.plugins(simulators, timeoutMs: timeoutMs) + """
+
+            retry: { few: { initial: 5ms, factor: 1, max: 10ms, retries: \(retries) } }
+            routes:
+              - name: replies
+                from: z
+                send: { ios: apns, android: fcm }
+                deliver: { retry: few, expires: 1h, priority: normal }
+            """
+    }
+
+    static func adminJSON(
+        _ bench: GatewayBench, _ method: String, _ path: String, _ body: String = ""
+    ) async throws -> JSONValue {
+        let port = try #require(bench.gateway.adminPort)
+        let answer = try await bench.client.answer(
+            RESTCall(method: method, url: "http://127.0.0.1:\(port)\(path)", body: Array(body.utf8))
+        )
+        #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+        return try JSONValue.parse(answer.body)
+    }
+
+    /// Dead letters, once there are so many.
+    static func dead(_ bench: GatewayBench, _ count: Int) async throws -> JSONValue {
+        for _ in 0..<2_000 {
+            let json = try await adminJSON(bench, "GET", "/dead")
+            // The list is read before it is counted.
+            if json["count"]?.integer == Int64(count) {
+                return try await adminJSON(bench, "GET", "/dead")
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return try await adminJSON(bench, "GET", "/dead")
+    }
+
+    @Test func `a failed delivery is on record with its attempts and can be replayed`() async throws
+    {
+        let bench = try await GatewayBench(config: { Self.yaml($0, retries: 2) })
+        try await bench.simulators.apns.take(
+            .fail(tokens: ["token-12345"], status: 429, reason: "TooManyRequests", times: nil))
+        try await bench.post(GatewayBench.webhook([("ios", "token-12345"), ("ios", "fine")]))
+        let list = try await Self.dead(bench, 1)
+        let letter = try #require(list["dead"]?[0])
+        #expect(letter["reason"]?.string == "retries_exhausted")
+        #expect(letter["route"]?.string == "replies" && letter["sender"]?.string == "apns")
+        #expect(letter["token"]?.string == "…2345")
+        #expect(letter["subject"]?.string == "ticket/5")
+        guard case .array(let attempts) = letter["attempts"] else {
+            Issue.record("no attempts")
+            return
+        }
+        #expect(attempts.map { $0["number"]?.integer } == [1, 2, 3])
+        #expect(attempts.allSatisfy { $0["code"]?.integer == 429 })
+        let id = try #require(letter["id"]?.integer)
+        #expect(try await Self.adminJSON(bench, "GET", "/dead/\(id)") == letter)
+        // Nothing is meant by nothing.
+        let port = try #require(bench.gateway.adminPort)
+        let slip = try await bench.client.answer(
+            RESTCall(
+                method: "POST", url: "http://127.0.0.1:\(port)/dead/purge", body: Array("{}".utf8)))
+        #expect(slip.status == 400)
+
+        try await bench.simulators.apns.take(.clear)
+        let replayed = try await Self.adminJSON(
+            bench, "POST", "/dead/replay", #"{"reason":"retries_exhausted"}"#)
+        #expect(replayed["count"]?.integer == 1)
+        let pushes = await bench.simulators.apns.wait(for: 5)
+        let ids = Set(
+            pushes.filter { $0.token == "token-12345" }.compactMap { $0.header("apns-id") })
+        #expect(ids == [letter["stable_id"]?.string ?? ""])
+        #expect(pushes.last?.status == 200)
+        #expect(try await Self.dead(bench, 0)["count"]?.integer == 0)
+        await bench.end()
+    }
+
+    @Test func `the dead command works beside a running gateway and on a stopped one`() async throws
+    {
+        let simulators = try await Simulators.start()
+        let file = try ProgramTests.temporary(
+            "gateway.yaml",
+            Self.yaml(simulators, retries: 0).replacingOccurrences(
+                of: "admin: \"127.0.0.1:0\"", with: "admin: \"127.0.0.1:\(try Self.freePort())\""))
+        try await simulators.apns.take(
+            .fail(tokens: [], status: 400, reason: "BadPriority", times: nil))
+        let running = try CrashTests.start(file)
+        let client = try RESTClient()
+        for number in 0..<3 {
+            let call = RESTCall(
+                method: "POST", url: "http://127.0.0.1:\(running.port)/in/z",
+                body: Array(
+                    GatewayBench.webhook([("ios", "tok-\(number)")], ticket: "\(number)").utf8))
+            #expect(try await client.answer(call).status == 200)
+        }
+        var listed = try ProgramTests.run(["dead", "list", "--config", file])
+        for _ in 0..<100 where !listed.output.contains("3 dead letters") {
+            listed = try ProgramTests.run(["dead", "list", "--config", file])
+        }
+        #expect(listed.output.contains("3 dead letters"))
+        #expect(!listed.output.contains("tok-0"))
+        running.process.terminate()
+        running.process.waitUntilExit()
+        let offline = try ProgramTests.run([
+            "dead", "list", "--config", file, "--reason", "BadPriority",
+        ])
+        #expect(offline.status == 0 && offline.output.contains("3 dead letters"))
+        let first = try JSONValue.parse(String(offline.output.split(separator: "\n")[0]))
+        let id = try #require(first["id"]?.integer)
+        let shown = try ProgramTests.run(["dead", "show", "--config", file, "\(id)"])
+        #expect(shown.output.contains("\"reason\":\"BadPriority\""))
+        let purged = try ProgramTests.run(["dead", "purge", "--config", file, "\(id)"])
+        #expect(purged.output.contains("1 forgotten"))
+        let replayed = try ProgramTests.run(["dead", "replay", "--config", file, "--all"])
+        #expect(replayed.output.contains("2 sent again"))
+        #expect(try ProgramTests.run(["dead", "purge", "--config", file]).status != 0)
+        // The next start sends them.
+        try await simulators.apns.take(.clear)
+        simulators.apns.forget()
+        let again = try CrashTests.start(file)
+        let pushes = await simulators.apns.wait(for: 2)
+        #expect(pushes.map(\.status) == [200, 200])
+        again.process.terminate()
+        again.process.waitUntilExit()
+        client.shutdown()
+        await simulators.shutdown()
+    }
+
+    /// A port that nobody listens on at this moment.
+    static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        return withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { plain in
+                bind(descriptor, plain, length)
+                getsockname(descriptor, plain, &length)
+            }
+            return Int(UInt16(bigEndian: pointer.pointee.sin_port))
+        }
+    }
+
+    @Test func `the same webhook again is answered and not sent`() async throws {
+        let bench = try await GatewayBench()
+        let body = GatewayBench.webhook([("ios", "a")])
+        for _ in 0..<3 { #expect(try await bench.post(body).status == 200) }
+        #expect(try await bench.post(GatewayBench.webhook([("ios", "b")])).status == 200)
+        #expect(Set(await bench.delivered(bench.simulators.apns, 2)) == ["a", "b"])
+        let metrics = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+        #expect(metrics.contains(#"signalbox_events_total{source="z",result="duplicate"} 2"#))
+        await bench.gateway.stop()
+        #expect(bench.simulators.apns.received.count == 2)
+        await bench.end()
+    }
+
+    @Test func `a provider that is down for longer than all retries costs nothing but time`()
+        async throws
+    {
+        let bench = try await GatewayBench(config: { Self.yaml($0, retries: 2, timeoutMs: 100) })
+        try await bench.simulators.apns.take(.closeListener(cut: true))
+        let tokens = (0..<60).map { "i\($0)" }
+        try await bench.post(GatewayBench.webhook(tokens.map { ("ios", $0) }))
+        // The first ones use their attempts up before the breaker opens; the others wait.
+        var dead = 0
+        for _ in 0..<300 where dead == 0 {
+            dead = Int(try await Self.adminJSON(bench, "GET", "/dead")["count"]?.integer ?? 0)
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(bench.log.all.contains { $0.contains("provider seems to be down") })
+        try await bench.simulators.apns.take(.openListener)
+        // Replays as long as there is something to replay: all arrive in the end.
+        var arrived: Set<String> = []
+        for _ in 0..<200 where arrived.count < tokens.count {
+            _ = try await Self.adminJSON(bench, "POST", "/dead/replay", #"{"all":true}"#)
+            try await Task.sleep(for: .milliseconds(50))
+            arrived = Set(
+                bench.simulators.apns.received.filter { $0.status == 200 }.map(\.token))
+        }
+        #expect(arrived == Set(tokens))
+        #expect(try await Self.dead(bench, 0)["count"]?.integer == 0)
+        await bench.end()
+    }
+
+    @Test func `a slow provider slows its own lane alone`() async throws {
+        let bench = try await GatewayBench(timeoutMs: 20_000)
+        try await bench.simulators.apns.take(.delay(ms: 1_500))
+        let start = Date()
+        try await bench.post(
+            GatewayBench.webhook((0..<50).flatMap { [("ios", "i\($0)"), ("android", "a\($0)")] }))
+        #expect(await bench.delivered(bench.simulators.fcm, 50).count == 50)
+        let fcm = Date().timeIntervalSince(start)
+        #expect(await bench.delivered(bench.simulators.apns, 50).count == 50)
+        await bench.gateway.stop()
+        let apns = Date().timeIntervalSince(start)
+        #expect(apns > 1.5 && fcm < apns, "FCM took \(fcm) s, APNs \(apns) s")
+        await bench.end()
+    }
+
+    @Test func `a hundred thousand for a dead sender wait on disk and hold nobody up`() async throws
+    {
+        let bench = try await GatewayBench(timeoutMs: 200)
+        try await bench.simulators.apns.take(.closeListener(cut: true))
+        for batch in 0..<10 {
+            let devices = (0..<10_000).map { (type: "ios", token: "i\(batch)-\($0)") }
+            #expect(
+                try await bench.post(GatewayBench.webhook(devices, ticket: "\(batch)")).status
+                    == 200)
+        }
+        try await bench.post(GatewayBench.webhook([("android", "alive")], ticket: "x"))
+        #expect(await bench.delivered(bench.simulators.fcm, 1) == ["alive"])
+        let ready = try JSONValue.parse(try await bench.admin("/readyz").body)
+        let waiting = try #require(ready["waiting"]?.integer)
+        #expect(waiting > 99_000)
+        let memory = try #require(ready["senders"]?[0]?["in_memory"]?.integer)
+        #expect(memory <= 4_096)
+        await bench.gateway.stop()
+        await bench.end()
+    }
+
+    @Test func `a full disk is answered 503, and taken up again when there is room`() async throws {
+        // A database that may not grow is a disk that is full, without a disk to fill.
+        let bench = try await GatewayBench(
+            dataBytesMax: 600_000,
+            config: {
+                Self.yaml($0, retries: 100, timeoutMs: 500)
+            })
+        try await bench.simulators.fcm.take(.closeListener(cut: true))
+        var taken: [String] = []
+        var refusal: RESTAnswer?
+        for number in 0..<2_000 where refusal == nil {
+            let tokens = (0..<20).map { "t\(number)-\($0)" }
+            let answer = try await bench.post(
+                GatewayBench.webhook(tokens.map { ("android", $0) }, ticket: "\(number)"))
+            if answer.status == 200 { taken += tokens } else { refusal = answer }
+        }
+        let answer = try #require(refusal)
+        #expect(answer.status == 503)
+        #expect(answer.header("retry-after") == "1")
+        #expect(!taken.isEmpty)
+        let metrics = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+        #expect(metrics.contains(#"signalbox_requests_total{instance="z",status="503"} 1"#))
+        try await bench.simulators.fcm.take(.openListener)
+        // What was taken arrives, and the room that this makes is used again.
+        // A request that took too long may have arrived all the same, so some come twice.
+        var arrived: Set<String> = []
+        for _ in 0..<1_500 where arrived.count < taken.count {
+            arrived = Set(
+                bench.simulators.fcm.received.filter { $0.status == 200 }.map(\.token))
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(arrived == Set(taken))
+        var status: UInt32 = 0
+        for _ in 0..<500 where status != 200 {
+            status = try await bench.post(
+                GatewayBench.webhook([("android", "later")], ticket: "later")
+            ).status
+        }
+        #expect(status == 200)
+        await bench.end()
+    }
+}
