@@ -3,7 +3,7 @@ import SignalboxPluginKit
 
 /// The push webhook of the Zendesk Support SDK: an agent's public reply becomes an event, and the
 /// event a notification with the app's deep-link keys.
-final class Zendesk: IngestPlugin, BuildPlugin {
+final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
     static let info = PluginInfo(
         id: "io.signalbox.zendesk", version: "1.0.0",
         summary: "Zendesk Support SDK push webhook in; notifications with deep links out",
@@ -14,7 +14,7 @@ final class Zendesk: IngestPlugin, BuildPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = Config(config)
+        self.config = try Config(config)
     }
 
     var paths: [IngestPath] { [IngestPath(config.path)] }
@@ -48,6 +48,40 @@ final class Zendesk: IngestPlugin, BuildPlugin {
         }
         note.data = keys.text
         try sink.emit(note, to: (0..<input.recipientCount).map { BuildSink.Target($0) })
+    }
+
+    static var maxChanges: Int { Unregister.chunkMax }
+    static var changeKinds: Set<ChangeKind> { [.invalid] }
+
+    func registerEndpoint(app: String) throws(PluginError) -> Endpoint {
+        guard let api = config.api else {
+            throw PluginError(.notFound, "config.api is not given, so nothing is reported")
+        }
+        var endpoint = Endpoint(origin: api.origin)
+        endpoint.caFile = api.caFile
+        return endpoint
+    }
+
+    func prepare(_ changes: borrowing ChangeBatch, _ sink: borrowing RequestSink)
+        throws(PluginError)
+    {
+        guard let api = config.api else { return }
+        let list = (0..<changes.count).map { changes[$0] }
+        let draft = Unregister.request(list, authorization: try api.authorization(host))
+        try sink.send(draft, for: list.map(\.id))
+    }
+
+    func classifyChanges(
+        _ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink
+    ) throws(PluginError) {
+        for index in 0..<batch.count {
+            let response = batch[index]
+            let wait = response.header("retry-after").flatMap {
+                RetryAfter.milliseconds($0, nowUnixMs: host.nowUnixMs)
+            }
+            try sink.settle(
+                response.items, Unregister.outcome(status: response.status, retryAfterMs: wait))
+        }
     }
 
     static var optionsSchema: String? { Config.optionsSchema }

@@ -61,7 +61,9 @@ public final class Gateway: Sendable {
             throw ConfigurationError(diagnostics: [])
         }
         let ingest = IngestService(
-            paths: parts.instances.paths, context: context, pipeline: pipeline)
+            paths: parts.instances.paths, context: context, pipeline: pipeline,
+            devices: DevicesService(
+                clients: plan.config.deviceClients, registry: context.store, clock: context.clock))
         let admin = AdminService(
             lanes: lanes, metrics: parts.metrics, store: context.store, clock: context.clock)
         adminService = admin

@@ -70,16 +70,32 @@ final class GatewayParts: @unchecked Sendable {
         let store = try openStore(plan)
         self.store = store
         let record = OutcomeRecord(logger: logger, metrics: metrics, clock: clock)
+        let ids = ReportIDs(last: store.lastID)
+        let feedback = Feedback(
+            store: store, metrics: metrics, reporters: await reporters(), ids: ids, clock: clock)
         let context = DispatchContext(
             limits: limits, router: Router(routes: plan.routes), workers: workers, alarms: alarms,
             engine: engine, logger: logger, metrics: metrics, record: record, store: store,
-            inMemory: inMemory, dedupeMs: plan.config.gateway.dedupeMs, clock: clock)
+            inMemory: inMemory, feedback: feedback, dedupeMs: plan.config.gateway.dedupeMs,
+            clock: clock)
         self.context = context
         let senders = instances.senders
+        let registrars = instances.registrars
+        let rest = rest
         let logger = logger
         let burial = Burial(context: context)
         let lanes = LaneTable(
             make: { key, number in
+                if key.sender.hasSuffix(Feedback.suffix) {
+                    let name = String(key.sender.dropLast(Feedback.suffix.count))
+                    guard let registrar = registrars[name] else {
+                        throw PluginFault(.unsupported, "the instance takes no reports")
+                    }
+                    let endpoint = try await registrar.role.endpoint(app: key.app)
+                    return try SenderLane(
+                        number: number, instance: registrar.instance, role: registrar.role,
+                        key: key, endpoint: endpoint, context: context, rest: rest)
+                }
                 guard let sender = senders[key.sender] else {
                     throw PluginFault(.unsupported, "the instance does not send")
                 }
@@ -98,6 +114,7 @@ final class GatewayParts: @unchecked Sendable {
                 burial.buryDue(key, reason: "no_endpoint", detail: "\(error)")
             })
         self.lanes = lanes
+        feedback.set(lanes: lanes)
         for name in Set(plan.routes.flatMap(\.senders.values)).sorted() {
             try await openLane(name, lanes, plan)
         }
@@ -106,7 +123,8 @@ final class GatewayParts: @unchecked Sendable {
                 for lane in lanes.all where lane.key.sender == name { lane.credentialReady() }
             }
         }
-        pipeline = EventPipeline(context: context, builders: instances.builders, lanes: lanes)
+        pipeline = EventPipeline(
+            context: context, builders: instances.builders, lanes: lanes, ids: ids)
         resume(store, lanes)
     }
 
@@ -126,6 +144,15 @@ final class GatewayParts: @unchecked Sendable {
                     "plugin \"\(name)\": \(error)")
             ])
         }
+    }
+
+    /// Instances that want to know of dead tokens and say where to tell them.
+    private func reporters() async -> Set<String> {
+        var names: Set<String> = []
+        for (name, registrar) in instances.registrars where registrar.role.wants(.invalid) {
+            if (try? await registrar.role.endpoint(app: "")) != nil { names.insert(name) }
+        }
+        return names
     }
 
     private func openStore(_ plan: GatewayPlan) throws(ConfigurationError) -> any GatewayStore {
@@ -156,7 +183,9 @@ final class GatewayParts: @unchecked Sendable {
         logger.notice(
             "deliveries of before are waiting", metadata: ["count": "\(store.waitingCount)"])
         for key in store.lanes {
-            if instances.senders[key.sender] != nil {
+            let isReport = key.sender.hasSuffix(Feedback.suffix)
+            let name = isReport ? String(key.sender.dropLast(Feedback.suffix.count)) : key.sender
+            if isReport ? instances.registrars[name] != nil : instances.senders[name] != nil {
                 lanes.backlog(key)
             } else {
                 logger.warning(

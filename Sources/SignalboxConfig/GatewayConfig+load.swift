@@ -1,7 +1,7 @@
 public import SignalboxCore
 
 extension GatewayConfig {
-    static let topKeys = ["version", "gateway", "plugins", "routes", "retry", "tests"]
+    static let topKeys = ["version", "gateway", "plugins", "routes", "retry", "devices", "tests"]
     static let gatewayKeys = ["listen", "admin", "data", "drain", "dedupe", "log"]
     static let pluginKeys = ["library", "config"]
 
@@ -55,6 +55,7 @@ extension GatewayConfig {
         } else {
             map.report("missing-key", at: nil, "plugins is required")
         }
+        deviceClients = DevicesReader.read(map["devices"], diagnostics)
         let policies = RetryReader.read(map["retry"], diagnostics)
         if let section = map["routes"] {
             var reader = RouteReader(

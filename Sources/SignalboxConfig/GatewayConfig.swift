@@ -92,6 +92,8 @@ public struct GatewayConfig: Sendable {
     public var gateway = GatewaySettings()
     /// `plugins:`, in the file's order.
     public var plugins: [PluginSettings] = []
+    /// `devices.clients`.
+    public var deviceClients: [DeviceClient] = []
     /// `routes:`, in the file's order.
     public var routes: [RouteSettings] = []
 }

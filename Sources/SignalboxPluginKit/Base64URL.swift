@@ -3,6 +3,13 @@ public enum Base64URL {
     private static let digits = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
+    /// Plain base64 with padding, as HTTP's Basic scheme wants it.
+    public static func encodePadded(_ bytes: [UInt8]) -> String {
+        var text = encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+        while text.count % 4 != 0 { text.append("=") }
+        return String(text)
+    }
+
     /// Bytes as text.
     public static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var out: [UInt8] = []

@@ -27,6 +27,8 @@ enum Lifecycle {
                 return UnsafeRawPointer(library.build)
             case SBX_ROLE_SEND_HTTP where library.type is any SendHTTPPlugin.Type:
                 return UnsafeRawPointer(library.sendHTTP)
+            case SBX_ROLE_REGISTER where library.type is any RegisterPlugin.Type:
+                return UnsafeRawPointer(library.register)
             default: return nil
             }
         }
@@ -150,7 +152,7 @@ enum SendHTTPCalls {
         return table
     }
 
-    private static func write(
+    static func write(
         _ endpoint: Endpoint, to out: UnsafeMutablePointer<sbx_endpoint>, _ kept: Arena
     ) {
         var flags: UInt32 = 0

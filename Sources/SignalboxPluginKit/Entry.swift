@@ -29,6 +29,7 @@ final class Library: @unchecked Sendable {
     let ingest: UnsafePointer<sbx_ingest>
     let build: UnsafePointer<sbx_build>
     let sendHTTP: UnsafePointer<sbx_send_http>
+    let register: UnsafePointer<sbx_register>
     private let arena = Arena()
 
     init(_ type: any Plugin.Type) {
@@ -48,6 +49,7 @@ final class Library: @unchecked Sendable {
         if type is any IngestPlugin.Type { roles.append(SBX_ROLE_INGEST) }
         if type is any BuildPlugin.Type { roles.append(SBX_ROLE_BUILD) }
         if type is any SendHTTPPlugin.Type { roles.append(SBX_ROLE_SEND_HTTP) }
+        if type is any RegisterPlugin.Type { roles.append(SBX_ROLE_REGISTER) }
         let list = arena.array(UnsafePointer<CChar>?.self, roles.count + 1)
         for (index, role) in roles.enumerated() { list[index] = text(role) }
         let needs = arena.array(UnsafePointer<CChar>?.self, 3)
@@ -73,6 +75,12 @@ final class Library: @unchecked Sendable {
         var sender = SendHTTPCalls.table
         sender.max_batch = UInt32(clamping: (type as? any SendHTTPPlugin.Type)?.maxBatch ?? 0)
         sendHTTP = constant(sender)
+        var registrar = RegisterCalls.table
+        if let type = type as? any RegisterPlugin.Type {
+            registrar.max_batch = UInt32(clamping: type.maxChanges)
+            registrar.kinds = type.changeKinds.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
+        }
+        register = constant(registrar)
     }
 }
 

@@ -68,7 +68,7 @@ public struct RequestDraft {
         return Slice(start: start, count: part.count)
     }
 
-    func withRaw<Result>(item: UInt64, _ call: (UnsafePointer<sbx_http_request>) -> Result)
+    func withRaw<Result>(items: [UInt64], _ call: (UnsafePointer<sbx_http_request>) -> Result)
         -> Result
     {
         bytes.withUnsafeBytes { all in
@@ -82,7 +82,6 @@ public struct RequestDraft {
                     list[index] = sbx_kv(key: text(header.name), value: text(header.value))
                 }
                 var segment = text(body)
-                var id = item
                 var raw = sbx_http_request()
                 raw.struct_size = UInt32(MemoryLayout<sbx_http_request>.size)
                 raw.method = text(method)
@@ -90,11 +89,11 @@ public struct RequestDraft {
                 raw.headers = UnsafePointer(list.baseAddress)
                 raw.header_count = headers.count
                 raw.body_segments = 1
-                raw.item_count = 1
+                raw.item_count = items.count
                 return withUnsafePointer(to: &segment) { segment in
-                    withUnsafePointer(to: &id) { id in
+                    items.withUnsafeBufferPointer { ids in
                         raw.body = segment
-                        raw.items = id
+                        raw.items = ids.baseAddress
                         return withUnsafePointer(to: &raw) { call($0) }
                     }
                 }
@@ -111,7 +110,12 @@ public struct RequestSink: ~Copyable {
 
     /// Sends a request that stands for one delivery.
     public func send(_ draft: RequestDraft, for item: UInt64) throws(PluginError) {
-        let status = draft.withRaw(item: item) { request in
+        try send(draft, for: [item])
+    }
+
+    /// Sends a request that stands for several items.
+    public func send(_ draft: RequestDraft, for items: [UInt64]) throws(PluginError) {
+        let status = draft.withRaw(items: items) { request in
             raw.pointee.request(raw, request, 1, MemoryLayout<sbx_http_request>.stride)
         }
         guard status == SBX_OK else {

@@ -144,7 +144,7 @@ struct QueueTables {
                 """)
         let mark = try db.cachedStatement(
             sql: "UPDATE delivery SET leased = 1, due = ? WHERE id = ?")
-        var contents: [Int64: (SharedNotification, UInt64)] = [:]
+        var contents: [Int64: Payload] = [:]
         for rank in Int64(0)...2 where out.deliveries.count <= max {
             // One more than is wanted tells whether there is more.
             let room = max + 1 - out.deliveries.count
@@ -152,8 +152,8 @@ struct QueueTables {
             for row in rows {
                 let payload: Int64 = row[3]
                 if contents[payload] == nil { contents[payload] = try content(payload, db) }
-                guard let (note, event) = contents[payload] else { continue }
-                out.deliveries.append(Self.delivery(row, lane, note, event))
+                guard let content = contents[payload] else { continue }
+                out.deliveries.append(Self.delivery(row, lane, content))
             }
         }
         if out.deliveries.count > max {
@@ -190,25 +190,35 @@ struct QueueTables {
         return next.map { UInt64(clamping: $0) }
     }
 
-    private func content(_ id: Int64, _ db: Database) throws -> (SharedNotification, UInt64)? {
-        let select = try db.cachedStatement(sql: "SELECT note, event FROM payload WHERE id = ?")
+    private struct Payload {
+        var note: SharedNotification
+        var event: UInt64
+        var source: String
+    }
+
+    private func content(_ id: Int64, _ db: Database) throws -> Payload? {
+        let select = try db.cachedStatement(
+            sql: "SELECT note, event, source FROM payload WHERE id = ?")
         guard let row = try Row.fetchOne(select, arguments: [id]) else { return nil }
         let event: Int64 = row[1]
-        return (SharedNotification(RowCodec.notification(row[0])), UInt64(clamping: event))
+        return Payload(
+            note: SharedNotification(RowCodec.notification(row[0])), event: UInt64(clamping: event),
+            source: row[2])
     }
 
     private static func delivery(
-        _ row: Row, _ lane: LaneKey, _ note: SharedNotification, _ event: UInt64
+        _ row: Row, _ lane: LaneKey, _ content: Payload
     ) -> Delivery {
         let id: Int64 = row[0]
         let attempt: Int64 = row[1]
         let deadline: Int64 = row[2]
         let badge: Int64? = row[6]
         return Delivery(
-            id: UInt64(clamping: id), eventID: event, route: row[4], sender: lane.sender,
+            id: UInt64(clamping: id), eventID: content.event, source: content.source, route: row[4],
+            sender: lane.sender,
             stableID: row[5], attempt: UInt32(clamping: attempt),
             badge: badge.map { Int32(clamping: $0) }, deadlineUnixMs: UInt64(clamping: deadline),
-            content: note, device: RowCodec.device(row[7], app: lane.app))
+            content: content.note, device: RowCodec.device(row[7], app: lane.app))
     }
 
     /// Ends leases; how many deliveries left the queue.

@@ -40,6 +40,19 @@ enum Schema {
                     CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
                     """)
         }
+        migrator.registerMigration("2") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE device (
+                      id INTEGER PRIMARY KEY, app TEXT NOT NULL, token TEXT NOT NULL,
+                      kind TEXT NOT NULL, platform TEXT NOT NULL, provider TEXT NOT NULL,
+                      source_token TEXT NOT NULL, user TEXT NOT NULL, locale TEXT NOT NULL,
+                      registered INTEGER NOT NULL, seen INTEGER NOT NULL, online INTEGER NOT NULL,
+                      UNIQUE (app, token));
+                    CREATE INDEX device_user ON device (user, app, kind);
+                    CREATE INDEX device_token ON device (token);
+                    """)
+        }
         return migrator
     }
 }

@@ -16,6 +16,8 @@ struct DispatchContext: Sendable {
     let store: any GatewayStore
     /// Deliveries that are in memory, over all lanes.
     let inMemory: UnderWay
+    /// Tells sources of dead tokens.
+    let feedback: Feedback
     /// How long an event's dedupe key is remembered, in milliseconds.
     let dedupeMs: UInt64
     /// Milliseconds since 1970.
@@ -23,4 +25,4 @@ struct DispatchContext: Sendable {
 }
 
 /// Everything that a gateway asks of its store.
-typealias GatewayStore = DeliveryStore & DeadLetterStore
+typealias GatewayStore = DeliveryStore & DeadLetterStore & DeviceRegistry

@@ -2,26 +2,23 @@ internal import Logging
 internal import SignalboxCore
 internal import SignalboxJSON
 internal import SignalboxPluginHost
-internal import Synchronization
+internal import SignalboxThreads
 
 /// From events to deliveries on disk: route, build, fan out, commit.
 final class EventPipeline: Sendable {
-    private struct Numbers: Sendable {
-        var last: UInt64
-        var stableIDs: StableIDs
-    }
-
     private let context: DispatchContext
     private let builders: [String: BuildRole]
     private let lanes: LaneTable
-    private let numbers: Mutex<Numbers>
+    private let ids: ReportIDs
 
-    init(context: DispatchContext, builders: [String: BuildRole], lanes: LaneTable) {
+    init(
+        context: DispatchContext, builders: [String: BuildRole], lanes: LaneTable,
+        ids: ReportIDs
+    ) {
         self.context = context
         self.builders = builders
         self.lanes = lanes
-        let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
-        numbers = Mutex(Numbers(last: context.store.lastID, stableIDs: StableIDs(seed: seed)))
+        self.ids = ids
     }
 
     /// Commits the deliveries of all events of one request, or nothing.
@@ -31,13 +28,55 @@ final class EventPipeline: Sendable {
         _ events: [Event], receivedUnixMs: UInt64,
         done: @escaping @Sendable (StoreAnswer) -> Void
     ) {
+        let users = Set(events.flatMap(\.recipients).compactMap(Self.userKey))
+        guard !users.isEmpty else {
+            commit(events, receivedUnixMs: receivedUnixMs, done: done)
+            return
+        }
+        context.store.devices(of: Array(users)) { known in
+            // Builders are called on a worker, never on the store's thread.
+            self.context.workers.submitBounded {
+                let resolved = events.map { self.resolved($0, known) }
+                self.commit(resolved, receivedUnixMs: receivedUnixMs, done: done)
+            }
+        }
+    }
+
+    /// The user that a recipient without a token names.
+    private static func userKey(_ recipient: Recipient) -> UserKey? {
+        guard recipient.device.token.isEmpty, !recipient.device.user.isEmpty else { return nil }
+        return UserKey(app: recipient.device.app, user: recipient.device.user)
+    }
+
+    /// The event with its users replaced by their devices; what the source knows of a user goes with
+    /// each of them.
+    private func resolved(
+        _ event: Event, _ known: [UserKey: [RegisteredDevice]]
+    ) -> Event {
+        var out = event
+        out.recipients = event.recipients.flatMap { recipient -> [Recipient] in
+            guard let key = Self.userKey(recipient) else { return [recipient] }
+            let devices = known[key] ?? []
+            if devices.isEmpty { context.metrics.skipped(route: "", reason: "unknown_user") }
+            return devices.map { entry in
+                let online = Attribute("online", entry.isOnline ? "true" : "false")
+                let isGiven = recipient.attributes.contains { $0.key == "online" }
+                return Recipient(
+                    device: entry.device,
+                    attributes: recipient.attributes + (isGiven ? [] : [online]))
+            }
+        }
+        return out
+    }
+
+    private func commit(
+        _ events: [Event], receivedUnixMs: UInt64,
+        done: @escaping @Sendable (StoreAnswer) -> Void
+    ) {
         var items: [StoreEntry.Item] = []
         for event in events {
             var event = event
-            event.id = numbers.withLock { numbers in
-                numbers.last += 1
-                return numbers.last
-            }
+            event.id = ids.next().id
             let deliveries = self.deliveries(of: event, receivedUnixMs: receivedUnixMs)
             items.append(StoreEntry.Item(event: event, deliveries: deliveries))
         }
@@ -121,11 +160,12 @@ final class EventPipeline: Sendable {
             for skip in built.skips {
                 context.metrics.skipped(route: route.name, reason: skip.reason)
             }
-            numbers.withLock { numbers in
-                fanOut.add(
+            fanOut = ids.make { [fanOut] last, stableIDs in
+                var out = fanOut
+                out.add(
                     built.contents, route: route, fields: fields, recipients: recipients,
-                    receivedUnixMs: receivedUnixMs, nextID: &numbers.last,
-                    stableIDs: &numbers.stableIDs)
+                    receivedUnixMs: receivedUnixMs, nextID: &last, stableIDs: &stableIDs)
+                return out
             }
         case .failure(let fault):
             context.metrics.event(source: event.source, result: "build_failed")

@@ -54,5 +54,11 @@ struct GatewayMetrics: Sendable {
         registry.gauge("signalbox_deliveries_waiting").set(Int64(count))
     }
 
+    func deadToken(source: String, result: String) {
+        registry.counter(
+            "signalbox_dead_tokens_total", [("source", source), ("registry", result)]
+        ).add()
+    }
+
     func storeFault() { registry.counter("signalbox_store_faults_total").add() }
 }

@@ -31,15 +31,15 @@ final class SenderLane: Sendable {
     let number: Int
     let key: LaneKey
     private let instance: PluginInstance
-    private let role: SendHTTPRole
-    private let pool: PushPool
+    private let role: any LaneRole
+    private let pool: any LaneTransport
     private let isAtMostOnce: Bool
     private let context: DispatchContext
     private let state: Mutex<State>
 
     init(
-        number: Int, instance: PluginInstance, role: SendHTTPRole, key: LaneKey,
-        endpoint: SendEndpoint, context: DispatchContext
+        number: Int, instance: PluginInstance, role: any LaneRole, key: LaneKey,
+        endpoint: SendEndpoint, context: DispatchContext, rest: RESTClient? = nil
     ) throws {
         self.number = number
         self.key = key
@@ -52,6 +52,12 @@ final class SenderLane: Sendable {
         let name = instance.name
         let logger = context.logger
         let metrics = context.metrics
+        if let rest {
+            pool = RESTTransport(
+                client: rest, endpoint: endpoint, onResults: { mail.lane?.receive($0) })
+            mail.set(self)
+            return
+        }
         pool = try context.engine.makePool(
             endpoint: try endpoint.pushEndpoint(),
             onResults: { mail.lane?.receive($0) },
@@ -286,6 +292,7 @@ final class SenderLane: Sendable {
             changes.append(.retry(delivery.id, atUnixMs: at, attempt))
             state.withLock { $0.nextDueUnixMs = min($0.nextDueUnixMs ?? .max, at) }
         case .failed(let reason):
+            if outcome.kind == .unregistered { context.feedback.report(delivery, outcome) }
             context.record.failed(delivery, reason: reason, detail: outcome.detail)
             changes.append(.dead(delivery.id, reason: reason, attempt))
         }

@@ -11,14 +11,22 @@ final class IngestService: HTTPServerHandler {
     private let paths: PathTable<IngestRole>
     private let context: DispatchContext
     private let pipeline: EventPipeline
+    private let devices: DevicesService
 
-    init(paths: PathTable<IngestRole>, context: DispatchContext, pipeline: EventPipeline) {
+    init(
+        paths: PathTable<IngestRole>, context: DispatchContext, pipeline: EventPipeline,
+        devices: DevicesService
+    ) {
+        self.devices = devices
         self.paths = paths
         self.context = context
         self.pipeline = pipeline
     }
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
+        if DevicesService.serves(path) {
+            return devices.refusal(method: method, path: path).map { refused($0) }
+        }
         switch paths.find(method: method, path: path) {
         case .match: return nil
         case .none: return refused(Problem(404, "nothing is served under this path").answer)
@@ -35,6 +43,11 @@ final class IngestService: HTTPServerHandler {
     }
 
     func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        if DevicesService.serves(request.path) {
+            let answer = await devices.answer(request)
+            context.metrics.request(instance: "devices", status: answer.status)
+            return answer
+        }
         guard case .match(let match) = paths.find(method: request.method, path: request.path) else {
             return Problem(404, "nothing is served under this path").answer
         }

@@ -7,6 +7,7 @@ struct InstanceSet: Sendable {
     private(set) var instances: [PluginInstance] = []
     private(set) var builders: [String: BuildRole] = [:]
     private(set) var senders: [String: (instance: PluginInstance, role: SendHTTPRole)] = [:]
+    private(set) var registrars: [String: (instance: PluginInstance, role: RegisterRole)] = [:]
     private(set) var paths = PathTable<IngestRole>()
 
     /// Creates all instances, or none: what was created is destroyed before it throws.
@@ -48,6 +49,9 @@ struct InstanceSet: Sendable {
                     try claim(role, plugin)
                 }
                 builders[instance.name] = BuildRole(instance)
+                if let role = RegisterRole(instance) {
+                    registrars[instance.name] = (instance, role)
+                }
                 if let role = SendHTTPRole(instance) { senders[instance.name] = (instance, role) }
             } catch {
                 throw ConfigurationError(diagnostics: [

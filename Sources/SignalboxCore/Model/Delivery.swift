@@ -4,6 +4,8 @@ public struct Delivery: Sendable {
     public var id: UInt64
     /// The event it came from.
     public var eventID: UInt64
+    /// The plugin instance that emitted the event; it is told if the token is dead.
+    public var source: String
     /// Name of the route that made it.
     public var route: String
     /// The sender's plugin instance.
@@ -23,12 +25,14 @@ public struct Delivery: Sendable {
 
     /// Makes a delivery.
     public init(
-        id: UInt64, eventID: UInt64, route: String, sender: String, stableID: String,
+        id: UInt64, eventID: UInt64, source: String = "", route: String, sender: String,
+        stableID: String,
         attempt: UInt32 = 1, badge: Int32? = nil, deadlineUnixMs: UInt64,
         content: SharedNotification, device: Device
     ) {
         self.id = id
         self.eventID = eventID
+        self.source = source
         self.route = route
         self.sender = sender
         self.stableID = stableID

@@ -99,7 +99,8 @@ public struct FanOut: Sendable {
                 nextID += 1
                 deliveries.append(
                     Delivery(
-                        id: nextID, eventID: fields.event.id, route: route.name, sender: sender,
+                        id: nextID, eventID: fields.event.id, source: fields.event.source,
+                        route: route.name, sender: sender,
                         stableID: stableIDs.next(), badge: target.badge,
                         deadlineUnixMs: own == 0 ? expiry : min(own, expiry), content: note,
                         device: recipient.device))

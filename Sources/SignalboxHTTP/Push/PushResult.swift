@@ -13,6 +13,12 @@ public struct PushResult: Sendable {
     public let items: [UInt64]
     /// What came of it.
     public let answer: Answer
+
+    /// Makes a result; other ways of sending do.
+    public init(items: [UInt64], answer: Answer) {
+        self.items = items
+        self.answer = answer
+    }
 }
 
 /// A pool at one moment.
@@ -29,6 +35,10 @@ public struct PushPoolStatus: Sendable {
     public var inFlight: Int
     /// The last connect failed and none has succeeded since.
     public var isFailing: Bool
+
+    /// Nothing anywhere.
+    public static let idle = PushPoolStatus(
+        ready: 0, connecting: 0, draining: 0, waiting: 0, inFlight: 0, isFailing: false)
 }
 
 /// Something that happened to a connection, in words that are safe to log.

@@ -38,6 +38,15 @@ enum Tables {
         return table
     }
 
+    static func register(_ given: UnsafePointer<sbx_register>) -> sbx_register {
+        var table = sbx_register()
+        copy(given, size: given.pointee.struct_size, to: &table)
+        if table.endpoint == nil { table.endpoint = { _, _, _, _ in SBX_E_UNSUPPORTED } }
+        if table.prepare == nil { table.prepare = { _, _, _, _, _, _, _ in SBX_E_UNSUPPORTED } }
+        if table.classify == nil { table.classify = { _, _, _, _, _, _ in SBX_E_UNSUPPORTED } }
+        return table
+    }
+
     /// Copies what both sides know of a struct that begins with its size.
     static func copy<Table: BitwiseCopyable>(
         _ given: UnsafePointer<Table>, size: UInt32, to table: inout Table

@@ -67,72 +67,21 @@ public final class SendHTTPRole: @unchecked Sendable {
     /// Where to connect for an app; empty: the default app.
     public func endpoint(app: String) async throws(PluginFault) -> SendEndpoint {
         let table = table
-        let context = instance.context
-        let asked = await instance.controlled { raw, arena -> Result<SendEndpoint, PluginFault> in
-            let out = arena.make(sbx_endpoint.self)
-            out.pointee.struct_size = UInt32(MemoryLayout<sbx_endpoint>.size)
-            var error = sbx_error.fresh
-            let status = table.endpoint(raw.instance, arena.text(app), out, &error)
-            guard status == SBX_OK else {
-                return .failure(PluginFault(status: status, error: error))
-            }
-            return Self.read(out.pointee, context.secrets)
+        return try await EndpointQuestion.ask(instance, app: app) { raw, app, out, error in
+            table.endpoint(raw, app, out, error)
         }
-        return try (asked ?? .failure(PluginFault(.stopping, "the instance is stopped"))).get()
-    }
-
-    private static func read(
-        _ raw: sbx_endpoint, _ secrets: SecretBox
-    ) -> Result<SendEndpoint, PluginFault> {
-        var identity: SendEndpoint.ClientIdentity?
-        if !raw.client_certificate.isEmpty || !raw.client_key.isEmpty {
-            guard let certificate = secrets.bytes(raw.client_certificate.text),
-                let key = secrets.bytes(raw.client_key.text)
-            else {
-                return .failure(PluginFault(.notFound, "a client certificate needs two secrets"))
-            }
-            identity = .init(certificate: certificate, key: key)
-        }
-        let file = raw.ca_file.text
-        return .success(
-            SendEndpoint(
-                origin: raw.origin.text, caFile: file.isEmpty ? nil : file,
-                clientIdentity: identity,
-                isALPNRequired: raw.flags & SBX_ENDPOINT_ALPN_REQUIRED != 0,
-                isOneStreamFirst: raw.flags & SBX_ENDPOINT_ONE_STREAM_FIRST != 0,
-                isAtMostOnce: raw.flags & SBX_ENDPOINT_AT_MOST_ONCE != 0,
-                requestTimeoutMs: Int(raw.request_timeout_ms),
-                connectTimeoutMs: Int(raw.connect_timeout_ms), pingIdleMs: Int(raw.ping_idle_ms),
-                pingTimeoutMs: Int(raw.ping_timeout_ms),
-                connectionsMax: Int(raw.connections_max), streamsMax: Int(raw.streams_max)))
     }
 
     /// Renders deliveries of one app.
     ///
     /// Thread: worker.
     public func prepare(app: String, deliveries: [Delivery]) -> PrepareResult {
-        let sink = HTTPSink(items: deliveries.map(\.id), app: app)
-        let called = instance.work { raw, arena -> (sbx_status, sbx_error) in
-            let batch = Self.batch(deliveries, in: arena)
-            var error = sbx_error.fresh
-            let status = table.prepare(
-                raw, arena.text(app), batch, deliveries.count, MemoryLayout<sbx_delivery>.stride,
-                sink.table(in: arena), &error)
-            return (status, error)
+        TranslatorCalls.prepare(instance, items: deliveries.map(\.id), app: app) {
+            raw, arena, sink, error in
+            table.prepare(
+                raw, arena.text(app), Self.batch(deliveries, in: arena), deliveries.count,
+                MemoryLayout<sbx_delivery>.stride, sink, error)
         }
-        guard let (status, error) = called else {
-            return .failed(PluginFault(.stopping, "the gateway is stopping"))
-        }
-        report(sink)
-        if status != SBX_OK, sink.isUntouched {
-            return status == SBX_E_AGAIN
-                ? .again : .failed(PluginFault(status: status, error: error))
-        }
-        if status != SBX_OK {
-            instance.context.misbehaved("took a part of a batch and failed")
-        }
-        finish(sink)
-        return .ready(sink.requests, settled: sink.outcomes)
     }
 
     /// Turns responses into outcomes, and sometimes into further requests.
@@ -141,44 +90,11 @@ public final class SendHTTPRole: @unchecked Sendable {
     public func classify(
         app: String, responses: [HTTPResponse]
     ) -> (settled: [Outcome], requests: RequestBatch) {
-        let sink = HTTPSink(items: responses.flatMap(\.items), app: app)
-        let fault = instance.work { raw, arena -> PluginFault? in
-            let batch = arena.array(sbx_http_response.self, count: responses.count)
-            let name = arena.text(app)
-            for (index, response) in responses.enumerated() {
-                let out = batch + index
-                out.pointee.struct_size = UInt32(MemoryLayout<sbx_http_response>.size)
-                out.pointee.http_status = response.status
-                out.pointee.app = name
-                out.pointee.headers = arena.pairs(response.headers)
-                out.pointee.header_count = response.headers.count
-                out.pointee.body = arena.bytes(response.body)
-                let items = arena.array(UInt64.self, count: response.items.count)
-                for (place, item) in response.items.enumerated() { items[place] = item }
-                out.pointee.items = UnsafePointer(items)
-                out.pointee.item_count = response.items.count
-            }
-            var error = sbx_error.fresh
-            let status = table.classify(
-                raw, batch, responses.count, MemoryLayout<sbx_http_response>.stride,
-                sink.table(in: arena), &error)
-            return status == SBX_OK ? nil : PluginFault(status: status, error: error)
+        TranslatorCalls.classify(instance, app: app, responses: responses) {
+            raw, batch, count, sink, error in
+            table.classify(
+                raw, batch, count, MemoryLayout<sbx_http_response>.stride, sink, error)
         }
-        if case .some(.some(let fault)) = fault {
-            instance.context.misbehaved("classify failed: \(fault.message)")
-        }
-        finish(sink)
-        return (sink.outcomes, sink.requests)
-    }
-
-    private func report(_ sink: HTTPSink) {
-        for what in sink.faults { instance.context.misbehaved(what) }
-    }
-
-    private func finish(_ sink: HTTPSink) {
-        let before = sink.faults.count
-        sink.settleForgotten()
-        for what in sink.faults.dropFirst(before) { instance.context.misbehaved(what) }
     }
 
     private static func batch(
@@ -211,5 +127,34 @@ public final class SendHTTPRole: @unchecked Sendable {
             entry.pointee.device = UnsafePointer(devices + index)
         }
         return UnsafePointer(out)
+    }
+}
+
+extension SendEndpoint {
+    /// What a plugin filled in, with its secrets looked up.
+    static func read(
+        _ raw: sbx_endpoint, _ secrets: SecretBox
+    ) -> Result<SendEndpoint, PluginFault> {
+        var identity: ClientIdentity?
+        if !raw.client_certificate.isEmpty || !raw.client_key.isEmpty {
+            guard let certificate = secrets.bytes(raw.client_certificate.text),
+                let key = secrets.bytes(raw.client_key.text)
+            else {
+                return .failure(PluginFault(.notFound, "a client certificate needs two secrets"))
+            }
+            identity = ClientIdentity(certificate: certificate, key: key)
+        }
+        let file = raw.ca_file.text
+        return .success(
+            SendEndpoint(
+                origin: raw.origin.text, caFile: file.isEmpty ? nil : file,
+                clientIdentity: identity,
+                isALPNRequired: raw.flags & SBX_ENDPOINT_ALPN_REQUIRED != 0,
+                isOneStreamFirst: raw.flags & SBX_ENDPOINT_ONE_STREAM_FIRST != 0,
+                isAtMostOnce: raw.flags & SBX_ENDPOINT_AT_MOST_ONCE != 0,
+                requestTimeoutMs: Int(raw.request_timeout_ms),
+                connectTimeoutMs: Int(raw.connect_timeout_ms), pingIdleMs: Int(raw.ping_idle_ms),
+                pingTimeoutMs: Int(raw.ping_timeout_ms),
+                connectionsMax: Int(raw.connections_max), streamsMax: Int(raw.streams_max)))
     }
 }

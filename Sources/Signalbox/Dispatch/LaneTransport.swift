@@ -1,0 +1,78 @@
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxPluginHost
+
+/// What a lane needs of a plugin: requests out of deliveries, outcomes out of answers.
+protocol LaneRole: Sendable {
+    var maxBatch: Int? { get }
+    func prepare(app: String, deliveries: [Delivery]) -> PrepareResult
+    func classify(
+        app: String, responses: [HTTPResponse]
+    ) -> (settled: [Outcome], requests: RequestBatch)
+}
+
+extension SendHTTPRole: LaneRole {}
+extension RegisterRole: LaneRole {}
+
+/// What carries a lane's requests.
+protocol LaneTransport: Sendable {
+    func submit(_ batch: RequestBatch)
+    func drain(connection: UInt64)
+    func status() async -> PushPoolStatus
+    func shutdown(deadlineMs: Int) async
+}
+
+extension PushPool: LaneTransport {}
+
+/// Requests over the REST client: for sources' systems, which need not speak HTTP/2.
+struct RESTTransport: LaneTransport {
+    let client: RESTClient
+    let endpoint: SendEndpoint
+    let onResults: @Sendable ([PushResult]) -> Void
+
+    func submit(_ batch: RequestBatch) {
+        for request in batch.requests {
+            let items = Array(
+                batch.items[Int(request.items.lowerBound)..<Int(request.items.upperBound)])
+            var origin = endpoint.origin
+            if origin.hasSuffix("/") { origin.removeLast() }
+            let headers = batch.headers[
+                Int(request.headers.lowerBound)..<Int(request.headers.upperBound)]
+            var call = RESTCall(
+                method: batch.text(request.method), url: origin + batch.text(request.path),
+                headers: headers.map { Attribute(batch.text($0.name), batch.text($0.value)) },
+                body: Array(batch[request.body]))
+            call.caFile = endpoint.caFile
+            if endpoint.requestTimeoutMs > 0 { call.timeoutMs = UInt32(endpoint.requestTimeoutMs) }
+            do throws(RESTFault) {
+                try client.submit(call) { onResults([Self.result($0, items)]) }
+            } catch {
+                onResults([Self.result(.failure(error), items)])
+            }
+        }
+    }
+
+    func drain(connection: UInt64) {}
+    func status() async -> PushPoolStatus { .idle }
+    func shutdown(deadlineMs: Int) async {}
+
+    private static func result(
+        _ result: Result<RESTAnswer, RESTFault>, _ items: [UInt64]
+    ) -> PushResult {
+        switch result {
+        case .success(let answer):
+            let response = HTTPResponse(
+                status: answer.status, headers: answer.headers, body: answer.body, items: items)
+            return PushResult(items: items, answer: .response(response))
+        case .failure(let fault):
+            let kind: TransportFault =
+                switch fault.kind {
+                case .timeout: .timeout
+                case .lost, .tooLarge: .lost
+                case .stopping: .stopping
+                case .invalid, .unreachable, .full: .unreachable
+                }
+            return PushResult(items: items, answer: .fault(kind))
+        }
+    }
+}

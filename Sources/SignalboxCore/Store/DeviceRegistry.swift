@@ -1,0 +1,73 @@
+/// A device as the registry keeps it.
+public struct RegisteredDevice: Sendable, Hashable {
+    /// The device; `registeredUnixMs` says since when its token belongs to its user.
+    public var device: Device
+    /// The app that shows it is in front of its user.
+    public var isOnline: Bool
+
+    /// Makes an entry.
+    public init(device: Device, isOnline: Bool = false) {
+        self.device = device
+        self.isOnline = isOnline
+    }
+}
+
+/// What a dead token's report came to.
+public enum Invalidation: Sendable, Equatable {
+    /// It left the registry.
+    case removed
+    /// It was registered again after it died, so it lives.
+    case kept
+    /// The registry does not know it.
+    case unknown
+}
+
+/// The devices that a gateway knows by user.
+public protocol DeviceRegistry: Sendable {
+    /// Registers a device: its token moves to this user, whoever had it; of the user's tokens of one kind
+    /// the newest `DeviceRules.tokensMax` stay. How many of them had to go.
+    func register(_ device: Device, nowUnixMs: UInt64) async throws -> Int
+    /// Forgets one token; how many there were.
+    func unregister(app: String, token: String) async throws -> Int
+    /// Forgets all tokens of a user: logout. How many there were.
+    func unregister(app: String, user: String) async throws -> Int
+    /// The devices of a user in an app, newest first.
+    func devices(app: String, user: String) async throws -> [RegisteredDevice]
+    /// Says whether an app is in front of its user, on one device or on all; how many devices that are.
+    func setPresence(
+        app: String, user: String, token: String?, isOnline: Bool, nowUnixMs: UInt64
+    ) async throws -> Int
+    /// The devices of users named in events; in an empty app, those of every app.
+    ///
+    /// `done` is called on a thread of the store.
+    func devices(
+        of users: [UserKey], done: @escaping @Sendable ([UserKey: [RegisteredDevice]]) -> Void)
+    /// A provider called a token dead, since `goneSinceUnixMs` (0: unknown).
+    ///
+    /// `done` is called on a thread of the store.
+    func invalidate(
+        app: String, token: String, goneSinceUnixMs: UInt64,
+        done: @escaping @Sendable (Invalidation) -> Void)
+}
+
+/// Names a user of an app.
+public struct UserKey: Sendable, Hashable {
+    /// Bundle id or project.
+    public var app: String
+    /// The source's id of the user.
+    public var user: String
+
+    /// Names a user.
+    public init(app: String, user: String) {
+        self.app = app
+        self.user = user
+    }
+}
+
+/// What holds for every device.
+public enum DeviceRules {
+    /// Tokens of one kind that a user keeps; the oldest goes first.
+    public static let tokensMax = 20
+    /// Longest token, in bytes.
+    public static let tokenBytesMax = 4_096
+}

@@ -1,0 +1,92 @@
+internal import CSignalbox
+public import SignalboxCore
+
+/// The register role of an instance: tells a source's system what happened to its devices.
+///
+/// A change travels as a delivery whose content holds the change; so it waits, is retried and can die
+/// like any other. `@unchecked Sendable`: the table is only read.
+public final class RegisterRole: @unchecked Sendable {
+    /// Most changes per call; nil: the host's choice.
+    public let maxBatch: Int?
+    private let kinds: UInt64
+    private let instance: PluginInstance
+    private let table: sbx_register
+
+    /// The role, or nil: the plugin does not have it.
+    public init?(_ instance: PluginInstance) {
+        guard let given = instance.role(SBX_ROLE_REGISTER) else { return nil }
+        self.instance = instance
+        table = Tables.register(given.assumingMemoryBound(to: sbx_register.self))
+        maxBatch = table.max_batch == 0 ? nil : Int(table.max_batch)
+        kinds = table.kinds
+    }
+
+    /// Whether it wants changes of that kind.
+    public func wants(_ kind: DeviceChange.Kind) -> Bool { kinds & (1 << kind.rawValue) != 0 }
+
+    /// Where requests of an app go; a fault of kind `notFound`: the instance reports nothing.
+    public func endpoint(app: String) async throws(PluginFault) -> SendEndpoint {
+        let table = table
+        return try await EndpointQuestion.ask(instance, app: app) { raw, app, out, error in
+            table.endpoint(raw, app, out, error)
+        }
+    }
+
+    /// Renders changes of one app.
+    ///
+    /// Thread: worker.
+    public func prepare(app: String, deliveries: [Delivery]) -> PrepareResult {
+        TranslatorCalls.prepare(instance, items: deliveries.map(\.id), app: app) {
+            raw, arena, sink, error in
+            let batch = arena.array(sbx_change.self, count: deliveries.count)
+            for (index, delivery) in deliveries.enumerated() {
+                let change = DeviceChange(carriedBy: delivery)
+                let out = batch + index
+                out.pointee.struct_size = UInt32(MemoryLayout<sbx_change>.size)
+                out.pointee.kind = change.kind.rawValue
+                out.pointee.id = delivery.id
+                out.pointee.time_unix_ms = change.timeUnixMs
+                out.pointee.device = arena.device(change.device)
+                out.pointee.reason = arena.text(change.reason)
+            }
+            return table.prepare(
+                raw, arena.text(app), batch, deliveries.count, MemoryLayout<sbx_change>.stride,
+                sink,
+                error)
+        }
+    }
+
+    /// Turns responses into outcomes.
+    ///
+    /// Thread: worker.
+    public func classify(
+        app: String, responses: [HTTPResponse]
+    ) -> (settled: [Outcome], requests: RequestBatch) {
+        TranslatorCalls.classify(instance, app: app, responses: responses) {
+            raw, batch, count, sink, error in
+            table.classify(
+                raw, batch, count, MemoryLayout<sbx_http_response>.stride, sink, error)
+        }
+    }
+}
+
+extension DeviceChange {
+    /// The content of a delivery that carries this change.
+    public var carrier: SharedNotification {
+        var note = Notification()
+        note.category = "device.\(kind)"
+        note.title = reason
+        note.expiresUnixMs = timeUnixMs
+        note.priority = .low
+        return SharedNotification(note)
+    }
+
+    /// The change that a delivery carries.
+    init(carriedBy delivery: Delivery) {
+        let note = delivery.content.notification
+        let kinds: [Kind] = [.registered, .unregistered, .invalid]
+        let kind = kinds.first { note.category == "device.\($0)" } ?? .invalid
+        self.init(
+            kind: kind, device: delivery.device, timeUnixMs: note.expiresUnixMs, reason: note.title)
+    }
+}

@@ -1,0 +1,105 @@
+internal import CSignalbox
+internal import SignalboxCore
+
+/// Calls that the translating roles have in common.
+enum TranslatorCalls {
+    typealias Prepare = (
+        OpaquePointer, CArena, UnsafeMutablePointer<sbx_http_sink>, UnsafeMutablePointer<sbx_error>
+    ) -> sbx_status
+    typealias Classify = (
+        OpaquePointer, UnsafePointer<sbx_http_response>, Int, UnsafeMutablePointer<sbx_http_sink>,
+        UnsafeMutablePointer<sbx_error>
+    ) -> sbx_status
+
+    static func prepare(
+        _ instance: PluginInstance, items: [UInt64], app: String, _ call: Prepare
+    ) -> PrepareResult {
+        let sink = HTTPSink(items: items, app: app)
+        let called = instance.work { raw, arena -> (sbx_status, sbx_error) in
+            var error = sbx_error.fresh
+            let status = call(raw, arena, sink.table(in: arena), &error)
+            return (status, error)
+        }
+        guard let (status, error) = called else {
+            return .failed(PluginFault(.stopping, "the gateway is stopping"))
+        }
+        if status != SBX_OK, sink.isUntouched {
+            report(sink, instance)
+            return status == SBX_E_AGAIN
+                ? .again : .failed(PluginFault(status: status, error: error))
+        }
+        if status != SBX_OK { instance.context.misbehaved("took a part of a batch and failed") }
+        sink.settleForgotten()
+        report(sink, instance)
+        return .ready(sink.requests, settled: sink.outcomes)
+    }
+
+    static func classify(
+        _ instance: PluginInstance, app: String, responses: [HTTPResponse], _ call: Classify
+    ) -> (settled: [Outcome], requests: RequestBatch) {
+        let sink = HTTPSink(items: responses.flatMap(\.items), app: app)
+        let fault = instance.work { raw, arena -> PluginFault? in
+            var error = sbx_error.fresh
+            let batch = Self.batch(responses, app: app, in: arena)
+            let status = call(raw, batch, responses.count, sink.table(in: arena), &error)
+            return status == SBX_OK ? nil : PluginFault(status: status, error: error)
+        }
+        if case .some(.some(let fault)) = fault {
+            instance.context.misbehaved("classify failed: \(fault.message)")
+        }
+        sink.settleForgotten()
+        report(sink, instance)
+        return (sink.outcomes, sink.requests)
+    }
+
+    private static func report(_ sink: HTTPSink, _ instance: PluginInstance) {
+        for what in sink.faults { instance.context.misbehaved(what) }
+    }
+
+    private static func batch(
+        _ responses: [HTTPResponse], app: String, in arena: CArena
+    ) -> UnsafePointer<sbx_http_response> {
+        let batch = arena.array(sbx_http_response.self, count: responses.count)
+        let name = arena.text(app)
+        for (index, response) in responses.enumerated() {
+            let out = batch + index
+            out.pointee.struct_size = UInt32(MemoryLayout<sbx_http_response>.size)
+            out.pointee.http_status = response.status
+            out.pointee.app = name
+            out.pointee.headers = arena.pairs(response.headers)
+            out.pointee.header_count = response.headers.count
+            out.pointee.body = arena.bytes(response.body)
+            let items = arena.array(UInt64.self, count: response.items.count)
+            for (place, item) in response.items.enumerated() { items[place] = item }
+            out.pointee.items = UnsafePointer(items)
+            out.pointee.item_count = response.items.count
+        }
+        return UnsafePointer(batch)
+    }
+}
+
+/// Asks a plugin where an app's requests go.
+enum EndpointQuestion {
+    typealias Call =
+        @Sendable (
+            OpaquePointer, sbx_str, UnsafeMutablePointer<sbx_endpoint>,
+            UnsafeMutablePointer<sbx_error>
+        ) -> sbx_status
+
+    static func ask(
+        _ instance: PluginInstance, app: String, _ call: @escaping Call
+    ) async throws(PluginFault) -> SendEndpoint {
+        let context = instance.context
+        let asked = await instance.controlled { raw, arena -> Result<SendEndpoint, PluginFault> in
+            let out = arena.make(sbx_endpoint.self)
+            out.pointee.struct_size = UInt32(MemoryLayout<sbx_endpoint>.size)
+            var error = sbx_error.fresh
+            let status = call(raw.instance, arena.text(app), out, &error)
+            guard status == SBX_OK else {
+                return .failure(PluginFault(status: status, error: error))
+            }
+            return SendEndpoint.read(out.pointee, context.secrets)
+        }
+        return try (asked ?? .failure(PluginFault(.stopping, "the instance is stopped"))).get()
+    }
+}

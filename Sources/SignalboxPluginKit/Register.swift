@@ -1,0 +1,122 @@
+internal import CSignalbox
+
+/// Tells a source's system what happened to its devices.
+public protocol RegisterPlugin: Plugin {
+    /// Most changes per call; 0: the host's choice.
+    static var maxChanges: Int { get }
+    /// Kinds of changes that it wants.
+    static var changeKinds: Set<ChangeKind> { get }
+    /// Where to connect; throw `notFound` if this instance reports nothing.
+    func registerEndpoint(app: String) throws(PluginError) -> Endpoint
+    /// Renders changes: each ends up in one request or one outcome.
+    ///
+    /// Thread: several at once; must not block.
+    func prepare(_ changes: borrowing ChangeBatch, _ sink: borrowing RequestSink)
+        throws(PluginError)
+    /// Settles every item of every response.
+    ///
+    /// Thread: several at once; must not block.
+    func classifyChanges(
+        _ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink
+    ) throws(PluginError)
+}
+
+/// What happened to a device.
+public enum ChangeKind: UInt32, Sendable {
+    /// It was registered, or registered again.
+    case registered = 1
+    /// The user or the app took it back.
+    case unregistered
+    /// A provider called its token dead.
+    case invalid
+}
+
+/// Changes of devices; lives during `prepare`.
+public struct ChangeBatch: ~Copyable {
+    /// One change, copied.
+    public struct Change: Sendable {
+        /// Name it in requests and outcomes.
+        public var id: UInt64
+        /// What happened; nil: a kind that this plugin is too old for.
+        public var kind: ChangeKind?
+        /// When, in Unix milliseconds.
+        public var timeUnixMs: UInt64
+        /// The device's token exactly as the source delivered it.
+        public var sourceToken: String
+        /// The source's user id.
+        public var user: String
+        /// The provider's word for it.
+        public var reason: String
+    }
+
+    private let raw: UnsafePointer<sbx_change>?
+    private let stride: Int
+    /// How many.
+    public let count: Int
+
+    init(_ raw: UnsafePointer<sbx_change>?, count: Int, stride: Int) {
+        self.raw = raw
+        self.count = raw == nil ? 0 : count
+        self.stride = stride
+    }
+
+    /// A change.
+    public subscript(index: Int) -> Change {
+        precondition(index >= 0 && index < count, "there is no such change")
+        guard let change = raw?.element(index, stride).pointee else {
+            preconditionFailure("an empty batch has no changes")
+        }
+        let device = change.device.pointee
+        let source = device.source_token.text
+        return Change(
+            id: change.id, kind: ChangeKind(rawValue: change.kind),
+            timeUnixMs: change.time_unix_ms,
+            sourceToken: source.isEmpty ? device.token.text : source,
+            user: device.user.text, reason: change.reason.text)
+    }
+}
+
+/// The functions of `sbx_register`.
+enum RegisterCalls {
+    static var table: sbx_register {
+        var table = sbx_register()
+        table.struct_size = UInt32(MemoryLayout<sbx_register>.size)
+        table.endpoint = { instance, app, out, error in
+            guard let box = InstanceBox.from(instance), let out,
+                let plugin = box.plugin as? any RegisterPlugin
+            else { return SBX_E_INTERNAL }
+            do throws(PluginError) {
+                let endpoint = try plugin.registerEndpoint(app: app.text)
+                SendHTTPCalls.write(endpoint, to: out, box.kept)
+                return SBX_OK
+            } catch let fault {
+                return fault.report(to: error)
+            }
+        }
+        table.prepare = { instance, _, changes, count, stride, sink, error in
+            guard let box = InstanceBox.from(instance), let sink,
+                let plugin = box.plugin as? any RegisterPlugin
+            else { return SBX_E_INTERNAL }
+            do throws(PluginError) {
+                try plugin.prepare(
+                    ChangeBatch(changes, count: count, stride: stride), RequestSink(sink))
+                return SBX_OK
+            } catch let fault {
+                return fault.report(to: error)
+            }
+        }
+        table.classify = { instance, responses, count, stride, sink, error in
+            guard let box = InstanceBox.from(instance), let sink,
+                let plugin = box.plugin as? any RegisterPlugin
+            else { return SBX_E_INTERNAL }
+            do throws(PluginError) {
+                try plugin.classifyChanges(
+                    ResponseBatch(responses, count: count, stride: stride), RequestSink(sink))
+                return SBX_OK
+            } catch let fault {
+                return fault.report(to: error)
+            }
+        }
+        return table
+    }
+}

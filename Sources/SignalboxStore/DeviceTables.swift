@@ -1,0 +1,106 @@
+internal import GRDB
+internal import SignalboxCore
+
+/// The statements of the device registry.
+enum DeviceTables {
+    static func register(_ device: Device, nowUnixMs: UInt64, _ db: Database) throws -> Int {
+        let now = Int64(clamping: nowUnixMs)
+        let kind = device.provider.isEmpty ? device.platform : device.provider
+        // The token's old row goes, whoever it belonged to: it is on this user's device now.
+        try db.cachedStatement(sql: "DELETE FROM device WHERE app = ? AND token = ?")
+            .execute(arguments: [device.app, device.token])
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO device (app, token, kind, platform, provider, source_token, user, locale,
+                  registered, seen, online) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+                """
+        ).execute(arguments: [
+            device.app, device.token, kind, device.platform, device.provider, device.sourceToken,
+            device.user, device.locale, now, now,
+        ])
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM device WHERE id IN (SELECT id FROM device
+                  WHERE app = ? AND user = ? AND kind = ? ORDER BY registered DESC, id DESC LIMIT -1 OFFSET ?)
+                """
+        ).execute(arguments: [device.app, device.user, kind, DeviceRules.tokensMax])
+        return db.changesCount
+    }
+
+    static func unregister(app: String, token: String, _ db: Database) throws -> Int {
+        try db.cachedStatement(sql: "DELETE FROM device WHERE app = ? AND token = ?")
+            .execute(arguments: [app, token])
+        return db.changesCount
+    }
+
+    static func unregister(app: String, user: String, _ db: Database) throws -> Int {
+        try db.cachedStatement(sql: "DELETE FROM device WHERE app = ? AND user = ?")
+            .execute(arguments: [app, user])
+        return db.changesCount
+    }
+
+    static func devices(_ key: UserKey, _ db: Database) throws -> [RegisteredDevice] {
+        let columns = """
+            SELECT app, token, platform, provider, source_token, user, locale, registered, online
+            FROM device
+            """
+        let rows =
+            key.app.isEmpty
+            ? try Row.fetchAll(
+                db.cachedStatement(
+                    sql: "\(columns) WHERE user = ? ORDER BY registered DESC, id DESC"),
+                arguments: [key.user])
+            : try Row.fetchAll(
+                db.cachedStatement(
+                    sql: "\(columns) WHERE app = ? AND user = ? ORDER BY registered DESC, id DESC"),
+                arguments: [key.app, key.user])
+        return rows.map { row in
+            let registered: Int64 = row[7]
+            let online: Int64 = row[8]
+            return RegisteredDevice(
+                device: Device(
+                    app: row[0], platform: row[2], provider: row[3], token: row[1],
+                    sourceToken: row[4], user: row[5], locale: row[6],
+                    registeredUnixMs: UInt64(clamping: registered)), isOnline: online != 0)
+        }
+    }
+
+    static func setPresence(
+        _ key: UserKey, token: String?, isOnline: Bool, nowUnixMs: UInt64, _ db: Database
+    ) throws -> Int {
+        let now = Int64(clamping: nowUnixMs)
+        let set = "UPDATE device SET online = ?, seen = ? WHERE app = ? AND user = ?"
+        if let token {
+            try db.cachedStatement(sql: "\(set) AND token = ?").execute(arguments: [
+                isOnline ? 1 : 0, now, key.app, key.user, token,
+            ])
+        } else {
+            try db.cachedStatement(sql: set).execute(arguments: [
+                isOnline ? 1 : 0, now, key.app, key.user,
+            ])
+        }
+        return db.changesCount
+    }
+
+    /// An empty app stands for whichever app has the token.
+    static func invalidate(
+        app: String, token: String, goneSinceUnixMs: UInt64, _ db: Database
+    ) throws -> Invalidation {
+        let select = try db.cachedStatement(
+            sql: "SELECT id, registered FROM device WHERE token = ? AND (app = ? OR ? = '')")
+        let rows = try Row.fetchAll(select, arguments: [token, app, app])
+        guard !rows.isEmpty else { return .unknown }
+        var isKept = false
+        for row in rows {
+            let registered: Int64 = row[1]
+            if goneSinceUnixMs > 0, registered > Int64(clamping: goneSinceUnixMs) {
+                isKept = true
+                continue
+            }
+            try db.cachedStatement(sql: "DELETE FROM device WHERE id = ?").execute(arguments: [
+                row[0] as Int64
+            ])
+        }
+        return isKept ? .kept : .removed
+    }
+}

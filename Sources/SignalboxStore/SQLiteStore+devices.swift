@@ -1,0 +1,72 @@
+internal import GRDB
+public import SignalboxCore
+internal import Synchronization
+
+extension SQLiteStore: DeviceRegistry {
+    /// Registers a device.
+    public func register(_ device: Device, nowUnixMs: UInt64) async throws -> Int {
+        try await perform { db, _ in
+            try DeviceTables.register(device, nowUnixMs: nowUnixMs, db)
+        }
+    }
+
+    /// Forgets one token.
+    public func unregister(app: String, token: String) async throws -> Int {
+        try await perform { db, _ in try DeviceTables.unregister(app: app, token: token, db) }
+    }
+
+    /// Forgets all tokens of a user.
+    public func unregister(app: String, user: String) async throws -> Int {
+        try await perform { db, _ in try DeviceTables.unregister(app: app, user: user, db) }
+    }
+
+    /// The devices of a user in an app.
+    public func devices(app: String, user: String) async throws -> [RegisteredDevice] {
+        try await perform { db, _ in try DeviceTables.devices(UserKey(app: app, user: user), db) }
+    }
+
+    /// Says whether an app is in front of its user.
+    public func setPresence(
+        app: String, user: String, token: String?, isOnline: Bool, nowUnixMs: UInt64
+    ) async throws -> Int {
+        try await perform { db, _ in
+            try DeviceTables.setPresence(
+                UserKey(app: app, user: user), token: token, isOnline: isOnline,
+                nowUnixMs: nowUnixMs, db)
+        }
+    }
+
+    /// The devices of users named in events.
+    public func devices(
+        of users: [UserKey], done: @escaping @Sendable ([UserKey: [RegisteredDevice]]) -> Void
+    ) {
+        let found = Found<[UserKey: [RegisteredDevice]]>([:])
+        submitWork(
+            { db, _ in
+                var out: [UserKey: [RegisteredDevice]] = [:]
+                for user in users { out[user] = try DeviceTables.devices(user, db) }
+                let all = out
+                found.value.withLock { $0 = all }
+            }, { _ in done(found.value.withLock { $0 }) })
+    }
+
+    /// A provider called a token dead.
+    public func invalidate(
+        app: String, token: String, goneSinceUnixMs: UInt64,
+        done: @escaping @Sendable (Invalidation) -> Void
+    ) {
+        let found = Found(Invalidation.unknown)
+        submitWork(
+            { db, _ in
+                let result = try DeviceTables.invalidate(
+                    app: app, token: token, goneSinceUnixMs: goneSinceUnixMs, db)
+                found.value.withLock { $0 = result }
+            }, { _ in done(found.value.withLock { $0 }) })
+    }
+}
+
+/// Carries a value from a transaction to its report.
+private final class Found<Value: Sendable>: Sendable {
+    let value: Mutex<Value>
+    init(_ value: Value) { self.value = Mutex(value) }
+}

@@ -1,0 +1,372 @@
+import Foundation
+import PluginBench
+import Signalbox
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxTestKit
+import Synchronization
+import Testing
+
+@Suite struct DeviceTests {
+    static let clients = """
+
+        devices:
+          clients:
+            - { name: backend, token: token-of-backend-1, app: com.example.app, scopes: [read, write, presence] }
+            - { name: reader, token: token-of-reader-22, app: com.example.app, scopes: [read] }
+            - { name: other, token: token-of-other-333, app: com.other, scopes: [read, write, presence] }
+        """
+
+    static func bench() async throws -> GatewayBench {
+        try await GatewayBench(config: {
+            GatewayBench.plugins($0) + clients + "\n" + GatewayBench.routes
+        })
+    }
+
+    static func call(
+        _ bench: GatewayBench, _ method: String, _ path: String, _ body: String = "",
+        token: String? = "token-of-backend-1"
+    ) async throws -> (status: UInt32, json: JSONValue, answer: RESTAnswer) {
+        var call = RESTCall(
+            method: method, url: "http://127.0.0.1:\(bench.gateway.port)\(path)",
+            body: Array(body.utf8))
+        if let token { call.headers = [Attribute("authorization", "Bearer \(token)")] }
+        let answer = try await bench.client.answer(call)
+        return (answer.status, (try? JSONValue.parse(answer.body)) ?? .null, answer)
+    }
+
+    static func register(
+        _ bench: GatewayBench, _ user: String, _ token: String, platform: String = "ios",
+        client: String = "token-of-backend-1"
+    ) async throws -> JSONValue {
+        let body =
+            #"{"user":"\#(user)","token":"\#(token)","platform":"\#(platform)","locale":"de"}"#
+        let (status, json, _) = try await call(bench, "POST", "/v1/devices", body, token: client)
+        #expect(status == 200)
+        return json
+    }
+
+    static func tokens(
+        _ bench: GatewayBench, _ user: String, client: String = "token-of-backend-1"
+    ) async throws -> [String] {
+        let (status, json, _) = try await call(
+            bench, "GET", "/v1/devices?user=\(user)", token: client)
+        #expect(status == 200)
+        guard case .array(let devices) = json["devices"] else { return [] }
+        return devices.compactMap { $0["token"]?.string }
+    }
+
+    @Test func `devices come, are listed newest first, and go`() async throws {
+        let bench = try await Self.bench()
+        for token in ["a", "b", "c"] { _ = try await Self.register(bench, "u1", token) }
+        #expect(try await Self.tokens(bench, "u1") == ["c", "b", "a"])
+        let one = try await Self.call(bench, "DELETE", "/v1/devices?token=b")
+        #expect(one.json["removed"]?.integer == 1)
+        #expect(try await Self.tokens(bench, "u1") == ["c", "a"])
+        let all = try await Self.call(bench, "DELETE", "/v1/devices?user=u1")
+        #expect(all.json["removed"]?.integer == 2)
+        #expect(try await Self.tokens(bench, "u1") == [])
+        await bench.end()
+    }
+
+    @Test func `a second person on the same phone gets nothing of the first`() async throws {
+        let bench = try await Self.bench()
+        _ = try await Self.register(bench, "first", "phone")
+        _ = try await Self.register(bench, "second", "phone")
+        #expect(try await Self.tokens(bench, "first") == [])
+        #expect(try await Self.tokens(bench, "second") == ["phone"])
+        await bench.end()
+    }
+
+    @Test func `twenty tokens of one kind stay, the oldest goes first`() async throws {
+        let bench = try await Self.bench()
+        for number in 1...20 {
+            #expect(try await Self.register(bench, "u", "t\(number)")["evicted"]?.integer == 0)
+        }
+        _ = try await Self.register(bench, "u", "other-kind", platform: "android")
+        #expect(try await Self.register(bench, "u", "t21")["evicted"]?.integer == 1)
+        let tokens = try await Self.tokens(bench, "u")
+        #expect(tokens.count == 21)
+        #expect(!tokens.contains("t1") && tokens.contains("t2") && tokens.contains("other-kind"))
+        await bench.end()
+    }
+
+    @Test func `a client sees its own app alone, and does what its scopes allow`() async throws {
+        let bench = try await Self.bench()
+        _ = try await Self.register(bench, "u", "mine")
+        #expect(try await Self.tokens(bench, "u", client: "token-of-other-333") == [])
+        let body = #"{"user":"u","token":"x","platform":"ios"}"#
+        let reader = try await Self.call(
+            bench, "POST", "/v1/devices", body, token: "token-of-reader-22")
+        #expect(reader.status == 403)
+        for token in [nil, "wrong", ""] {
+            let refused = try await Self.call(bench, "GET", "/v1/devices?user=u", token: token)
+            #expect(refused.status == 401)
+            #expect(refused.answer.header("www-authenticate") == "Bearer")
+        }
+        await bench.end()
+    }
+
+    @Test(arguments: [
+        ("POST", "/v1/devices", "[]", "JSON object"),
+        ("POST", "/v1/devices", #"{"token":"t","platform":"ios"}"#, "\"user\" is required"),
+        (
+            "POST", "/v1/devices", #"{"user":"u","token":7,"platform":"ios"}"#,
+            "\"token\" must be text"
+        ),
+        ("GET", "/v1/devices", "", "user is required"),
+        ("DELETE", "/v1/devices", "", "give either"),
+        ("DELETE", "/v1/devices?user=a&token=b", "", "give either"),
+        ("PUT", "/v1/devices/presence", #"{"user":"u"}"#, "\"online\" must be"),
+    ])
+    func `bad requests are told what is wrong`(
+        method: String, path: String, body: String, words: String
+    ) async throws {
+        let bench = try await Self.bench()
+        let refused = try await Self.call(bench, method, path, body)
+        #expect(refused.status == 400)
+        #expect(refused.json["detail"]?.string?.contains(words) == true)
+        await bench.end()
+    }
+
+    @Test func `the API is as docs-openapi says`() async throws {
+        let bench = try await Self.bench()
+        let file = PluginBench.root.appending(path: "docs/openapi.json")
+        let spec = try JSONValue.parse(Array(Data(contentsOf: file)))
+        guard case .object(let paths) = spec["paths"] else {
+            Issue.record("no paths")
+            return
+        }
+        for path in paths {
+            guard case .object(let operations) = path.value else { continue }
+            for operation in operations {
+                let body = operation.value["requestBody"]?["content"]?["application/json"]?[
+                    "example"]
+                let query = body == nil ? "?user=u1" : ""
+                let method = operation.key.uppercased()
+                let good = try await Self.call(bench, method, path.key + query, body?.text ?? "")
+                #expect(good.status == 200, "\(method) \(path.key)")
+                let schema = operation.value["responses"]?["200"]?["content"]?["application/json"]?[
+                    "schema"]
+                guard case .array(let required) = schema?["required"] else {
+                    Issue.record("no schema of \(method) \(path.key)")
+                    continue
+                }
+                for name in required.compactMap(\.string) { #expect(good.json[name] != nil) }
+                for status in ["400", "401", "403"] {
+                    #expect(operation.value["responses"]?[status] != nil, "\(method) \(path.key)")
+                }
+            }
+            let known = Set(operations.map { $0.key.uppercased() })
+            for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] where !known.contains(method) {
+                #expect(try await Self.call(bench, method, path.key, "{}").status == 405)
+            }
+        }
+        await bench.end()
+    }
+
+    /// A source that names users: `{"user":"u"}` in, one event for all of the user's devices.
+    static let userSource = """
+        #include <signalbox/plugin.h>
+        #include <string.h>
+        #define STR(s) ((sbx_str){s, sizeof(s) - 1})
+        static int dummy;
+        static const sbx_json *json;
+        static const sbx_host *the_host;
+        static sbx_status create(const sbx_host *h, sbx_str c, sbx_instance **i, sbx_error *e) {
+          (void)c; (void)e; the_host = h; json = h->service(h, SBX_SVC_JSON); *i = (sbx_instance *)&dummy;
+          return SBX_OK;
+        }
+        static void destroy(sbx_instance *i) { (void)i; }
+        static const sbx_ingest_path the_paths[] = {{sizeof(sbx_ingest_path), 0, {"/in/users", 9}, {"POST", 4}}};
+        static sbx_status paths(sbx_instance *i, const sbx_ingest_path **p, size_t *n, size_t *s) {
+          (void)i; *p = the_paths; *n = 1; *s = sizeof *the_paths; return SBX_OK;
+        }
+        static sbx_status handle(sbx_instance *i, const sbx_request *r, sbx_ingest_sink *sink, sbx_error *e) {
+          sbx_json_value root, user;
+          sbx_device device = {.struct_size = sizeof device, .app = STR("com.example.app")};
+          sbx_recipient one = {.struct_size = sizeof one, .device = &device};
+          sbx_event event = {.struct_size = sizeof event, .type = STR("user.hello"), .recipients = &one,
+                             .recipient_count = 1, .recipient_stride = sizeof one};
+          (void)i;
+          if (json->parse(the_host, r->body, &root, e) != SBX_OK) return SBX_E_INVALID;
+          if (json->at(root, STR("/user"), &user) != SBX_OK) return SBX_E_INVALID;
+          json->string(user, &device.user);
+          return sink->emit(sink, &event, 1, sizeof event);
+        }
+        static sbx_status build(sbx_instance *i, const sbx_build_input *in, sbx_build_sink *sink, sbx_error *e) {
+          sbx_notification note = {.struct_size = sizeof note, .body = STR("hello")};
+          (void)i; (void)e;
+          for (uint32_t k = 0; k < in->recipient_count; k++) {
+            sbx_target target = {.struct_size = sizeof target, .recipient = k};
+            sink->emit(sink, &note, &target, 1, sizeof target);
+          }
+          return SBX_OK;
+        }
+        static const sbx_ingest ingest_role = {sizeof ingest_role, 0, paths, handle};
+        static const sbx_build build_role = {sizeof build_role, 0, NULL, build};
+        static const void *role(const char *id) {
+          return strcmp(id, SBX_ROLE_INGEST) == 0 ? (const void *)&ingest_role : (const void *)&build_role;
+        }
+        static const char *const roles[] = {SBX_ROLE_INGEST, SBX_ROLE_BUILD, NULL};
+        static const sbx_plugin plugin = {sizeof plugin, 1, 0, 0, 0, "org.example.users", "1", "users", roles,
+          NULL, NULL, create, role, NULL, NULL, destroy};
+        const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *h, sbx_error *e) { (void)h; (void)e; return &plugin; }
+        """
+
+    @Test func `an event that names a user reaches all of the user's devices`() async throws {
+        let library = try PluginBench.compile(Self.userSource)
+        let bench = try await GatewayBench(config: { simulators in
+            (GatewayBench.plugins(simulators) + Self.clients).replacingOccurrences(
+                of: "  z: { library: Zendesk, config: { path: /in/z } }",
+                with: "  z: { library: \(library) }") + """
+
+                    routes:
+                      - { name: hello, from: z, send: { ios: apns } }
+                    """
+        })
+        for token in ["aa", "bb"] { _ = try await Self.register(bench, "u1", token) }
+        _ = try await Self.register(bench, "u2", "cc")
+        #expect(try await bench.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
+        #expect(try await bench.post(#"{"user":"nobody"}"#, path: "/in/users").status == 200)
+        #expect(Set(await bench.delivered(bench.simulators.apns, 2)) == ["aa", "bb"])
+        // Logged out: nothing more.
+        _ = try await Self.call(bench, "DELETE", "/v1/devices?user=u1")
+        #expect(try await bench.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
+        #expect(try await bench.post(#"{"user":"u2"}"#, path: "/in/users").status == 200)
+        #expect(await bench.delivered(bench.simulators.apns, 3).last == "cc")
+        await bench.gateway.stop()
+        #expect(bench.simulators.apns.received.count == 3)
+        await bench.end()
+    }
+
+    @Test func `without clients there is no registry to see`() async throws {
+        let bench = try await GatewayBench()
+        #expect(try await Self.call(bench, "GET", "/v1/devices?user=u").status == 404)
+        await bench.end()
+    }
+}
+
+/// A token that a provider calls dead is reported to the system that supplied it.
+@Suite struct FeedbackTests {
+    /// Zendesk's API: takes bulk unregister calls.
+    final class ZendeskAPI: HTTPServerHandler {
+        private let calls = Mutex<[(authorization: String, tokens: [String])]>([])
+        private let refusals: Mutex<Int>
+
+        init(refusals: Int = 0) { self.refusals = Mutex(refusals) }
+
+        var tokens: [[String]] { calls.withLock { $0.map(\.tokens) } }
+        var authorizations: Set<String> { calls.withLock { Set($0.map(\.authorization)) } }
+
+        func refusal(method: String, path: String) -> HTTPServerAnswer? {
+            path == "/api/v2/push_notification_devices/destroy_many" && method == "POST"
+                ? nil : Problem(404, "no").answer
+        }
+
+        func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+            let isRefused = refusals.withLock { count in
+                count -= 1
+                return count >= 0
+            }
+            if isRefused {
+                return HTTPServerAnswer(status: 429, headers: [Attribute("retry-after", "1")])
+            }
+            var tokens: [String] = []
+            if case .array(let items) = try? JSONValue.parse(request.body)[
+                "push_notification_devices"]
+            {
+                tokens = items.compactMap(\.string)
+            }
+            let authorization = request.headers.first { $0.key == "authorization" }?.value ?? ""
+            calls.withLock { $0.append((authorization, tokens)) }
+            return HTTPServerAnswer(status: 200, body: Array("\"\"".utf8))
+        }
+    }
+
+    static func bench(_ port: Int) async throws -> GatewayBench {
+        try await GatewayBench(config: { simulators in
+            (GatewayBench.plugins(simulators) + DeviceTests.clients + "\n" + GatewayBench.routes)
+                .replacingOccurrences(
+                    of: "config: { path: /in/z }",
+                    with: """
+                        config: { path: /in/z, api: { endpoint: "http://127.0.0.1:\(port)", email: a@b.c, \
+                        api_token: "zd-secret" } }
+                        """)
+        })
+    }
+
+    static func serve(_ api: ZendeskAPI) async throws -> HTTPServer {
+        try await HTTPServer.start(
+            HTTPServerOptions(host: "127.0.0.1", port: 0), logger: .init(label: "zendesk"),
+            handler: api)
+    }
+
+    static func reported(_ api: ZendeskAPI, _ count: Int) async throws -> Set<String> {
+        for _ in 0..<1_500 where api.tokens.joined().count < count {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return Set(api.tokens.joined())
+    }
+
+    @Test func `dead tokens go back exactly as they were delivered`() async throws {
+        let api = ZendeskAPI(refusals: 1)
+        let server = try await Self.serve(api)
+        let bench = try await Self.bench(server.port)
+        try await bench.simulators.apns.take(
+            .fail(tokens: ["dead01"], status: 410, reason: "Unregistered", times: nil))
+        try await bench.simulators.fcm.take(
+            .fail(tokens: ["gone:x"], status: 404, reason: "UNREGISTERED", times: nil))
+        try await bench.post(
+            GatewayBench.webhook([
+                ("ios", "<DEAD 01>"), ("ios", "fine"), ("android", "gone:x"), ("android", "ok"),
+            ]))
+        #expect(try await Self.reported(api, 2) == ["<DEAD 01>", "gone:x"])
+        #expect(api.authorizations == ["Basic YUBiLmMvdG9rZW46emQtc2VjcmV0"])
+        // Reported once, however often it is tried.
+        try await bench.post(GatewayBench.webhook([("ios", "<DEAD 01>")], ticket: "6"))
+        #expect(await bench.delivered(bench.simulators.fcm, 1) == ["ok"])
+        await bench.gateway.stop()
+        #expect(api.tokens.joined().count == 2)
+        #expect(!bench.log.all.description.contains("zd-secret"))
+        await bench.end()
+        await server.shutdown()
+    }
+
+    @Test func `many are reported in chunks of at most a hundred`() async throws {
+        let api = ZendeskAPI()
+        let server = try await Self.serve(api)
+        let bench = try await Self.bench(server.port)
+        try await bench.simulators.apns.take(
+            .fail(tokens: [], status: 410, reason: "Unregistered", times: nil))
+        let tokens = (0..<250).map { "t\($0)" }
+        try await bench.post(GatewayBench.webhook(tokens.map { ("ios", $0) }))
+        #expect(try await Self.reported(api, 250) == Set(tokens))
+        #expect(api.tokens.allSatisfy { $0.count <= 100 })
+        await bench.end()
+        await server.shutdown()
+    }
+
+    @Test func `a dead token leaves the registry, one that was registered again stays`()
+        async throws
+    {
+        let api = ZendeskAPI()
+        let server = try await Self.serve(api)
+        let bench = try await Self.bench(server.port)
+        // The simulator's 410 says that the token died a minute ago, so this one lives.
+        _ = try await DeviceTests.register(bench, "u", "reborn", client: "token-of-backend-1")
+        // FCM names no time.
+        _ = try await DeviceTests.register(bench, "u", "gone", platform: "android")
+        try await bench.simulators.apns.take(
+            .fail(tokens: ["reborn", "unknown"], status: 410, reason: "Unregistered", times: nil))
+        try await bench.simulators.fcm.take(
+            .fail(tokens: ["gone"], status: 404, reason: "UNREGISTERED", times: nil))
+        try await bench.post(
+            GatewayBench.webhook([("ios", "reborn"), ("ios", "unknown"), ("android", "gone")]))
+        #expect(try await Self.reported(api, 2) == ["unknown", "gone"])
+        #expect(try await DeviceTests.tokens(bench, "u") == ["reborn"])
+        await bench.end()
+        await server.shutdown()
+    }
+}
