@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo test chaos build setup lint format clean
+.PHONY: run demo test chaos bench build setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -25,6 +25,13 @@ test: setup lint
 chaos: setup
 	swift build --build-tests
 	SIGNALBOX_CHAOS_ROUNDS=20 swift test --filter CrashTests
+
+# The durable queue's figures on this machine and its disk.
+bench: build
+	@.build/release/signalbox bench store
+	@.build/release/signalbox bench backlog
+	@.build/release/signalbox bench resume
+	@.build/release/signalbox bench webhooks --listen 127.0.0.1:0 --admin 127.0.0.1:0
 
 lint: setup
 	swift format lint --strict --recursive Package.swift Sources Plugins Tests

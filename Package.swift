@@ -142,7 +142,8 @@ let package = Package(
             name: "SignalboxTestKit",
             dependencies: [
                 "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
-                "SignalboxThreads", "CSignalbox", .product(name: "Logging", package: "swift-log"),
+                "SignalboxStore", "SignalboxThreads", "CSignalbox",
+                .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: swift),
 
         // Tests.

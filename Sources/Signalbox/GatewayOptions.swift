@@ -31,6 +31,11 @@ public struct GatewayOptions: Sendable {
         searchPath = .standard(environment: environment.variables)
     }
 
+    /// Writes no log lines.
+    public mutating func silence() {
+        logger = Logger(label: "signalbox") { _ in SwiftLogNoOpLogHandler() }
+    }
+
     /// Looks for plugins in these folders first.
     public mutating func addPluginFolders(_ folders: [String]) {
         searchPath.folders = folders + searchPath.folders

@@ -11,7 +11,7 @@ struct SignalboxCommand: AsyncParsableCommand {
         version: Gateway.version,
         subcommands: [
             RunCommand.self, CheckCommand.self, PluginsCommand.self, SimulateCommand.self,
-            DemoCommand.self, DeadCommand.self,
+            DemoCommand.self, DeadCommand.self, BenchCommand.self,
         ])
 }
 

@@ -33,7 +33,7 @@ import Testing
         ],
         "Sources/SignalboxTestKit": [
             "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
-            "SignalboxThreads", "CSignalbox", "Logging",
+            "SignalboxStore", "SignalboxThreads", "CSignalbox", "Logging",
         ],
         "Sources/SignalboxCLI": ["Signalbox", "SignalboxTestKit", "ArgumentParser"],
         "Plugins/APNs": ["SignalboxPluginKit", "CSignalbox"],
