@@ -7,6 +7,7 @@ struct QueueTables {
 
     /// Lane ids by name, so that a delivery does not look its lane up.
     private var laneIDs: [LaneKey: Int64] = [:]
+    private let hot = HotStatements()
 
     /// What reading the tables at the start gave.
     struct Start {
@@ -50,16 +51,12 @@ struct QueueTables {
     {
         guard !event.dedupe.isEmpty, windowMs > 0 else { return false }
         let now = Int64(clamping: nowUnixMs)
-        let known = try db.cachedStatement(
-            sql: "SELECT until FROM seen WHERE source = ? AND key = ?")
-        if let until = try Int64.fetchOne(known, arguments: [event.source, event.dedupe]),
-            until > now
-        {
+        let known = try hot.statement(.selectSeen, db)
+        if let until = try Int64.fetchOne(known, arguments: [event.source, event.dedupe]), until > now {
             return true
         }
-        try db.cachedStatement(
-            sql: "INSERT OR REPLACE INTO seen (source, key, until) VALUES (?, ?, ?)"
-        ).execute(arguments: [event.source, event.dedupe, now + Int64(clamping: windowMs)])
+        let until = now + Int64(clamping: windowMs)
+        try hot.run(.insertSeen, [event.source, event.dedupe, until], db)
         return false
     }
 
@@ -76,11 +73,6 @@ struct QueueTables {
         nextID: inout UInt64, _ db: Database
     ) throws {
         var rows: [ObjectIdentifier: (id: Int64, note: SharedNotification, refs: Int64)] = [:]
-        let insert = try db.cachedStatement(
-            sql: """
-                INSERT INTO delivery (id, lane, rank, due, leased, attempt, deadline, payload, route,
-                  stable, badge, device) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """)
         for delivery in item.deliveries {
             let key = ObjectIdentifier(delivery.content)
             if rows[key] == nil {
@@ -91,25 +83,22 @@ struct QueueTables {
             let isTaken = item.taken.contains(delivery.id)
             let lane = try laneID(LaneKey(delivery), db)
             let priority = delivery.content.notification.priority ?? .normal
-            try insert.execute(arguments: [
+            let arguments: StatementArguments = [
                 Int64(clamping: delivery.id), lane, Self.rankOf[priority] ?? 1,
                 isTaken ? Int64(clamping: leaseUntilUnixMs) : 0, isTaken ? 1 : 0,
                 Int64(delivery.attempt), Int64(clamping: delivery.deadlineUnixMs),
                 rows[key]?.id ?? 0, delivery.route, delivery.stableID,
                 delivery.badge.map { Int64($0) }, RowCodec.text(delivery.device),
-            ])
+            ]
+            try hot.run(.insertDelivery, arguments, db)
         }
-        let payload = try db.cachedStatement(
-            sql: """
-                INSERT INTO payload (id, event, source, type, subject, received, note, refs)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                """)
         for row in rows.values {
-            try payload.execute(arguments: [
+            let arguments: StatementArguments = [
                 row.id, Int64(clamping: item.event.id), item.event.source, item.event.type,
                 item.event.subject, Int64(clamping: receivedUnixMs),
                 RowCodec.text(row.note.notification), row.refs,
-            ])
+            ]
+            try hot.run(.insertPayload, arguments, db)
         }
     }
 
@@ -230,8 +219,7 @@ struct QueueTables {
     ) throws -> Int {
         var released: [Int64: Int64] = [:]
         var gone = 0
-        let remove = try db.cachedStatement(
-            sql: "DELETE FROM delivery WHERE id = ? RETURNING payload, attempt")
+        let remove = try hot.statement(.removeDelivery, db)
         for change in changes {
             let id = Int64(clamping: change.id)
             switch change {
@@ -268,12 +256,10 @@ struct QueueTables {
     }
 
     private func release(_ payload: Int64, _ count: Int64, _ db: Database) throws {
-        let update = try db.cachedStatement(
-            sql: "UPDATE payload SET refs = refs - ? WHERE id = ? RETURNING refs")
+        let update = try hot.statement(.releasePayload, db)
         let left = try Int64.fetchOne(update, arguments: [count, payload])
         guard let left, left <= 0 else { return }
-        try db.cachedStatement(sql: "DELETE FROM payload WHERE id = ?").execute(arguments: [payload]
-        )
+        try hot.run(.removePayload, [payload], db)
     }
 
     private func note(_ attempt: Attempt, _ id: Int64, _ db: Database) throws {

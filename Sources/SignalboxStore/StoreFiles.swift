@@ -50,7 +50,7 @@ final class StoreFiles: Sendable {
                 // A commit that was reported must outlive a power cut.
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 try db.execute(sql: "PRAGMA cache_size = -16384")
-                try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
+                try db.execute(sql: "PRAGMA wal_autocheckpoint = 16000")
                 if bytesMax > 0 {
                     let pageBytes = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4096
                     try db.execute(sql: "PRAGMA max_page_count = \(max(64, bytesMax / pageBytes))")

@@ -10,6 +10,7 @@ final class StoreWriter: @unchecked Sendable {
     private let files: StoreFiles
     private let options: SQLiteStore.Options
     private let waiting: SharedCount
+    private let checkpointer: Checkpointer
     private var tables: QueueTables
     private var lastID: UInt64
     private var reservedID: UInt64
@@ -31,6 +32,7 @@ final class StoreWriter: @unchecked Sendable {
         self.waiting = waiting
         self.lastID = lastID
         reservedID = lastID
+        checkpointer = Checkpointer(path: files.path)
     }
 
     var hasRetained: Bool { !retained.isEmpty }
@@ -52,8 +54,19 @@ final class StoreWriter: @unchecked Sendable {
         do {
             try queue.writeWithoutTransaction { db in
                 try db.inTransaction(.immediate) {
+                    var changes: [StoreChange] = []
                     for job in jobs {
-                        try perform(job, isShortOfRoom, db, &delta, &reports)
+                        if case .settle(let own, let done) = job {
+                            // Those of a group are written together, behind the others.
+                            changes += own
+                            reports.append { done() }
+                        } else {
+                            try perform(job, db, &delta, &reports)
+                        }
+                    }
+                    if !changes.isEmpty {
+                        delta -= try tables.settle(
+                            changes, isShortOfRoom: isShortOfRoom, nowUnixMs: options.nowUnixMs(), db)
                     }
                     try sweep(db)
                     return .commit
@@ -68,8 +81,7 @@ final class StoreWriter: @unchecked Sendable {
     }
 
     private func perform(
-        _ job: SQLiteStore.Job, _ isShortOfRoom: Bool, _ db: Database, _ delta: inout Int,
-        _ reports: inout [() -> Void]
+        _ job: SQLiteStore.Job, _ db: Database, _ delta: inout Int, _ reports: inout [() -> Void]
     ) throws {
         switch job {
         case .append(let entry, let done):
@@ -79,10 +91,7 @@ final class StoreWriter: @unchecked Sendable {
             let lease = try tables.lease(
                 lane, max: max, nowUnixMs: now, untilUnixMs: until, isMarked: true, db)
             reports.append { done(lease) }
-        case .settle(let changes, let done):
-            delta -= try tables.settle(
-                changes, isShortOfRoom: isShortOfRoom, nowUnixMs: options.nowUnixMs(), db)
-            reports.append { done() }
+        case .settle: break
         case .work(let body, let done):
             do {
                 // A fault of its own must not fail the neighbours in the group.
@@ -194,6 +203,7 @@ final class StoreWriter: @unchecked Sendable {
             pause.wait(until: { _ in (Clock.monotonicNs >= until ? () : nil, until) })
             commit([])
         }
+        checkpointer.stop()
         try? queue.close()
         files.unlock()
     }
