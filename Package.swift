@@ -169,7 +169,9 @@ let package = Package(
             swiftSettings: tests),
         .testTarget(
             name: "SignalboxStoreTests",
-            dependencies: ["SignalboxStore", "SignalboxCore"], swiftSettings: tests),
+            dependencies: [
+                "SignalboxStore", "SignalboxCore", .product(name: "GRDB", package: "GRDB.swift"),
+            ], swiftSettings: tests),
         .testTarget(
             name: "SignalboxCryptoTests", dependencies: ["SignalboxCrypto"],
             swiftSettings: tests),

@@ -43,7 +43,9 @@ struct BenchCommand: AsyncParsableCommand {
 
         func run() async throws {
             let found = try await StoreBench.resume(folder: at.folder)
-            Output.line("restart with \(found.waiting) waiting   \(Figure.text(found.ms)) ms to the first lease")
+            Output.line(
+                "restart with \(found.waiting) waiting   \(Figure.text(found.ms)) ms to the first lease"
+            )
             Output.line("resident memory then               \(Figure.text(found.residentMiB)) MiB")
         }
     }
@@ -62,7 +64,8 @@ struct BenchCommand: AsyncParsableCommand {
                 "webhooks at \(rate)/s                 p50 \(Figure.text(report.p50Ms)) ms, p99 "
                     + "\(Figure.text(report.p99Ms)) ms; fsync \(Figure.text(fsync)) ms")
             Output.line(
-                "                                   \(report.answered) answered, \(report.pushed) pushed")
+                "                                   \(report.answered) answered, \(report.pushed) pushed"
+            )
         }
     }
 }

@@ -52,7 +52,9 @@ struct QueueTables {
         guard !event.dedupe.isEmpty, windowMs > 0 else { return false }
         let now = Int64(clamping: nowUnixMs)
         let known = try hot.statement(.selectSeen, db)
-        if let until = try Int64.fetchOne(known, arguments: [event.source, event.dedupe]), until > now {
+        if let until = try Int64.fetchOne(known, arguments: [event.source, event.dedupe]),
+            until > now
+        {
             return true
         }
         let until = now + Int64(clamping: windowMs)

@@ -4,31 +4,48 @@ internal import SignalboxJSON
 /// Notifications and devices as text in a row; fields that are empty are left out.
 enum RowCodec {
     static func text(_ note: Notification) -> String {
-        var members: [JSONValue.Member] = []
-        func add(_ key: String, _ text: String) {
-            if !text.isEmpty { members.append(.init(key, .string(text))) }
+        var out: [UInt8] = [UInt8(ascii: "{")]
+        out.reserveCapacity(256)
+        func key(_ name: StaticString) {
+            if out.count > 1 { out.append(UInt8(ascii: ",")) }
+            out.append(UInt8(ascii: "\""))
+            name.withUTF8Buffer { out.append(contentsOf: $0) }
+            out.append(contentsOf: [UInt8(ascii: "\""), UInt8(ascii: ":")])
         }
-        func add(_ key: String, _ flag: Bool) {
-            if flag { members.append(.init(key, .bool(true))) }
+        func add(_ name: StaticString, _ text: String) {
+            guard !text.isEmpty else { return }
+            key(name)
+            JSONValue.write(string: text, to: &out)
         }
-        add("silent", note.isSilent)
-        add("data_only", note.isDataOnly)
-        add("mutable", note.isMutable)
-        if let badge = note.badge { members.append(.init("badge", .integer(Int64(badge)))) }
-        if let priority = note.priority {
-            members.append(.init("priority", .integer(Int64(priority.rawValue))))
+        func add(_ name: StaticString, raw text: String) {
+            key(name)
+            out.append(contentsOf: text.utf8)
         }
-        if note.expiresUnixMs > 0 {
-            members.append(.init("expires", .integer(Int64(clamping: note.expiresUnixMs))))
-        }
-        for (key, path) in fields { add(key, note[keyPath: path]) }
+        if note.isSilent { add("silent", raw: "true") }
+        if note.isDataOnly { add("data_only", raw: "true") }
+        if note.isMutable { add("mutable", raw: "true") }
+        if let badge = note.badge { add("badge", raw: "\(badge)") }
+        if let priority = note.priority { add("priority", raw: "\(priority.rawValue)") }
+        if note.expiresUnixMs > 0 { add("expires", raw: "\(note.expiresUnixMs)") }
+        add("title", note.title)
+        add("subtitle", note.subtitle)
+        add("body", note.body)
+        add("sound", note.sound)
+        add("thread", note.thread)
+        add("category", note.category)
+        add("collapse", note.collapse)
+        add("image", note.imageURL)
+        add("link", note.link)
+        add("push_type", note.pushType)
+        add("data", note.data)
         if !note.overrides.isEmpty {
-            members.append(
-                .init(
-                    "overrides",
-                    .array(note.overrides.map { .array([.string($0.family), .string($0.json)]) })))
+            let pairs = note.overrides.map {
+                JSONValue.array([.string($0.family), .string($0.json)])
+            }
+            add("overrides", raw: JSONValue.array(pairs).text)
         }
-        return JSONValue.object(members).text
+        out.append(UInt8(ascii: "}"))
+        return String(decoding: out, as: UTF8.self)
     }
 
     static func notification(_ text: String) -> Notification {
@@ -52,13 +69,17 @@ enum RowCodec {
     }
 
     static func text(_ device: Device) -> String {
-        let texts = [
+        var out: [UInt8] = [UInt8(ascii: "[")]
+        out.reserveCapacity(160)
+        for text in [
             device.platform, device.token, device.provider, device.sourceToken, device.user,
             device.locale,
-        ]
-        var elements = texts.map(JSONValue.string)
-        elements.append(.integer(Int64(clamping: device.registeredUnixMs)))
-        return JSONValue.array(elements).text
+        ] {
+            JSONValue.write(string: text, to: &out)
+            out.append(UInt8(ascii: ","))
+        }
+        out.append(contentsOf: "\(device.registeredUnixMs)]".utf8)
+        return String(decoding: out, as: UTF8.self)
     }
 
     static func device(_ text: String, app: String) -> Device {

@@ -54,20 +54,19 @@ final class StoreWriter: @unchecked Sendable {
         do {
             try queue.writeWithoutTransaction { db in
                 try db.inTransaction(.immediate) {
+                    // Outcomes first, and together: a lease of the same group must see the retries that
+                    // are due, and an append the room that was made.
                     var changes: [StoreChange] = []
-                    for job in jobs {
-                        if case .settle(let own, let done) = job {
-                            // Those of a group are written together, behind the others.
-                            changes += own
-                            reports.append { done() }
-                        } else {
-                            try perform(job, db, &delta, &reports)
-                        }
+                    for case .settle(let own, let done) in jobs {
+                        changes += own
+                        reports.append { done() }
                     }
                     if !changes.isEmpty {
                         delta -= try tables.settle(
-                            changes, isShortOfRoom: isShortOfRoom, nowUnixMs: options.nowUnixMs(), db)
+                            changes, isShortOfRoom: isShortOfRoom, nowUnixMs: options.nowUnixMs(),
+                            db)
                     }
+                    for job in jobs { try perform(job, db, &delta, &reports) }
                     try sweep(db)
                     return .commit
                 }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import SignalboxCore
 import SignalboxStore
 import Synchronization
@@ -220,6 +221,20 @@ import Testing
         #expect(fault?.message.contains("Move it away") == true)
     }
 
+    @Test func `a file of a newer version is refused`() async throws {
+        let bench = try Bench()
+        await bench.store.close()
+        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
+        let queue = try DatabaseQueue(path: file)
+        try await queue.write { db in
+            try db.execute(
+                sql: "INSERT INTO grdb_migrations (identifier) VALUES ('from the future')")
+        }
+        try queue.close()
+        let fault = #expect(throws: StoreError.self) { try Bench(folder: bench.folder) }
+        #expect(fault?.code == "store-newer")
+    }
+
     @Test func `a folder that cannot be made is named`() {
         let fault = #expect(throws: StoreError.self) { try Bench(folder: "/proc/nowhere/x") }
         #expect(fault?.code == "store-not-writable")
@@ -302,5 +317,24 @@ struct Random {
         z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
         z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
         return z ^ (z >> 31)
+    }
+}
+
+extension StoreTests {
+    @Test func `a lease sees the retries that were asked for before it, in one commit`()
+        async throws
+    {
+        let bench = try Bench()
+        for round in UInt64(1)...50 {
+            _ = await bench.append([Self.item([Self.delivery(round)], taken: [round])])
+            // All of these reach the writer before it is through with the first.
+            async let first: Void = bench.settle([.released(0)])
+            bench.store.settle([.retry(round, atUnixMs: 1_500, Self.attempt())]) {}
+            let lease = await bench.lease(nowUnixMs: 2_000)
+            await first
+            #expect(lease.deliveries.map(\.id) == [round])
+            await bench.settle([.delivered(round)])
+        }
+        await bench.store.close()
     }
 }

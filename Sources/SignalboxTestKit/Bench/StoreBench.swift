@@ -86,8 +86,10 @@ public enum StoreBench {
         defer { fclose(file) }
         var text = [CChar](repeating: 0, count: 256)
         _ = fgets(&text, 256, file)
-        let words = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            .split(separator: " ")
+        let words = String(
+            decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self
+        )
+        .split(separator: " ")
         let pages = words.count > 1 ? Int(words[1]) ?? 0 : 0
         return Double(pages * Int(sysconf(Int32(_SC_PAGESIZE)))) / 1_048_576
     }
