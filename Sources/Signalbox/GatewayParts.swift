@@ -66,9 +66,10 @@ final class GatewayParts: @unchecked Sendable {
     /// Makes and starts the plugins, and a lane for every sender that a route names.
     func open(_ plan: GatewayPlan, version: String) async throws(ConfigurationError) {
         instances = try await InstanceSet.create(plan, version: version, services: services)
-        try await instances.start(plan, limits: limits)
         let store = try openStore(plan)
         self.store = store
+        services.set(store: store)
+        try await instances.start(plan, limits: limits)
         let record = OutcomeRecord(logger: logger, metrics: metrics, clock: clock)
         let ids = ReportIDs(last: store.lastID)
         let feedback = Feedback(

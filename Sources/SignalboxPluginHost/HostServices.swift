@@ -88,6 +88,16 @@ public protocol HostServices: Sendable {
         _ call: PluginHTTPCall,
         done: @escaping @Sendable (Result<PluginHTTPAnswer, PluginFault>) -> Void
     ) throws(PluginFault)
+    /// A durable value of an instance, or nil; `done` is called once, unless this throws.
+    func value(
+        instance: String, key: String,
+        done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
+    ) throws(PluginFault)
+    /// Keeps a durable value of an instance, or removes it (nil); `done` gets what went wrong, or nil.
+    func set(
+        instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
+        done: @escaping @Sendable (PluginFault?) -> Void
+    ) throws(PluginFault)
     /// Runs something soon on a `[worker]` thread.
     func onWorker(_ work: @escaping @Sendable () -> Void)
     /// Runs something on a `[worker]` thread, not before `ms` have passed.

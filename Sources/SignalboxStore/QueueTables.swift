@@ -62,8 +62,11 @@ struct QueueTables {
         return false
     }
 
-    /// Forgets keys whose window is over.
+    /// Forgets keys and values whose time is over.
     func forgetSeen(nowUnixMs: UInt64, _ db: Database) throws {
+        try db.cachedStatement(sql: "DELETE FROM value WHERE expires <= ?").execute(arguments: [
+            Int64(clamping: nowUnixMs)
+        ])
         try db.cachedStatement(sql: "DELETE FROM seen WHERE until <= ?").execute(arguments: [
             Int64(clamping: nowUnixMs)
         ])

@@ -51,6 +51,9 @@ enum Schema {
                       UNIQUE (app, token));
                     CREATE INDEX device_user ON device (user, app, kind);
                     CREATE INDEX device_token ON device (token);
+                    CREATE TABLE value (
+                      instance TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, expires INTEGER,
+                      PRIMARY KEY (instance, key)) WITHOUT ROWID;
                     """)
         }
         return migrator

@@ -1,6 +1,7 @@
 import Foundation
 import PluginBench
 import Signalbox
+import SignalboxHTTP
 import SignalboxTestKit
 import Testing
 
@@ -91,6 +92,38 @@ import Testing
         #expect(simulators.fcm.received.map(\.status) == [200])
         #expect(log.components(separatedBy: "INFO delivered").count == 3)
         #expect(log.contains("gateway has stopped"))
+        await simulators.shutdown()
+    }
+
+    @Test func `a second SIGTERM ends it at once, and nothing is lost`() async throws {
+        let simulators = try await Simulators.start()
+        let file = try Self.temporary(
+            "gateway.yaml",
+            (GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes)
+                .replacingOccurrences(of: "drain: 5s", with: "drain: 10m"))
+        // Answers so late that a drain would wait for long.
+        try await simulators.apns.take(.stall(count: 1))
+        let running = try CrashTests.start(file)
+        let client = try RESTClient()
+        let call = RESTCall(
+            method: "POST", url: "http://127.0.0.1:\(running.port)/in/z",
+            body: Array(GatewayBench.webhook([("ios", "patient")]).utf8))
+        #expect(try await client.answer(call).status == 200)
+        _ = await simulators.apns.wait(for: 1)
+        running.process.terminate()
+        // The first one must have been taken before the second comes: it ends the listener.
+        while (try? await client.answer(call)) != nil {}
+        running.process.terminate()
+        running.process.waitUntilExit()
+        #expect(running.process.terminationStatus == 130)
+        let again = try CrashTests.start(file)
+        let pushes = await simulators.apns.wait(for: 2)
+        #expect(pushes.map(\.status) == [0, 200])
+        #expect(Set(pushes.compactMap { $0.header("apns-id") }).count == 1)
+        again.process.terminate()
+        again.process.waitUntilExit()
+        #expect(again.process.terminationStatus == 0)
+        client.shutdown()
         await simulators.shutdown()
     }
 

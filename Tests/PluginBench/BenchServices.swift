@@ -14,6 +14,7 @@ package final class BenchServices: HostServices {
         var faults: [String] = []
         var calls: [PluginHTTPCall] = []
         var counts: [String: Int64] = [:]
+        var values: [String: [UInt8]] = [:]
     }
 
     private let state = Mutex(State())
@@ -87,6 +88,22 @@ package final class BenchServices: HostServices {
     ) throws(PluginFault) {
         state.withLock { $0.calls.append(call) }
         queue.async { [server] in done(server(call)) }
+    }
+
+    package func value(
+        instance: String, key: String,
+        done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        let found = state.withLock { $0.values["\(instance) \(key)"] }
+        queue.async { done(.success(found)) }
+    }
+
+    package func set(
+        instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
+        done: @escaping @Sendable (PluginFault?) -> Void
+    ) throws(PluginFault) {
+        state.withLock { $0.values["\(instance) \(key)"] = value }
+        queue.async { done(nil) }
     }
 
     package func onWorker(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }

@@ -22,7 +22,7 @@ import Testing
             "NIOHTTP1", "NIOConcurrencyHelpers",
         ],
         "Sources/SignalboxStore": [
-            "SignalboxCore", "SignalboxJSON", "SignalboxThreads", "GRDB",
+            "SignalboxCore", "SignalboxJSON", "SignalboxThreads", "GRDB", "Foundation",
         ],
         "Sources/SignalboxObservability": ["SignalboxCore", "Logging"],
         "Sources/Signalbox": [

@@ -235,6 +235,38 @@ import Testing
         #expect(fault?.code == "store-newer")
     }
 
+    @Test func `values of plugins outlive the process, each instance has its own, some expire`()
+        async throws
+    {
+        func get(_ bench: Bench, _ instance: String, _ now: UInt64 = 1_000) async -> [UInt8]? {
+            await withCheckedContinuation { continuation in
+                bench.store.value(instance: instance, key: "k", nowUnixMs: now) {
+                    continuation.resume(returning: (try? $0.get()) ?? nil)
+                }
+            }
+        }
+        func set(_ bench: Bench, _ value: [UInt8]?, expires: UInt64? = nil) async {
+            await withCheckedContinuation { continuation in
+                bench.store.set(instance: "a", key: "k", value: value, expiresUnixMs: expires) {
+                    _ in
+                    continuation.resume()
+                }
+            }
+        }
+        let bench = try Bench()
+        await set(bench, [1, 0, 255])
+        await bench.store.close()
+        let next = try Bench(folder: bench.folder)
+        #expect(await get(next, "a") == [1, 0, 255])
+        #expect(await get(next, "b") == nil)
+        await set(next, [2], expires: 2_000)
+        #expect(await get(next, "a", 1_999) == [2])
+        #expect(await get(next, "a", 2_000) == nil)
+        await set(next, nil)
+        #expect(await get(next, "a") == nil)
+        await next.store.close()
+    }
+
     @Test func `a folder that cannot be made is named`() {
         let fault = #expect(throws: StoreError.self) { try Bench(folder: "/proc/nowhere/x") }
         #expect(fault?.code == "store-not-writable")

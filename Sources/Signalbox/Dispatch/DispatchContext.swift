@@ -25,4 +25,4 @@ struct DispatchContext: Sendable {
 }
 
 /// Everything that a gateway asks of its store.
-typealias GatewayStore = DeliveryStore & DeadLetterStore & DeviceRegistry
+typealias GatewayStore = DeliveryStore & DeadLetterStore & DeviceRegistry & KeyValueStore

@@ -17,6 +17,7 @@ final class GatewayServices: HostServices {
     private let rest: RESTClient
     private let clock: @Sendable () -> UInt64
     private let keys = KeyRing()
+    private let store = Mutex<(any GatewayStore)?>(nil)
 
     init(
         logger: Logger, metrics: GatewayMetrics, workers: WorkerThreads, alarms: AlarmClock,
@@ -107,6 +108,39 @@ final class GatewayServices: HostServices {
             }
         } catch {
             throw Self.fault(error)
+        }
+    }
+
+    /// The store is there once plugins are started.
+    func set(store new: any GatewayStore) { store.withLock { $0 = new } }
+
+    private func openStore() throws(PluginFault) -> any GatewayStore {
+        guard let store = store.withLock({ $0 }) else {
+            throw PluginFault(.again, "the store is not open yet")
+        }
+        return store
+    }
+
+    func value(
+        instance: String, key: String,
+        done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        try openStore().value(instance: instance, key: key, nowUnixMs: nowUnixMs) { result in
+            done(result.mapError { PluginFault(.unreachable, $0.message) })
+        }
+    }
+
+    func set(
+        instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
+        done: @escaping @Sendable (PluginFault?) -> Void
+    ) throws(PluginFault) {
+        try openStore().set(
+            instance: instance, key: key, value: value, expiresUnixMs: expiresUnixMs
+        ) { result in
+            switch result {
+            case .success: done(nil)
+            case .failure(let fault): done(PluginFault(.unreachable, fault.message))
+            }
         }
     }
 

@@ -5,7 +5,7 @@ internal import SignalboxCore
 enum Services {
     static let offered = [
         SBX_SVC_LOG, SBX_SVC_METRICS, SBX_SVC_SECRETS, SBX_SVC_TIMER, SBX_SVC_JSON, SBX_SVC_SIGN,
-        SBX_SVC_CREDENTIAL, SBX_SVC_HTTP, SBX_SVC_CLOCK,
+        SBX_SVC_CREDENTIAL, SBX_SVC_HTTP, SBX_SVC_CLOCK, SBX_SVC_KV,
     ]
 
     /// The table of a service; it lives as long as the process.
@@ -20,6 +20,7 @@ enum Services {
         case SBX_SVC_CREDENTIAL: credential.raw
         case SBX_SVC_HTTP: http.raw
         case SBX_SVC_CLOCK: clock.raw
+        case SBX_SVC_KV: kv.raw
         default: nil
         }
     }
@@ -33,6 +34,7 @@ enum Services {
     private static let credential = Immortal(CredentialService.table)
     private static let http = Immortal(HTTPService.table)
     private static let clock = Immortal(ClockService.table)
+    private static let kv = Immortal(KVService.table)
 
     /// A struct at an address that never changes.
     ///

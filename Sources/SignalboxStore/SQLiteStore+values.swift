@@ -1,0 +1,63 @@
+internal import Foundation
+internal import GRDB
+public import SignalboxCore
+internal import Synchronization
+
+extension SQLiteStore: KeyValueStore {
+    /// The value of a key, or nil.
+    public func value(
+        instance: String, key: String, nowUnixMs: UInt64,
+        done: @escaping @Sendable (Result<[UInt8]?, StoreFailure>) -> Void
+    ) {
+        let found = FoundValue()
+        submitWork(
+            { db, _ in
+                let row = try Row.fetchOne(
+                    db.cachedStatement(
+                        sql: "SELECT value, expires FROM value WHERE instance = ? AND key = ?"),
+                    arguments: [instance, key])
+                guard let row else { return }
+                let expires: Int64? = row[1]
+                if let expires, expires <= Int64(clamping: nowUnixMs) { return }
+                let bytes = try row.withUnsafeData(atIndex: 0) { Array($0 ?? Data()) }
+                found.value.withLock { $0 = bytes }
+            },
+            { fault in
+                if let fault {
+                    done(.failure(StoreFailure(message: fault)))
+                } else {
+                    done(.success(found.value.withLock { $0 }))
+                }
+            })
+    }
+
+    /// Keeps a value, or removes it.
+    public func set(
+        instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    ) {
+        submitWork(
+            { db, _ in
+                guard let value else {
+                    try db.cachedStatement(sql: "DELETE FROM value WHERE instance = ? AND key = ?")
+                        .execute(arguments: [instance, key])
+                    return
+                }
+                try db.cachedStatement(
+                    sql: """
+                        INSERT OR REPLACE INTO value (instance, key, value, expires) VALUES (?, ?, ?, ?)
+                        """
+                ).execute(arguments: [
+                    instance, key, Data(value),
+                    expiresUnixMs.map { Int64(clamping: $0) },
+                ])
+            },
+            { fault in
+                done(fault.map { .failure(StoreFailure(message: $0)) } ?? .success(()))
+            })
+    }
+}
+
+private final class FoundValue: Sendable {
+    let value = Mutex<[UInt8]?>(nil)
+}

@@ -1,0 +1,110 @@
+import SignalboxCore
+import Testing
+
+/// Retry and breaker against what must always hold, in virtual time, by chance; the seed is named in
+/// every failure.
+@Suite struct PropertyTests {
+    static let seeds: [UInt64] = (0..<20).map { _ in UInt64.random(in: 0 ... .max) }
+
+    @Test(arguments: seeds)
+    func `a retry policy waits longer each time, within its bounds, and ends`(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        for _ in 0..<200 {
+            let initial = random.next() % 100_000 + 1
+            let policy = RetryPolicy(
+                name: "p", initialMs: initial, factor: 1 + Double(random.next() % 500) / 100,
+                maxMs: initial + random.next() % 10_000_000, retries: UInt32(random.next() % 30),
+                jitter: Double(random.next() % 101) / 100)
+            var last: UInt64 = 0
+            for attempt in 1...max(1, policy.retries) {
+                guard policy.retries > 0 else { break }
+                let plain = policy.waitMs(afterAttempt: attempt, hintMs: 0, random: 0) ?? 0
+                #expect(plain >= last && plain >= initial && plain <= policy.maxMs, "seed \(seed)")
+                last = plain
+                let chance = Double(random.next() % 1_000) / 1_000
+                let spread = policy.waitMs(afterAttempt: attempt, hintMs: 0, random: chance) ?? 0
+                let most = Double(plain) * (1 + policy.jitter) + 1
+                #expect(spread >= plain && Double(spread) <= most, "seed \(seed)")
+                let hint = random.next() % 20_000_000
+                let hinted = policy.waitMs(afterAttempt: attempt, hintMs: hint, random: chance)
+                #expect(hinted == max(spread, hint), "seed \(seed)")
+            }
+            let over = policy.waitMs(afterAttempt: policy.retries + 1, hintMs: 0, random: 0)
+            #expect(over == nil, "seed \(seed)")
+        }
+    }
+
+    @Test(arguments: seeds)
+    func `nothing outlives its deadline, and what must not be retried never is`(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        let kinds: [Outcome.Kind] = [
+            .delivered, .retry, .throttled, .unregistered, .auth, .config, .rejected,
+        ]
+        for _ in 0..<2_000 {
+            let now = 1_000_000 + random.next() % 1_000_000
+            var delivery = delivery(1, attempt: UInt32(random.next() % 8) + 1)
+            delivery.deadlineUnixMs = random.next() % 4 == 0 ? 0 : now + random.next() % 40_000
+            let kind = kinds[Int(random.next() % 7)]
+            var outcome = Outcome(item: 1, kind: kind, reason: "r")
+            outcome.retryAfterMs = random.next() % 3 == 0 ? random.next() % 60_000 : 0
+            let settlement = Settlement.decide(
+                outcome, delivery: delivery, policy: .standard, nowUnixMs: now, random: 0)
+            switch settlement {
+            case .delivered: #expect(kind == .delivered, "seed \(seed)")
+            case .retry(let at):
+                #expect([.retry, .throttled, .auth].contains(kind), "seed \(seed)")
+                #expect(at >= now + outcome.retryAfterMs, "seed \(seed)")
+                #expect(
+                    delivery.deadlineUnixMs == 0 || at < delivery.deadlineUnixMs, "seed \(seed)")
+                #expect(delivery.attempt <= RetryPolicy.standard.retries, "seed \(seed)")
+            case .failed: #expect(kind != .delivered, "seed \(seed)")
+            }
+        }
+    }
+
+    @Test(arguments: seeds)
+    func `a breaker lets one probe out at a time and always closes again`(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        var breaker = Breaker()
+        var now: UInt64 = 0
+        var probes = 0
+        for _ in 0..<5_000 {
+            now += random.next() % 3_000
+            switch breaker.permission(nowUnixMs: now) {
+            case .all:
+                #expect(!breaker.isOpen, "seed \(seed)")
+                probes = 0
+                if random.next() % 3 == 0 {
+                    breaker.succeed()
+                } else {
+                    breaker.fail(nowUnixMs: now)
+                }
+            case .probe:
+                #expect(probes == 0, "seed \(seed)")
+                breaker.probe()
+                probes = 1
+            case .none(let until):
+                #expect(breaker.isOpen, "seed \(seed)")
+                #expect(until == .max || until <= now + 30_000, "seed \(seed)")
+                // A late answer of a request of before, or the probe's own.
+                switch random.next() % 5 {
+                case 0 where probes == 1:
+                    breaker.succeed()
+                    probes = 0
+                    #expect(breaker.permission(nowUnixMs: now) == .all, "seed \(seed)")
+                case 1 where probes == 1:
+                    breaker.fail(nowUnixMs: now)
+                    probes = 0
+                case 2 where probes == 1:
+                    breaker.probeReturned()
+                    probes = 0
+                case 3 where probes == 0:
+                    let before = breaker
+                    breaker.fail(nowUnixMs: now)
+                    #expect(breaker == before, "seed \(seed)")
+                default: break
+                }
+            }
+        }
+    }
+}
