@@ -28,7 +28,7 @@ public final class Demo: Sendable {
             var options = options
             var variables = simulators.variables
             variables["ZENDESK_PATH_SECRET"] = "demo"
-            options.dataFolder = "\(simulators.files.folder)/data"
+            options.dataFolder = simulators.files.data
             options.overlay(
                 variables: variables,
                 files: [

@@ -42,9 +42,16 @@ public struct SimulatorFiles: Sendable {
         }
     }
 
-    /// Removes the files, and the folder if it is empty then.
+    /// Where a gateway beside the simulators may keep its database.
+    var data: String { "\(folder)/data" }
+
+    /// Removes the files, the database of a gateway among them, and the folder if it is empty then.
     func remove() {
         for path in [ca, apnsKey, serviceAccount] { unlink(path) }
+        for name in ["signalbox.sqlite", "signalbox.sqlite-wal", "signalbox.sqlite-shm", "lock"] {
+            unlink("\(data)/\(name)")
+        }
+        rmdir(data)
         rmdir(folder)
     }
 }

@@ -62,7 +62,14 @@ import Testing
             ProcessInfo.processInfo.environment["SIGNALBOX_CHAOS_ROUNDS"].flatMap { Int($0) } ?? 3
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(state: seed)
-        let simulators = try await Simulators.start()
+        var options = SimulatorsOptions()
+        options.apns.streams = 4
+        let simulators = try await Simulators.start(options)
+        // Slower than the load, so that the process always dies with much that is not sent.
+        try await simulators.fcm.take(.streams(max: 4))
+        for simulator in [simulators.apns, simulators.fcm] {
+            try await simulator.take(.delay(ms: 15))
+        }
         let yaml = GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes
         let file = try ProgramTests.temporary("gateway.yaml", yaml)
         let client = try RESTClient()
@@ -80,6 +87,9 @@ import Testing
             running.process.waitUntilExit()
             running.pipe.fileHandleForReading.readabilityHandler = nil
             #expect(running.process.terminationReason == .uncaughtSignal, "round \(round)")
+        }
+        for simulator in [simulators.apns, simulators.fcm] {
+            try await simulator.take(.delay(ms: 0))
         }
         // One that is left alone delivers what is left.
         let last = try Self.start(file)

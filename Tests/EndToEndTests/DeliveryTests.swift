@@ -40,6 +40,9 @@ import Testing
         #expect(fcm.body["message"]?["data"]?["title"]?.string == "Agent replied")
         #expect(fcm.body["message"]?["android"]?["priority"]?.string == "HIGH")
         await demo.stop()
+        // Nothing is left behind.
+        let folder = demo.simulators.files.folder
+        #expect(!FileManager.default.fileExists(atPath: folder))
     }
 
     /// The bug of the field: one client object whose host is changed per request.
