@@ -58,6 +58,7 @@ struct BenchCommand: AsyncParsableCommand {
         func run() async throws {
             var options = try config.gatewayOptions()
             options.silence()
+            mkdir("run", 0o700)
             let fsync = StoreBench.fsyncMs(folder: "run/bench")
             let report = try await WebhookBench.run(options, perSecond: rate, count: count)
             Output.line(
