@@ -35,7 +35,7 @@ public final class Simulator: Sendable {
     public func forget() { state.forget() }
 
     /// Waits until so much has arrived or the time is up; what has arrived.
-    public func wait(for count: Int, timeoutMs: UInt64 = 30_000) async -> [ReceivedPush] {
+    public func wait(for count: Int, timeoutMs: UInt64 = 120_000) async -> [ReceivedPush] {
         await state.wait(for: count, timeoutMs: timeoutMs)
     }
 

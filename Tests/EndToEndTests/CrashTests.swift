@@ -96,7 +96,7 @@ import Testing
         let promised = promises.all
         #expect(!promised.isEmpty, "seed \(seed)")
         var missing = promised
-        for _ in 0..<600 where !missing.isEmpty {
+        for _ in 0..<2_400 where !missing.isEmpty {
             let pushes = simulators.apns.received + simulators.fcm.received
             missing.subtract(pushes.filter { $0.status == 200 }.map(\.token))
             if !missing.isEmpty { try await Task.sleep(for: .milliseconds(50)) }

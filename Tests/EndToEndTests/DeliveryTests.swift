@@ -111,7 +111,7 @@ import Testing
         .fail(tokens: [], status: 503, reason: "", times: 4), .delay(ms: 20),
     ])
     func `nothing is lost while a provider misbehaves`(order: SimulatorOrder) async throws {
-        let bench = try await GatewayBench(timeoutMs: 400)
+        let bench = try await GatewayBench(timeoutMs: 1_500)
         // 503 has its own long wait at APNs; FCM's is shorter but over a test's patience, too.
         if case .fail = order {
             try await bench.simulators.apns.take(

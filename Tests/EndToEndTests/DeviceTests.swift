@@ -304,7 +304,7 @@ import Testing
     }
 
     static func reported(_ api: ZendeskAPI, _ count: Int) async throws -> Set<String> {
-        for _ in 0..<1_500 where api.tokens.joined().count < count {
+        for _ in 0..<6_000 where api.tokens.joined().count < count {
             try await Task.sleep(for: .milliseconds(10))
         }
         return Set(api.tokens.joined())

@@ -181,7 +181,7 @@ import Testing
         try await bench.simulators.apns.take(.openListener)
         // Replays as long as there is something to replay: all arrive in the end.
         var arrived: Set<String> = []
-        for _ in 0..<200 where arrived.count < tokens.count {
+        for _ in 0..<1_200 where arrived.count < tokens.count {
             _ = try await Self.adminJSON(bench, "POST", "/dead/replay", #"{"all":true}"#)
             try await Task.sleep(for: .milliseconds(50))
             arrived = Set(
@@ -254,7 +254,7 @@ import Testing
         // What was taken arrives, and the room that this makes is used again.
         // A request that took too long may have arrived all the same, so some come twice.
         var arrived: Set<String> = []
-        for _ in 0..<1_500 where arrived.count < taken.count {
+        for _ in 0..<6_000 where arrived.count < taken.count {
             arrived = Set(
                 bench.simulators.fcm.received.filter { $0.status == 200 }.map(\.token))
             try await Task.sleep(for: .milliseconds(20))

@@ -21,7 +21,7 @@ final class GatewayBench: Sendable {
 
     /// A route with quick retries from `/in/z` to both simulators.
     static let routes = """
-        retry: { quick: { initial: 10ms, factor: 1.5, max: 200ms, retries: 40 } }
+        retry: { quick: { initial: 10ms, factor: 1.5, max: 200ms, retries: 100 } }
         routes:
           - name: replies
             from: z
@@ -95,10 +95,10 @@ final class GatewayBench: Sendable {
     func post(
         _ body: String, path: String = "/in/z", method: String = "POST"
     ) async throws -> RESTAnswer {
-        try await client.answer(
-            RESTCall(
-                method: method, url: "http://127.0.0.1:\(gateway.port)\(path)",
-                body: Array(body.utf8)))
+        var call = RESTCall(
+            method: method, url: "http://127.0.0.1:\(gateway.port)\(path)", body: Array(body.utf8))
+        call.timeoutMs = 60_000
+        return try await client.answer(call)
     }
 
     func admin(_ path: String) async throws -> RESTAnswer {
@@ -107,11 +107,11 @@ final class GatewayBench: Sendable {
             RESTCall(method: "GET", url: "http://127.0.0.1:\(port)\(path)"))
     }
 
-    /// Tokens that a simulator has taken; waits until there are so many, or for half a minute.
+    /// Tokens that a simulator has taken; waits until there are so many, or for two minutes.
     func delivered(_ simulator: Simulator, _ count: Int) async -> [String] {
         var want = count
         for _ in 0..<2_000 {
-            let all = await simulator.wait(for: want, timeoutMs: 30_000)
+            let all = await simulator.wait(for: want, timeoutMs: 120_000)
             let taken = all.filter { $0.status == 200 }.map(\.token)
             if taken.count >= count || all.count < want { return taken }
             want = all.count + 1
