@@ -39,11 +39,8 @@ final class GatewayParts: @unchecked Sendable {
                     label: label, format: .init(rawValue: settings.logFormat) ?? .text,
                     level: .init(rawValue: settings.logLevel) ?? .info)
             }
-        let folder = settings.dataFolder
         dataBytesMax = options.dataBytesMax
-        dataFolder =
-            options.dataFolder
-            ?? (folder.hasPrefix("/") ? folder : "\(plan.config.folder)/\(folder)")
+        dataFolder = options.dataFolder ?? plan.config.dataPath
         let cores = Threads.cores
         workers = WorkerThreads(count: max(2, cores), waitingMax: 10_000)
         engine = PushEngine(threads: max(1, cores / 2))
@@ -53,7 +50,7 @@ final class GatewayParts: @unchecked Sendable {
             throw ConfigurationError(diagnostics: [
                 Diagnostic(
                     "no-rest-client",
-                    at: SourcePosition(file: plan.config.file, line: 1, column: 1),
+                    at: plan.config.start,
                     error.message)
             ])
         }
@@ -138,10 +135,9 @@ final class GatewayParts: @unchecked Sendable {
             // The plugin has no default app; its lanes are made when deliveries name one.
         } catch {
             let plugin = plan.plugins.first { $0.name == name }
-            let start = SourcePosition(file: plan.config.file, line: 1, column: 1)
             throw ConfigurationError(diagnostics: [
                 Diagnostic(
-                    "bad-endpoint", at: plugin?.configPosition ?? start,
+                    "bad-endpoint", at: plugin?.configPosition ?? plan.config.start,
                     "plugin \"\(name)\": \(error)")
             ])
         }
@@ -171,9 +167,8 @@ final class GatewayParts: @unchecked Sendable {
         do throws(StoreError) {
             return try SQLiteStore.open(options)
         } catch {
-            let start = SourcePosition(file: plan.config.file, line: 1, column: 1)
             throw ConfigurationError(diagnostics: [
-                Diagnostic(error.code, at: start, error.message)
+                Diagnostic(error.code, at: plan.config.start, error.message)
             ])
         }
     }
@@ -201,13 +196,7 @@ final class GatewayParts: @unchecked Sendable {
     func drain(deadlineNs: UInt64) async -> Int {
         for lane in lanes?.all ?? [] { lane.drain() }
         let inMemory = inMemory
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            // A thread of its own: waiting must not hold one of the task pool.
-            Thread.start {
-                _ = inMemory.waitForNone(deadlineNs: deadlineNs)
-                continuation.resume()
-            }
-        }
+        _ = await Thread.value { inMemory.waitForNone(deadlineNs: deadlineNs) }
         return store?.waitingCount ?? 0
     }
 

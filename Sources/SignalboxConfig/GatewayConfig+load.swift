@@ -15,7 +15,6 @@ extension GatewayConfig {
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         var config = GatewayConfig(file: path, folder: folder.isEmpty ? "/" : folder)
         let diagnostics = Diagnostics()
-        let start = SourcePosition(file: path, line: 1, column: 1)
         switch environment.readFile(path) {
         case .failure(let fault):
             let words =
@@ -24,7 +23,7 @@ extension GatewayConfig {
                 case .notReadable: "the file cannot be read"
                 case .tooLarge: "the file is over 1 MiB"
                 }
-            diagnostics.report("missing-file", at: start, words)
+            diagnostics.report("missing-file", at: config.start, words)
         case .success(let bytes):
             let interpolation = Interpolation(
                 environment: environment, folder: config.folder, diagnostics: diagnostics)

@@ -88,6 +88,13 @@ public struct GatewayConfig: Sendable {
     public var file: String
     /// The folder that relative paths begin in.
     public var folder: String
+    /// The folder for durable data, as a path.
+    public var dataPath: String {
+        let given = gateway.dataFolder
+        return given.hasPrefix("/") ? given : "\(folder)/\(given)"
+    }
+    /// Where faults of the file as a whole are reported.
+    public var start: SourcePosition { SourcePosition(file: file, line: 1, column: 1) }
     /// `gateway:`.
     public var gateway = GatewaySettings()
     /// `plugins:`, in the file's order.

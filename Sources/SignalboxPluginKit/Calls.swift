@@ -9,13 +9,10 @@ enum Lifecycle {
                 return SBX_E_INTERNAL
             }
             let kit = Host(host)
-            do throws(PluginError) {
+            return reporting(to: error) { () throws(PluginError) in
                 let made = try type.init(host: kit, config: try kit.parse(config))
                 let box = InstanceBox(plugin: made, host: kit)
                 instance.pointee = OpaquePointer(Unmanaged.passRetained(box).toOpaque())
-                return SBX_OK
-            } catch let fault {
-                return fault.report(to: error)
             }
         }
         plugin.role = { id in
@@ -34,11 +31,8 @@ enum Lifecycle {
         }
         plugin.start = { instance, error in
             guard let box = InstanceBox.from(instance) else { return SBX_E_INTERNAL }
-            do throws(PluginError) {
+            return reporting(to: error) { () throws(PluginError) in
                 try box.plugin.start()
-                return SBX_OK
-            } catch let fault {
-                return fault.report(to: error)
             }
         }
         plugin.stop = { instance, _, _ in
@@ -77,11 +71,8 @@ enum IngestCalls {
             guard let box = InstanceBox.from(instance), let request, let sink,
                 let plugin = box.plugin as? any IngestPlugin
             else { return SBX_E_INTERNAL }
-            do throws(PluginError) {
+            return reporting(to: error) { () throws(PluginError) in
                 try plugin.handle(Request(request), IngestSink(sink))
-                return SBX_OK
-            } catch let fault {
-                return fault.report(to: error)
             }
         }
         return table
@@ -97,11 +88,8 @@ enum BuildCalls {
             guard let box = InstanceBox.from(instance), let input, let sink,
                 let plugin = box.plugin as? any BuildPlugin
             else { return SBX_E_INTERNAL }
-            do throws(PluginError) {
+            return reporting(to: error) { () throws(PluginError) in
                 try plugin.build(BuildInput(input, host: box.host), BuildSink(sink))
-                return SBX_OK
-            } catch let fault {
-                return fault.report(to: error)
             }
         }
         return table
@@ -117,36 +105,27 @@ enum SendHTTPCalls {
             guard let box = InstanceBox.from(instance), let out,
                 let plugin = box.plugin as? any SendHTTPPlugin
             else { return SBX_E_INTERNAL }
-            do throws(PluginError) {
+            return reporting(to: error) { () throws(PluginError) in
                 SendHTTPCalls.write(try plugin.endpoint(app: app.text), to: out, box.kept)
-                return SBX_OK
-            } catch let fault {
-                return fault.report(to: error)
             }
         }
         table.prepare = { instance, app, deliveries, count, stride, sink, error in
             guard let box = InstanceBox.from(instance), let sink,
                 let plugin = box.plugin as? any SendHTTPPlugin
             else { return SBX_E_INTERNAL }
-            do throws(PluginError) {
+            return reporting(to: error) { () throws(PluginError) in
                 let batch = DeliveryBatch(
                     deliveries, count: count, stride: stride, app: app.text)
                 try plugin.prepare(batch, RequestSink(sink))
-                return SBX_OK
-            } catch let fault {
-                return fault.report(to: error)
             }
         }
         table.classify = { instance, responses, count, stride, sink, error in
             guard let box = InstanceBox.from(instance), let sink,
                 let plugin = box.plugin as? any SendHTTPPlugin
             else { return SBX_E_INTERNAL }
-            do throws(PluginError) {
+            return reporting(to: error) { () throws(PluginError) in
                 let batch = ResponseBatch(responses, count: count, stride: stride)
                 try plugin.classify(batch, RequestSink(sink))
-                return SBX_OK
-            } catch let fault {
-                return fault.report(to: error)
             }
         }
         return table

@@ -66,6 +66,19 @@ public struct PluginError: Error, Sendable, CustomStringConvertible {
     }
 }
 
+/// Runs a method of a plugin for a function of the contract: what it throws becomes a status, with its
+/// words where the host reads them.
+func reporting(
+    to error: UnsafeMutablePointer<sbx_error>?, _ body: () throws(PluginError) -> Void
+) -> sbx_status {
+    do throws(PluginError) {
+        try body()
+        return SBX_OK
+    } catch let fault {
+        return fault.report(to: error)
+    }
+}
+
 extension sbx_error {
     static var fresh: sbx_error {
         var error = sbx_error()

@@ -85,36 +85,27 @@ enum RegisterCalls {
             guard let box = InstanceBox.from(instance), let out,
                 let plugin = box.plugin as? any RegisterPlugin
             else { return SBX_E_INTERNAL }
-            do throws(PluginError) {
+            return reporting(to: error) { () throws(PluginError) in
                 let endpoint = try plugin.registerEndpoint(app: app.text)
                 SendHTTPCalls.write(endpoint, to: out, box.kept)
-                return SBX_OK
-            } catch let fault {
-                return fault.report(to: error)
             }
         }
         table.prepare = { instance, _, changes, count, stride, sink, error in
             guard let box = InstanceBox.from(instance), let sink,
                 let plugin = box.plugin as? any RegisterPlugin
             else { return SBX_E_INTERNAL }
-            do throws(PluginError) {
+            return reporting(to: error) { () throws(PluginError) in
                 try plugin.prepare(
                     ChangeBatch(changes, count: count, stride: stride), RequestSink(sink))
-                return SBX_OK
-            } catch let fault {
-                return fault.report(to: error)
             }
         }
         table.classify = { instance, responses, count, stride, sink, error in
             guard let box = InstanceBox.from(instance), let sink,
                 let plugin = box.plugin as? any RegisterPlugin
             else { return SBX_E_INTERNAL }
-            do throws(PluginError) {
+            return reporting(to: error) { () throws(PluginError) in
                 try plugin.classifyChanges(
                     ResponseBatch(responses, count: count, stride: stride), RequestSink(sink))
-                return SBX_OK
-            } catch let fault {
-                return fault.report(to: error)
             }
         }
         return table

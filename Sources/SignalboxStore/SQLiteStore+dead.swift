@@ -1,6 +1,5 @@
 internal import GRDB
 public import SignalboxCore
-internal import Synchronization
 
 extension SQLiteStore: DeadLetterStore {
     /// Dead letters with ids from `fromID` on.
@@ -42,16 +41,16 @@ extension SQLiteStore: DeadLetterStore {
         _ body: @escaping @Sendable (Database, () -> UInt64) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            let result = ResultBox<Value>()
+            let result = Carried<Value?>(nil)
             submitWork(
                 { db, nextID in
                     let value = try body(db, nextID)
-                    result.box.withLock { $0 = value }
+                    result.set(value)
                 },
                 { fault in
                     if let fault {
                         continuation.resume(throwing: StoreError("store-failed", fault))
-                    } else if let value = result.box.withLock({ $0 }) {
+                    } else if let value = result.value {
                         continuation.resume(returning: value)
                     } else {
                         continuation.resume(
@@ -60,9 +59,4 @@ extension SQLiteStore: DeadLetterStore {
                 })
         }
     }
-}
-
-/// Carries a value from a transaction to its report.
-private final class ResultBox<Value: Sendable>: Sendable {
-    let box = Mutex<Value?>(nil)
 }

@@ -1,6 +1,5 @@
 internal import GRDB
 public import SignalboxCore
-internal import Synchronization
 
 extension SQLiteStore: DeviceRegistry {
     /// Registers a device.
@@ -40,14 +39,14 @@ extension SQLiteStore: DeviceRegistry {
     public func devices(
         of users: [UserKey], done: @escaping @Sendable ([UserKey: [RegisteredDevice]]) -> Void
     ) {
-        let found = Found<[UserKey: [RegisteredDevice]]>([:])
+        let found = Carried<[UserKey: [RegisteredDevice]]>([:])
         submitWork(
             { db, _ in
                 var out: [UserKey: [RegisteredDevice]] = [:]
                 for user in users { out[user] = try DeviceTables.devices(user, db) }
                 let all = out
-                found.value.withLock { $0 = all }
-            }, { _ in done(found.value.withLock { $0 }) })
+                found.set(all)
+            }, { _ in done(found.value) })
     }
 
     /// A provider called a token dead.
@@ -55,18 +54,12 @@ extension SQLiteStore: DeviceRegistry {
         app: String, token: String, goneSinceUnixMs: UInt64,
         done: @escaping @Sendable (Invalidation) -> Void
     ) {
-        let found = Found(Invalidation.unknown)
+        let found = Carried(Invalidation.unknown)
         submitWork(
             { db, _ in
                 let result = try DeviceTables.invalidate(
                     app: app, token: token, goneSinceUnixMs: goneSinceUnixMs, db)
-                found.value.withLock { $0 = result }
-            }, { _ in done(found.value.withLock { $0 }) })
+                found.set(result)
+            }, { _ in done(found.value) })
     }
-}
-
-/// Carries a value from a transaction to its report.
-private final class Found<Value: Sendable>: Sendable {
-    let value: Mutex<Value>
-    init(_ value: Value) { self.value = Mutex(value) }
 }

@@ -1,7 +1,6 @@
 internal import Foundation
 internal import GRDB
 public import SignalboxCore
-internal import Synchronization
 
 extension SQLiteStore: KeyValueStore {
     /// The value of a key, or nil.
@@ -9,7 +8,7 @@ extension SQLiteStore: KeyValueStore {
         instance: String, key: String, nowUnixMs: UInt64,
         done: @escaping @Sendable (Result<[UInt8]?, StoreFailure>) -> Void
     ) {
-        let found = FoundValue()
+        let found = Carried<[UInt8]?>(nil)
         submitWork(
             { db, _ in
                 let row = try Row.fetchOne(
@@ -20,13 +19,13 @@ extension SQLiteStore: KeyValueStore {
                 let expires: Int64? = row[1]
                 if let expires, expires <= Int64(clamping: nowUnixMs) { return }
                 let bytes = try row.withUnsafeData(atIndex: 0) { Array($0 ?? Data()) }
-                found.value.withLock { $0 = bytes }
+                found.set(bytes)
             },
             { fault in
                 if let fault {
                     done(.failure(StoreFailure(message: fault)))
                 } else {
-                    done(.success(found.value.withLock { $0 }))
+                    done(.success(found.value))
                 }
             })
     }
@@ -56,8 +55,4 @@ extension SQLiteStore: KeyValueStore {
                 done(fault.map { .failure(StoreFailure(message: $0)) } ?? .success(()))
             })
     }
-}
-
-private final class FoundValue: Sendable {
-    let value = Mutex<[UInt8]?>(nil)
 }

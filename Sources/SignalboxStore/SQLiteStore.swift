@@ -129,12 +129,7 @@ public final class SQLiteStore: DeliveryStore {
     public func close() async {
         inbox.updateAll { $0.isClosing = true }
         let inbox = inbox
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            Thread.start {
-                inbox.wait(for: { $0.isClosed ? () : nil })
-                continuation.resume()
-            }
-        }
+        await Thread.value { inbox.wait(for: { $0.isClosed ? () : nil }) }
     }
 
     private func submit(_ job: Job) -> Bool {

@@ -7,6 +7,16 @@ public enum Thread {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
+    /// Runs something that blocks on a thread of its own and waits for it by suspending, so that it
+    /// holds none of the task pool.
+    public static func value<Value: Sendable>(
+        _ body: @escaping @Sendable () -> Value
+    ) async -> Value {
+        await withCheckedContinuation { continuation in
+            start { continuation.resume(returning: body()) }
+        }
+    }
+
     /// Runs `body` on a new detached thread with all signals blocked: signals are the program's.
     public static func start(_ body: @escaping @Sendable () -> Void) {
         var all = sigset_t()

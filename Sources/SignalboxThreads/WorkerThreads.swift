@@ -8,7 +8,6 @@ public final class WorkerThreads: Sendable {
         var jobs: [Job] = []
         var head = 0
         var isStopping = false
-        var running = 0
 
         var waiting: Int { jobs.count - head }
 

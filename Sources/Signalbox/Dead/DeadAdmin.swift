@@ -15,9 +15,7 @@ struct DeadAdmin: Sendable {
         let isChange = path == "/dead/replay" || path == "/dead/purge"
         let allowed = isChange ? "POST" : "GET"
         if method == allowed { return nil }
-        var answer = Problem(405, "this path takes \(allowed)").answer
-        answer.headers.append(Attribute("allow", allowed))
-        return answer
+        return Problem.methodNotAllowed([allowed])
     }
 
     func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
@@ -48,7 +46,7 @@ struct DeadAdmin: Sendable {
         var next: JSONValue = .null
         if letters.count > limit { next = .integer(Int64(clamping: letters.removeLast().id)) }
         let count = try await store.deadCount(selection.filter)
-        return Self.json(
+        return HTTPServerAnswer.json(
             .object([
                 .init("count", .integer(Int64(count))), .init("next", next),
                 .init("dead", .array(letters.map(\.json))),
@@ -62,7 +60,7 @@ struct DeadAdmin: Sendable {
         guard let letter = try await store.deadLetters(filter, fromID: 0, limit: 1).first else {
             return Problem(404, "there is no dead letter \(id)").answer
         }
-        return Self.json(letter.json)
+        return HTTPServerAnswer.json(letter.json)
     }
 
     private func change(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
@@ -86,15 +84,9 @@ struct DeadAdmin: Sendable {
         }
         for lane in part.lanes { onBacklog(lane) }
         let next = part.nextID.map { JSONValue.integer(Int64(clamping: $0)) }
-        return Self.json(
+        return HTTPServerAnswer.json(
             .object([
                 .init("count", .integer(Int64(part.count))), .init("next", next ?? .null),
             ]))
-    }
-
-    private static func json(_ value: JSONValue) -> HTTPServerAnswer {
-        HTTPServerAnswer(
-            status: 200, headers: [Attribute("content-type", "application/json")],
-            body: Array((value.text + "\n").utf8))
     }
 }

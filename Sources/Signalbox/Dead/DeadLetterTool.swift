@@ -26,14 +26,11 @@ public final class DeadLetterTool: Sendable {
     public static func open(_ options: GatewayOptions) async throws -> DeadLetterTool {
         let (config, diagnostics) = GatewayConfig.load(
             options.configPath, environment: options.environment)
-        let start = SourcePosition(file: options.configPath, line: 1, column: 1)
         // Only what is needed here counts; a plugin's fault must not hide dead letters.
-        if let first = diagnostics.first, first.position == start {
+        if let first = diagnostics.first, first.position == config.start {
             throw ConfigurationError(diagnostics: [first])
         }
-        let given = config.gateway.dataFolder
-        let folder =
-            options.dataFolder ?? (given.hasPrefix("/") ? given : "\(config.folder)/\(given)")
+        let folder = options.dataFolder ?? config.dataPath
         let storeOptions = SQLiteStore.Options(
             folder: folder, nowUnixMs: { Clock.unixMs }, onFault: { _ in })
         let opened = Result { () throws(StoreError) in try SQLiteStore.open(storeOptions) }

@@ -27,9 +27,7 @@ struct DevicesService: Sendable {
             return Problem(404, "nothing is served under this path").answer
         }
         if allowed.contains(method) { return nil }
-        var answer = Problem(405, "this path takes \(allowed.joined(separator: ", "))").answer
-        answer.headers.append(Attribute("allow", allowed.joined(separator: ", ")))
-        return answer
+        return Problem.methodNotAllowed(allowed)
     }
 
     func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
@@ -55,9 +53,7 @@ struct DevicesService: Sendable {
         } catch let problem as Refusal {
             return Problem(400, problem.detail).answer
         } catch {
-            var answer = Problem(503, "the registry cannot be reached").answer
-            answer.headers.append(Attribute("retry-after", "1"))
-            return answer
+            return Problem.busy("the registry cannot be reached")
         }
     }
 
@@ -176,8 +172,6 @@ struct DevicesService: Sendable {
     }
 
     private static func json(_ members: [JSONValue.Member]) -> HTTPServerAnswer {
-        HTTPServerAnswer(
-            status: 200, headers: [Attribute("content-type", "application/json")],
-            body: Array((JSONValue.object(members).text + "\n").utf8))
+        .json(.object(members))
     }
 }

@@ -61,9 +61,6 @@ final class UnderWay: Sendable {
     /// Counts in or out.
     func adjust(by delta: Int) { gate.update { $0 += delta } }
 
-    /// The number of now.
-    var count: Int { gate.update { $0 } }
-
     /// Blocks until nothing is under way or the time has come; what is left.
     func waitForNone(deadlineNs: UInt64) -> Int {
         gate.wait(until: { count in

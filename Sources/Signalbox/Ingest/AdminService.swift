@@ -86,9 +86,6 @@ final class AdminService: HTTPServerHandler {
             .init("waiting", .integer(Int64(store.waitingCount))),
             .init("senders", .array(senders)),
         ])
-        return HTTPServerAnswer(
-            status: isStopping ? 503 : 200,
-            headers: [Attribute("content-type", "application/json")],
-            body: Array((body.text + "\n").utf8))
+        return .json(body, status: isStopping ? 503 : 200)
     }
 }

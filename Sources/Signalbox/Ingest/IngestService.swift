@@ -31,9 +31,7 @@ final class IngestService: HTTPServerHandler {
         case .match: return nil
         case .none: return refused(Problem(404, "nothing is served under this path").answer)
         case .wrongMethod(let allowed):
-            var answer = Problem(405, "this path takes \(allowed.joined(separator: ", "))").answer
-            answer.headers.append(Attribute("allow", allowed.joined(separator: ", ")))
-            return refused(answer)
+            return refused(Problem.methodNotAllowed(allowed))
         }
     }
 
@@ -70,7 +68,7 @@ final class IngestService: HTTPServerHandler {
                 }
             }
             if !isTaken {
-                continuation.resume(returning: Self.busy("too many requests are waiting"))
+                continuation.resume(returning: Problem.busy("too many requests are waiting"))
             }
         }
         context.metrics.request(instance: name, status: answer.status)
@@ -104,8 +102,8 @@ final class IngestService: HTTPServerHandler {
             self.pipeline.accept(result.events, receivedUnixMs: receivedUnixMs) { answer in
                 switch answer {
                 case .committed: done(Self.success(result))
-                case .full: done(Self.busy("too many deliveries are waiting"))
-                case .failed: done(Self.busy("the request could not be written down"))
+                case .full: done(Problem.busy("too many deliveries are waiting"))
+                case .failed: done(Problem.busy("the request could not be written down"))
                 }
             }
         }
@@ -136,14 +134,8 @@ final class IngestService: HTTPServerHandler {
         case .auth: return Problem(401, fault.message).answer
         case .notFound: return Problem(404, fault.message).answer
         case .tooLarge: return Problem(413, fault.message).answer
-        case .again, .stopping, .timeout: return Self.busy(fault.message)
+        case .again, .stopping, .timeout: return Problem.busy(fault.message)
         default: return Problem(500, "the plugin could not handle this request").answer
         }
-    }
-
-    private static func busy(_ detail: String) -> HTTPServerAnswer {
-        var answer = Problem(503, detail).answer
-        answer.headers.append(Attribute("retry-after", "1"))
-        return answer
     }
 }

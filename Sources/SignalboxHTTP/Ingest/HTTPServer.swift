@@ -37,6 +37,13 @@ public struct HTTPServerAnswer: Sendable {
         self.headers = headers
         self.body = body
     }
+
+    /// JSON with a line break behind it.
+    public static func json(_ value: JSONValue, status: Int = 200) -> HTTPServerAnswer {
+        HTTPServerAnswer(
+            status: status, headers: [Attribute("content-type", "application/json")],
+            body: Array((value.text + "\n").utf8))
+    }
 }
 
 /// Says what to do with requests.

@@ -39,3 +39,20 @@ public struct Problem: Sendable, Hashable {
         }
     }
 }
+
+extension Problem {
+    /// 405 with the methods that the path takes.
+    public static func methodNotAllowed(_ allowed: [String]) -> HTTPServerAnswer {
+        let names = allowed.joined(separator: ", ")
+        var answer = Problem(405, "this path takes \(names)").answer
+        answer.headers.append(Attribute("allow", names))
+        return answer
+    }
+
+    /// 503: come again in a second.
+    public static func busy(_ detail: String) -> HTTPServerAnswer {
+        var answer = Problem(503, detail).answer
+        answer.headers.append(Attribute("retry-after", "1"))
+        return answer
+    }
+}

@@ -9,12 +9,10 @@ final class HTTPSink {
     private let items: [UInt64]
     private var isTaken: [Bool]
     private var cursor = 0
-    private let app: String
 
     /// `items`: what has to be taken care of.
-    init(items: [UInt64], app: String) {
+    init(items: [UInt64]) {
         self.items = items
-        self.app = app
         isTaken = [Bool](repeating: false, count: items.count)
         requests.reserve(requests: items.count, bytes: items.count * 768)
     }

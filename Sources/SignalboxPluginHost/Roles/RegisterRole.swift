@@ -36,7 +36,7 @@ public final class RegisterRole: @unchecked Sendable {
     ///
     /// Thread: worker.
     public func prepare(app: String, deliveries: [Delivery]) -> PrepareResult {
-        TranslatorCalls.prepare(instance, items: deliveries.map(\.id), app: app) {
+        TranslatorCalls.prepare(instance, items: deliveries.map(\.id)) {
             raw, arena, sink, error in
             let batch = arena.array(sbx_change.self, count: deliveries.count)
             for (index, delivery) in deliveries.enumerated() {

@@ -76,7 +76,7 @@ public final class SendHTTPRole: @unchecked Sendable {
     ///
     /// Thread: worker.
     public func prepare(app: String, deliveries: [Delivery]) -> PrepareResult {
-        TranslatorCalls.prepare(instance, items: deliveries.map(\.id), app: app) {
+        TranslatorCalls.prepare(instance, items: deliveries.map(\.id)) {
             raw, arena, sink, error in
             table.prepare(
                 raw, arena.text(app), Self.batch(deliveries, in: arena), deliveries.count,

@@ -12,9 +12,9 @@ enum TranslatorCalls {
     ) -> sbx_status
 
     static func prepare(
-        _ instance: PluginInstance, items: [UInt64], app: String, _ call: Prepare
+        _ instance: PluginInstance, items: [UInt64], _ call: Prepare
     ) -> PrepareResult {
-        let sink = HTTPSink(items: items, app: app)
+        let sink = HTTPSink(items: items)
         let called = instance.work { raw, arena -> (sbx_status, sbx_error) in
             var error = sbx_error.fresh
             let status = call(raw, arena, sink.table(in: arena), &error)
@@ -37,7 +37,7 @@ enum TranslatorCalls {
     static func classify(
         _ instance: PluginInstance, app: String, responses: [HTTPResponse], _ call: Classify
     ) -> (settled: [Outcome], requests: RequestBatch) {
-        let sink = HTTPSink(items: responses.flatMap(\.items), app: app)
+        let sink = HTTPSink(items: responses.flatMap(\.items))
         let fault = instance.work { raw, arena -> PluginFault? in
             var error = sbx_error.fresh
             let batch = Self.batch(responses, app: app, in: arena)

@@ -51,12 +51,7 @@ public enum WebhookBench {
                 left.update { $0 -= 1 }
             }
         }
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            Thread.start {
-                left.wait(for: { $0 <= 0 ? () : nil })
-                continuation.resume()
-            }
-        }
+        await Thread.value { left.wait(for: { $0 <= 0 ? () : nil }) }
         let apns = await demo.simulators.apns.wait(for: count, timeoutMs: 10_000).count
         let fcm = await demo.simulators.fcm.wait(for: count, timeoutMs: 10_000).count
         client.shutdown()

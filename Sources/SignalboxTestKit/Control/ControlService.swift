@@ -24,9 +24,7 @@ struct ControlService: HTTPServerHandler {
                 .answer
         }
         if allowed.contains(method) { return nil }
-        var answer = Problem(405, "this path takes \(allowed.joined(separator: ", "))").answer
-        answer.headers.append(Attribute("allow", allowed.joined(separator: ", ")))
-        return answer
+        return Problem.methodNotAllowed(allowed)
     }
 
     func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
@@ -42,10 +40,7 @@ struct ControlService: HTTPServerHandler {
             for: Self.number("count", request.query) ?? 0,
             timeoutMs: UInt64(clamping: min(Self.number("timeout_ms", request.query) ?? 0, 600_000))
         )
-        let body = JSONValue.array(received.map(\.json)).text + "\n"
-        return HTTPServerAnswer(
-            status: 200, headers: [Attribute("content-type", "application/json")],
-            body: Array(body.utf8))
+        return .json(.array(received.map(\.json)))
     }
 
     private func take(_ body: [UInt8], _ simulator: Simulator) async -> HTTPServerAnswer {
