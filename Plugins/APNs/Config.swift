@@ -2,11 +2,8 @@ import SignalboxPluginKit
 
 /// The `config:` of an instance.
 struct Config: Sendable {
-    static let schema = """
-        {
-          "type": "object",
-          "required": ["topic"],
-          "properties": {
+    /// Keys of one app with its credentials: at the top for one app, under `apps` for many.
+    private static let credentialKeys = """
             "team_id": {
               "type": "string", "pattern": "^[A-Za-z0-9]{1,32}$", "default": "",
               "description": "Apple's team id, 10 letters and digits"
@@ -21,15 +18,19 @@ struct Config: Sendable {
             },
             "certificate": {
               "type": "string", "format": "secret", "minLength": 1,
-              "description": "client certificate chain in PEM form, instead of a key"
+              "description": "client certificate instead of a key: a .p12 file, or a PEM chain"
             },
             "certificate_key": {
               "type": "string", "format": "secret", "minLength": 1,
-              "description": "private key of the client certificate in PEM form"
+              "description": "private key of a PEM certificate, unless it stands in the same file"
+            },
+            "certificate_password": {
+              "type": "string", "format": "secret", "minLength": 1,
+              "description": "password of the .p12 file or of the key"
             },
             "topic": {
-              "type": "string", "pattern": "^[A-Za-z0-9.-]{1,255}$",
-              "description": "bundle id of the app"
+              "type": "string", "pattern": "^[A-Za-z0-9.-]{0,255}$", "default": "",
+              "description": "bundle id of the app; a certificate names its own"
             },
             "topics": {
               "type": "array", "maxItems": 400, "default": [],
@@ -37,7 +38,21 @@ struct Config: Sendable {
               "description": "further bundle ids that the same key serves"
             },
             "environment": {
-              "type": "string", "enum": ["production", "sandbox"], "default": "production"
+              "type": "string", "enum": ["production", "sandbox", "development"],
+              "default": "production",
+              "description": "sandbox and development are the same"
+            }
+        """
+
+    static let schema = """
+        {
+          "type": "object",
+          "properties": {
+            \(credentialKeys),
+            "apps": {
+              "type": "array", "maxItems": 1000, "default": [],
+              "description": "apps with credentials and connections of their own",
+              "items": { "type": "object", "properties": { \(credentialKeys) } }
             },
             "port": { "type": "integer", "enum": [443, 2197], "default": 443 },
             "endpoint": {
@@ -61,72 +76,42 @@ struct Config: Sendable {
         }
         """
 
-    let teamID: String
-    let keyID: String
-    let topic: String
-    let topics: Set<String>
-    let origin: String
+    /// In the file's order; the first is the default.
+    let accounts: [Account]
     let caFile: String
     let connections: UInt32
     let requestTimeoutMs: UInt32
-    /// Provider tokens; else a client certificate.
-    let usesToken: Bool
     let takesAnyToken: Bool
 
-    init(_ json: JSON) throws(PluginError) {
-        let hasKey = json["key"] != nil
-        let hasCertificate = json["certificate"] != nil && json["certificate_key"] != nil
-        guard hasKey != hasCertificate else {
-            throw PluginError(
-                .invalid,
-                hasKey
-                    ? "give either key or certificate with certificate_key, not both"
-                    : "give key with key_id and team_id, or certificate with certificate_key")
-        }
-        usesToken = hasKey
-        teamID = json["team_id"]?.string ?? ""
-        keyID = json["key_id"]?.string ?? ""
-        guard !hasKey || !teamID.isEmpty && !keyID.isEmpty else {
-            throw PluginError(.invalid, "a key needs key_id and team_id")
-        }
-        let topic = json["topic"]?.string ?? ""
-        self.topic = topic
-        topics = Set((json["topics"]?.elements.compactMap(\.string) ?? []) + [topic])
+    init(_ json: JSON, host: Host) throws(PluginError) {
         let endpoint = json["endpoint"]?.string ?? ""
-        let isSandbox = json["environment"]?.string == "sandbox"
-        let name = isSandbox ? "api.sandbox.push.apple.com" : "api.push.apple.com"
-        origin = endpoint.isEmpty ? "https://\(name):\(json["port"]?.integer ?? 443)" : endpoint
+        let port = json["port"]?.integer ?? 443
+        var accounts: [Account] = []
+        let apps = json["apps"]?.elements ?? []
+        if json["key"] != nil || json["certificate"] != nil || apps.isEmpty {
+            accounts.append(
+                try Account(json, path: "", endpoint: endpoint, port: port, host: host))
+        }
+        for (index, app) in apps.enumerated() {
+            accounts.append(
+                try Account(
+                    app, path: "apps.\(index).", endpoint: endpoint, port: port, host: host))
+        }
+        var seen: Set<String> = []
+        for account in accounts {
+            for topic in account.topics where !seen.insert(topic).inserted {
+                throw PluginError(.invalid, "the topic \(topic) is named twice")
+            }
+        }
+        self.accounts = accounts
         caFile = json["ca"]?.string ?? ""
         connections = UInt32(clamping: json["connections"]?.integer ?? 2)
         requestTimeoutMs = UInt32(clamping: json["request_timeout_ms"]?.integer ?? 10_000)
         takesAnyToken = json["token_check"]?.string == "lenient"
     }
 
-    /// Whether pushes for an app go out through this instance; empty: the default topic.
-    func serves(_ app: String) -> Bool { app.isEmpty || topics.contains(app) }
-}
-
-/// The JWT that shows who we are.
-enum ProviderToken {
-    static func make(_ config: Config, nowUnixMs: UInt64, host: Host) throws(PluginError) -> String
-    {
-        var header = JSONWriter()
-        header.object { out in
-            out.member("alg", "ES256")
-            out.member("kid", config.keyID)
-        }
-        var claims = JSONWriter()
-        claims.object { out in
-            out.member("iss", config.teamID)
-            out.key("iat")
-            out.integer(nowUnixMs / 1000)
-        }
-        let text = Base64URL.encode(header.bytes) + "." + Base64URL.encode(claims.bytes)
-        do throws(PluginError) {
-            let signature = try host.sign(.es256, key: "key", data: Array(text.utf8))
-            return text + "." + Base64URL.encode(signature)
-        } catch {
-            throw PluginError(.invalid, "config.key does not sign: \(error.message)")
-        }
+    /// The account that pushes for an app go out through; empty: the default one.
+    func account(for app: String) -> Account? {
+        app.isEmpty ? accounts.first : accounts.first { $0.topics.contains(app) }
     }
 }

@@ -13,6 +13,7 @@ struct Encoder {
     }
 
     private let config: Config
+    private let account: Account
     private let topic: String
     private let authorization: String
     private let host: Host
@@ -21,8 +22,11 @@ struct Encoder {
     /// The request of the delivery that was encoded last.
     private(set) var draft = RequestDraft()
 
-    init(config: Config, topic: String, authorization: String, host: Host) {
+    init(
+        config: Config, account: Account, topic: String, authorization: String, host: Host
+    ) {
         self.config = config
+        self.account = account
         self.topic = topic
         self.authorization = authorization
         self.host = host
@@ -71,9 +75,12 @@ struct Encoder {
 
     private func render(_ note: RenderedNotification, badge: Int32?) -> Rendered {
         do throws(RenderFault) {
-            return .payload(
-                try Payload(
-                    note, badge: badge, topic: topic, usesToken: config.usesToken, host: host))
+            let payload = try Payload(
+                note, badge: badge, topic: topic, usesToken: account.usesToken, host: host)
+            guard account.allowed.isEmpty || account.allowed.contains(payload.topic) else {
+                return .refused(Reasons.local(.topicNotInCertificate))
+            }
+            return .payload(payload)
         } catch {
             return .refused(Reasons.local(error))
         }

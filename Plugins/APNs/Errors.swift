@@ -35,10 +35,12 @@ enum Reasons {
     ///
     /// `isEnvironmentProven`: a push of this app was taken before, so a bad token is the token's fault.
     static func outcome(
-        status: Int, reason: String, timestampMs: Int64?, isEnvironmentProven: Bool
+        status: Int, reason: String, timestampMs: Int64?, credential: String,
+        isEnvironmentProven: Bool
     ) -> Outcome {
         var outcome = classified(
-            status: status, reason: reason, isEnvironmentProven: isEnvironmentProven)
+            status: status, reason: reason, credential: credential,
+            isEnvironmentProven: isEnvironmentProven)
         outcome.providerCode = UInt32(clamping: status)
         if status == 410 {
             // When Apple learned that the token was dead, in milliseconds.
@@ -48,7 +50,7 @@ enum Reasons {
     }
 
     private static func classified(
-        status: Int, reason: String, isEnvironmentProven: Bool
+        status: Int, reason: String, credential: String, isEnvironmentProven: Bool
     ) -> Outcome {
         switch reason {
         case "BadDeviceToken":
@@ -61,7 +63,7 @@ enum Reasons {
         case "Unregistered", "ExpiredToken": return Outcome(.unregistered, reason)
         case "ExpiredProviderToken":
             var outcome = Outcome(.auth, reason)
-            outcome.credential = APNs.providerToken
+            outcome.credential = credential
             // Later requests on this connection would keep failing.
             outcome.reconnect = true
             return outcome
@@ -119,6 +121,7 @@ enum Reasons {
         case .malformedData: Outcome(.rejected, "malformed_data")
         case .tooLarge: Outcome(.rejected, "PayloadTooLarge")
         case .locationNeedsToken: Outcome(.config, "location_needs_token_auth")
+        case .topicNotInCertificate: Outcome(.config, "topic_not_in_certificate")
         }
     }
 }

@@ -3,6 +3,7 @@ import SignalboxPluginKit
 /// Why a notification cannot become a payload.
 enum RenderFault: Error {
     case malformedToken, unknownPushType, locationNeedsToken, reservedKey, malformedData, tooLarge
+    case topicNotInCertificate
 }
 
 /// What deliveries of one content share: the payload and its headers.
@@ -42,7 +43,7 @@ struct Payload: Sendable {
         _ note: RenderedNotification, badge: Int32?, topic: String, usesToken: Bool, host: Host
     ) throws(RenderFault) {
         let content = note.content
-        let derived = content.isSilent ? "background" : "alert"
+        let derived = content.isSilent || content.isDryRun ? "background" : "alert"
         pushType = content.pushType.isEmpty ? derived : content.pushType
         guard let kind = Self.kinds[pushType] else { throw .unknownPushType }
         guard usesToken || pushType != "location" else { throw .locationNeedsToken }

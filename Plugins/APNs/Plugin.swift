@@ -9,9 +9,6 @@ final class APNs: SendHTTPPlugin {
         summary: "Apple Push Notification service: all push types, token or certificate auth",
         configSchema: Config.schema)
 
-    /// The name of the provider token among the instance's credentials.
-    static let providerToken = "provider_token"
-
     private let host: Host
     private let config: Config
     /// Topics that have taken a push: from then on the environment is known to be right.
@@ -19,55 +16,74 @@ final class APNs: SendHTTPPlugin {
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
-        self.config = try Config(config)
+        self.config = try Config(config, host: host)
         // A key that does not sign is a mistake in the config, so it is found here.
-        if self.config.usesToken {
-            _ = try ProviderToken.make(self.config, nowUnixMs: host.nowUnixMs, host: host)
+        for account in self.config.accounts where account.usesToken {
+            _ = try ProviderToken.make(account, nowUnixMs: host.nowUnixMs, host: host)
         }
     }
 
     func start() throws(PluginError) {
-        guard self.config.usesToken else { return }
-        let host = host
-        let config = config
-        if config.teamID.utf8.count != 10 || config.keyID.utf8.count != 10 {
+        for account in config.accounts {
+            if account.usesToken { try define(account) } else { try observe(account) }
+        }
+    }
+
+    private func define(_ account: Account) throws(PluginError) {
+        if case .token(let teamID, let keyID) = account.login,
+            teamID.utf8.count != 10 || keyID.utf8.count != 10
+        {
             host.write(.warn, "Apple's team and key ids have 10 characters; these have not")
         }
+        let host = host
         // Apple refuses tokens older than 60 minutes and more than one new token in 20.
-        try host.defineCredential(Self.providerToken, minIntervalMs: 20 * 60_000) {
+        try host.defineCredential(account.providerToken, minIntervalMs: 20 * 60_000) {
             () throws(PluginError) in
             let now = host.nowUnixMs
-            let token = try ProviderToken.make(config, nowUnixMs: now, host: host)
+            let token = try ProviderToken.make(account, nowUnixMs: now, host: host)
             return Credential(
                 value: token, refreshUnixMs: now + 50 * 60_000, expiresUnixMs: now + 59 * 60_000)
         }
     }
 
+    /// Shows when the certificate ends, now and whenever its file has changed.
+    private func observe(_ account: Account) throws(PluginError) {
+        let host = host
+        let gauge = host.gauge("certificate_expires_unix_seconds", [("topic", account.topic)])
+        let look: @Sendable () -> Void = {
+            guard let found = try? account.certificate(host) else { return }
+            gauge.set(found.notAfterUnixS)
+            let daysLeft = (found.notAfterUnixS - Int64(host.nowUnixMs / 1000)) / 86_400
+            if daysLeft < 30 {
+                host.write(
+                    daysLeft < 0 ? .error : .warn,
+                    daysLeft < 0 ? "the certificate has expired" : "the certificate ends soon",
+                    [("topic", account.topic), ("days_left", String(daysLeft))])
+            }
+        }
+        look()
+        host.watch(account.path + "certificate", look)
+    }
+
     func endpoint(app: String) throws(PluginError) -> Endpoint {
-        guard config.serves(app) else {
+        guard let account = config.account(for: app) else {
             throw PluginError(.notFound, "\"\(app)\" is neither topic nor one of topics")
         }
-        var endpoint = Endpoint(origin: config.origin)
-        endpoint.caFile = config.caFile
-        endpoint.isOneStreamFirst = config.usesToken
-        endpoint.connectionsMax = config.connections
-        endpoint.requestTimeoutMs = config.requestTimeoutMs
-        endpoint.pingIdleMs = 60 * 60_000
-        if !config.usesToken {
-            endpoint.clientCertificate = "certificate"
-            endpoint.clientKey = "certificate_key"
-        }
-        return endpoint
+        return account.endpoint(config)
     }
 
     func prepare(_ batch: borrowing DeliveryBatch, _ sink: borrowing RequestSink)
         throws(PluginError)
     {
+        guard let account = config.account(for: batch.app) else {
+            throw PluginError(.notFound, "there is no such app")
+        }
         let authorization =
-            config.usesToken ? "bearer " + (try host.credential(Self.providerToken)) : ""
-        let topic = batch.app.isEmpty ? config.topic : batch.app
+            account.usesToken ? "bearer " + (try host.credential(account.providerToken)) : ""
+        let topic = batch.app.isEmpty ? account.topic : batch.app
         var encoder = Encoder(
-            config: config, topic: topic, authorization: authorization, host: host)
+            config: config, account: account, topic: topic, authorization: authorization,
+            host: host)
         for index in 0..<batch.count {
             let delivery = batch[index]
             if let outcome = encoder.encode(delivery) {
@@ -96,6 +112,7 @@ final class APNs: SendHTTPPlugin {
             let outcome = Reasons.outcome(
                 status: response.status, reason: answer?["reason"]?.string ?? "",
                 timestampMs: answer?["timestamp"]?.integer,
+                credential: config.account(for: app)?.providerToken ?? "",
                 isEnvironmentProven: provenApps.withLock { $0.contains(app) })
             try sink.settle(response.items, outcome)
         }

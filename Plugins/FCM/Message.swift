@@ -19,7 +19,7 @@ struct Message: Sendable {
     ) throws(RenderFault) {
         let content = note.content
         let data = try Self.data(content, host)
-        let isShown = !content.isDataOnly && !content.isSilent
+        let isShown = !content.isDataOnly && !content.isSilent && !content.isDryRun
         let visible = isShown ? content.title.utf8.count + content.body.utf8.count : 0
         guard data.reduce(visible, { $0 + $1.0.utf8.count + $1.1.utf8.count }) <= Self.bytesMax
         else {
@@ -61,7 +61,7 @@ struct Message: Sendable {
             merged.merged(base, with: patch)
             rest = merged
         }
-        let prefix = config.isValidateOnly ? "{\"validate_only\":true," : "{"
+        let prefix = config.isValidateOnly || content.isDryRun ? "{\"validate_only\":true," : "{"
         head = Array("\(prefix)\"message\":{\"token\":\"".utf8)
         // The object without its opening brace goes behind the token.
         let isEmpty = rest.bytes.count <= 2

@@ -56,9 +56,9 @@ struct Webhook {
             } else if !seen.insert("\(type) \(token)").inserted {
                 rejects.append(.duplicate)
             } else {
-                var recipient = Recipient(platform: type, token: token)
-                recipient.sourceToken = identifier
-                usable.append(recipient)
+                var device = SignalboxPluginKit.Device(platform: type, token: token)
+                device.sourceToken = identifier
+                usable.append(Recipient(device))
             }
         }
         return (usable, rejects)
@@ -77,7 +77,7 @@ struct Webhook {
             }
         }
         var print = Fingerprint()
-        for text in [ticketID, title, body] + recipients.map(\.token) { print.add(text) }
+        for text in [ticketID, title, body] + recipients.map(\.device.token) { print.add(text) }
         var event = Event(type: "ticket.replied", data: data.text)
         event.subject = "ticket/\(ticketID)"
         event.dedupe = print.text

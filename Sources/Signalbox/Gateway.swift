@@ -63,14 +63,16 @@ public final class Gateway: Sendable {
         let ingest = IngestService(
             paths: parts.instances.paths, context: context, pipeline: pipeline,
             devices: DevicesService(
-                clients: plan.config.deviceClients, registry: context.store, clock: context.clock))
+                clients: plan.config.deviceClients, registry: context.store,
+                feedback: context.feedback, clock: context.clock))
         let admin = AdminService(
             lanes: lanes, metrics: parts.metrics, store: context.store, clock: context.clock)
         adminService = admin
         self.parts = parts
         drainMs = settings.drainMs
         let publicServer = try await Self.listen(
-            options.listen ?? settings.listen, "gateway.listen", parts.logger, ingest)
+            options.listen ?? settings.listen, "gateway.listen", parts.logger, ingest,
+            tls: settings.tls)
         var adminServer: HTTPServer?
         if let address = options.admin ?? settings.admin {
             do {
@@ -113,14 +115,19 @@ public final class Gateway: Sendable {
     }
 
     private static func listen(
-        _ address: ListenAddress, _ what: String, _ logger: Logger, _ handler: any HTTPServerHandler
+        _ address: ListenAddress, _ what: String, _ logger: Logger,
+        _ handler: any HTTPServerHandler, tls: TLSSettings? = nil
     ) async throws -> HTTPServer {
         do {
             var quiet = logger
             quiet.logLevel = max(logger.logLevel, .notice)
-            return try await HTTPServer.start(
-                HTTPServerOptions(host: address.host, port: address.port), logger: quiet,
-                handler: handler)
+            var options = HTTPServerOptions(host: address.host, port: address.port)
+            options.tls = tls.map {
+                HTTPServerTLS(
+                    certificateChainPEM: $0.certificate, privateKeyPEM: $0.key,
+                    clientRootsPEM: $0.clientRoots)
+            }
+            return try await HTTPServer.start(options, logger: quiet, handler: handler)
         } catch {
             throw ListenError(
                 message: "\(what): cannot listen on \(address.host):\(address.port): \(error)")

@@ -70,7 +70,8 @@ final class GatewayParts: @unchecked Sendable {
         let record = OutcomeRecord(logger: logger, metrics: metrics, clock: clock)
         let ids = ReportIDs(last: store.lastID)
         let feedback = Feedback(
-            store: store, metrics: metrics, reporters: await reporters(), ids: ids, clock: clock)
+            store: store, metrics: metrics, reporters: await reporters(),
+            listeners: plan.config.deviceListeners, ids: ids, clock: clock)
         let context = DispatchContext(
             limits: limits, router: Router(routes: plan.routes), workers: workers, alarms: alarms,
             engine: engine, logger: logger, metrics: metrics, record: record, store: store,
@@ -120,10 +121,30 @@ final class GatewayParts: @unchecked Sendable {
             sender.instance.whenCredentialReady {
                 for lane in lanes.all where lane.key.sender == name { lane.credentialReady() }
             }
+            sender.instance.whenSecretsChange {
+                for lane in lanes.all where lane.key.sender == name {
+                    Task { await Self.renew(lane, sender.role, logger) }
+                }
+            }
         }
         pipeline = EventPipeline(
             context: context, builders: instances.builders, lanes: lanes, ids: ids)
+        services.set(pipeline: pipeline)
         resume(store, lanes)
+    }
+
+    /// Connections to come log in with the secrets of now; if those cannot be used, as before.
+    private static func renew(_ lane: SenderLane, _ role: SendHTTPRole, _ logger: Logger) async {
+        do {
+            try lane.renew(try await role.endpoint(app: lane.key.app))
+        } catch {
+            logger.error(
+                "changed secrets cannot be used; those of before stay in use",
+                metadata: [
+                    "plugin.instance": "\(lane.key.sender)", "app": "\(lane.key.app)",
+                    "error": "\(error)",
+                ])
+        }
     }
 
     private func openLane(
@@ -143,13 +164,21 @@ final class GatewayParts: @unchecked Sendable {
         }
     }
 
-    /// Instances that want to know of dead tokens and say where to tell them.
-    private func reporters() async -> Set<String> {
-        var names: Set<String> = []
-        for (name, registrar) in instances.registrars where registrar.role.wants(.invalid) {
-            if (try? await registrar.role.endpoint(app: "")) != nil { names.insert(name) }
+    /// Instances that want to know of changes, which kinds, and that say where to tell them.
+    private func reporters() async -> [String: Set<DeviceChange.Kind>] {
+        var out: [String: Set<DeviceChange.Kind>] = [:]
+        for (name, registrar) in instances.registrars {
+            let kinds = Set(DeviceChange.Kind.allCases.filter { registrar.role.wants($0) })
+            guard !kinds.isEmpty else { continue }
+            do throws(PluginFault) {
+                _ = try await registrar.role.endpoint(app: "")
+            } catch {
+                // No default app is no reason: its apps have endpoints of their own.
+                if error.kind == .unsupported || error.kind == .notFound { continue }
+            }
+            out[name] = kinds
         }
-        return names
+        return out
     }
 
     private func openStore(_ plan: GatewayPlan) throws(ConfigurationError) -> any GatewayStore {

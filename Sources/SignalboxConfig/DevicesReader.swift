@@ -26,15 +26,52 @@ public struct DeviceClient: Sendable {
 enum DevicesReader {
     private static let scopes = ["read", "write", "presence"]
 
-    static func read(_ value: ConfigValue?, _ diagnostics: Diagnostics) -> [DeviceClient] {
+    static func read(
+        _ value: ConfigValue?, plugins: [String], _ diagnostics: Diagnostics
+    ) -> (clients: [DeviceClient], listeners: DeviceListeners) {
         guard let value,
-            let map = MapReader(value, owner: "devices", known: ["clients"], diagnostics)
-        else { return [] }
-        guard case .list(let items) = map["clients"]?.kind else {
+            let map = MapReader(value, owner: "devices", known: ["clients", "report"], diagnostics)
+        else { return ([], DeviceListeners()) }
+        var clients: [DeviceClient] = []
+        if case .list(let items) = map["clients"]?.kind {
+            clients = items.compactMap { client($0, diagnostics) }
+        } else if map["clients"] != nil || map["report"] == nil {
             map.report("missing-key", at: map["clients"], "clients must be a list")
-            return []
         }
-        return items.compactMap { client($0, diagnostics) }
+        return (clients, listeners(map["report"], map, plugins))
+    }
+
+    /// `report:`, a map of apps with the instances that are told of their devices.
+    private static func listeners(
+        _ value: ConfigValue?, _ owner: MapReader, _ plugins: [String]
+    ) -> DeviceListeners {
+        guard let value else { return DeviceListeners() }
+        guard case .map(let entries) = value.kind else {
+            owner.report(
+                "wrong-type", at: value,
+                "report must be a map of apps, each with a list of plugins; \"*\" is every app")
+            return DeviceListeners()
+        }
+        var out: [String: [String]] = [:]
+        for entry in entries {
+            guard case .list(let items) = entry.value.kind else {
+                owner.report(
+                    "wrong-type", at: entry.value, "report.\(entry.key) must be a list of plugins")
+                continue
+            }
+            for item in items {
+                let name = item.string ?? ""
+                if plugins.contains(name) {
+                    out[entry.key, default: []].append(name)
+                } else {
+                    owner.report(
+                        "unknown-plugin", at: item,
+                        "report.\(entry.key) names an unknown plugin "
+                            + item.shown(name, among: plugins))
+                }
+            }
+        }
+        return DeviceListeners(out)
     }
 
     private static func client(_ value: ConfigValue, _ diagnostics: Diagnostics) -> DeviceClient? {

@@ -2,7 +2,7 @@ public import SignalboxCore
 
 extension GatewayConfig {
     static let topKeys = ["version", "gateway", "plugins", "routes", "retry", "devices", "tests"]
-    static let gatewayKeys = ["listen", "admin", "data", "drain", "dedupe", "log"]
+    static let gatewayKeys = ["listen", "admin", "data", "drain", "dedupe", "log", "tls"]
     static let pluginKeys = ["library", "config"]
 
     /// Reads a configuration; everything that is wrong with it comes at once, in the file's order.
@@ -54,7 +54,8 @@ extension GatewayConfig {
         } else {
             map.report("missing-key", at: nil, "plugins is required")
         }
-        deviceClients = DevicesReader.read(map["devices"], diagnostics)
+        (deviceClients, deviceListeners) = DevicesReader.read(
+            map["devices"], plugins: plugins.map(\.name), diagnostics)
         let policies = RetryReader.read(map["retry"], diagnostics)
         if let section = map["routes"] {
             var reader = RouteReader(
@@ -78,6 +79,18 @@ extension GatewayConfig {
             gateway.admin = nil
         } else if let address = address("admin", map) {
             gateway.admin = address
+        }
+        if let value = map["tls"],
+            let tls = MapReader(
+                value, owner: "gateway.tls", known: ["certificate", "key", "client_ca"], diagnostics
+            ),
+            let certificate = tls.text("certificate", required: true),
+            let key = tls.text("key", required: true)
+        {
+            gateway.tls = TLSSettings(
+                certificate: Array(certificate.text.utf8), key: Array(key.text.utf8),
+                clientRoots: tls.text("client_ca").map { Array($0.text.utf8) },
+                position: value.position)
         }
         if let text = map.text("data")?.text { gateway.dataFolder = text }
         if let ms = map.duration("drain", in: 0...600_000) { gateway.drainMs = ms }

@@ -37,6 +37,8 @@ public struct GatewaySettings: Sendable {
     public var listen = ListenAddress(host: "127.0.0.1", port: 8080)
     /// Where operators look; nil: nowhere.
     public var admin: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8081)
+    /// TLS of `listen`; nil: plain HTTP, with TLS in front.
+    public var tls: TLSSettings?
     /// Folder for durable data.
     public var dataFolder = "./data"
     /// How long a stop waits for what is under way, in milliseconds.
@@ -50,6 +52,18 @@ public struct GatewaySettings: Sendable {
 
     /// The defaults.
     public init() {}
+}
+
+/// `gateway.tls`.
+public struct TLSSettings: Sendable {
+    /// Certificate chain, PEM.
+    public var certificate: [UInt8]
+    /// Private key, PEM.
+    public var key: [UInt8]
+    /// Roots of clients' certificates, PEM; nil: none is asked for.
+    public var clientRoots: [UInt8]?
+    /// Where it stands.
+    public var position: SourcePosition
 }
 
 /// One entry of `plugins:`.
@@ -101,6 +115,8 @@ public struct GatewayConfig: Sendable {
     public var plugins: [PluginSettings] = []
     /// `devices.clients`.
     public var deviceClients: [DeviceClient] = []
+    /// `devices.report`: who is told of an app's devices.
+    public var deviceListeners = DeviceListeners()
     /// `routes:`, in the file's order.
     public var routes: [RouteSettings] = []
 }

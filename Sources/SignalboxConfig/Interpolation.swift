@@ -16,6 +16,7 @@ struct Interpolation {
         var rest = text[...]
         var isFilled = false
         var file: String?
+        var raw: [UInt8]?
         while let mark = rest.range(ofFirst: "${") {
             if rest[..<mark].last == "$" {
                 out += rest[..<mark].dropLast() + "${"
@@ -30,18 +31,22 @@ struct Interpolation {
                 return ConfigValue(.string(""), at: position, isSecret: true)
             }
             let name = String(inside[..<end])
-            out += fill(name, at: position, file: &file)
+            out += fill(name, at: position, file: &file, raw: &raw)
             isFilled = true
             rest = inside[inside.index(after: end)...]
         }
         out += rest
         // Only a value that is nothing but one file can be read again when the file changes.
         let isWhole = text.hasPrefix("${file:") && text.firstIndex(of: "}") == text.indices.last
-        return ConfigValue(
+        var value = ConfigValue(
             .string(out), at: position, isSecret: isFilled, secretFile: isWhole ? file : nil)
+        if isWhole { value.secretBytes = raw }
+        return value
     }
 
-    private func fill(_ name: String, at position: SourcePosition, file: inout String?) -> String {
+    private func fill(
+        _ name: String, at position: SourcePosition, file: inout String?, raw: inout [UInt8]?
+    ) -> String {
         if name.hasPrefix("env:") {
             let parts = name.dropFirst(4)
             let split = parts.range(ofFirst: ":-")
@@ -60,6 +65,7 @@ struct Interpolation {
             switch environment.readFile(path) {
             case .success(let bytes):
                 file = path
+                if String(validating: bytes, as: UTF8.self) == nil { raw = bytes }
                 var text = String(decoding: bytes, as: UTF8.self)
                 // Editors end a file with a line break; a secret has none.
                 if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }

@@ -55,8 +55,41 @@ public enum ThrowAway {
             privateKeyPEM: try key.privateKeyPEM())
     }
 
+    /// A client's certificate; `userID` becomes the subject's UID, `extensions` are OIDs with DER in
+    /// hexadecimal.
+    public static func clientIdentity(
+        name: String, userID: String = "", days: Int = 30,
+        extensions: [(oid: String, hex: String)] = [], authority: Identity
+    ) throws(CryptoError) -> Identity {
+        let key = try p256Key()
+        var list: [(Int32, String)] = [
+            (NID_basic_constraints, "critical,CA:FALSE"), (NID_ext_key_usage, "clientAuth"),
+        ]
+        for one in extensions {
+            let known = OBJ_txt2nid(one.oid)
+            let nid = known == 0 ? OBJ_create(one.oid, one.oid, one.oid) : known
+            list.append((nid, "DER:\(one.hex)"))
+        }
+        let pem = try certificate(
+            name: name, userID: userID, days: days, key: key, issuer: authority, extensions: list)
+        return Identity(
+            certificatePEM: pem + authority.certificatePEM,
+            privateKeyPEM: try key.privateKeyPEM())
+    }
+
+    /// A PKCS#12 file of an identity; `isLegacy`: with the ciphers of old tools.
+    public static func pkcs12(
+        _ identity: Identity, password: String?, isLegacy: Bool
+    ) throws(CryptoError) -> [UInt8] {
+        try PKCS12.make(
+            certificatePEM: identity.certificatePEM,
+            key: try SigningKey(pem: identity.privateKeyPEM), password: password,
+            isLegacy: isLegacy)
+    }
+
     private static func certificate(
-        name: String, key: SigningKey, issuer: Identity?, extensions: [(Int32, String)]
+        name: String, userID: String = "", days: Int = 30, key: SigningKey, issuer: Identity?,
+        extensions: [(Int32, String)]
     ) throws(CryptoError) -> [UInt8] {
         guard let made = X509_new() else { throw CryptoError("no memory") }
         defer { X509_free(made) }
@@ -64,10 +97,15 @@ public enum ThrowAway {
         let serial = try Digest.random(8).reduce(0) { ($0 << 7) ^ UInt64($1) } >> 1
         ASN1_INTEGER_set_uint64(X509_get_serialNumber(made), max(1, serial))
         X509_gmtime_adj(X509_getm_notBefore(made), -3600)
-        X509_gmtime_adj(X509_getm_notAfter(made), 30 * 24 * 3600)
+        X509_gmtime_adj(X509_getm_notAfter(made), days * 24 * 3600)
         X509_NAME_add_entry_by_txt(
             X509_get_subject_name(made), "CN", MBSTRING_UTF8, Array(name.utf8),
             Int32(clamping: name.utf8.count), -1, 0)
+        if !userID.isEmpty {
+            X509_NAME_add_entry_by_NID(
+                X509_get_subject_name(made), NID_userId, MBSTRING_UTF8, Array(userID.utf8),
+                Int32(clamping: userID.utf8.count), -1, 0)
+        }
         _ = key.withKey { X509_set_pubkey(made, $0) }
         var issuerCertificate: OpaquePointer?
         var signer = key

@@ -60,6 +60,32 @@ public struct PluginHTTPAnswer: Sendable {
     }
 }
 
+/// What a certificate says.
+public struct PluginCertificate: Sendable {
+    /// `CN=...`.
+    public var subject: String
+    /// The subject's UID; may be empty.
+    public var userID: String
+    /// Good from, in Unix seconds.
+    public var notBeforeUnixS: Int64
+    /// Good until, in Unix seconds.
+    public var notAfterUnixS: Int64
+    /// OID and DER value.
+    public var extensions: [(oid: String, der: [UInt8])]
+
+    /// Makes one.
+    public init(
+        subject: String, userID: String, notBeforeUnixS: Int64, notAfterUnixS: Int64,
+        extensions: [(oid: String, der: [UInt8])]
+    ) {
+        self.subject = subject
+        self.userID = userID
+        self.notBeforeUnixS = notBeforeUnixS
+        self.notAfterUnixS = notAfterUnixS
+        self.extensions = extensions
+    }
+}
+
 /// What the host gives to plugins; the gateway implements it, and tests do.
 ///
 /// Thread: any, for every function.
@@ -98,6 +124,29 @@ public protocol HostServices: Sendable {
         instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
         done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault)
+    /// Devices of a user of an app (empty: of every app), newest first.
+    func devices(
+        app: String, user: String,
+        done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
+    ) throws(PluginFault)
+    /// The device with a token, or nil.
+    func device(
+        app: String, token: String,
+        done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
+    ) throws(PluginFault)
+    /// A device came or went, says a plugin instance; `done` gets what went wrong, or nil.
+    func change(
+        instance: String, _ change: DeviceChange,
+        done: @escaping @Sendable (PluginFault?) -> Void
+    ) throws(PluginFault)
+    /// How far local time is ahead of UTC in a zone at an instant, in seconds; nil: no such zone.
+    func utcOffset(zone: String, unixMs: UInt64) -> Int32?
+    /// What the leaf of a PEM or PKCS#12 file says.
+    func certificate(_ bytes: [UInt8], password: [UInt8]?) throws(PluginFault) -> PluginCertificate
+    /// Certificate chain and key of a PKCS#12 file (or of PEM with a password), in PEM form.
+    func identity(
+        _ bytes: [UInt8], password: [UInt8]?
+    ) throws(PluginFault) -> (certificate: [UInt8], key: [UInt8])
     /// Runs something soon on a `[worker]` thread.
     func onWorker(_ work: @escaping @Sendable () -> Void)
     /// Runs something on a `[worker]` thread, not before `ms` have passed.

@@ -27,12 +27,16 @@ public struct BuildInput: ~Copyable {
     /// The route's options, parsed.
     public func options() throws(PluginError) -> JSON { try host.parse(raw.pointee.options) }
 
-    /// A recipient, without its token: a builder does not need it.
-    public func recipient(_ index: Int) -> (platform: String, user: String, locale: String) {
-        guard index >= 0, index < recipientCount, let start = raw.pointee.recipients,
-            let device = start.element(index, raw.pointee.recipient_stride).pointee.device
-        else { return ("", "", "") }
-        return (device.pointee.platform.text, device.pointee.user.text, device.pointee.locale.text)
+    /// A recipient with its attributes, and without its token: a builder does not need it.
+    public func recipient(_ index: Int) -> Recipient {
+        guard index >= 0, index < recipientCount, let start = raw.pointee.recipients else {
+            return Recipient(Device())
+        }
+        let given = start.element(index, raw.pointee.recipient_stride).pointee
+        var device = given.device.map { Device($0.pointee) } ?? Device()
+        device.token = ""
+        device.sourceToken = ""
+        return Recipient(device, attributes: texts(given.attributes, given.attribute_count))
     }
 }
 
@@ -51,6 +55,8 @@ public struct Notification: Sendable {
     public var isDataOnly = false
     /// The app may change it before it is shown.
     public var isMutable = false
+    /// Prove that the device can be reached, and show nothing.
+    public var isDryRun = false
     /// nil: leave alone; 0: clear.
     public var badge: Int32?
     /// nil: as the route says.
@@ -79,6 +85,8 @@ public struct Notification: Sendable {
     public var pushType = ""
     /// A JSON object or empty: the payload's custom keys.
     public var data = ""
+    /// JSON objects laid over the payload at the end, by family of senders: `apns`, `fcm`.
+    public var overrides: [(family: String, json: String)] = []
 
     /// Makes an empty one.
     public init() {}
@@ -112,6 +120,7 @@ public struct BuildSink: ~Copyable {
         if note.isSilent { out.pointee.flags |= SBX_N_SILENT }
         if note.isDataOnly { out.pointee.flags |= SBX_N_DATA_ONLY }
         if note.isMutable { out.pointee.flags |= SBX_N_MUTABLE }
+        if note.isDryRun { out.pointee.flags |= SBX_N_DRY_RUN }
         if let badge = note.badge {
             out.pointee.flags |= SBX_N_BADGE
             out.pointee.badge = badge
@@ -129,6 +138,8 @@ public struct BuildSink: ~Copyable {
         out.pointee.link = arena.text(note.link)
         out.pointee.push_type = arena.text(note.pushType)
         out.pointee.data = arena.text(note.data)
+        out.pointee.overrides = arena.pairs(note.overrides.map { ($0.family, $0.json) })
+        out.pointee.override_count = note.overrides.count
         let list = arena.array(sbx_target.self, targets.count)
         for (index, target) in targets.enumerated() {
             list[index].struct_size = UInt32(MemoryLayout<sbx_target>.size)

@@ -143,6 +143,7 @@ enum SendHTTPCalls {
         out.pointee.ca_file = kept.text(endpoint.caFile)
         out.pointee.client_certificate = kept.text(endpoint.clientCertificate)
         out.pointee.client_key = kept.text(endpoint.clientKey)
+        out.pointee.client_password = kept.text(endpoint.clientPassword)
         out.pointee.request_timeout_ms = endpoint.requestTimeoutMs
         out.pointee.ping_idle_ms = endpoint.pingIdleMs
         out.pointee.connections_max = endpoint.connectionsMax

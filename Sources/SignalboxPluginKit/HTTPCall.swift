@@ -14,11 +14,27 @@ public struct HTTPCall: Sendable {
     public var caFile = ""
     /// For all of it; 0: 10 s.
     public var timeoutMs: UInt32 = 0
+    /// Refuse loopback, link-local and private addresses, after DNS: for addresses that others name.
+    public var refusesPrivateAddresses = false
 
     /// Makes a call.
     public init(_ method: String, _ url: String) {
         self.method = method
         self.url = url
+    }
+
+    func raw(_ arena: Arena) -> UnsafePointer<sbx_http_call> {
+        let given = arena.array(sbx_http_call.self, 1)
+        given.pointee.struct_size = UInt32(MemoryLayout<sbx_http_call>.size)
+        given.pointee.flags = refusesPrivateAddresses ? SBX_HTTP_NO_PRIVATE : 0
+        given.pointee.method = arena.text(method)
+        given.pointee.url = arena.text(url)
+        given.pointee.headers = arena.pairs(headers)
+        given.pointee.header_count = headers.count
+        given.pointee.body = arena.bytes(body)
+        given.pointee.ca_file = arena.text(caFile)
+        given.pointee.timeout_ms = timeoutMs
+        return UnsafePointer(given)
     }
 }
 
@@ -26,8 +42,24 @@ public struct HTTPCall: Sendable {
 public struct HTTPAnswer: Sendable {
     /// 200, 401, ...
     public var status: Int
+    /// Names in lower case.
+    public var headers: [(String, String)] = []
     /// Body.
     public var body: [UInt8]
+
+    /// The first value of a header field, or nil.
+    public func header(_ name: String) -> String? { headers.first { $0.0 == name }?.1 }
+
+    static func read(_ answer: sbx_http_answer) -> Result<HTTPAnswer, PluginError> {
+        guard answer.status == SBX_OK else {
+            return .failure(PluginError(.init(code: answer.status), Host.words(answer.status)))
+        }
+        return .success(
+            HTTPAnswer(
+                status: Int(answer.http_status),
+                headers: texts(answer.headers, answer.header_count),
+                body: Array(answer.body.raw)))
+    }
 }
 
 extension Host {
@@ -35,15 +67,7 @@ extension Host {
     public func call(_ call: HTTPCall) throws(PluginError) -> HTTPAnswer {
         guard let http else { throw PluginError(.unsupported, "the host offers no HTTP") }
         let arena = Arena()
-        let given = arena.array(sbx_http_call.self, 1)
-        given.pointee.struct_size = UInt32(MemoryLayout<sbx_http_call>.size)
-        given.pointee.method = arena.text(call.method)
-        given.pointee.url = arena.text(call.url)
-        given.pointee.headers = arena.pairs(call.headers)
-        given.pointee.header_count = call.headers.count
-        given.pointee.body = arena.bytes(call.body)
-        given.pointee.ca_file = arena.text(call.caFile)
-        given.pointee.timeout_ms = call.timeoutMs
+        let given = call.raw(arena)
         let answer = Answer()
         let status = http.pointee.call(
             raw, given,
@@ -54,28 +78,12 @@ extension Host {
         guard status == SBX_OK else {
             throw PluginError(.init(code: status), "the call was not taken (status \(status))")
         }
-        guard answer.status == SBX_OK else {
-            let words: String =
-                switch answer.status {
-                case SBX_E_UNREACHABLE: "the server is unreachable"
-                case SBX_E_TIMEOUT: "the server took too long"
-                case SBX_E_TOO_LARGE: "the answer is too large"
-                default: "the connection was lost"
-                }
-            throw PluginError(.init(code: answer.status), words)
-        }
-        return HTTPAnswer(status: Int(answer.httpStatus), body: answer.body)
+        return try (answer.result ?? .failure(PluginError(.internal, "there is no answer"))).get()
     }
 }
 
 private final class Answer {
-    var status = SBX_E_INTERNAL
-    var httpStatus: UInt32 = 0
-    var body: [UInt8] = []
+    var result: Result<HTTPAnswer, PluginError>?
 
-    func take(_ answer: sbx_http_answer) {
-        status = answer.status
-        httpStatus = answer.http_status
-        body = Array(answer.body.raw)
-    }
+    func take(_ answer: sbx_http_answer) { result = HTTPAnswer.read(answer) }
 }

@@ -1,4 +1,5 @@
 internal import CSignalbox
+internal import Synchronization
 
 /// The host as one instance sees it.
 ///
@@ -27,6 +28,7 @@ public final class Host: @unchecked Sendable {
 
     let raw: UnsafePointer<sbx_host>
     let refreshers = Refreshers()
+    private let watchers = Watchers()
     private let log: UnsafePointer<sbx_log>?
     private let metrics: UnsafePointer<sbx_metrics>?
     private let secrets: UnsafePointer<sbx_secrets>?
@@ -35,6 +37,10 @@ public final class Host: @unchecked Sendable {
     let json: UnsafePointer<sbx_json>?
     let credentials: UnsafePointer<sbx_credential>?
     let http: UnsafePointer<sbx_http>?
+    let kv: UnsafePointer<sbx_kv_store>?
+    let registry: UnsafePointer<sbx_registry>?
+    let timer: UnsafePointer<sbx_timer>?
+    private let certificates: UnsafePointer<sbx_certificates>?
 
     init(_ raw: UnsafePointer<sbx_host>) {
         self.raw = raw
@@ -49,6 +55,10 @@ public final class Host: @unchecked Sendable {
         json = table(SBX_SVC_JSON)
         credentials = table(SBX_SVC_CREDENTIAL)
         http = table(SBX_SVC_HTTP)
+        kv = table(SBX_SVC_KV)
+        registry = table(SBX_SVC_REGISTRY)
+        timer = table(SBX_SVC_TIMER)
+        certificates = table(SBX_SVC_CERTIFICATE)
     }
 
     /// The instance's name in gateway.yaml.
@@ -71,6 +81,54 @@ public final class Host: @unchecked Sendable {
         let handle = metrics?.pointee.counter(
             raw, arena.text(name), arena.pairs(labels), labels.count)
         return Counter(host: self, handle: handle ?? 0)
+    }
+
+    /// A gauge; keep it, and set it.
+    public func gauge(_ name: String, _ labels: [(String, String)] = []) -> Gauge {
+        let arena = Arena()
+        let handle = metrics?.pointee.gauge(
+            raw, arena.text(name), arena.pairs(labels), labels.count)
+        return Gauge(host: self, handle: handle ?? 0)
+    }
+
+    func set(_ handle: UInt64, _ value: Int64) { metrics?.pointee.set(raw, handle, value) }
+
+    /// How far local time is ahead of UTC in a zone (`Europe/Vienna`) at an instant, in seconds; nil: there
+    /// is no such zone.
+    public func utcOffset(zone: String, unixMs: UInt64) -> Int32? {
+        let arena = Arena()
+        var seconds: Int32 = 0
+        let status = clock?.pointee.utc_offset(raw, arena.text(zone), unixMs, &seconds)
+        return status == SBX_OK ? seconds : nil
+    }
+
+    /// Calls this on a worker thread whenever the file of a secret has changed; only in `start`.
+    public func watch(_ secret: String, _ body: @escaping @Sendable () -> Void) {
+        let arena = Arena()
+        let watcher = Watcher(body)
+        watchers.add(watcher)
+        _ = secrets?.pointee.watch(
+            raw, arena.text(secret),
+            { context in
+                guard let context else { return }
+                Unmanaged<Watcher>.fromOpaque(context).takeUnretainedValue().body()
+            }, Unmanaged.passUnretained(watcher).toOpaque())
+    }
+
+    /// What the leaf of a secret says that holds PEM or PKCS#12; `password` names the secret that opens it.
+    public func certificate(_ secret: String, password: String = "") throws(PluginError)
+        -> Certificate
+    {
+        guard let certificates else {
+            throw PluginError(.unsupported, "the host reads no certificates")
+        }
+        let arena = Arena()
+        var error = sbx_error.fresh
+        var found: UnsafePointer<sbx_certificate>?
+        let status = certificates.pointee.read(
+            raw, arena.text(secret), arena.text(password), &found, &error)
+        guard status == SBX_OK, let found else { throw PluginError(code: status, error: error) }
+        return Certificate(found.pointee)
     }
 
     /// Counts.
@@ -160,4 +218,51 @@ public struct Counter: Sendable {
 
     /// Counts.
     public func add(_ delta: UInt64 = 1) { host.add(handle, delta) }
+}
+
+/// A number that goes up and down.
+public struct Gauge: Sendable {
+    let host: Host
+    let handle: UInt64
+
+    /// Sets it.
+    public func set(_ value: Int64) { host.set(handle, value) }
+}
+
+/// What a certificate says.
+public struct Certificate: Sendable {
+    /// `CN=...`.
+    public var subject: String
+    /// The subject's UID; empty: none.
+    public var userID: String
+    /// Good from, in Unix seconds.
+    public var notBeforeUnixS: Int64
+    /// Good until, in Unix seconds.
+    public var notAfterUnixS: Int64
+    /// OID and DER value.
+    public var extensions: [(oid: String, der: [UInt8])]
+
+    init(_ raw: sbx_certificate) {
+        subject = raw.subject.text
+        userID = raw.user_id.text
+        notBeforeUnixS = raw.not_before_unix_s
+        notAfterUnixS = raw.not_after_unix_s
+        extensions = (0..<raw.extension_count).map {
+            (raw.extensions[$0].oid.text, Array(raw.extensions[$0].der.raw))
+        }
+    }
+}
+
+/// Whom to tell of a changed secret.
+final class Watcher: Sendable {
+    let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
+/// Keeps watchers alive as long as their host.
+final class Watchers: Sendable {
+    private let all = Mutex<[Watcher]>([])
+
+    func add(_ watcher: Watcher) { all.withLock { $0.append(watcher) } }
 }

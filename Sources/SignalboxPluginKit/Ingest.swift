@@ -28,6 +28,10 @@ public struct Request: ~Copyable {
     public var query: String { raw.pointee.query.text }
     /// The peer's address.
     public var remote: String { raw.pointee.remote.text }
+    /// The pattern of `paths` that matched.
+    public var pattern: String { raw.pointee.pattern.text }
+    /// Subject of the client's certificate under mutual TLS, or empty.
+    public var clientCertificate: String { raw.pointee.client_certificate.text }
     /// When it came in.
     public var receivedUnixMs: UInt64 { raw.pointee.received_unix_ms }
 
@@ -58,27 +62,91 @@ public struct Request: ~Copyable {
     }
 }
 
-/// A device that should get an event, or a user whose devices should.
-public struct Recipient: Sendable {
+/// One installation of one app; empty text: not given.
+public struct Device: Sendable {
     /// Bundle id or project; empty: the default app of the sender.
     public var app = ""
     /// `ios`, `android`, ...: chooses the sender in a route.
-    public var platform: String
+    public var platform = ""
+    /// `apns`, `fcm`, ...; empty: follows from the platform.
+    public var provider = ""
     /// Fit for the provider.
-    public var token: String
+    public var token = ""
     /// Exactly as the source delivered it; empty: same as `token`.
     public var sourceToken = ""
     /// The source's user id.
     public var user = ""
     /// BCP 47.
     public var locale = ""
+    /// In Unix milliseconds; 0: unknown.
+    public var registeredUnixMs: UInt64 = 0
+    /// What its registration said beside; from the registry also `online`.
+    public var attributes: [(String, String)] = []
+
+    /// Makes a device.
+    public init(platform: String = "", token: String = "") {
+        self.platform = platform
+        self.token = token
+    }
+
+    /// The value of an attribute, or nil.
+    public func attribute(_ name: String) -> String? {
+        attributes.first { $0.0 == name }?.1
+    }
+
+    init(_ raw: sbx_device) {
+        app = raw.app.text
+        platform = raw.platform.text
+        provider = raw.provider.text
+        token = raw.token.text
+        sourceToken = raw.source_token.text
+        user = raw.user.text
+        locale = raw.locale.text
+        registeredUnixMs = raw.registered_unix_ms
+        guard raw.struct_size >= MemoryLayout<sbx_device>.size else { return }
+        attributes = texts(raw.attributes, raw.attribute_count)
+    }
+
+    func write(to out: UnsafeMutablePointer<sbx_device>, _ arena: Arena) {
+        out.pointee.struct_size = UInt32(MemoryLayout<sbx_device>.size)
+        out.pointee.app = arena.text(app)
+        out.pointee.platform = arena.text(platform)
+        out.pointee.provider = arena.text(provider)
+        out.pointee.token = arena.text(token)
+        out.pointee.source_token = arena.text(sourceToken)
+        out.pointee.user = arena.text(user)
+        out.pointee.locale = arena.text(locale)
+        out.pointee.registered_unix_ms = registeredUnixMs
+        out.pointee.attributes = arena.pairs(attributes)
+        out.pointee.attribute_count = attributes.count
+    }
+}
+
+/// Copies pairs of the host.
+func texts(_ start: UnsafePointer<sbx_kv>?, _ count: Int) -> [(String, String)] {
+    guard let start else { return [] }
+    return (0..<count).map { (start[$0].key.text, start[$0].value.text) }
+}
+
+/// Who should get an event: a device with a token, or a user whose devices the host looks up.
+public struct Recipient: Sendable {
+    /// The device, or only its `user` (and `app`).
+    public var device: Device
     /// What the source knows of this recipient.
     public var attributes: [(String, String)] = []
 
-    /// Makes a recipient.
-    public init(platform: String, token: String) {
-        self.platform = platform
-        self.token = token
+    /// A device.
+    public init(_ device: Device, attributes: [(String, String)] = []) {
+        self.device = device
+        self.attributes = attributes
+    }
+
+    /// A user, on all his devices of an app; empty: of every app.
+    public init(user: String, app: String = "", attributes: [(String, String)] = []) {
+        device = Device()
+        device.user = user
+        device.app = app
+        self.attributes = attributes
     }
 }
 
@@ -101,68 +169,5 @@ public struct Event: Sendable {
     public init(type: String, data: String) {
         self.type = type
         self.data = data
-    }
-}
-
-/// Where a request's results go; lives during `handle`.
-public struct IngestSink: ~Copyable {
-    private let raw: UnsafeMutablePointer<sbx_ingest_sink>
-
-    init(_ raw: UnsafeMutablePointer<sbx_ingest_sink>) { self.raw = raw }
-
-    /// This happened.
-    public func emit(_ event: Event) throws(PluginError) {
-        let arena = Arena()
-        let out = arena.array(sbx_event.self, 1)
-        out.pointee.struct_size = UInt32(MemoryLayout<sbx_event>.size)
-        out.pointee.type = arena.text(event.type)
-        out.pointee.subject = arena.text(event.subject)
-        out.pointee.dedupe = arena.text(event.dedupe)
-        out.pointee.data = arena.text(event.data)
-        out.pointee.time_unix_ms = event.timeUnixMs
-        let recipients = arena.array(sbx_recipient.self, event.recipients.count)
-        let devices = arena.array(sbx_device.self, event.recipients.count)
-        for (index, recipient) in event.recipients.enumerated() {
-            let device = devices + index
-            device.pointee.struct_size = UInt32(MemoryLayout<sbx_device>.size)
-            device.pointee.app = arena.text(recipient.app)
-            device.pointee.platform = arena.text(recipient.platform)
-            device.pointee.token = arena.text(recipient.token)
-            device.pointee.source_token = arena.text(recipient.sourceToken)
-            device.pointee.user = arena.text(recipient.user)
-            device.pointee.locale = arena.text(recipient.locale)
-            recipients[index].struct_size = UInt32(MemoryLayout<sbx_recipient>.size)
-            recipients[index].device = UnsafePointer(device)
-            recipients[index].attributes = arena.pairs(recipient.attributes)
-            recipients[index].attribute_count = recipient.attributes.count
-        }
-        out.pointee.recipients = UnsafePointer(recipients)
-        out.pointee.recipient_count = event.recipients.count
-        out.pointee.recipient_stride = MemoryLayout<sbx_recipient>.stride
-        let status = raw.pointee.emit(raw, out, 1, MemoryLayout<sbx_event>.stride)
-        guard status == SBX_OK else {
-            let words =
-                status == SBX_E_TOO_LARGE
-                ? "too many devices or events in one request" : "the event was not taken"
-            throw PluginError(.init(code: status), words)
-        }
-    }
-
-    /// One item is unusable and was left out; its neighbours live.
-    ///
-    /// `reason` is from a closed list, `detail` holds no token or body.
-    public func reject(_ reason: String, _ detail: String) {
-        let arena = Arena()
-        _ = raw.pointee.reject(raw, arena.text(reason), arena.text(detail))
-    }
-
-    /// The answer, at most once; without it 200, or 202 if nothing was emitted.
-    public func respond(
-        _ status: Int, headers: [(String, String)] = [], body: [UInt8] = []
-    ) throws(PluginError) {
-        let arena = Arena()
-        let code = raw.pointee.respond(
-            raw, UInt32(clamping: status), arena.pairs(headers), headers.count, arena.bytes(body))
-        guard code == SBX_OK else { throw PluginError(.init(code: code), "a second answer") }
     }
 }

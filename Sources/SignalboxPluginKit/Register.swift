@@ -29,6 +29,10 @@ public enum ChangeKind: UInt32, Sendable {
     case unregistered
     /// A provider called its token dead.
     case invalid
+    /// A dry run of this plugin's event reached it.
+    case proven
+    /// That dry run failed for good.
+    case unproven
 }
 
 /// Changes of devices; lives during `prepare`.
@@ -41,12 +45,17 @@ public struct ChangeBatch: ~Copyable {
         public var kind: ChangeKind?
         /// When, in Unix milliseconds.
         public var timeUnixMs: UInt64
-        /// The device's token exactly as the source delivered it.
-        public var sourceToken: String
-        /// The source's user id.
-        public var user: String
+        /// The device.
+        public var device: Device
         /// The provider's word for it.
         public var reason: String
+        /// Subject of the event that asked for the dry run.
+        public var subject: String
+
+        /// The device's token exactly as the source delivered it.
+        public var sourceToken: String {
+            device.sourceToken.isEmpty ? device.token : device.sourceToken
+        }
     }
 
     private let raw: UnsafePointer<sbx_change>?
@@ -54,7 +63,11 @@ public struct ChangeBatch: ~Copyable {
     /// How many.
     public let count: Int
 
-    init(_ raw: UnsafePointer<sbx_change>?, count: Int, stride: Int) {
+    /// The app of all their devices; empty: the default app.
+    public let app: String
+
+    init(_ raw: UnsafePointer<sbx_change>?, count: Int, stride: Int, app: String) {
+        self.app = app
         self.raw = raw
         self.count = raw == nil ? 0 : count
         self.stride = stride
@@ -66,13 +79,10 @@ public struct ChangeBatch: ~Copyable {
         guard let change = raw?.element(index, stride).pointee else {
             preconditionFailure("an empty batch has no changes")
         }
-        let device = change.device.pointee
-        let source = device.source_token.text
         return Change(
             id: change.id, kind: ChangeKind(rawValue: change.kind),
-            timeUnixMs: change.time_unix_ms,
-            sourceToken: source.isEmpty ? device.token.text : source,
-            user: device.user.text, reason: change.reason.text)
+            timeUnixMs: change.time_unix_ms, device: Device(change.device.pointee),
+            reason: change.reason.text, subject: change.subject.text)
     }
 }
 
@@ -90,13 +100,14 @@ enum RegisterCalls {
                 SendHTTPCalls.write(endpoint, to: out, box.kept)
             }
         }
-        table.prepare = { instance, _, changes, count, stride, sink, error in
+        table.prepare = { instance, app, changes, count, stride, sink, error in
             guard let box = InstanceBox.from(instance), let sink,
                 let plugin = box.plugin as? any RegisterPlugin
             else { return SBX_E_INTERNAL }
             return reporting(to: error) { () throws(PluginError) in
                 try plugin.prepare(
-                    ChangeBatch(changes, count: count, stride: stride), RequestSink(sink))
+                    ChangeBatch(changes, count: count, stride: stride, app: app.text),
+                    RequestSink(sink))
             }
         }
         table.classify = { instance, responses, count, stride, sink, error in

@@ -6,10 +6,12 @@ public struct Endpoint: Sendable {
     public var origin: String
     /// PEM file of trusted roots; empty: the system's.
     public var caFile = ""
-    /// Name of a secret with a PEM chain; empty: none.
+    /// Name of a secret with a PEM chain or PKCS#12; empty: none.
     public var clientCertificate = ""
-    /// Name of a secret with a PEM key.
+    /// Name of a secret with a PEM key; empty: it is in `clientCertificate`.
     public var clientKey = ""
+    /// Name of a secret that opens either; empty: none.
+    public var clientPassword = ""
     /// Refuse a peer that does not choose `h2`.
     public var isALPNRequired = false
     /// One request at a time on a connection until its first 2xx.
@@ -107,6 +109,7 @@ public struct RenderedNotification: Sendable {
         note.isSilent = raw.flags & SBX_N_SILENT != 0
         note.isDataOnly = raw.flags & SBX_N_DATA_ONLY != 0
         note.isMutable = raw.flags & SBX_N_MUTABLE != 0
+        note.isDryRun = raw.flags & SBX_N_DRY_RUN != 0
         note.badge = raw.flags & SBX_N_BADGE != 0 ? raw.badge : nil
         note.priority = Notification.Priority(rawValue: raw.priority)
         note.expiresUnixMs = raw.expires_unix_ms

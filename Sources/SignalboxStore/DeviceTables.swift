@@ -12,11 +12,12 @@ enum DeviceTables {
         try db.cachedStatement(
             sql: """
                 INSERT INTO device (app, token, kind, platform, provider, source_token, user, locale,
-                  registered, seen, online) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+                  registered, seen, online, attributes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
                 """
         ).execute(arguments: [
             device.app, device.token, kind, device.platform, device.provider, device.sourceToken,
             device.user, device.locale, now, now,
+            device.attributes.isEmpty ? "" : RowCodec.text(device.attributes),
         ])
         try db.cachedStatement(
             sql: """
@@ -39,29 +40,53 @@ enum DeviceTables {
         return db.changesCount
     }
 
+    private static let columns = """
+        SELECT app, token, platform, provider, source_token, user, locale, registered, online, attributes
+        FROM device
+        """
+    private static let newestFirst = "ORDER BY registered DESC, id DESC"
+
     static func devices(_ key: UserKey, _ db: Database) throws -> [RegisteredDevice] {
-        let columns = """
-            SELECT app, token, platform, provider, source_token, user, locale, registered, online
-            FROM device
-            """
         let rows =
             key.app.isEmpty
             ? try Row.fetchAll(
-                db.cachedStatement(
-                    sql: "\(columns) WHERE user = ? ORDER BY registered DESC, id DESC"),
+                db.cachedStatement(sql: "\(columns) WHERE user = ? \(newestFirst)"),
                 arguments: [key.user])
             : try Row.fetchAll(
-                db.cachedStatement(
-                    sql: "\(columns) WHERE app = ? AND user = ? ORDER BY registered DESC, id DESC"),
+                db.cachedStatement(sql: "\(columns) WHERE app = ? AND user = ? \(newestFirst)"),
                 arguments: [key.app, key.user])
-        return rows.map { row in
-            let registered: Int64 = row[7]
-            let online: Int64 = row[8]
-            return RegisteredDevice(
-                device: Device(
-                    app: row[0], platform: row[2], provider: row[3], token: row[1],
-                    sourceToken: row[4], user: row[5], locale: row[6],
-                    registeredUnixMs: UInt64(clamping: registered)), isOnline: online != 0)
+        return rows.map(device)
+    }
+
+    /// An empty app stands for whichever app has the token.
+    static func find(app: String, token: String, _ db: Database) throws -> RegisteredDevice? {
+        try Row.fetchOne(
+            db.cachedStatement(
+                sql: "\(columns) WHERE token = ? AND (app = ? OR ? = '') \(newestFirst) LIMIT 1"),
+            arguments: [token, app, app]
+        ).map(device)
+    }
+
+    private static func device(_ row: Row) -> RegisteredDevice {
+        let registered: Int64 = row[7]
+        let online: Int64 = row[8]
+        return RegisteredDevice(
+            device: Device(
+                app: row[0], platform: row[2], provider: row[3], token: row[1],
+                sourceToken: row[4], user: row[5], locale: row[6],
+                registeredUnixMs: UInt64(clamping: registered),
+                attributes: RowCodec.attributes(row[9] as String)), isOnline: online != 0)
+    }
+
+    /// Does what a change says; one that names no token means all of the user's.
+    static func apply(_ change: DeviceChange, nowUnixMs: UInt64, _ db: Database) throws {
+        let device = change.device
+        switch change.kind {
+        case .registered: _ = try register(device, nowUnixMs: nowUnixMs, db)
+        case .unregistered where device.token.isEmpty:
+            _ = try unregister(app: device.app, user: device.user, db)
+        case .unregistered: _ = try unregister(app: device.app, token: device.token, db)
+        case .invalid, .proven, .unproven: break
         }
     }
 

@@ -188,16 +188,17 @@ struct QueueTables {
         var note: SharedNotification
         var event: UInt64
         var source: String
+        var subject: String
     }
 
     private func content(_ id: Int64, _ db: Database) throws -> Payload? {
         let select = try db.cachedStatement(
-            sql: "SELECT note, event, source FROM payload WHERE id = ?")
+            sql: "SELECT note, event, source, subject FROM payload WHERE id = ?")
         guard let row = try Row.fetchOne(select, arguments: [id]) else { return nil }
         let event: Int64 = row[1]
         return Payload(
             note: SharedNotification(RowCodec.notification(row[0])), event: UInt64(clamping: event),
-            source: row[2])
+            source: row[2], subject: row[3])
     }
 
     private static func delivery(
@@ -208,9 +209,9 @@ struct QueueTables {
         let deadline: Int64 = row[2]
         let badge: Int64? = row[6]
         return Delivery(
-            id: UInt64(clamping: id), eventID: content.event, source: content.source, route: row[4],
-            sender: lane.sender,
-            stableID: row[5], attempt: UInt32(clamping: attempt),
+            id: UInt64(clamping: id), eventID: content.event, source: content.source,
+            subject: content.subject, route: row[4], sender: lane.sender, stableID: row[5],
+            attempt: UInt32(clamping: attempt),
             badge: badge.map { Int32(clamping: $0) }, deadlineUnixMs: UInt64(clamping: deadline),
             content: content.note, device: RowCodec.device(row[7], app: lane.app))
     }

@@ -24,6 +24,7 @@ enum RowCodec {
         if note.isSilent { add("silent", raw: "true") }
         if note.isDataOnly { add("data_only", raw: "true") }
         if note.isMutable { add("mutable", raw: "true") }
+        if note.isDryRun { add("dry_run", raw: "true") }
         if let badge = note.badge { add("badge", raw: "\(badge)") }
         if let priority = note.priority { add("priority", raw: "\(priority.rawValue)") }
         if note.expiresUnixMs > 0 { add("expires", raw: "\(note.expiresUnixMs)") }
@@ -54,6 +55,7 @@ enum RowCodec {
         note.isSilent = json["silent"] == .bool(true)
         note.isDataOnly = json["data_only"] == .bool(true)
         note.isMutable = json["mutable"] == .bool(true)
+        note.isDryRun = json["dry_run"] == .bool(true)
         note.badge = json["badge"]?.integer.map { Int32(clamping: $0) }
         note.priority = json["priority"]?.integer.flatMap {
             Priority(rawValue: UInt32(clamping: $0))
@@ -78,7 +80,12 @@ enum RowCodec {
             JSONValue.write(string: text, to: &out)
             out.append(UInt8(ascii: ","))
         }
-        out.append(contentsOf: "\(device.registeredUnixMs)]".utf8)
+        out.append(contentsOf: "\(device.registeredUnixMs)".utf8)
+        if !device.attributes.isEmpty {
+            out.append(UInt8(ascii: ","))
+            out.append(contentsOf: text(device.attributes).utf8)
+        }
+        out.append(UInt8(ascii: "]"))
         return String(decoding: out, as: UTF8.self)
     }
 
@@ -88,7 +95,22 @@ enum RowCodec {
         return Device(
             app: app, platform: at(0), provider: at(2), token: at(1), sourceToken: at(3),
             user: at(4), locale: at(5),
-            registeredUnixMs: UInt64(clamping: json[6]?.integer ?? 0))
+            registeredUnixMs: UInt64(clamping: json[6]?.integer ?? 0),
+            attributes: attributes(json[7]))
+    }
+
+    /// `[["key","value"],...]`.
+    static func text(_ attributes: [Attribute]) -> String {
+        JSONValue.array(attributes.map { .array([.string($0.key), .string($0.value)]) }).text
+    }
+
+    static func attributes(_ json: JSONValue?) -> [Attribute] {
+        guard case .array(let items) = json else { return [] }
+        return items.map { Attribute($0[0]?.string ?? "", $0[1]?.string ?? "") }
+    }
+
+    static func attributes(_ text: String) -> [Attribute] {
+        text.isEmpty ? [] : attributes(try? JSONValue.parse(text))
     }
 
     private static var fields: [(String, WritableKeyPath<Notification, String>)] {

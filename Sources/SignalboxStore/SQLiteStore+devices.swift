@@ -24,6 +24,22 @@ extension SQLiteStore: DeviceRegistry {
         try await perform { db, _ in try DeviceTables.devices(UserKey(app: app, user: user), db) }
     }
 
+    /// The device with a token, or nil.
+    public func find(
+        app: String, token: String,
+        done: @escaping @Sendable (Result<RegisteredDevice?, StoreFailure>) -> Void
+    ) {
+        let found = Carried<RegisteredDevice?>(nil)
+        submitWork(
+            { db, _ in
+                let device = try DeviceTables.find(app: app, token: token, db)
+                found.set(device)
+            },
+            { fault in
+                done(fault.map { .failure(StoreFailure(message: $0)) } ?? .success(found.value))
+            })
+    }
+
     /// Says whether an app is in front of its user.
     public func setPresence(
         app: String, user: String, token: String?, isOnline: Bool, nowUnixMs: UInt64

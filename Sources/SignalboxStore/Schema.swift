@@ -56,6 +56,10 @@ enum Schema {
                       PRIMARY KEY (instance, key)) WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("3") { db in
+            try db.execute(
+                sql: "ALTER TABLE device ADD COLUMN attributes TEXT NOT NULL DEFAULT ''")
+        }
         return migrator
     }
 }

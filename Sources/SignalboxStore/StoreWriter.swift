@@ -131,6 +131,9 @@ final class StoreWriter: @unchecked Sendable {
                 nextID: &lastID, db)
             delta += item.deliveries.count
         }
+        for change in entry.changes {
+            try DeviceTables.apply(change, nowUnixMs: entry.receivedUnixMs, db)
+        }
         if lastID >= reservedID {
             // Noted ahead in blocks, so that it costs nothing per event.
             reservedID = lastID + 100_000

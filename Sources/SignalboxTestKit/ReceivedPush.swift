@@ -16,6 +16,8 @@ public struct ReceivedPush: Sendable {
     public var body: JSONValue
     /// The connection that it came on.
     public var connection: UInt64
+    /// Subject of the client's certificate; empty: it showed none.
+    public var clientCertificate: String
     /// The answer; 0: none was given, by order.
     public var status: Int
     /// The reason or error code in the answer, or the name of the order.

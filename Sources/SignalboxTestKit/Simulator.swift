@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxCrypto
 internal import SignalboxHTTP
 internal import Synchronization
 
@@ -106,11 +107,14 @@ struct Answerer: Sendable {
         _ status: Int, _ reason: String, _ request: HTTP2ServerRequest, _ token: String,
         _ body: JSONValue
     ) {
+        let certificate = try? Certificate.read(der: request.clientCertificate)
         state.add(
             ReceivedPush(
                 provider: provider, number: 0, token: token, path: request.path,
                 headers: request.headers.filter { $0.key != "authorization" }, body: body,
-                connection: request.connection, status: status, reason: reason, unixMs: 0))
+                connection: request.connection,
+                clientCertificate: certificate?.subject ?? "", status: status, reason: reason,
+                unixMs: 0))
     }
 }
 

@@ -1,6 +1,6 @@
 internal import Logging
 internal import SignalboxCore
-internal import SignalboxCrypto
+public import SignalboxCrypto
 internal import SignalboxHTTP
 internal import SignalboxThreads
 
@@ -33,6 +33,8 @@ public final class Simulators: Sendable {
     public let fcm: Simulator
     /// Keys and certificates.
     public let files: SimulatorFiles
+    /// Who signs the simulators' certificates, and those of clients that APNs takes.
+    public let authority: ThrowAway.Identity
     private let options: SimulatorsOptions
     private let fcmHandler: FCMHandler
     private let control: HTTPServer
@@ -54,6 +56,7 @@ public final class Simulators: Sendable {
             state: apnsState, clock: options.nowUnixMs)
         serverOptions.port = options.apnsPort
         serverOptions.maxConcurrentStreams = 1
+        serverOptions.clientRootsPEM = authority.certificatePEM
         let apnsServer = try await HTTP2Server.start(serverOptions, handler: apnsHandler)
 
         let fcmKey = try ThrowAway.rsaKey()
@@ -63,6 +66,7 @@ public final class Simulators: Sendable {
             state: fcmState, clock: options.nowUnixMs)
         serverOptions.port = options.fcmPort
         serverOptions.maxConcurrentStreams = 100
+        serverOptions.clientRootsPEM = nil
         let fcmServer = try await HTTP2Server.start(serverOptions, handler: fcmHandler)
         fcmHandler.set(origin: "https://127.0.0.1:\(fcmServer.port)")
         try files.write(
@@ -78,14 +82,15 @@ public final class Simulators: Sendable {
             logger: Logger(label: "simulators") { _ in SwiftLogNoOpLogHandler() },
             handler: ControlService(simulators: [apns, fcm]))
         return Simulators(
-            apns: apns, fcm: fcm, files: files, options: options, fcmHandler: fcmHandler,
-            control: control)
+            apns: apns, fcm: fcm, files: files, authority: authority, options: options,
+            fcmHandler: fcmHandler, control: control)
     }
 
     private init(
-        apns: Simulator, fcm: Simulator, files: SimulatorFiles, options: SimulatorsOptions,
-        fcmHandler: FCMHandler, control: HTTPServer
+        apns: Simulator, fcm: Simulator, files: SimulatorFiles, authority: ThrowAway.Identity,
+        options: SimulatorsOptions, fcmHandler: FCMHandler, control: HTTPServer
     ) {
+        self.authority = authority
         self.apns = apns
         self.fcm = fcm
         self.files = files

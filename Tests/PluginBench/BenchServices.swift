@@ -15,6 +15,7 @@ package final class BenchServices: HostServices {
         var calls: [PluginHTTPCall] = []
         var counts: [String: Int64] = [:]
         var values: [String: [UInt8]] = [:]
+        var devices: [Device] = []
     }
 
     private let state = Mutex(State())
@@ -38,6 +39,11 @@ package final class BenchServices: HostServices {
     /// Metrics by name.
     package var counts: [String: Int64] { state.withLock { $0.counts } }
 
+    /// Waits for something that a plugin does in its own time; a minute at most.
+    package func waitFor(_ isThere: () -> Bool) async {
+        for _ in 0..<60_000 where !isThere() { try? await Task.sleep(for: .milliseconds(1)) }
+    }
+
     package var nowUnixMs: UInt64 {
         state.withLock { $0.nowUnixMs } ?? UInt64(Date().timeIntervalSince1970 * 1000)
     }
@@ -55,6 +61,10 @@ package final class BenchServices: HostServices {
     package func metric(
         instance: String, name: String, labels: [Attribute], isGauge: Bool
     ) -> (any PluginMetric)? { BenchMetric(name: name, services: self) }
+
+    fileprivate func set(_ name: String, _ value: Int64) {
+        state.withLock { $0.counts[name] = value }
+    }
 
     fileprivate func count(_ name: String, _ delta: Int64) {
         state.withLock { $0.counts[name, default: 0] += delta }
@@ -106,6 +116,74 @@ package final class BenchServices: HostServices {
         queue.async { done(nil) }
     }
 
+    package func devices(
+        app: String, user: String,
+        done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
+    ) throws(PluginFault) {
+        let found = state.withLock { state in
+            state.devices.filter { $0.user == user && (app.isEmpty || $0.app == app) }
+        }
+        queue.async { done(.success(found)) }
+    }
+
+    package func device(
+        app: String, token: String,
+        done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        let found = state.withLock { state in
+            state.devices.first { $0.token == token && (app.isEmpty || $0.app == app) }
+        }
+        queue.async { done(.success(found)) }
+    }
+
+    package func change(
+        instance: String, _ change: DeviceChange,
+        done: @escaping @Sendable (PluginFault?) -> Void
+    ) throws(PluginFault) {
+        state.withLock { state in
+            state.devices.removeAll { $0.token == change.device.token }
+            if change.kind == .registered { state.devices.append(change.device) }
+        }
+        queue.async { done(nil) }
+    }
+
+    package func utcOffset(zone: String, unixMs: UInt64) -> Int32? {
+        TimeZone(identifier: zone).map {
+            Int32($0.secondsFromGMT(for: Date(timeIntervalSince1970: Double(unixMs) / 1000)))
+        }
+    }
+
+    package func certificate(
+        _ bytes: [UInt8], password: [UInt8]?
+    ) throws(PluginFault) -> PluginCertificate {
+        do {
+            let found = try Certificate.read(bytes, password: password)
+            return PluginCertificate(
+                subject: found.subject, userID: found.userID,
+                notBeforeUnixS: found.notBeforeUnixS, notAfterUnixS: found.notAfterUnixS,
+                extensions: found.extensions.map { ($0.oid, $0.der) })
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
+        }
+    }
+
+    package func identity(
+        _ bytes: [UInt8], password: [UInt8]?
+    ) throws(PluginFault) -> (certificate: [UInt8], key: [UInt8]) {
+        do {
+            let identity = try ClientIdentity.read(bytes, password: password)
+            return (identity.certificatePEM, identity.privateKeyPEM)
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
+        }
+    }
+
+    /// Devices that the registry knows.
+    package var devices: [Device] {
+        get { state.withLock { $0.devices } }
+        set { state.withLock { $0.devices = newValue } }
+    }
+
     package func onWorker(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 
     package func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void) {
@@ -126,5 +204,5 @@ private struct BenchMetric: PluginMetric {
     let services: BenchServices
 
     func add(_ delta: Int64) { services.count(name, delta) }
-    func set(_ value: Int64) { services.count(name, value) }
+    func set(_ value: Int64) { services.set(name, value) }
 }

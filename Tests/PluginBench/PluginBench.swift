@@ -81,6 +81,26 @@ package enum PluginBench {
         value(try JSONValue.parse(json))
     }
 
+    /// Puts files of a folder where `${file:NAME}` stands, as a configuration is read.
+    private static func fill(_ value: inout ConfigValue, from folder: String) {
+        switch value.kind {
+        case .string(let text) where text.hasPrefix("${file:"):
+            let path = "\(folder)/\(text.dropFirst(7).dropLast())"
+            let bytes = FileManager.default.contents(atPath: path).map { Array($0) } ?? []
+            value.kind = .string(String(decoding: bytes, as: UTF8.self))
+            value.isSecret = true
+            value.secretFile = path
+            if String(validating: bytes, as: UTF8.self) == nil { value.secretBytes = bytes }
+        case .list(var items):
+            for index in items.indices { fill(&items[index], from: folder) }
+            value.kind = .list(items)
+        case .map(var entries):
+            for index in entries.indices { fill(&entries[index].value, from: folder) }
+            value.kind = .map(entries)
+        default: break
+        }
+    }
+
     private static func value(_ json: JSONValue) -> ConfigValue {
         let at = SourcePosition(file: "test.yaml", line: 1, column: 1)
         switch json {
@@ -101,10 +121,12 @@ package enum PluginBench {
 
     /// A started instance of a bundled plugin with a config as in gateway.yaml.
     package static func bundledInstance(
-        _ name: String, config: String, services: BenchServices
+        _ name: String, config: String, files: String? = nil, services: BenchServices
     ) async throws -> PluginInstance {
         let library = try bundled(name)
-        let (checked, diagnostics) = try checked(try Self.config(config), library: library)
+        var given = try Self.config(config)
+        if let files { fill(&given, from: files) }
+        let (checked, diagnostics) = try checked(given, library: library)
         guard diagnostics.isEmpty else {
             throw Failure(description: "\(diagnostics.map(\.description))")
         }

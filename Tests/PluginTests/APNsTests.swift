@@ -296,22 +296,6 @@ import Testing
         await bench.end()
     }
 
-    @Test func `with a certificate there is no token`() async throws {
-        let bench = try await SendBench(
-            "APNs",
-            config: #"{"topic":"com.example.app","certificate":"CERT","certificate_key":"KEY"}"#,
-            services: BenchServices())
-        let endpoint = try await bench.role.endpoint(app: "")
-        #expect(endpoint.clientIdentity?.certificate == Array("CERT".utf8))
-        #expect(!endpoint.isOneStreamFirst)
-        let request = try await bench.render { $0.body = "b" }
-        #expect(request.headers["authorization"] == nil)
-        let location = SendBench.note { $0.pushType = "location" }
-        let (_, settled) = try await bench.prepare([SendBench.delivery(1, location)])
-        #expect(settled.first?.reason == "location_needs_token_auth")
-        await bench.end()
-    }
-
     @Test(arguments: [
         (#"{"topic":"a"}"#, "give key"),
         (#"{"topic":"a","key":"k"}"#, "key_id and team_id"),
@@ -319,6 +303,9 @@ import Testing
             #"{"topic":"a","key":"k","certificate":"c","certificate_key":"d"}"#,
             "not both"
         ),
+        (#"{"key":"k","key_id":"k","team_id":"t"}"#, "needs topic"),
+        (#"{"topic":"a","certificate":"nonsense"}"#, "neither PEM nor PKCS#12"),
+        (#"{"apps":[{"topic":"a"}]}"#, "apps.0: give key"),
     ])
     func `credentials that do not fit together are refused`(
         config: String, words: String

@@ -12,9 +12,12 @@ struct SendBench {
     let instance: PluginInstance
     let role: SendHTTPRole
 
-    init(_ name: String, config: String, services: BenchServices) async throws {
+    init(
+        _ name: String, config: String, files: String? = nil, services: BenchServices
+    ) async throws {
         self.services = services
-        instance = try await PluginBench.bundledInstance(name, config: config, services: services)
+        instance = try await PluginBench.bundledInstance(
+            name, config: config, files: files, services: services)
         role = try #require(SendHTTPRole(instance))
     }
 

@@ -18,7 +18,8 @@ import Testing
             "SignalboxCore", "SignalboxThreads", "DequeModule", "CNghttp2", "CCurl", "NIOCore",
             "NIOPosix", "NIOSSL",
             "NIOTLS",
-            "HummingbirdCore", "HTTPTypes", "NIOHTTPTypes", "ServiceLifecycle", "Logging",
+            "HummingbirdCore", "HummingbirdTLS", "HTTPTypes", "NIOHTTPTypes", "ServiceLifecycle",
+            "Logging",
             "NIOHTTP1", "NIOConcurrencyHelpers",
         ],
         "Sources/SignalboxStore": [
@@ -30,6 +31,8 @@ import Testing
             "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxStore",
             "SignalboxThreads",
             "Logging",
+            // Services/TimeZones.swift: the time zone database, of which GRDB brings a copy anyway.
+            "Foundation",
         ],
         "Sources/SignalboxTestKit": [
             "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",

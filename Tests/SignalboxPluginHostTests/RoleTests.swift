@@ -289,7 +289,7 @@ import Testing
         #expect(result.answer?.headers == [Attribute("x-a", "b")])
     }
 
-    @Test func `malformed events and the registry that is not there`() async throws {
+    @Test func `malformed events and changes`() async throws {
         let result = try await ingest(
             """
             sbx_event v = {.struct_size = sizeof v, .type = STR("x.y"), .data = STR("[1]")};
@@ -298,8 +298,15 @@ import Testing
             if (sink->emit(sink, &v, 1, sizeof v) != SBX_E_INVALID) return SBX_E_INTERNAL;
             v.type = STR("x"); v.recipient_count = 10001;
             if (sink->emit(sink, &v, 1, sizeof v) != SBX_E_TOO_LARGE) return SBX_E_INTERNAL;
-            return sink->change(sink, NULL, 0, 0) == SBX_E_UNSUPPORTED ? SBX_OK : SBX_E_INTERNAL;
+            sbx_device d = {.struct_size = sizeof d, .token = STR("t")};
+            sbx_change c = {.struct_size = sizeof c, .kind = SBX_CHANGE_REGISTERED, .device = &d};
+            if (sink->change(sink, &c, 1, sizeof c) != SBX_E_INVALID) return SBX_E_INTERNAL;
+            d.platform = STR("ios"); c.kind = SBX_CHANGE_INVALID;
+            if (sink->change(sink, &c, 1, sizeof c) != SBX_E_INVALID) return SBX_E_INTERNAL;
+            c.kind = SBX_CHANGE_REGISTERED;
+            return sink->change(sink, &c, 1, sizeof c);
             """)
+        #expect(result.changes.map(\.device.token) == ["t"])
         #expect(result.fault == nil)
         #expect(result.events.isEmpty)
     }

@@ -14,6 +14,8 @@ typedef struct sbx_device {
   sbx_str source_token;  /* exactly as the source delivered it; empty: same as token */
   sbx_str user, locale;  /* the source's user id; BCP 47 ("de-AT"); both may be empty */
   uint64_t registered_unix_ms;  /* 0: unknown, the token came with the event */
+  const sbx_kv *attributes;  /* what its registration said beside; the registry keeps them: "muted" */
+  size_t attribute_count;
 } sbx_device;
 
 /* Who should get an event: a token (device->token given) or a user (only device->user given; the
@@ -42,6 +44,9 @@ typedef struct sbx_event {
 #define SBX_N_DATA_ONLY 2u  /* where the provider can leave display to the app (FCM), let it */
 #define SBX_N_MUTABLE   4u  /* the app may change the notification before it is shown */
 #define SBX_N_BADGE     8u  /* `badge` is given; without this bit badges are left alone */
+#define SBX_N_DRY_RUN  16u  /* prove that the device can be reached and show nothing: by the provider's own
+                             * test where it has one (FCM), else by a silent push (APNs). What came of it
+                             * goes to the event's plugin as SBX_CHANGE_PROVEN or SBX_CHANGE_UNPROVEN. */
 #define SBX_PRIORITY_LOW    1u
 #define SBX_PRIORITY_NORMAL 5u
 #define SBX_PRIORITY_HIGH   10u
@@ -104,12 +109,15 @@ typedef struct sbx_outcome {
 #define SBX_CHANGE_REGISTERED   1u
 #define SBX_CHANGE_UNREGISTERED 2u  /* by the user or the app: logout */
 #define SBX_CHANGE_INVALID      3u  /* a provider called the token dead */
+#define SBX_CHANGE_PROVEN       4u  /* a dry run of this plugin's event reached it */
+#define SBX_CHANGE_UNPROVEN     5u  /* that dry run failed for good; `reason` says why */
 typedef struct sbx_change {
   uint32_t struct_size, kind;  /* SBX_CHANGE_* */
   uint64_t id;                 /* the host's; 0 when a plugin reports the change */
   uint64_t time_unix_ms;
   const sbx_device *device;
   sbx_str reason;              /* the provider's word for it: "Unregistered"; may be empty */
+  sbx_str subject;             /* PROVEN, UNPROVEN: the subject of the event that asked for the dry run */
 } sbx_change;
 
 #endif

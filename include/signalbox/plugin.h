@@ -90,6 +90,7 @@ SBX_EXPORT const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error
 #include "role/register.h"
 #include "role/send.h"
 #include "role/send_http.h"
+#include "service/certificate.h"
 #include "service/clock.h"
 #include "service/credential.h"
 #include "service/http.h"

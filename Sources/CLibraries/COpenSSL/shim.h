@@ -10,11 +10,14 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+static inline int csbx_print_name(BIO *bio, const X509_NAME *name) { return X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253); }
 static inline EVP_PKEY *csbx_generate_p256(void) { return EVP_EC_gen("P-256"); }
 static inline EVP_PKEY *csbx_generate_rsa(size_t bits) { return EVP_RSA_gen(bits); }
 static inline long csbx_bio_bytes(BIO *bio, char **bytes) { return BIO_get_mem_data(bio, bytes); }
@@ -25,5 +28,54 @@ static inline int csbx_pkey_is_p256(const EVP_PKEY *key) {
 }
 static inline void csbx_set_issuer(X509V3_CTX *context, X509 *issuer, X509 *subject) {
   X509V3_set_ctx(context, issuer, subject, NULL, NULL, 0);
+}
+
+/* A library context of its own that also has the ciphers of old tools (RC2, 3DES, RC4): PKCS#12 files
+ * that were made with them open in it, and nothing else can ever choose them. Made once, kept. */
+static inline OSSL_LIB_CTX *csbx_legacy_context(void) {
+  OSSL_LIB_CTX *context = OSSL_LIB_CTX_new();
+  if (context == NULL) return NULL;
+  if (OSSL_PROVIDER_load(context, "default") == NULL) {
+    OSSL_LIB_CTX_free(context);
+    return NULL;
+  }
+  (void)OSSL_PROVIDER_load(context, "legacy");
+  return context;
+}
+
+/* 0: opened; 1: not PKCS#12; 2: wrong password; 3: no key or certificate in it, or a cipher that is not there. */
+static inline int csbx_open_p12(OSSL_LIB_CTX *context, const void *bytes, int length, const char *password, EVP_PKEY **key,
+                                X509 **leaf, STACK_OF(X509) **others) {
+  BIO *bio = BIO_new_mem_buf(bytes, length);
+  PKCS12 *file = PKCS12_init_ex(NID_pkcs7_data, context, NULL);
+  int result = 1;
+  if (bio != NULL && file != NULL && d2i_PKCS12_bio(bio, &file) != NULL) {
+    const char *opener = password;
+    result = 2;
+    int fits = PKCS12_verify_mac(file, opener, password == NULL ? 0 : -1);
+    if (!fits && (password == NULL || *password == 0)) {
+      /* "No password" is written in two ways by different tools. */
+      opener = password == NULL ? "" : NULL;
+      fits = PKCS12_verify_mac(file, opener, opener == NULL ? 0 : -1);
+    }
+    if (fits) result = PKCS12_parse(file, opener, key, leaf, others) == 1 && *key != NULL && *leaf != NULL ? 0 : 3;
+  }
+  PKCS12_free(file);
+  BIO_free(bio);
+  ERR_clear_error();
+  return result;
+}
+static inline int csbx_chain_count(const STACK_OF(X509) *chain) { return chain == NULL ? 0 : sk_X509_num(chain); }
+static inline X509 *csbx_chain_at(const STACK_OF(X509) *chain, int index) { return sk_X509_value(chain, index); }
+static inline void csbx_chain_free(STACK_OF(X509) *chain) { sk_X509_pop_free(chain, X509_free); }
+
+/* A PKCS#12 file as old tools make it (RC2 and 3DES) or with today's ciphers; for tests. */
+static inline int csbx_make_p12(OSSL_LIB_CTX *context, EVP_PKEY *key, X509 *leaf, const char *password, int legacy, BIO *out) {
+  PKCS12 *file = PKCS12_create_ex(password, "push", key, leaf, NULL, legacy ? NID_pbe_WithSHA1And3_Key_TripleDES_CBC : 0,
+                                  legacy ? NID_pbe_WithSHA1And40BitRC2_CBC : 0, 0, legacy ? 2048 : 0, 0, context, NULL);
+  int result = file != NULL && i2d_PKCS12_bio(out, file) == 1;
+  PKCS12_free(file);
+  ERR_clear_error();
+  return result;
 }
 #endif

@@ -13,7 +13,8 @@ struct DevicesService: Sendable {
     ]
 
     let clients: [DeviceClient]
-    let registry: any DeviceRegistry
+    let registry: any GatewayStore
+    let feedback: Feedback
     let clock: @Sendable () -> UInt64
 
     /// Whether a path is this service's.
@@ -108,7 +109,9 @@ struct DevicesService: Sendable {
         device.locale = try text(json, "locale", max: 64, required: false)
         device.sourceToken = try text(
             json, "source_token", max: DeviceRules.tokenBytesMax, required: false)
+        device.attributes = try attributes(json)
         let evicted = try await registry.register(device, nowUnixMs: clock())
+        try await tell([DeviceChange(kind: .registered, device: device, timeUnixMs: clock())])
         return Self.json([.init("evicted", .integer(Int64(evicted)))])
     }
 
@@ -118,12 +121,62 @@ struct DevicesService: Sendable {
         let (user, token) = (Self.parameter("user", request), Self.parameter("token", request))
         let removed: Int
         switch (user, token) {
-        case (let user?, nil): removed = try await registry.unregister(app: client.app, user: user)
+        case (let user?, nil):
+            let devices = try await registry.devices(app: client.app, user: user).map(\.device)
+            // Told first: whoever asks again after a failure finds the devices still there.
+            try await tell(devices.map { change(.unregistered, $0) })
+            removed = try await registry.unregister(app: client.app, user: user)
         case (nil, let token?):
+            if let device = try await find(app: client.app, token: token) {
+                try await tell([change(.unregistered, device)])
+            }
             removed = try await registry.unregister(app: client.app, token: token)
         default: throw Refusal(detail: "give either user (logout) or token (one device)")
         }
         return Self.json([.init("removed", .integer(Int64(removed)))])
+    }
+
+    private func change(_ kind: DeviceChange.Kind, _ device: Device) -> DeviceChange {
+        DeviceChange(kind: kind, device: device, timeUnixMs: clock())
+    }
+
+    private func find(app: String, token: String) async throws -> Device? {
+        try await withCheckedThrowingContinuation { continuation in
+            registry.find(app: app, token: token) { result in
+                continuation.resume(with: result.map { $0?.device })
+            }
+        }
+    }
+
+    /// Lets those know who are told of the app's devices; when this returns it is on disk.
+    private func tell(_ changes: [DeviceChange]) async throws {
+        let items = feedback.items(for: changes, from: "")
+        guard !items.isEmpty else { return }
+        let entry = StoreEntry(items: items, receivedUnixMs: clock(), dedupeMs: 0)
+        let answer = await withCheckedContinuation { continuation in
+            registry.append(entry) { continuation.resume(returning: $0) }
+        }
+        guard case .committed = answer else { throw StoreFailure(message: "not committed") }
+        feedback.committed(items)
+    }
+
+    private func attributes(_ json: JSONValue) throws -> [Attribute] {
+        guard let given = json["attributes"] else { return [] }
+        guard case .object(let members) = given, members.count <= DeviceRules.attributesMax else {
+            throw Refusal(
+                detail: "\"attributes\" must be an object of at most "
+                    + "\(DeviceRules.attributesMax) texts")
+        }
+        return try members.map { member in
+            guard let value = member.value.string,
+                max(value.utf8.count, member.key.utf8.count) <= DeviceRules.attributeBytesMax
+            else {
+                throw Refusal(
+                    detail: "each attribute must be text of at most "
+                        + "\(DeviceRules.attributeBytesMax) bytes")
+            }
+            return Attribute(member.key, value)
+        }
     }
 
     private func list(
@@ -167,6 +220,9 @@ struct DevicesService: Sendable {
             .init("platform", .string(device.platform)),
             .init("provider", .string(device.provider)), .init("locale", .string(device.locale)),
             .init("online", .bool(entry.isOnline)),
+            .init(
+                "attributes",
+                .object(device.attributes.map { .init($0.key, .string($0.value)) })),
             .init("registered_unix_ms", .integer(Int64(clamping: device.registeredUnixMs))),
         ])
     }

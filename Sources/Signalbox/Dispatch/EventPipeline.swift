@@ -25,21 +25,44 @@ final class EventPipeline: Sendable {
     ///
     /// Thread: worker. `done` is called when they are on disk, on the store's thread.
     func accept(
-        _ events: [Event], receivedUnixMs: UInt64,
-        done: @escaping @Sendable (StoreAnswer) -> Void
+        _ events: [Event], changes: [DeviceChange] = [], from source: String,
+        receivedUnixMs: UInt64, done: @escaping @Sendable (StoreAnswer) -> Void
     ) {
-        let users = Set(events.flatMap(\.recipients).compactMap(Self.userKey))
+        let users = Set(
+            events.flatMap(\.recipients).compactMap(Self.userKey) + changes.compactMap(Self.userKey)
+        )
         guard !users.isEmpty else {
-            commit(events, receivedUnixMs: receivedUnixMs, done: done)
+            commit(events, changes, source, receivedUnixMs: receivedUnixMs, done: done)
             return
         }
         context.store.devices(of: Array(users)) { known in
             // Builders are called on a worker, never on the store's thread.
             self.context.workers.submitBounded {
                 let resolved = events.map { self.resolved($0, known) }
-                self.commit(resolved, receivedUnixMs: receivedUnixMs, done: done)
+                let each = changes.flatMap { Self.resolved($0, known) }
+                self.commit(resolved, each, source, receivedUnixMs: receivedUnixMs, done: done)
             }
         }
+    }
+
+    /// The user all of whose devices go.
+    private static func userKey(_ change: DeviceChange) -> UserKey? {
+        guard change.kind == .unregistered, !change.device.user.isEmpty else { return nil }
+        return UserKey(app: change.device.app, user: change.device.user)
+    }
+
+    /// One change per device; a token that is not the user's is left alone.
+    private static func resolved(
+        _ change: DeviceChange, _ known: [UserKey: [RegisteredDevice]]
+    ) -> [DeviceChange] {
+        guard let key = userKey(change) else { return [change] }
+        return (known[key] ?? []).map(\.device)
+            .filter { change.device.token.isEmpty || $0.token == change.device.token }
+            .map { device in
+                var out = change
+                out.device = device
+                return out
+            }
     }
 
     /// The user that a recipient without a token names.
@@ -58,19 +81,22 @@ final class EventPipeline: Sendable {
             guard let key = Self.userKey(recipient) else { return [recipient] }
             let devices = known[key] ?? []
             if devices.isEmpty { context.metrics.skipped(route: "", reason: "unknown_user") }
+            let isAnyOnline = devices.contains(where: \.isOnline)
             return devices.map { entry in
-                let online = Attribute("online", entry.isOnline ? "true" : "false")
-                let isGiven = recipient.attributes.contains { $0.key == "online" }
+                let presence = [
+                    Attribute("online", entry.isOnline ? "true" : "false"),
+                    // Of the user on any device, also on those that this route does not send to.
+                    Attribute("user_online", isAnyOnline ? "true" : "false"),
+                ].filter { own in !recipient.attributes.contains { $0.key == own.key } }
                 return Recipient(
-                    device: entry.device,
-                    attributes: recipient.attributes + (isGiven ? [] : [online]))
+                    device: entry.device, attributes: recipient.attributes + presence)
             }
         }
         return out
     }
 
     private func commit(
-        _ events: [Event], receivedUnixMs: UInt64,
+        _ events: [Event], _ changes: [DeviceChange], _ source: String, receivedUnixMs: UInt64,
         done: @escaping @Sendable (StoreAnswer) -> Void
     ) {
         var items: [StoreEntry.Item] = []
@@ -81,10 +107,14 @@ final class EventPipeline: Sendable {
             items.append(StoreEntry.Item(event: event, deliveries: deliveries))
         }
         reserve(&items)
+        let reports = context.feedback.items(for: changes, from: source)
         let entry = StoreEntry(
-            items: items, receivedUnixMs: receivedUnixMs, dedupeMs: context.dedupeMs)
+            items: items + reports, changes: changes, receivedUnixMs: receivedUnixMs,
+            dedupeMs: context.dedupeMs)
+        let count = items.count
         context.store.append(entry) { answer in
-            self.finish(entry, answer)
+            self.finish(items: entry.items.prefix(count), answer)
+            if case .committed = answer { self.context.feedback.committed(reports) }
             done(answer)
         }
     }
@@ -101,8 +131,8 @@ final class EventPipeline: Sendable {
         }
     }
 
-    private func finish(_ entry: StoreEntry, _ answer: StoreAnswer) {
-        for (index, item) in entry.items.enumerated() {
+    private func finish(items: ArraySlice<StoreEntry.Item>, _ answer: StoreAnswer) {
+        for (index, item) in items.enumerated() {
             var isKept = false
             if case .committed(let duplicates) = answer { isKept = !duplicates.contains(index) }
             if isKept {

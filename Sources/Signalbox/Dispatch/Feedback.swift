@@ -3,8 +3,12 @@ internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import Synchronization
 
-/// Closes the loop: a token that a provider calls dead leaves the registry and is reported to the
-/// plugin that its event came from.
+/// Closes the loop: what happens to a device is told to the plugins that want to know.
+///
+/// - A token that a provider calls dead leaves the registry and is reported to the plugin that its event
+///   came from, and to those that are told of its app's devices.
+/// - A device that comes or goes is reported to those that are told of its app's devices.
+/// - What came of a dry run is reported to the plugin that asked for it.
 ///
 /// A report is a delivery of its own, to the lane `INSTANCE#register`: durable, retried, and a dead
 /// letter if all fails.
@@ -17,23 +21,32 @@ final class Feedback: Sendable {
     private let store: any GatewayStore
     private let metrics: GatewayMetrics
     private let clock: @Sendable () -> UInt64
-    /// Instances whose plugins want to know.
-    private let reporters: Set<String>
+    /// The kinds of changes that each instance wants.
+    private let reporters: [String: Set<DeviceChange.Kind>]
+    /// Instances that are told of an app's devices.
+    private let listeners: DeviceListeners
     private let lanes = Mutex<LaneTable?>(nil)
     private let ids: ReportIDs
 
     init(
-        store: any GatewayStore, metrics: GatewayMetrics, reporters: Set<String>, ids: ReportIDs,
+        store: any GatewayStore, metrics: GatewayMetrics,
+        reporters: [String: Set<DeviceChange.Kind>], listeners: DeviceListeners, ids: ReportIDs,
         clock: @escaping @Sendable () -> UInt64
     ) {
         self.store = store
         self.metrics = metrics
         self.reporters = reporters
+        self.listeners = listeners
         self.ids = ids
         self.clock = clock
     }
 
     func set(lanes table: LaneTable) { lanes.withLock { $0 = table } }
+
+    /// Whether a lane carries reports and no pushes.
+    static func isReport(_ key: LaneKey) -> Bool { key.sender.hasSuffix(suffix) }
+
+    // MARK: What happened
 
     /// A provider called the token of a delivery dead.
     func report(_ delivery: Delivery, _ outcome: Outcome) {
@@ -43,34 +56,78 @@ final class Feedback: Sendable {
         ) { result in
             self.metrics.deadToken(source: delivery.source, result: "\(result)")
             // Registered again after it died: it lives, and its source must not forget it.
-            guard result != .kept, self.reporters.contains(delivery.source) else { return }
-            self.append(delivery, outcome)
+            guard result != .kept else { return }
+            let now = self.clock()
+            let change = DeviceChange(
+                kind: .invalid, device: delivery.device,
+                timeUnixMs: outcome.goneSinceUnixMs == 0 ? now : outcome.goneSinceUnixMs,
+                reason: outcome.reason)
+            var names = [delivery.source]
+            if result == .removed { names += self.listeners.names(app: delivery.device.app) }
+            self.append(
+                Set(names).sorted().compactMap {
+                    self.item(change, to: $0, eventID: delivery.eventID, isDeduped: true)
+                })
         }
     }
 
-    private func append(_ delivery: Delivery, _ outcome: Outcome) {
-        let now = clock()
+    /// A dry run reached its device (no reason), or failed for good.
+    func tried(_ delivery: Delivery, reason: String?) {
         let change = DeviceChange(
-            kind: .invalid, device: delivery.device,
-            timeUnixMs: outcome.goneSinceUnixMs == 0 ? now : outcome.goneSinceUnixMs,
-            reason: outcome.reason)
-        let sender = delivery.source + Self.suffix
+            kind: reason == nil ? .proven : .unproven, device: delivery.device,
+            timeUnixMs: clock(), reason: reason ?? "", subject: delivery.subject)
+        let report = item(
+            change, to: delivery.source, eventID: delivery.eventID, isDeduped: false)
+        append([report].compactMap { $0 })
+    }
+
+    /// What is to be committed so that those who are told of these changes will be told; not the
+    /// instance that they came from.
+    func items(for changes: [DeviceChange], from source: String) -> [StoreEntry.Item] {
+        changes.flatMap { change in
+            listeners.names(app: change.device.app).filter { $0 != source }.compactMap {
+                item(change, to: $0, eventID: 0, isDeduped: false)
+            }
+        }
+    }
+
+    /// Reports of a committed entry are on disk.
+    func committed(_ items: [StoreEntry.Item]) {
+        let table = lanes.withLock { $0 }
+        for key in Set(items.flatMap(\.deliveries).map { LaneKey($0) }) where Self.isReport(key) {
+            table?.backlog(key)
+        }
+    }
+
+    // MARK: Reports
+
+    private func item(
+        _ change: DeviceChange, to name: String, eventID: UInt64, isDeduped: Bool
+    ) -> StoreEntry.Item? {
+        guard reporters[name]?.contains(change.kind) == true else { return nil }
+        let sender = name + Self.suffix
         let (id, stableID) = ids.next()
+        let device = change.device
         let report = Delivery(
-            id: id, eventID: delivery.eventID, source: delivery.source, route: "", sender: sender,
-            stableID: stableID, deadlineUnixMs: now + Self.expiresMs, content: change.carrier,
-            device: delivery.device)
-        let device = delivery.device
+            id: id, eventID: eventID == 0 ? id : eventID, source: name, route: "", sender: sender,
+            stableID: stableID, deadlineUnixMs: clock() + Self.expiresMs,
+            content: change.carrier, device: device)
         let token = device.sourceToken.isEmpty ? device.token : device.sourceToken
         let event = Event(
-            id: delivery.eventID, source: sender, type: "device.unregistered",
-            dedupe: "\(device.app) \(token)")
+            id: eventID == 0 ? id : eventID, source: sender, type: "device.\(change.kind)",
+            dedupe: isDeduped ? "\(device.app) \(token)" : "")
+        return StoreEntry.Item(event: event, deliveries: [report])
+    }
+
+    private func append(_ items: [StoreEntry.Item]) {
+        guard !items.isEmpty else { return }
         let entry = StoreEntry(
-            items: [.init(event: event, deliveries: [report])], receivedUnixMs: now,
-            dedupeMs: Self.windowMs)
+            items: items, receivedUnixMs: clock(), dedupeMs: Self.windowMs)
         store.append(entry) { answer in
-            guard case .committed(let duplicates) = answer, duplicates.isEmpty else { return }
-            self.lanes.withLock { $0 }?.backlog(LaneKey(report))
+            guard case .committed(let duplicates) = answer, duplicates.count < items.count else {
+                return
+            }
+            self.committed(items)
         }
     }
 }

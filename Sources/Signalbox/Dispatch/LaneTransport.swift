@@ -18,11 +18,15 @@ extension RegisterRole: LaneRole {}
 protocol LaneTransport: Sendable {
     func submit(_ batch: RequestBatch)
     func drain(connection: UInt64)
+    /// The plugin's secrets have changed, and this is its endpoint now.
+    func renew(_ endpoint: SendEndpoint) throws
     func status() async -> PushPoolStatus
     func shutdown(deadlineMs: Int) async
 }
 
-extension PushPool: LaneTransport {}
+extension PushPool: LaneTransport {
+    func renew(_ endpoint: SendEndpoint) throws { try renew(try endpoint.pushEndpoint()) }
+}
 
 /// Requests over the REST client: for sources' systems, which need not speak HTTP/2.
 struct RESTTransport: LaneTransport {
@@ -53,6 +57,7 @@ struct RESTTransport: LaneTransport {
     }
 
     func drain(connection: UInt64) {}
+    func renew(_ endpoint: SendEndpoint) {}
     func status() async -> PushPoolStatus { .idle }
     func shutdown(deadlineMs: Int) async {}
 

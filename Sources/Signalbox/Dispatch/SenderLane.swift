@@ -120,6 +120,9 @@ final class SenderLane: Sendable {
         kick()
     }
 
+    /// The plugin's secrets have changed: connections to come log in with the new ones.
+    func renew(_ endpoint: SendEndpoint) throws { try pool.renew(endpoint) }
+
     // MARK: The end
 
     /// Leases nothing more; what is in memory is still sent.
@@ -194,6 +197,7 @@ final class SenderLane: Sendable {
     }
 
     private func expire(_ delivery: Delivery) -> StoreChange {
+        if delivery.isDryRun { context.feedback.tried(delivery, reason: "expired") }
         context.record.failed(delivery, reason: "expired")
         return .dead(
             delivery.id, reason: "expired",
@@ -281,10 +285,11 @@ final class SenderLane: Sendable {
             number: delivery.attempt, unixMs: now, reason: outcome.reason,
             code: outcome.providerCode, detail: outcome.detail)
         let decision = Settlement.decide(
-            outcome, delivery: delivery, policy: context.router.rules(of: delivery.route).retry,
+            outcome, delivery: delivery, policy: retryPolicy(of: delivery),
             nowUnixMs: now, random: Double.random(in: 0..<1))
         switch decision {
         case .delivered:
+            if delivery.isDryRun { context.feedback.tried(delivery, reason: nil) }
             context.record.delivered(delivery, outcome: outcome)
             changes.append(.delivered(delivery.id))
         case .retry(let at):
@@ -293,9 +298,14 @@ final class SenderLane: Sendable {
             state.withLock { $0.nextDueUnixMs = min($0.nextDueUnixMs ?? .max, at) }
         case .failed(let reason):
             if outcome.kind == .unregistered { context.feedback.report(delivery, outcome) }
+            if delivery.isDryRun { context.feedback.tried(delivery, reason: reason) }
             context.record.failed(delivery, reason: reason, detail: outcome.detail)
             changes.append(.dead(delivery.id, reason: reason, attempt))
         }
+    }
+
+    private func retryPolicy(of delivery: Delivery) -> RetryPolicy {
+        Feedback.isReport(key) ? .reports : context.router.rules(of: delivery.route).retry
     }
 
     private func settle(_ changes: [StoreChange]) {

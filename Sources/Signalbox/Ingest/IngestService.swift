@@ -1,5 +1,6 @@
 internal import Logging
 internal import SignalboxCore
+internal import SignalboxCrypto
 internal import SignalboxHTTP
 internal import SignalboxPluginHost
 internal import SignalboxThreads
@@ -56,6 +57,10 @@ final class IngestService: HTTPServerHandler {
         inbound.remote = request.remote
         inbound.params = match.params
         inbound.headers = request.headers
+        if !request.clientCertificate.isEmpty {
+            let certificate = try? Certificate.read(der: request.clientCertificate)
+            inbound.clientCertificate = certificate?.subject ?? ""
+        }
         let role = match.owner
         let given = inbound
         let name = role.instance.name
@@ -93,13 +98,16 @@ final class IngestService: HTTPServerHandler {
             done(answer(to: fault, result.answer, instance: instance))
             return
         }
-        guard !result.events.isEmpty else {
+        guard !result.events.isEmpty || !result.changes.isEmpty else {
             done(Self.success(result))
             return
         }
         // A deferred request ends on a thread of its plugin; builders are called on ours.
         context.workers.submitBounded {
-            self.pipeline.accept(result.events, receivedUnixMs: receivedUnixMs) { answer in
+            self.pipeline.accept(
+                result.events, changes: result.changes, from: instance,
+                receivedUnixMs: receivedUnixMs
+            ) { answer in
                 switch answer {
                 case .committed: done(Self.success(result))
                 case .full: done(Problem.busy("too many deliveries are waiting"))
@@ -114,7 +122,8 @@ final class IngestService: HTTPServerHandler {
             return HTTPServerAnswer(
                 status: Int(answer.status), headers: answer.headers, body: answer.body)
         }
-        return HTTPServerAnswer(status: result.events.isEmpty ? 202 : 200)
+        return HTTPServerAnswer(
+            status: result.events.isEmpty && result.changes.isEmpty ? 202 : 200)
     }
 
     private func answer(

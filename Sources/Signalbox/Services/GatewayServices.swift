@@ -18,6 +18,7 @@ final class GatewayServices: HostServices {
     private let clock: @Sendable () -> UInt64
     private let keys = KeyRing()
     private let store = Mutex<(any GatewayStore)?>(nil)
+    private let pipeline = Mutex<EventPipeline?>(nil)
 
     init(
         logger: Logger, metrics: GatewayMetrics, workers: WorkerThreads, alarms: AlarmClock,
@@ -141,6 +142,78 @@ final class GatewayServices: HostServices {
             case .success: done(nil)
             case .failure(let fault): done(PluginFault(.unreachable, fault.message))
             }
+        }
+    }
+
+    /// The pipeline is there once lanes are.
+    func set(pipeline new: EventPipeline?) { pipeline.withLock { $0 = new } }
+
+    func devices(
+        app: String, user: String,
+        done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
+    ) throws(PluginFault) {
+        let key = UserKey(app: app, user: user)
+        try openStore().devices(of: [key]) { found in
+            done(.success((found[key] ?? []).map(\.deviceWithPresence)))
+        }
+    }
+
+    func device(
+        app: String, token: String,
+        done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        try openStore().find(app: app, token: token) { result in
+            done(
+                result.map { $0?.deviceWithPresence }
+                    .mapError { PluginFault(.unreachable, $0.message) })
+        }
+    }
+
+    func change(
+        instance: String, _ change: DeviceChange,
+        done: @escaping @Sendable (PluginFault?) -> Void
+    ) throws(PluginFault) {
+        guard let pipeline = pipeline.withLock({ $0 }) else {
+            throw PluginFault(.again, "the gateway is not up yet")
+        }
+        let now = nowUnixMs
+        workers.submitBounded {
+            pipeline.accept([], changes: [change], from: instance, receivedUnixMs: now) { answer in
+                switch answer {
+                case .committed: done(nil)
+                case .full: done(PluginFault(.again, "too many deliveries are waiting"))
+                case .failed(let words): done(PluginFault(.unreachable, words))
+                }
+            }
+        }
+    }
+
+    func utcOffset(zone: String, unixMs: UInt64) -> Int32? {
+        TimeZones.offset(zone: zone, unixMs: unixMs)
+    }
+
+    func certificate(
+        _ bytes: [UInt8], password: [UInt8]?
+    ) throws(PluginFault) -> PluginCertificate {
+        do {
+            let found = try Certificate.read(bytes, password: password)
+            return PluginCertificate(
+                subject: found.subject, userID: found.userID,
+                notBeforeUnixS: found.notBeforeUnixS, notAfterUnixS: found.notAfterUnixS,
+                extensions: found.extensions.map { ($0.oid, $0.der) })
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
+        }
+    }
+
+    func identity(
+        _ bytes: [UInt8], password: [UInt8]?
+    ) throws(PluginFault) -> (certificate: [UInt8], key: [UInt8]) {
+        do {
+            let identity = try ClientIdentity.read(bytes, password: password)
+            return (identity.certificatePEM, identity.privateKeyPEM)
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
         }
     }
 

@@ -54,6 +54,8 @@ public struct ConfigValue: Sendable {
     public var isSecret: Bool
     /// For a value made of one whole `${file:path}`: that path, to watch for changes.
     public var secretFile: String?
+    /// For such a file that is not text (PKCS#12): its bytes.
+    public var secretBytes: [UInt8]?
 
     /// Makes a value.
     public init(

@@ -30,6 +30,10 @@ public struct RetryPolicy: Sendable, Hashable {
     public static let standard = RetryPolicy(
         name: "standard", initialMs: 1_000, factor: 2, maxMs: 16_000, retries: 5, jitter: 0)
 
+    /// For reports to a source's system: from 1 s to 10 minutes, for as long as the report is worth something.
+    public static let reports = RetryPolicy(
+        name: "reports", initialMs: 1_000, factor: 2, maxMs: 600_000, retries: 1_000, jitter: 0.1)
+
     /// The wait after attempt `attempt` (1, 2, ...) has failed, or nil: that was the last one.
     ///
     /// `random` is 0..<1; a provider's `hintMs` can only lengthen the wait.

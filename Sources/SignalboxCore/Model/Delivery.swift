@@ -6,6 +6,8 @@ public struct Delivery: Sendable {
     public var eventID: UInt64
     /// The plugin instance that emitted the event; it is told if the token is dead.
     public var source: String
+    /// What the event was about.
+    public var subject: String
     /// Name of the route that made it.
     public var route: String
     /// The sender's plugin instance.
@@ -25,14 +27,15 @@ public struct Delivery: Sendable {
 
     /// Makes a delivery.
     public init(
-        id: UInt64, eventID: UInt64, source: String = "", route: String, sender: String,
-        stableID: String,
+        id: UInt64, eventID: UInt64, source: String = "", subject: String = "", route: String,
+        sender: String, stableID: String,
         attempt: UInt32 = 1, badge: Int32? = nil, deadlineUnixMs: UInt64,
         content: SharedNotification, device: Device
     ) {
         self.id = id
         self.eventID = eventID
         self.source = source
+        self.subject = subject
         self.route = route
         self.sender = sender
         self.stableID = stableID
@@ -42,6 +45,11 @@ public struct Delivery: Sendable {
         self.content = content
         self.device = device
     }
+}
+
+extension Delivery {
+    /// It only proves that its device can be reached.
+    public var isDryRun: Bool { content.notification.isDryRun }
 }
 
 /// A notification that many deliveries point to; equal identity means equal content.

@@ -22,12 +22,14 @@ public struct Device: Sendable, Hashable {
     public var locale: String
     /// When it was registered, in Unix milliseconds; 0: unknown.
     public var registeredUnixMs: UInt64
+    /// What its registration said beside; the registry keeps them.
+    public var attributes: [Attribute]
 
     /// Makes a device; everything but the token may be left out.
     public init(
         app: String = "", platform: String = "", provider: String = "", token: String = "",
         sourceToken: String = "", user: String = "", locale: String = "",
-        registeredUnixMs: UInt64 = 0
+        registeredUnixMs: UInt64 = 0, attributes: [Attribute] = []
     ) {
         self.app = app
         self.platform = platform
@@ -37,6 +39,7 @@ public struct Device: Sendable, Hashable {
         self.user = user
         self.locale = locale
         self.registeredUnixMs = registeredUnixMs
+        self.attributes = attributes
     }
 }
 

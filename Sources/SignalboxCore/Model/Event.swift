@@ -67,13 +67,17 @@ public struct Event: Sendable {
 /// A device came, went or died.
 public struct DeviceChange: Sendable {
     /// What happened to it; mirrors `SBX_CHANGE_*`.
-    public enum Kind: UInt32, Sendable {
+    public enum Kind: UInt32, Sendable, CaseIterable {
         /// It was registered, or registered again.
         case registered = 1
         /// The user or the app took it back: logout.
         case unregistered = 2
         /// A provider called its token dead.
         case invalid = 3
+        /// A dry run reached it.
+        case proven = 4
+        /// A dry run failed for good.
+        case unproven = 5
     }
     /// What happened.
     public var kind: Kind
@@ -83,9 +87,15 @@ public struct DeviceChange: Sendable {
     public var timeUnixMs: UInt64
     /// The provider's word for it; may be empty.
     public var reason: String
+    /// Of the event that asked for a dry run; else empty.
+    public var subject: String
 
     /// Makes a change.
-    public init(kind: Kind, device: Device, timeUnixMs: UInt64 = 0, reason: String = "") {
+    public init(
+        kind: Kind, device: Device, timeUnixMs: UInt64 = 0, reason: String = "",
+        subject: String = ""
+    ) {
+        self.subject = subject
         self.kind = kind
         self.device = device
         self.timeUnixMs = timeUnixMs

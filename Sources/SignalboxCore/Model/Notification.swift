@@ -34,6 +34,8 @@ public struct Notification: Sendable, Hashable {
     public var isDataOnly = false
     /// The app may change the notification before it is shown.
     public var isMutable = false
+    /// Prove that the device can be reached, and show nothing.
+    public var isDryRun = false
     /// Number on the app's icon; nil: leave alone, 0: clear.
     public var badge: Int32?
     /// nil: as the route says.

@@ -100,7 +100,7 @@ public struct FanOut: Sendable {
                 deliveries.append(
                     Delivery(
                         id: nextID, eventID: fields.event.id, source: fields.event.source,
-                        route: route.name, sender: sender,
+                        subject: fields.event.subject, route: route.name, sender: sender,
                         stableID: stableIDs.next(), badge: target.badge,
                         deadlineUnixMs: own == 0 ? expiry : min(own, expiry), content: note,
                         device: recipient.device))

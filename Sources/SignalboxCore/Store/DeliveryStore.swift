@@ -37,14 +37,19 @@ public struct StoreEntry: Sendable {
     }
     /// The events.
     public var items: [Item]
+    /// Devices that came or went with them.
+    public var changes: [DeviceChange]
     /// When the request came in, in Unix milliseconds.
     public var receivedUnixMs: UInt64
     /// How long an event's dedupe key is remembered, in milliseconds.
     public var dedupeMs: UInt64
 
     /// Makes an entry.
-    public init(items: [Item], receivedUnixMs: UInt64, dedupeMs: UInt64) {
+    public init(
+        items: [Item], changes: [DeviceChange] = [], receivedUnixMs: UInt64, dedupeMs: UInt64
+    ) {
         self.items = items
+        self.changes = changes
         self.receivedUnixMs = receivedUnixMs
         self.dedupeMs = dedupeMs
     }

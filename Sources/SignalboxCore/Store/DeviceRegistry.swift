@@ -33,6 +33,12 @@ public protocol DeviceRegistry: Sendable {
     func unregister(app: String, user: String) async throws -> Int
     /// The devices of a user in an app, newest first.
     func devices(app: String, user: String) async throws -> [RegisteredDevice]
+    /// The device with a token, or nil; an empty app stands for whichever app has it.
+    ///
+    /// `done` is called on a thread of the store.
+    func find(
+        app: String, token: String,
+        done: @escaping @Sendable (Result<RegisteredDevice?, StoreFailure>) -> Void)
     /// Says whether an app is in front of its user, on one device or on all; how many devices that are.
     func setPresence(
         app: String, user: String, token: String?, isOnline: Bool, nowUnixMs: UInt64
@@ -48,6 +54,32 @@ public protocol DeviceRegistry: Sendable {
     func invalidate(
         app: String, token: String, goneSinceUnixMs: UInt64,
         done: @escaping @Sendable (Invalidation) -> Void)
+}
+
+extension RegisteredDevice {
+    /// The device as plugins see it: whether it is online is one of its attributes.
+    public var deviceWithPresence: Device {
+        var out = device
+        out.attributes.removeAll { $0.key == "online" }
+        out.attributes.append(Attribute("online", isOnline ? "true" : "false"))
+        return out
+    }
+}
+
+/// Who is told of the devices of an app.
+public struct DeviceListeners: Sendable {
+    /// Stands for every app.
+    public static let everyApp = "*"
+    private let byApp: [String: [String]]
+
+    /// Takes instance names by app.
+    public init(_ byApp: [String: [String]] = [:]) { self.byApp = byApp }
+
+    /// Names of the instances that are told of an app's devices.
+    public func names(app: String) -> [String] {
+        let own = byApp[app] ?? []
+        return own + (byApp[Self.everyApp] ?? []).filter { !own.contains($0) }
+    }
 }
 
 /// Names a user of an app.
@@ -70,4 +102,8 @@ public enum DeviceRules {
     public static let tokensMax = 20
     /// Longest token, in bytes.
     public static let tokenBytesMax = 4_096
+    /// Most attributes of a device.
+    public static let attributesMax = 16
+    /// Longest name or value of an attribute, in bytes.
+    public static let attributeBytesMax = 256
 }

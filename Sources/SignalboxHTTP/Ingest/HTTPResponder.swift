@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import HummingbirdCore
 internal import NIOCore
+internal import NIOSSL
 internal import SignalboxCore
 
 /// One request on an ingest connection: refuse early, read the body within bounds, answer.
@@ -51,12 +52,22 @@ struct HTTPResponder: Sendable {
             body.append(contentsOf: part.readableBytesView)
         }
         deadline.cancel()
+        let certificate = options.tls == nil ? [] : await clientCertificate(channel)
         let answer = await handler.answer(
             HTTPServerRequest(
                 method: method, path: path, query: parts.count == 2 ? String(parts[1]) : "",
                 headers: request.headers.map { Attribute($0.name.canonicalName, $0.value) },
-                body: body, remote: channel.remoteAddress?.ipAddress ?? ""))
+                body: body, remote: channel.remoteAddress?.ipAddress ?? "",
+                clientCertificate: certificate))
         try await write(answer, writer)
+    }
+
+    private func clientCertificate(_ channel: any Channel) async -> [UInt8] {
+        let found = channel.eventLoop.submit {
+            try channel.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self)
+                .peerCertificate?.toDERBytes()
+        }
+        return (try? await found.get()) ?? []
     }
 
     private var tooLarge: HTTPServerAnswer {

@@ -1,8 +1,10 @@
 internal import HTTPTypes
 internal import HummingbirdCore
+internal import HummingbirdTLS
 public import Logging
 internal import NIOCore
 internal import NIOPosix
+internal import NIOSSL
 public import SignalboxCore
 internal import Synchronization
 
@@ -20,6 +22,11 @@ public struct HTTPServerRequest: Sendable {
     public var body: [UInt8]
     /// The peer's IP address.
     public var remote: String
+    /// The client's certificate under mutual TLS, DER; empty: it showed none.
+    public var clientCertificate: [UInt8]
+
+    /// The first value of a field, or nil.
+    public func header(_ name: String) -> String? { headers.first { $0.key == name }?.value }
 }
 
 /// An answer.
@@ -66,6 +73,8 @@ public struct HTTPServerOptions: Sendable {
     public var idleSeconds = 60
     /// A request must have come in whole within this.
     public var requestSeconds = 30
+    /// nil: plain HTTP.
+    public var tls: HTTPServerTLS?
 
     /// Makes options.
     public init(host: String, port: Int) {
@@ -74,10 +83,44 @@ public struct HTTPServerOptions: Sendable {
     }
 }
 
+/// The TLS of an `HTTPServer`.
+public struct HTTPServerTLS: Sendable {
+    /// Certificate chain, PEM.
+    public var certificateChainPEM: [UInt8]
+    /// Private key, PEM.
+    public var privateKeyPEM: [UInt8]
+    /// Roots of clients' certificates, PEM; a client may show one, and it must be one of theirs.
+    public var clientRootsPEM: [UInt8]?
+
+    /// Makes TLS with the server's identity.
+    public init(
+        certificateChainPEM: [UInt8], privateKeyPEM: [UInt8], clientRootsPEM: [UInt8]? = nil
+    ) {
+        self.certificateChainPEM = certificateChainPEM
+        self.privateKeyPEM = privateKeyPEM
+        self.clientRootsPEM = clientRootsPEM
+    }
+
+    func configuration() throws -> TLSConfiguration {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMBytes(certificateChainPEM)
+                .map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: privateKeyPEM, format: .pem)))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = ["http/1.1"]
+        if let clientRootsPEM {
+            configuration.trustRoots = .certificates(
+                try NIOSSLCertificate.fromPEMBytes(clientRootsPEM))
+            configuration.certificateVerification = .optionalVerification
+        }
+        return configuration
+    }
+}
+
 /// An HTTP/1.1 server for webhooks and for the admin listener.
 public final class HTTPServer: Sendable {
     private let group: MultiThreadedEventLoopGroup
-    private let server: Server<HTTP1Channel>
+    private let stop: @Sendable () async throws -> Void
     private let running: Task<Void, any Error>
     /// The port it listens on.
     public let port: Int
@@ -98,6 +141,34 @@ public final class HTTPServer: Sendable {
                     maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 64 * 1024,
                     maxHeaderFieldCount: 100)))
         let (ports, found) = AsyncStream.makeStream(of: Int.self)
+        let stop: @Sendable () async throws -> Void
+        let running: Task<Void, any Error>
+        if let tls = options.tls {
+            let secure: TLSChannel<HTTP1Channel>
+            do {
+                secure = try TLSChannel(channel, tlsConfiguration: try tls.configuration())
+            } catch {
+                try? await group.shutdownGracefully()
+                throw error
+            }
+            (stop, running) = run(secure, options, group, logger, found)
+        } else {
+            (stop, running) = run(channel, options, group, logger, found)
+        }
+        for await port in ports {
+            return HTTPServer(group: group, stop: stop, running: running, port: port)
+        }
+        // The stream ended without a port: the server could not start, and says why.
+        let failure = await running.result
+        try? await group.shutdownGracefully()
+        try failure.get()
+        throw CancellationError()
+    }
+
+    private static func run<Channel: ServerChildChannel>(
+        _ channel: Channel, _ options: HTTPServerOptions, _ group: MultiThreadedEventLoopGroup,
+        _ logger: Logger, _ found: AsyncStream<Int>.Continuation
+    ) -> (stop: @Sendable () async throws -> Void, running: Task<Void, any Error>) {
         let server = Server(
             childChannelSetup: channel,
             configuration: ServerConfiguration(
@@ -110,29 +181,22 @@ public final class HTTPServer: Sendable {
             defer { found.finish() }
             try await server.run()
         }
-        for await port in ports {
-            return HTTPServer(group: group, server: server, running: running, port: port)
-        }
-        // The stream ended without a port: the server could not start, and says why.
-        let failure = await running.result
-        try? await group.shutdownGracefully()
-        try failure.get()
-        throw CancellationError()
+        return ({ try await server.shutdownGracefully() }, running)
     }
 
     private init(
-        group: MultiThreadedEventLoopGroup, server: Server<HTTP1Channel>,
+        group: MultiThreadedEventLoopGroup, stop: @escaping @Sendable () async throws -> Void,
         running: Task<Void, any Error>, port: Int
     ) {
         self.group = group
-        self.server = server
+        self.stop = stop
         self.running = running
         self.port = port
     }
 
     /// Stops listening; requests that are open are answered, idle connections closed.
     public func shutdown() async {
-        try? await server.shutdownGracefully()
+        try? await stop()
         _ = await running.result
         try? await group.shutdownGracefully()
     }

@@ -24,7 +24,7 @@ final class PoolCore: @unchecked Sendable {
 
     let eventLoop: any EventLoop
     private let endpoint: PushEndpoint
-    private let tls: NIOSSLContext
+    private var tls: NIOSSLContext
     private let authority: PinnedBytes
     private let onResults: @Sendable ([PushResult]) -> Void
     private let onEvent: @Sendable (PushPoolEvent) -> Void
@@ -81,6 +81,12 @@ final class PoolCore: @unchecked Sendable {
 
     func drain(connection id: UInt64) {
         perform(state.drain(id))
+        work()
+    }
+
+    func renew(_ tls: NIOSSLContext) {
+        self.tls = tls
+        for id in connections.keys.sorted() { perform(state.drain(id)) }
         work()
     }
 

@@ -24,6 +24,13 @@ public final class PushPool: Sendable {
         core.eventLoop.execute { self.core.drain(connection: connection) }
     }
 
+    /// Takes other certificates for the connections to come; those that are open take nothing more and
+    /// end what is on them.
+    public func renew(_ endpoint: PushEndpoint) throws(EndpointError) {
+        let tls = try PushEngine.tls(endpoint)
+        core.eventLoop.execute { self.core.renew(tls) }
+    }
+
     /// The pool at this moment.
     public func status() async -> PushPoolStatus {
         await withCheckedContinuation { continuation in
@@ -62,7 +69,7 @@ public final class PushEngine: Sendable {
     /// Ends the event loops; pools must have been shut down before.
     public func shutdown() async { try? await group.shutdownGracefully() }
 
-    private static func tls(_ endpoint: PushEndpoint) throws(EndpointError) -> NIOSSLContext {
+    static func tls(_ endpoint: PushEndpoint) throws(EndpointError) -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["h2"]

@@ -14,6 +14,8 @@ public struct HTTP2ServerOptions: Sendable {
     public var certificateChainPEM: [UInt8]
     /// Private key, PEM.
     public var privateKeyPEM: [UInt8]
+    /// Roots of clients' certificates, PEM; a client may show one, and it must be one of theirs.
+    public var clientRootsPEM: [UInt8]?
     /// Choose `h2` by ALPN; else the client must know.
     public var offersALPN = true
     /// The first SETTINGS of a connection.
@@ -40,6 +42,8 @@ public struct HTTP2ServerRequest: Sendable {
     public var body: [UInt8]
     /// The connection it came on.
     public var connection: UInt64
+    /// The client's certificate, DER; empty: it showed none.
+    public var clientCertificate: [UInt8]
 
     /// The first value of a field, or nil.
     public func header(_ name: String) -> String? { headers.first { $0.key == name }?.value }
@@ -80,6 +84,10 @@ public final class HTTP2Server: Sendable {
                 .map { .certificate($0) },
             privateKey: .privateKey(
                 try NIOSSLPrivateKey(bytes: options.privateKeyPEM, format: .pem)))
+        if let roots = options.clientRootsPEM {
+            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(roots))
+            configuration.certificateVerification = .optionalVerification
+        }
         if options.offersALPN { configuration.applicationProtocols = ["h2"] }
         let tls = try NIOSSLContext(configuration: configuration)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)

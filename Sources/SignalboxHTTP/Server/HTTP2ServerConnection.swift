@@ -1,5 +1,6 @@
 internal import CNghttp2
 internal import NIOCore
+internal import NIOSSL
 internal import NIOTLS
 internal import SignalboxCore
 
@@ -27,6 +28,7 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var streams: [Int32: Stream] = [:]
     private var isInSession = false
+    private var clientCertificate: [UInt8] = []
     /// Requests that came in whole during one read, handed on when nghttp2 is back.
     private var arrived: [Int32] = []
     private var lastStream: Int32 = 0
@@ -98,6 +100,8 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted = event as? TLSUserEvent {
+            let tls = try? context.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self)
+            clientCertificate = (try? tls?.peerCertificate?.toDERBytes()) ?? []
             session = ServerCallbacks.makeSession(Unmanaged.passUnretained(self).toOpaque())
             if let session { submitSettings(session) }
             flush()
@@ -137,7 +141,8 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
         guard let stream = streams[id], let context else { return }
         let request = HTTP2ServerRequest(
             method: stream.method, path: stream.path, authority: stream.authority,
-            headers: stream.headers, body: stream.body, connection: self.id)
+            headers: stream.headers, body: stream.body, connection: self.id,
+            clientCertificate: clientCertificate)
         streams[id]?.body = []
         handler.handle(
             request, on: HTTP2ServerStream(id: id, connection: self, loop: context.eventLoop))

@@ -16,6 +16,7 @@ public final class PluginInstance: @unchecked Sendable {
     private let calls = CallGate()
     private let serial: Gate<Void>?
     private let onCredentialReady = Mutex<@Sendable () -> Void>({})
+    private let onSecretsChanged = Mutex<@Sendable () -> Void>({})
     private var control: ControlThread?
     private var raw: OpaquePointer?
 
@@ -77,6 +78,11 @@ public final class PluginInstance: @unchecked Sendable {
     /// Calls this on the control thread whenever a credential has a new value.
     public func whenCredentialReady(_ body: @escaping @Sendable () -> Void) {
         onCredentialReady.withLock { $0 = body }
+    }
+
+    /// Calls this on the control thread whenever the file of a secret has changed.
+    public func whenSecretsChange(_ body: @escaping @Sendable () -> Void) {
+        onSecretsChanged.withLock { $0 = body }
     }
 
     /// A provider refused a credential of this instance; thread: any.
@@ -144,17 +150,25 @@ public final class PluginInstance: @unchecked Sendable {
     private func tick() {
         guard let raw else { return }
         let now = context.services.nowUnixMs
+        if context.secrets.hasFiles { rereadSecrets() }
         let (due, next) = context.credentials.due(nowMs: now)
         for (credential, refresh) in due { refreshNow(credential, refresh, raw) }
-        if context.secrets.isWatched {
-            for tell in context.secrets.reread(context.services.readFile) {
-                context.services.onWorker(tell)
-            }
-        }
         let later = context.credentials.due(nowMs: 0).nextMs ?? next
         let waitMs = later.map { $0 > now ? $0 - now : 0 } ?? .max
-        let wake = min(waitMs, context.secrets.isWatched ? 2_000 : .max)
+        let wake = min(waitMs, context.secrets.hasFiles ? 2_000 : .max)
         if wake != .max { control?.wake(atNs: Clock.monotonicNs + wake * 1_000_000) }
+    }
+
+    /// A new key makes a new credential at once; what the old one had made serves until it is there.
+    private func rereadSecrets() {
+        let (hasChanged, due) = context.secrets.reread(context.services.readFile)
+        guard hasChanged else { return }
+        context.services.log(
+            instance: name, level: .info, message: "a secret file has changed; it is in use now",
+            fields: [])
+        context.credentials.renewAll(nowMs: context.services.nowUnixMs)
+        for tell in due { context.services.onWorker(tell) }
+        onSecretsChanged.withLock { $0 }()
     }
 
     private func refreshNow(

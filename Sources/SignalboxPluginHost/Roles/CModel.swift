@@ -19,6 +19,8 @@ extension CArena {
         out.pointee.user = text(device.user)
         out.pointee.locale = text(device.locale)
         out.pointee.registered_unix_ms = device.registeredUnixMs
+        out.pointee.attributes = pairs(device.attributes)
+        out.pointee.attribute_count = device.attributes.count
     }
 
     func pairs(_ attributes: [Attribute]) -> UnsafePointer<sbx_kv>? {
@@ -63,6 +65,7 @@ extension CArena {
         if note.isSilent { flags |= SBX_N_SILENT }
         if note.isDataOnly { flags |= SBX_N_DATA_ONLY }
         if note.isMutable { flags |= SBX_N_MUTABLE }
+        if note.isDryRun { flags |= SBX_N_DRY_RUN }
         if let badge = note.badge {
             flags |= SBX_N_BADGE
             out.pointee.badge = badge
@@ -98,7 +101,30 @@ enum CRead {
             app: device.app.text, platform: device.platform.text, provider: device.provider.text,
             token: device.token.text, sourceToken: device.source_token.text,
             user: device.user.text, locale: device.locale.text,
-            registeredUnixMs: device.registered_unix_ms)
+            registeredUnixMs: device.registered_unix_ms,
+            attributes: KeyValues.copy(device.attributes, device.attribute_count))
+    }
+
+    /// A change that a plugin reports; nil: it is malformed, or not one for plugins to report.
+    static func change(_ given: UnsafePointer<sbx_change>, nowUnixMs: UInt64) -> DeviceChange? {
+        var raw = sbx_change()
+        Tables.copy(given, size: given.pointee.struct_size, to: &raw)
+        let device = device(raw.device)
+        let kind: DeviceChange.Kind
+        switch raw.kind {
+        case SBX_CHANGE_REGISTERED where !device.token.isEmpty && !device.platform.isEmpty:
+            kind = .registered
+        case SBX_CHANGE_UNREGISTERED where !device.token.isEmpty || !device.user.isEmpty:
+            kind = .unregistered
+        default: return nil
+        }
+        guard device.token.utf8.count <= DeviceRules.tokenBytesMax,
+            device.attributes.count <= DeviceRules.attributesMax
+        else { return nil }
+        return DeviceChange(
+            kind: kind, device: device,
+            timeUnixMs: raw.time_unix_ms == 0 ? nowUnixMs : raw.time_unix_ms,
+            reason: raw.reason.text)
     }
 
     static func recipient(_ given: UnsafePointer<sbx_recipient>) -> Recipient {
@@ -116,6 +142,7 @@ enum CRead {
         note.isSilent = raw.flags & SBX_N_SILENT != 0
         note.isDataOnly = raw.flags & SBX_N_DATA_ONLY != 0
         note.isMutable = raw.flags & SBX_N_MUTABLE != 0
+        note.isDryRun = raw.flags & SBX_N_DRY_RUN != 0
         note.badge = raw.flags & SBX_N_BADGE != 0 ? raw.badge : nil
         note.priority = Priority(rawValue: raw.priority)
         note.expiresUnixMs = raw.expires_unix_ms

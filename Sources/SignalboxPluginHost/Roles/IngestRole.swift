@@ -33,6 +33,8 @@ public struct IngestRequest: Sendable {
     public var params: [Attribute] = []
     /// Names in lower case.
     public var headers: [Attribute] = []
+    /// Subject of the client's certificate under mutual TLS, or empty.
+    public var clientCertificate = ""
     /// When it came in.
     public var receivedUnixMs: UInt64
 
@@ -69,6 +71,8 @@ public struct IngestResult: Sendable {
 
     /// What happened; empty after a failure.
     public var events: [Event] = []
+    /// Devices that came or went.
+    public var changes: [DeviceChange] = []
     /// What was left out.
     public var rejects: [Reject] = []
     /// The plugin's own answer, if it gave one.
@@ -133,6 +137,7 @@ public final class IngestRole: Sendable {
             given.pointee.remote = arena.text(request.remote)
             given.pointee.pattern = arena.text(request.pattern)
             given.pointee.body = arena.bytes(request.body)
+            given.pointee.client_certificate = arena.text(request.clientCertificate)
             given.pointee.params = arena.pairs(request.params)
             given.pointee.param_count = request.params.count
             given.pointee.headers = arena.pairs(request.headers)

@@ -56,6 +56,7 @@ final class IngestSink: @unchecked Sendable {
             var result = state.result
             if let fault {
                 result.events = []
+                result.changes = []
                 result.fault = fault
             }
             return result
@@ -94,6 +95,29 @@ final class IngestSink: @unchecked Sendable {
                 return SBX_E_TOO_LARGE
             }
             state.result.events += new
+            return SBX_OK
+        }
+    }
+
+    private func change(
+        _ changes: UnsafePointer<sbx_change>?, _ count: Int, _ stride: Int
+    ) -> sbx_status {
+        guard let changes, count > 0 else { return count == 0 ? SBX_OK : SBX_E_INVALID }
+        var taken: [DeviceChange] = []
+        for index in 0..<count {
+            let given = changes.element(index, stride: stride)
+            guard let change = CRead.change(given, nowUnixMs: receivedUnixMs) else {
+                return SBX_E_INVALID
+            }
+            taken.append(change)
+        }
+        let new = taken
+        return state.withLock { state in
+            guard !state.isDone else { return SBX_E_INVALID }
+            guard state.result.changes.count + new.count <= limits.eventsPerRequestMax else {
+                return SBX_E_TOO_LARGE
+            }
+            state.result.changes += new
             return SBX_OK
         }
     }
@@ -160,8 +184,9 @@ final class IngestSink: @unchecked Sendable {
         table.emit = { sink, events, count, stride in
             IngestSink.from(sink)?.emit(events, count, stride) ?? SBX_E_INVALID
         }
-        // This host keeps no registry yet.
-        table.change = { _, _, _, _ in SBX_E_UNSUPPORTED }
+        table.change = { sink, changes, count, stride in
+            IngestSink.from(sink)?.change(changes, count, stride) ?? SBX_E_INVALID
+        }
         table.reject = { sink, reason, detail in
             guard let sink = IngestSink.from(sink) else { return SBX_E_INVALID }
             let reject = IngestResult.Reject(reason: reason.text, detail: detail.text)

@@ -48,6 +48,7 @@ public final class RegisterRole: @unchecked Sendable {
                 out.pointee.time_unix_ms = change.timeUnixMs
                 out.pointee.device = arena.device(change.device)
                 out.pointee.reason = arena.text(change.reason)
+                out.pointee.subject = arena.text(change.subject)
             }
             return table.prepare(
                 raw, arena.text(app), batch, deliveries.count, MemoryLayout<sbx_change>.stride,
@@ -76,6 +77,7 @@ extension DeviceChange {
         var note = Notification()
         note.category = "device.\(kind)"
         note.title = reason
+        note.thread = subject
         note.expiresUnixMs = timeUnixMs
         note.priority = .low
         return SharedNotification(note)
@@ -84,9 +86,9 @@ extension DeviceChange {
     /// The change that a delivery carries.
     init(carriedBy delivery: Delivery) {
         let note = delivery.content.notification
-        let kinds: [Kind] = [.registered, .unregistered, .invalid]
-        let kind = kinds.first { note.category == "device.\($0)" } ?? .invalid
+        let kind = Kind.allCases.first { note.category == "device.\($0)" } ?? .invalid
         self.init(
-            kind: kind, device: delivery.device, timeUnixMs: note.expiresUnixMs, reason: note.title)
+            kind: kind, device: delivery.device, timeUnixMs: note.expiresUnixMs,
+            reason: note.title, subject: note.thread)
     }
 }

@@ -133,16 +133,13 @@ public final class SendHTTPRole: @unchecked Sendable {
 extension SendEndpoint {
     /// What a plugin filled in, with its secrets looked up.
     static func read(
-        _ raw: sbx_endpoint, _ secrets: SecretBox
+        _ raw: sbx_endpoint, _ context: InstanceContext
     ) -> Result<SendEndpoint, PluginFault> {
-        var identity: ClientIdentity?
-        if !raw.client_certificate.isEmpty || !raw.client_key.isEmpty {
-            guard let certificate = secrets.bytes(raw.client_certificate.text),
-                let key = secrets.bytes(raw.client_key.text)
-            else {
-                return .failure(PluginFault(.notFound, "a client certificate needs two secrets"))
-            }
-            identity = ClientIdentity(certificate: certificate, key: key)
+        let identity: ClientIdentity?
+        do throws(PluginFault) {
+            identity = try self.identity(raw, context)
+        } catch {
+            return .failure(error)
         }
         let file = raw.ca_file.text
         return .success(
@@ -156,5 +153,21 @@ extension SendEndpoint {
                 connectTimeoutMs: Int(raw.connect_timeout_ms), pingIdleMs: Int(raw.ping_idle_ms),
                 pingTimeoutMs: Int(raw.ping_timeout_ms),
                 connectionsMax: Int(raw.connections_max), streamsMax: Int(raw.streams_max)))
+    }
+
+    private static func identity(
+        _ raw: sbx_endpoint, _ context: InstanceContext
+    ) throws(PluginFault) -> ClientIdentity? {
+        guard !raw.client_certificate.isEmpty else { return nil }
+        let secrets = context.secrets
+        let certificate = try secrets.bytes(raw.client_certificate.text, pointer: "")
+        let key =
+            raw.client_key.isEmpty ? nil : try secrets.bytes(raw.client_key.text, pointer: "")
+        let password =
+            raw.client_password.isEmpty
+            ? nil : try secrets.bytes(raw.client_password.text, pointer: "")
+        let made = try context.services.identity(
+            certificate + (key.map { [UInt8(ascii: "\n")] + $0 } ?? []), password: password)
+        return ClientIdentity(certificate: made.certificate, key: made.key)
     }
 }

@@ -98,7 +98,7 @@ enum EndpointQuestion {
             guard status == SBX_OK else {
                 return .failure(PluginFault(status: status, error: error))
             }
-            return SendEndpoint.read(out.pointee, context.secrets)
+            return SendEndpoint.read(out.pointee, context)
         }
         return try (asked ?? .failure(PluginFault(.stopping, "the instance is stopped"))).get()
     }

@@ -102,7 +102,8 @@ struct ConfigCheck {
         checkAllowed(.string(text), given, node, path)
         guard node.isSecret else { return .string(text) }
         let name = path.joined(separator: ".")
-        secrets[name] = PluginSecret(bytes: Array(text.utf8), file: given.secretFile)
+        secrets[name] = PluginSecret(
+            bytes: given.secretBytes ?? Array(text.utf8), file: given.secretFile)
         return .string(name)
     }
 

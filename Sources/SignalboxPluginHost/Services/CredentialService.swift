@@ -86,6 +86,13 @@ final class CredentialTable: Sendable {
         }
     }
 
+    /// The secrets they are made with have changed: all are due.
+    func renewAll(nowMs: UInt64) {
+        entries.withLock { entries in
+            for name in entries.keys { entries[name]?.state.renew(nowMs: nowMs) }
+        }
+    }
+
     /// Those whose refresh is due, and when the next one is.
     func due(nowMs: UInt64) -> (names: [(String, Refresh)], nextMs: UInt64?) {
         entries.withLock { entries in

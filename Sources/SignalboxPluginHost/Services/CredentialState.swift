@@ -41,6 +41,13 @@ struct CredentialState: Sendable {
         return true
     }
 
+    /// What it is made with has changed: due now, however young the value is, which serves until then.
+    mutating func renew(nowMs: UInt64) {
+        isHopeless = false
+        failures = 0
+        refreshAtMs = nowMs
+    }
+
     /// A refresh brought a value.
     mutating func succeed(_ new: String, refreshMs: UInt64, expiresMs: UInt64, nowMs: UInt64) {
         value = new

@@ -16,7 +16,7 @@ enum SecretsService {
         table.watch = { host, name, body, plugin in
             guard let context = InstanceContext.from(host), let body else { return SBX_E_INVALID }
             let plugin = PluginContext(pointer: plugin)
-            return context.secrets.watch(name.text) { body(plugin.pointer) }
+            return context.secrets.watch(name.text) { CallScope.run { _ in body(plugin.pointer) } }
                 ? SBX_OK : SBX_E_NOT_FOUND
         }
         return table
@@ -75,28 +75,42 @@ final class SecretBox: Sendable {
         }
     }
 
-    /// Somebody wants to be told of changes.
-    var isWatched: Bool { state.withLock { !$0.watches.isEmpty } }
+    /// Some came from files, so they can change.
+    var hasFiles: Bool { state.withLock { $0.secrets.values.contains { $0.file != nil } } }
 
     /// Forgets whom to tell.
     func endWatches() { state.withLock { $0.watches = [] } }
 
-    /// Reads the files of watched secrets again; those to tell of a change.
-    func reread(_ read: (String) -> [UInt8]?) -> [@Sendable () -> Void] {
+    /// Reads the files again; whether anything changed, and those to tell of it.
+    func reread(
+        _ read: (String) -> [UInt8]?
+    ) -> (hasChanged: Bool, due: [@Sendable () -> Void]) {
         let files = state.withLock { state in
-            state.watches.compactMap { watch in
-                state.secrets[watch.name]?.file.map { (name: watch.name, file: $0) }
+            state.secrets.compactMap { name, secret in
+                secret.file.map { (name: name, file: $0) }
             }
         }
+        var hasChanged = false
         var due: [@Sendable () -> Void] = []
         for (name, file) in files {
-            guard let bytes = read(file) else { continue }
-            due += state.withLock { state in
-                guard let secret = state.secrets[name], secret.bytes != bytes else { return [] }
+            // A file that is being replaced may be gone or empty for a moment.
+            guard let bytes = read(file).map(Self.trimmed), !bytes.isEmpty else { continue }
+            state.withLock { state in
+                guard let secret = state.secrets[name], secret.bytes != bytes else { return }
                 state.secrets[name]?.bytes = bytes
-                return state.watches.filter { $0.name == name }.map(\.body)
+                hasChanged = true
+                due += state.watches.filter { $0.name == name }.map(\.body)
             }
         }
-        return due
+        return (hasChanged, due)
+    }
+
+    /// Text without the line break that editors end a file with.
+    private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+        guard bytes.last == UInt8(ascii: "\n"),
+            String(validating: bytes, as: UTF8.self) != nil
+        else { return bytes }
+        let out = bytes.dropLast()
+        return Array(out.last == UInt8(ascii: "\r") ? out.dropLast() : out)
     }
 }

@@ -128,6 +128,7 @@ final class APNsHandler: HTTP2ServerHandler {
 
     private func authorizationFault(_ request: HTTP2ServerRequest) -> Fault? {
         guard let authorization = request.header("authorization") else {
+            if !request.clientCertificate.isEmpty { return nil }
             return (403, "MissingProviderToken")
         }
         guard authorization.hasPrefix("bearer ") else { return (403, "InvalidProviderToken") }

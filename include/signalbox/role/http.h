@@ -13,14 +13,15 @@ typedef struct sbx_endpoint {
   uint32_t struct_size, flags;      /* SBX_ENDPOINT_* */
   sbx_str origin;                   /* "https://api.push.apple.com:443" */
   sbx_str ca_file;                  /* PEM file of trusted roots; empty: the system's */
-  sbx_str client_certificate;       /* name of a secret (PEM chain), empty: none */
-  sbx_str client_key;               /* name of a secret (PEM) */
+  sbx_str client_certificate;       /* name of a secret (PEM chain or PKCS#12), empty: none */
+  sbx_str client_key;               /* name of a secret (PEM); empty: it is in client_certificate */
   uint32_t request_timeout_ms;      /* default 10,000 */
   uint32_t connect_timeout_ms;      /* default 10,000: TCP, TLS and the peer's SETTINGS together */
   uint32_t ping_idle_ms;            /* PING after so long without traffic; 0: never while idle */
   uint32_t ping_timeout_ms;         /* a connection that owes a PING answer so long is dead; default 10,000 */
   uint32_t connections_max;         /* default 2 */
   uint32_t streams_max;             /* own cap below the peer's SETTINGS; 0: none */
+  sbx_str client_password;          /* name of a secret that opens client_certificate or client_key; empty: none */
 } sbx_endpoint;
 
 /* One request, written by the plugin. The host copies all of it before request() returns. */

@@ -1,11 +1,12 @@
-/* signalbox/service/registry.h - the devices the gateway knows. Changes go through
- * sbx_ingest_sink.change. */
+/* signalbox/service/registry.h - the devices the gateway knows. A change that belongs to a request
+ * goes through sbx_ingest_sink.change, so that it is committed with it. */
 #ifndef SIGNALBOX_SERVICE_REGISTRY_H
 #define SIGNALBOX_SERVICE_REGISTRY_H
 #include "../model.h"
 struct sbx_host;
 
-/* Devices, newest first, borrowed. status: OK (n may be 0), UNREACHABLE. Thread: [worker]. */
+/* Devices, newest first, borrowed; their attributes say whether one is "online" ("true", "false").
+ * status: OK (n may be 0), UNREACHABLE. Thread: [worker]. */
 typedef void (*sbx_registry_done)(void *context, sbx_status status, const sbx_device *devices, size_t n, size_t stride);
 
 #define SBX_SVC_REGISTRY "sbx.registry/1"
@@ -16,6 +17,9 @@ typedef struct sbx_registry {
   sbx_status (*devices)(const struct sbx_host *host, sbx_str app, sbx_str user, sbx_registry_done done, void *context);
   /* The device with this token, if known: n is 0 or 1. As above. */
   sbx_status (*find)(const struct sbx_host *host, sbx_str app, sbx_str token, sbx_registry_done done, void *context);
+  /* A device came or went, outside of a request; durable when done reports OK (n is 0). Statuses: as
+   * above. Thread: [any]. */
+  sbx_status (*change)(const struct sbx_host *host, const sbx_change *change, sbx_registry_done done, void *context);
 } sbx_registry;
 
 #endif

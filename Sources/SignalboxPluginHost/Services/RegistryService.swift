@@ -1,0 +1,75 @@
+internal import CSignalbox
+internal import SignalboxCore
+
+/// `sbx.registry/1`.
+enum RegistryService {
+    static var table: sbx_registry {
+        var table = sbx_registry()
+        table.struct_size = UInt32(MemoryLayout<sbx_registry>.size)
+        table.devices = { host, app, user, done, plugin in
+            guard let context = InstanceContext.from(host), let done, !user.isEmpty else {
+                return SBX_E_INVALID
+            }
+            let plugin = PluginContext(pointer: plugin)
+            let services = context.services
+            return RegistryService.start { () throws(PluginFault) in
+                try services.devices(app: app.text, user: user.text) { result in
+                    services.onWorker { RegistryService.report(result, done, plugin) }
+                }
+            }
+        }
+        table.find = { host, app, token, done, plugin in
+            guard let context = InstanceContext.from(host), let done, !token.isEmpty else {
+                return SBX_E_INVALID
+            }
+            let plugin = PluginContext(pointer: plugin)
+            let services = context.services
+            return RegistryService.start { () throws(PluginFault) in
+                try services.device(app: app.text, token: token.text) { result in
+                    let list = result.map { $0.map { [$0] } ?? [] }
+                    services.onWorker { RegistryService.report(list, done, plugin) }
+                }
+            }
+        }
+        table.change = { host, change, done, plugin in
+            guard let context = InstanceContext.from(host), let done, let change,
+                let taken = CRead.change(change, nowUnixMs: context.services.nowUnixMs)
+            else { return SBX_E_INVALID }
+            let plugin = PluginContext(pointer: plugin)
+            let services = context.services
+            return RegistryService.start { () throws(PluginFault) in
+                try services.change(instance: context.name, taken) { fault in
+                    let result = fault.map { Result<[Device], PluginFault>.failure($0) }
+                    services.onWorker {
+                        RegistryService.report(result ?? .success([]), done, plugin)
+                    }
+                }
+            }
+        }
+        return table
+    }
+
+    private static func start(_ body: () throws(PluginFault) -> Void) -> sbx_status {
+        do throws(PluginFault) {
+            try body()
+            return SBX_OK
+        } catch {
+            return error.kind.rawValue
+        }
+    }
+
+    private static func report(
+        _ result: Result<[Device], PluginFault>, _ done: sbx_registry_done, _ plugin: PluginContext
+    ) {
+        CallScope.run { arena in
+            let stride = MemoryLayout<sbx_device>.stride
+            guard case .success(let devices) = result else {
+                done(plugin.pointer, SBX_E_UNREACHABLE, nil, 0, stride)
+                return
+            }
+            let list = arena.array(sbx_device.self, count: devices.count)
+            for (index, device) in devices.enumerated() { arena.write(device, to: list + index) }
+            done(plugin.pointer, SBX_OK, UnsafePointer(list), devices.count, stride)
+        }
+    }
+}

@@ -1,0 +1,188 @@
+internal import CSignalbox
+
+/// A closure that C gets as a context and gives back once.
+private final class Pending<Answer> {
+    let body: (Answer) -> Void
+
+    init(_ body: @escaping (Answer) -> Void) { self.body = body }
+
+    func pass() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
+
+    static func take(_ context: UnsafeMutableRawPointer?) -> Pending? {
+        context.map { Unmanaged<Pending>.fromOpaque($0).takeRetainedValue() }
+    }
+}
+
+/// Calls whose answer comes later.
+///
+/// Each answers exactly once, on a worker thread; parsed JSON may be read there until the closure returns.
+/// If the host does not take a call, the closure gets that as its answer before the call returns.
+extension Host {
+    /// What a call came to.
+    public typealias Later<Value> = @Sendable (Result<Value, PluginError>) -> Void
+
+    private func send<Value>(
+        _ done: @escaping Later<Value>,
+        _ start: (UnsafeMutableRawPointer) -> sbx_status
+    ) {
+        let pending = Pending<Result<Value, PluginError>>(done)
+        let context = pending.pass()
+        let status = start(context)
+        guard status != SBX_OK else { return }
+        _ = Pending<Result<Value, PluginError>>.take(context)
+        done(.failure(PluginError(.init(code: status), Self.words(status))))
+    }
+
+    static func words(_ status: sbx_status) -> String {
+        switch status {
+        case SBX_E_AGAIN: "the host has no room for it now"
+        case SBX_E_STOPPING: "the host is stopping"
+        case SBX_E_UNSUPPORTED: "the host does not offer it"
+        case SBX_E_UNREACHABLE: "it cannot be reached"
+        case SBX_E_TIMEOUT: "it took too long"
+        case SBX_E_TOO_LARGE: "it is too large"
+        case SBX_E_LOST: "the connection was lost"
+        default: "the host did not take it (status \(status))"
+        }
+    }
+
+    // MARK: REST
+
+    /// Makes a REST call.
+    public func send(_ call: HTTPCall, then done: @escaping Later<HTTPAnswer>) {
+        guard let http else {
+            done(.failure(PluginError(.unsupported, Self.words(SBX_E_UNSUPPORTED))))
+            return
+        }
+        let arena = Arena()
+        let given = call.raw(arena)
+        send(done) { context in
+            http.pointee.submit(
+                raw, given,
+                { context, answer in
+                    guard let pending = Pending<Result<HTTPAnswer, PluginError>>.take(context),
+                        let answer = answer?.pointee
+                    else { return }
+                    pending.body(HTTPAnswer.read(answer))
+                }, context)
+        }
+    }
+
+    // MARK: Durable values
+
+    /// The value of a key; nil: there is none.
+    public func value(_ key: String, then done: @escaping Later<[UInt8]?>) {
+        guard let kv else {
+            done(.failure(PluginError(.unsupported, Self.words(SBX_E_UNSUPPORTED))))
+            return
+        }
+        let arena = Arena()
+        send(done) { context in
+            kv.pointee.get(
+                raw, arena.text(key),
+                { context, status, value in
+                    let pending = Pending<Result<[UInt8]?, PluginError>>.take(context)
+                    switch status {
+                    case SBX_OK: pending?.body(.success(Array(value.raw)))
+                    case SBX_E_NOT_FOUND: pending?.body(.success(nil))
+                    default:
+                        pending?.body(
+                            .failure(PluginError(.init(code: status), Host.words(status))))
+                    }
+                }, context)
+        }
+    }
+
+    /// Keeps a value, or removes it (nil); it is durable when the answer is there.
+    ///
+    /// `ttlMs` 0: for ever.
+    public func set(
+        _ key: String, _ value: [UInt8]?, ttlMs: UInt64 = 0, then done: @escaping Later<Void>
+    ) {
+        guard let kv else {
+            done(.failure(PluginError(.unsupported, Self.words(SBX_E_UNSUPPORTED))))
+            return
+        }
+        let arena = Arena()
+        let report: sbx_kv_done = { context, status, _ in
+            let pending = Pending<Result<Void, PluginError>>.take(context)
+            pending?.body(
+                status == SBX_OK
+                    ? .success(()) : .failure(PluginError(.init(code: status), Host.words(status))))
+        }
+        send(done) { context in
+            guard let value else {
+                return kv.pointee.remove(raw, arena.text(key), report, context)
+            }
+            return kv.pointee.put(
+                raw, arena.text(key), arena.bytes(value), ttlMs, report, context)
+        }
+    }
+
+    // MARK: Registry
+
+    /// Devices of a user of an app (empty: of every app), newest first.
+    public func devices(app: String, user: String, then done: @escaping Later<[Device]>) {
+        registryCall(done) { registry, arena, context in
+            registry.pointee.devices(
+                raw, arena.text(app), arena.text(user), Self.devicesDone, context)
+        }
+    }
+
+    /// The device with a token, if it is known.
+    public func device(app: String, token: String, then done: @escaping Later<Device?>) {
+        registryCall({ done($0.map(\.first)) }) { registry, arena, context in
+            registry.pointee.find(
+                raw, arena.text(app), arena.text(token), Self.devicesDone, context)
+        }
+    }
+
+    /// A device came or went, outside of a request; durable when the answer is there.
+    public func change(_ change: DeviceChange, then done: @escaping Later<Void>) {
+        registryCall({ done($0.map { _ in }) }) { registry, arena, context in
+            let given = arena.array(sbx_change.self, 1)
+            change.write(to: given, arena)
+            return registry.pointee.change(raw, given, Self.devicesDone, context)
+        }
+    }
+
+    private func registryCall(
+        _ done: @escaping Later<[Device]>,
+        _ start: (UnsafePointer<sbx_registry>, Arena, UnsafeMutableRawPointer) -> sbx_status
+    ) {
+        guard let registry else {
+            done(.failure(PluginError(.unsupported, Self.words(SBX_E_UNSUPPORTED))))
+            return
+        }
+        let arena = Arena()
+        send(done) { start(registry, arena, $0) }
+    }
+
+    private static let devicesDone: sbx_registry_done = { context, status, devices, count, stride in
+        let pending = Pending<Result<[Device], PluginError>>.take(context)
+        guard status == SBX_OK else {
+            pending?.body(.failure(PluginError(.init(code: status), Host.words(status))))
+            return
+        }
+        let list = devices.map { start in
+            (0..<count).map { Device(start.element($0, stride).pointee) }
+        }
+        pending?.body(.success(list ?? []))
+    }
+
+    // MARK: Time
+
+    /// Runs something once on a worker thread, not before `ms` have passed; false: it will not run.
+    ///
+    /// It does not run after the instance has stopped.
+    @discardableResult
+    public func after(ms: UInt64, _ body: @escaping @Sendable () -> Void) -> Bool {
+        guard let timer else { return false }
+        let pending = Pending<Void>(body)
+        let context = pending.pass()
+        let id = timer.pointee.after(
+            raw, ms, { Pending<Void>.take($0)?.body(()) }, context)
+        if id == 0 { _ = Pending<Void>.take(context) }
+        return id != 0
+    }
+}

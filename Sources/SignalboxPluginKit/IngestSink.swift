@@ -1,0 +1,185 @@
+internal import CSignalbox
+internal import Synchronization
+
+/// Where a request's results go; lives during `handle`.
+public struct IngestSink: ~Copyable {
+    private let writer: SinkWriter
+
+    init(_ raw: UnsafeMutablePointer<sbx_ingest_sink>) { writer = SinkWriter(raw: raw) }
+
+    /// This happened.
+    public func emit(_ event: Event) throws(PluginError) { try writer.emit(event) }
+
+    /// These devices came or went; committed together with the events.
+    public func change(_ changes: [DeviceChange]) throws(PluginError) {
+        try writer.change(changes)
+    }
+
+    /// One item is unusable and was left out; its neighbours live.
+    ///
+    /// `reason` is from a closed list, `detail` holds no token or body.
+    public func reject(_ reason: String, _ detail: String) { writer.reject(reason, detail) }
+
+    /// The answer, at most once; without it 200, or 202 if nothing was emitted.
+    public func respond(
+        _ status: Int, headers: [(String, String)] = [], body: [UInt8] = []
+    ) throws(PluginError) {
+        try writer.respond(status, headers: headers, body: body)
+    }
+
+    /// Keeps the request open after `handle` has returned, for something that must be fetched first.
+    ///
+    /// `finish` is due exactly once; after `timeoutMs` the host has answered 503. The request itself does
+    /// not live on: copy what is needed.
+    public func deferred(timeoutMs: UInt32) throws(PluginError) -> DeferredIngest {
+        try writer.keepOpen(timeoutMs)
+        return DeferredIngest(writer)
+    }
+}
+
+/// A request that is still open; thread: any, one call at a time.
+public final class DeferredIngest: Sendable {
+    private let writer: SinkWriter
+    private let isOpen = Atomic<Bool>(true)
+
+    init(_ writer: SinkWriter) { self.writer = writer }
+
+    deinit { finish(PluginError(.internal, "the plugin forgot the request")) }
+
+    /// This happened.
+    public func emit(_ event: Event) throws(PluginError) { try writer.emit(event) }
+
+    /// These devices came or went.
+    public func change(_ changes: [DeviceChange]) throws(PluginError) {
+        try writer.change(changes)
+    }
+
+    /// One item is unusable and was left out.
+    public func reject(_ reason: String, _ detail: String) { writer.reject(reason, detail) }
+
+    /// The answer, at most once.
+    public func respond(
+        _ status: Int, headers: [(String, String)] = [], body: [UInt8] = []
+    ) throws(PluginError) {
+        try writer.respond(status, headers: headers, body: body)
+    }
+
+    /// Ends the request; a second time it does nothing.
+    public func finish(_ error: PluginError? = nil) {
+        guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        writer.finish(error)
+    }
+
+    /// Runs what may fail, and ends the request with its error; without one the request stays open.
+    public func attempt(_ body: () throws(PluginError) -> Void) {
+        do throws(PluginError) {
+            try body()
+        } catch {
+            finish(error)
+        }
+    }
+}
+
+/// A device that came or went, as a plugin says.
+public struct DeviceChange: Sendable {
+    /// `registered` or `unregistered`.
+    public var kind: ChangeKind
+    /// The device; for `unregistered` without a token: all of the user's.
+    public var device: Device
+    /// 0: now.
+    public var timeUnixMs: UInt64 = 0
+
+    /// Makes a change.
+    public init(_ kind: ChangeKind, _ device: Device) {
+        self.kind = kind
+        self.device = device
+    }
+
+    func write(to out: UnsafeMutablePointer<sbx_change>, _ arena: Arena) {
+        out.pointee.struct_size = UInt32(MemoryLayout<sbx_change>.size)
+        out.pointee.kind = kind.rawValue
+        out.pointee.time_unix_ms = timeUnixMs
+        let room = arena.array(sbx_device.self, 1)
+        device.write(to: room, arena)
+        out.pointee.device = UnsafePointer(room)
+    }
+}
+
+/// The functions of `sbx_ingest_sink`.
+///
+/// `@unchecked Sendable`: the host lets a deferred request be used from any thread, one at a time.
+struct SinkWriter: @unchecked Sendable {
+    let raw: UnsafeMutablePointer<sbx_ingest_sink>
+
+    func emit(_ event: Event) throws(PluginError) {
+        let arena = Arena()
+        let out = arena.array(sbx_event.self, 1)
+        out.pointee.struct_size = UInt32(MemoryLayout<sbx_event>.size)
+        out.pointee.type = arena.text(event.type)
+        out.pointee.subject = arena.text(event.subject)
+        out.pointee.dedupe = arena.text(event.dedupe)
+        out.pointee.data = arena.text(event.data)
+        out.pointee.time_unix_ms = event.timeUnixMs
+        let recipients = arena.array(sbx_recipient.self, event.recipients.count)
+        let devices = arena.array(sbx_device.self, event.recipients.count)
+        for (index, recipient) in event.recipients.enumerated() {
+            recipient.device.write(to: devices + index, arena)
+            recipients[index].struct_size = UInt32(MemoryLayout<sbx_recipient>.size)
+            recipients[index].device = UnsafePointer(devices + index)
+            recipients[index].attributes = arena.pairs(recipient.attributes)
+            recipients[index].attribute_count = recipient.attributes.count
+        }
+        out.pointee.recipients = UnsafePointer(recipients)
+        out.pointee.recipient_count = event.recipients.count
+        out.pointee.recipient_stride = MemoryLayout<sbx_recipient>.stride
+        let status = raw.pointee.emit(raw, out, 1, MemoryLayout<sbx_event>.stride)
+        guard status == SBX_OK else {
+            let words =
+                status == SBX_E_TOO_LARGE
+                ? "too many devices or events in one request" : "the event was not taken"
+            throw PluginError(.init(code: status), words)
+        }
+    }
+
+    func change(_ changes: [DeviceChange]) throws(PluginError) {
+        let arena = Arena()
+        let list = arena.array(sbx_change.self, changes.count)
+        for (index, change) in changes.enumerated() { change.write(to: list + index, arena) }
+        let status = raw.pointee.change(
+            raw, list, changes.count, MemoryLayout<sbx_change>.stride)
+        guard status == SBX_OK else {
+            throw PluginError(.init(code: status), "the changes of devices were not taken")
+        }
+    }
+
+    func reject(_ reason: String, _ detail: String) {
+        let arena = Arena()
+        _ = raw.pointee.reject(raw, arena.text(reason), arena.text(detail))
+    }
+
+    func respond(
+        _ status: Int, headers: [(String, String)], body: [UInt8]
+    ) throws(PluginError) {
+        let arena = Arena()
+        let code = raw.pointee.respond(
+            raw, UInt32(clamping: status), arena.pairs(headers), headers.count, arena.bytes(body))
+        guard code == SBX_OK else { throw PluginError(.init(code: code), "a second answer") }
+    }
+
+    func keepOpen(_ timeoutMs: UInt32) throws(PluginError) {
+        let status = raw.pointee.defer(raw, timeoutMs)
+        guard status == SBX_OK else {
+            throw PluginError(.init(code: status), "the request cannot stay open")
+        }
+    }
+
+    func finish(_ error: PluginError?) {
+        guard let error else {
+            raw.pointee.finish(raw, SBX_OK, nil)
+            return
+        }
+        var words = sbx_error.fresh
+        let status = error.report(to: &words)
+        raw.pointee.finish(raw, status, &words)
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxTestKit
+import Testing
+
+@Suite struct CredentialTests {
+    @Test func `a certificate that is replaced under load loses no push`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let file = folder.appending(path: "push.p12")
+        func write(_ name: String, _ authority: ThrowAway.Identity) throws {
+            let identity = try ThrowAway.clientIdentity(
+                name: name, userID: "com.example.app", authority: authority)
+            try Data(try ThrowAway.pkcs12(identity, password: nil, isLegacy: true)).write(
+                to: file, options: .atomic)
+        }
+        let bench = try await GatewayBench(config: { simulators in
+            try? write("first", simulators.authority)
+            let plugins = GatewayBench.plugins(simulators)
+            let from = plugins.range(of: "      team_id:")!.lowerBound
+            let to = plugins.range(of: "      topic:")!.lowerBound
+            return plugins[..<from] + "      certificate: \"${file:\(file.path)}\"\n"
+                + plugins[to...]
+                + "\n" + GatewayBench.routes
+        })
+        var sent = 0
+        func push() async throws {
+            sent += 1
+            try await bench.post(GatewayBench.webhook([("ios", "t\(sent)")], ticket: "\(sent)"))
+        }
+        for _ in 0..<20 { try await push() }
+        try write("second", bench.simulators.authority)
+        // The file is looked at every two seconds; pushes go on all the while.
+        while !bench.simulators.apns.received.contains(where: {
+            $0.clientCertificate.contains("second")
+        }), sent < 20_000 {
+            try await push()
+        }
+        for _ in 0..<20 { try await push() }
+        let tokens = await bench.delivered(bench.simulators.apns, sent)
+        #expect(Set(tokens) == Set((1...sent).map { "t\($0)" }))
+        let subjects = bench.simulators.apns.received.map(\.clientCertificate)
+        #expect(subjects.first?.contains("CN=first") == true)
+        #expect(subjects.last?.contains("CN=second") == true)
+        await bench.end()
+        try? FileManager.default.removeItem(at: folder)
+    }
+}
