@@ -35,7 +35,10 @@ func plugin(_ name: String) -> (product: Product, target: Target) {
     )
 }
 
-let plugins = [plugin("APNs"), plugin("FCM"), plugin("Zendesk")]
+let plugins = [
+    plugin("APNs"), plugin("FCM"), plugin("Sendbird"), plugin("SendbirdDesk"),
+    plugin("Zendesk"),
+]
 
 let package = Package(
     name: "signalbox",

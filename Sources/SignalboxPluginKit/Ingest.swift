@@ -43,6 +43,9 @@ public struct Request: ~Copyable {
         }
     }
 
+    /// A copy of the raw bytes, for signatures and for what comes after a deferral.
+    public var bodyBytes: [UInt8] { Array(raw.pointee.body.raw) }
+
     /// The first value of a header field, or nil.
     public func header(_ name: String) -> String? {
         pairs(raw.pointee.headers, raw.pointee.header_count, name)

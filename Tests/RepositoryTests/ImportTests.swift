@@ -41,6 +41,8 @@ import Testing
         "Sources/SignalboxCLI": ["Signalbox", "SignalboxTestKit", "ArgumentParser"],
         "Plugins/APNs": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/FCM": ["SignalboxPluginKit", "CSignalbox"],
+        "Plugins/Sendbird": ["SignalboxPluginKit", "CSignalbox"],
+        "Plugins/SendbirdDesk": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/Zendesk": ["SignalboxPluginKit", "CSignalbox"],
     ]
 

@@ -1,0 +1,170 @@
+import SignalboxPluginKit
+
+/// The `config:` of an instance: what the dashboard of Sendbird calls "Push notifications".
+struct Config: Sendable {
+    static let schema = """
+        {
+          "type": "object",
+          "required": ["path", "app_id", "api_token"],
+          "properties": {
+            "path": {
+              "type": "string", "pattern": "^/[!-~]+$", "minLength": 2, "maxLength": 512,
+              "description": "the path of the webhook, such as /in/sendbird"
+            },
+            "app_id": {
+              "type": "string", "pattern": "^[A-Za-z0-9-]{1,64}$",
+              "description": "the application's id in the dashboard"
+            },
+            "api_token": {
+              "type": "string", "format": "secret", "minLength": 1,
+              "description": "the master API token: signs webhooks and opens the Platform API"
+            },
+            "webhook_tokens": {
+              "type": "array", "maxItems": 8, "default": [],
+              "items": { "type": "string", "format": "secret", "minLength": 1 },
+              "description": "further tokens whose signatures are taken, while tokens are changed"
+            },
+            "app": {
+              "type": "string", "default": "", "maxLength": 255,
+              "description": "app of the registry whose devices get the pushes; empty: every app"
+            },
+            "members": {
+              "type": "string", "enum": ["webhook", "fetch"], "default": "webhook",
+              "description": "fetch: ask the Platform API when a webhook comes without members"
+            },
+            "preferences": {
+              "type": "string", "enum": ["webhook", "fetch"], "default": "webhook",
+              "description": "fetch: ask for each member's push preference (quiet hours, snooze, sound)"
+            },
+            "multi_device": {
+              "type": "string", "enum": ["all_offline", "any_offline", "always"],
+              "default": "all_offline",
+              "description": "push when all devices are offline, to each that is, or always"
+            },
+            "unread_badge": { "type": "boolean", "default": true },
+            "channel_unread_count": { "type": "boolean", "default": true },
+            "mentioned_users": {
+              "type": "string", "enum": ["object", "list"], "default": "object",
+              "description": "shape of mentioned_users in the push: the documented object, or a list"
+            },
+            "title": {
+              "type": "string", "default": "", "maxLength": 512,
+              "description": "title with {sender_name} {message} {channel_name} {filename}"
+            },
+            "body": {
+              "type": "string", "default": "{sender_name}: {message}", "maxLength": 512,
+              "description": "text of the push, with the same variables"
+            },
+            "file_body": {
+              "type": "string", "default": "{sender_name}: {filename}", "maxLength": 512,
+              "description": "text of the push for a file"
+            },
+            "alternative_title": { "type": "string", "default": "", "maxLength": 512 },
+            "alternative_body": {
+              "type": "string", "default": "New message", "maxLength": 512,
+              "description": "text that shows nothing of the message"
+            },
+            "sound": { "type": "string", "default": "default", "maxLength": 128 },
+            "audience_type": { "type": "string", "default": "", "maxLength": 64 },
+            "register": {
+              "type": "object",
+              "description": "forwards devices of the registry to the Platform API",
+              "properties": {
+                "enabled": { "type": "boolean", "default": true },
+                "unique": {
+                  "type": "boolean", "default": false,
+                  "description": "a token leaves the users who had it before"
+                },
+                "check_limit": {
+                  "type": "boolean", "default": true,
+                  "description": "count the user's tokens afterwards: Sendbird keeps the newest 20"
+                }
+              }
+            },
+            "endpoint": {
+              "type": "string", "format": "uri", "default": "",
+              "description": "another origin than https://api-APP_ID.sendbird.com"
+            },
+            "ca": { "type": "string", "format": "path", "default": "" }
+          }
+        }
+        """
+
+    /// `build.options` of a route.
+    static let optionsSchema = """
+        {
+          "type": "object",
+          "properties": {
+            "template": {
+              "type": "string", "enum": ["default", "alternative"], "default": "default",
+              "description": "alternative hides the text of the message"
+            },
+            "alert": {
+              "type": "string", "enum": ["object", "string"], "default": "object",
+              "description": "how APNs' alert is written"
+            }
+          }
+        }
+        """
+
+    /// When a user with several devices gets a push.
+    enum MultiDevice: String, Sendable {
+        case allOffline = "all_offline"
+        case anyOffline = "any_offline"
+        case always
+    }
+
+    let path: String
+    let appID: String
+    /// Names of the secrets that may have signed a webhook.
+    let signers: [String]
+    let app: String
+    let fetchesMembers: Bool
+    let fetchesPreferences: Bool
+    let multiDevice: MultiDevice
+    let hasBadge: Bool
+    let hasChannelUnread: Bool
+    let listsMentions: Bool
+    let title: String
+    let body: String
+    let fileBody: String
+    let alternative: (title: String, body: String)
+    let sound: String
+    let audienceType: String
+    let register: (isUnique: Bool, checksLimit: Bool)?
+    let origin: String
+    let caFile: String
+
+    init(_ json: JSON) throws(PluginError) {
+        func text(_ key: String) -> String { json[key]?.string ?? "" }
+        path = text("path")
+        appID = text("app_id")
+        let more = json["webhook_tokens"]?.elements.count ?? 0
+        signers = ["api_token"] + (0..<more).map { "webhook_tokens.\($0)" }
+        app = text("app")
+        fetchesMembers = text("members") == "fetch"
+        fetchesPreferences = text("preferences") == "fetch"
+        multiDevice = MultiDevice(rawValue: text("multi_device")) ?? .allOffline
+        hasBadge = json["unread_badge"]?.boolean ?? true
+        hasChannelUnread = json["channel_unread_count"]?.boolean ?? true
+        listsMentions = text("mentioned_users") == "list"
+        title = text("title")
+        body = text("body")
+        fileBody = text("file_body")
+        alternative = (text("alternative_title"), text("alternative_body"))
+        sound = text("sound")
+        audienceType = text("audience_type")
+        if let given = json["register"], given.kind == .object,
+            given["enabled"]?.boolean ?? true
+        {
+            register = (
+                given["unique"]?.boolean ?? false, given["check_limit"]?.boolean ?? true
+            )
+        } else {
+            register = nil
+        }
+        let endpoint = text("endpoint")
+        origin = endpoint.isEmpty ? "https://api-\(appID).sendbird.com" : endpoint
+        caFile = text("ca")
+    }
+}

@@ -1,0 +1,133 @@
+import SignalboxPluginKit
+
+/// What `group_channel:message_send` says, as far as it is needed here.
+struct Message: Sendable {
+    let id: Int64
+    let createdMs: Int64
+    /// `MESG`, `FILE` or `ADMM`.
+    let type: String
+    let senderID: String
+    let channelURL: String
+    let isSuper: Bool
+    let isSilent: Bool
+    let isReply: Bool
+    /// Everybody of the channel is meant.
+    let mentionsChannel: Bool
+    let mentioned: Set<String>
+    /// It belongs to a ticket of Sendbird Desk.
+    let isDesk: Bool
+    /// The event's data: the webhook without its members, with what is encoded in it decoded.
+    let data: String
+
+    init(_ json: JSON, host: Host) throws(PluginError) {
+        let read = Reader(root: json)
+        id = try read.integer("payload.message_id", required: true) ?? 0
+        createdMs = try read.integer("payload.created_at") ?? 0
+        type = try read.text("type") ?? "MESG"
+        senderID = try read.text("sender.user_id") ?? ""
+        channelURL = try read.text("channel.channel_url", required: true) ?? ""
+        isSuper = try read.flag("channel.is_super")
+        isSilent = try read.flag("silent")
+        _ = try read.text("payload.message")
+        let parent = try read.integer("parent_message_id")
+        let inner = try read.integer("payload.parent_message_id")
+        isReply = (parent ?? inner ?? 0) > 0
+        mentionsChannel = try read.text("mention_type") == "channel"
+        let users = json["mentioned_users"]
+        let list = users?.kind == .array ? users?.elements ?? [] : users.map { [$0] } ?? []
+        mentioned = Set(list.compactMap { $0["user_id"]?.string ?? $0.string })
+        let payloadData = host.object(in: json.at("/payload/data"))
+        let custom = json.at("/payload/custom_type")?.string ?? json["custom_type"]?.string ?? ""
+        let isDesk = Desk.isDesk(
+            channelType: json.at("/channel/custom_type")?.string ?? "", messageType: custom,
+            dataType: payloadData?["type"]?.string ?? "")
+        self.isDesk = isDesk
+        var out = JSONWriter()
+        out.object { out in
+            for member in json.members
+            where member.key != "members" && member.key != "sender_ip_addr" {
+                out.key(member.key)
+                out.raw(member.value.text)
+            }
+            if let payloadData {
+                out.key("payload_data")
+                out.raw(payloadData.text)
+            }
+            let channelData = host.object(in: json.at("/channel/data"))
+            if let channelData {
+                out.key("channel_data")
+                out.raw(channelData.text)
+            }
+            guard isDesk, json["ticket"] == nil,
+                let ticket = payloadData?["ticket"] ?? channelData?["ticket"]
+            else { return }
+            out.key("ticket")
+            out.raw(ticket.text)
+        }
+        data = out.text
+    }
+
+    /// The event without its recipients.
+    func event(appID: String) -> Event {
+        var event = Event(type: isDesk ? "desk.message.sent" : "message.sent", data: data)
+        event.subject = "channel/\(channelURL)"
+        event.dedupe = "\(appID) message_send \(id)"
+        event.timeUnixMs = UInt64(clamping: createdMs)
+        return event
+    }
+}
+
+/// How messages of Sendbird Desk are told from others: they travel in the same webhooks.
+enum Desk {
+    static func isDesk(channelType: String, messageType: String, dataType: String) -> Bool {
+        channelType.hasPrefix("SENDBIRD_DESK_") || messageType.hasPrefix("SENDBIRD_DESK_")
+            || dataType.hasPrefix("SENDBIRD_DESK_") || dataType.hasPrefix("SYSTEM_MESSAGE_")
+            || ["TICKET_ASSIGN", "TICKET_TRANSFER", "TICKET_CLOSE"].contains(dataType)
+    }
+}
+
+/// Reads members by path; a wrong type is a fault that names the path.
+struct Reader {
+    let root: JSON
+
+    private func find(_ path: String) -> JSON? {
+        let found = root.at("/" + path.map { $0 == "." ? "/" : String($0) }.joined())
+        return found?.kind == .null ? nil : found
+    }
+
+    private func missing(_ path: String, _ required: Bool) throws(PluginError) {
+        if required { throw Fault.wrong(path: path, what: "is required").error }
+    }
+
+    func text(_ path: String, required: Bool = false) throws(PluginError) -> String? {
+        guard let value = find(path) else {
+            try missing(path, required)
+            return nil
+        }
+        guard let text = value.string else {
+            throw Fault.wrong(path: path, what: "must be text").error
+        }
+        if text.isEmpty { try missing(path, required) }
+        return text
+    }
+
+    /// A whole number; one written as text means the same.
+    func integer(_ path: String, required: Bool = false) throws(PluginError) -> Int64? {
+        guard let value = find(path) else {
+            try missing(path, required)
+            return nil
+        }
+        guard let number = value.integer ?? value.string.flatMap({ Int64($0) }) else {
+            throw Fault.wrong(path: path, what: "must be a whole number of 64 bits").error
+        }
+        return number
+    }
+
+    func flag(_ path: String) throws(PluginError) -> Bool {
+        guard let value = find(path) else { return false }
+        guard let flag = value.boolean ?? value.integer.map({ $0 != 0 }) else {
+            throw Fault.wrong(path: path, what: "must be true or false").error
+        }
+        return flag
+    }
+}

@@ -1,0 +1,111 @@
+import SignalboxPluginKit
+
+/// What a push shows of a message: templates with their variables filled in.
+struct PushText: Sendable {
+    var title: String
+    var body: String
+    /// The text that goes along as data; the alternative template hides it there, too.
+    var message: String
+    var isHidden: Bool
+
+    init(_ data: JSON, locale: String, isHidden: Bool, config: Config) {
+        self.isHidden = isHidden
+        let isFile = data["type"]?.string == "FILE"
+        var text = data.at("/payload/message")?.string ?? ""
+        if let translated = Self.translation(data.at("/payload/translations"), locale: locale) {
+            text = translated
+        }
+        let variables = [
+            ("sender_name", data.at("/sender/nickname")?.string ?? ""), ("message", text),
+            ("channel_name", data.at("/channel/name")?.string ?? ""),
+            ("filename", Files.name(data)),
+        ]
+        if isHidden {
+            let safe = variables.filter { $0.0 != "message" && $0.0 != "filename" }
+            title = Self.fill(config.alternative.title, safe)
+            body = Self.fill(config.alternative.body, safe)
+            message = body
+        } else {
+            title = Self.fill(config.title, variables)
+            // An admin message has no sender whose name could stand in front of it.
+            let hasSender = data.at("/sender/nickname")?.string?.isEmpty == false
+            let template = isFile ? config.fileBody : config.body
+            body = Self.fill(hasSender ? template : Self.withoutSender(template), variables)
+            message = text
+        }
+    }
+
+    /// `{sender_name}: {message}` becomes `{message}`.
+    private static func withoutSender(_ template: String) -> String {
+        let lead = "{sender_name}: "
+        return template.hasPrefix(lead) ? String(template.dropFirst(lead.count)) : template
+    }
+
+    /// The translation for a locale (`de-AT`), or for its language.
+    static func translation(_ translations: JSON?, locale: String) -> String? {
+        guard let translations, !locale.isEmpty else { return nil }
+        let wanted = locale.lowercased().map { $0 == "_" ? "-" : String($0) }.joined()
+        let language = wanted.split(separator: "-").first.map { String($0) } ?? wanted
+        var fallback: String?
+        for member in translations.members {
+            guard let text = member.value.string, !text.isEmpty else { continue }
+            let key = member.key.lowercased().map { $0 == "_" ? "-" : String($0) }.joined()
+            if key == wanted { return text }
+            if key == language { fallback = text }
+        }
+        return fallback
+    }
+
+    /// Fills `{name}`; what is not known stays as it is.
+    static func fill(_ template: String, _ variables: [(String, String)]) -> String {
+        var out = ""
+        var rest = template[...]
+        while let open = rest.firstIndex(of: "{") {
+            out += rest[..<open]
+            let behind = rest[rest.index(after: open)...]
+            guard let close = behind.firstIndex(of: "}") else {
+                return out + rest[open...]
+            }
+            let name = String(behind[..<close])
+            if let value = variables.first(where: { $0.0 == name })?.1 {
+                out += value
+            } else {
+                out += "{\(name)}"
+            }
+            rest = behind[behind.index(after: close)...]
+        }
+        return out + rest
+    }
+}
+
+/// The files of a message.
+enum Files {
+    static func name(_ data: JSON) -> String {
+        data.at("/payload/filename")?.string ?? data.at("/payload/name")?.string
+            ?? data.at("/payload/file/name")?.string
+            ?? data.at("/payload/files/0/name")?.string ?? ""
+    }
+
+    /// The `files` of a push: the payload's own list, or one entry made of its file fields.
+    static func write(_ data: JSON, to out: inout JSONWriter) {
+        if let list = data.at("/payload/files"), list.kind == .array {
+            out.raw(list.text)
+            return
+        }
+        guard data["type"]?.string == "FILE" else {
+            out.raw("[]")
+            return
+        }
+        let payload = data.at("/payload/file") ?? data["payload"]
+        out.array { out in
+            out.object { out in
+                out.member("name", Files.name(data))
+                for key in ["url", "type", "size", "thumbnails", "require_auth"] {
+                    guard let value = payload?[key], value.kind != .null else { continue }
+                    out.key(key)
+                    out.raw(value.text)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import SignalboxPluginKit
+
+/// Why a whole webhook is refused.
+enum Fault {
+    case signature
+    case notJSON(String)
+    case wrong(path: String, what: String)
+
+    var error: PluginError {
+        switch self {
+        case .signature:
+            PluginError(.auth, "x-sendbird-signature is missing or fits none of the tokens")
+        case .notJSON(let words): PluginError(.invalid, "the body is not JSON: \(words)")
+        case .wrong(let path, let what): PluginError(.invalid, "\(path): \(what)")
+        }
+    }
+}
+
+/// Why a webhook, or one member of its channel, comes to nothing; the raw value is a metric label.
+enum Reject: String, CaseIterable {
+    case otherApp = "other_app"
+    case noMembers = "no_members"
+    case malformedMember = "malformed_member"
+    case malformedUpdate = "malformed_update"
+    case superGroup = "super_group"
+
+    var detail: String {
+        switch self {
+        case .otherApp: "app_id is not the one of config.app_id"
+        case .noMembers:
+            "the webhook has no members: switch them on in the dashboard, or set members: fetch"
+        case .malformedMember: "a member has no user_id"
+        case .malformedUpdate: "an entry of read_updates has no user_id"
+        case .superGroup: "Sendbird sends no members for supergroups, and no pushes to them"
+        }
+    }
+}
+
+/// Why a member gets no push; the raw value is a metric label.
+enum Skip: String, CaseIterable {
+    case sender, silent, blocking
+    case notJoined = "not_joined"
+    case pushDisabled = "push_disabled"
+    case doNotDisturb = "do_not_disturb"
+    case notMentioned = "not_mentioned"
+    case triggerOff = "trigger_off"
+    case quietHours = "quiet_hours"
+    case snoozed
+    case blockedBot = "blocked_bot"
+    case reply
+}
+
+/// What an answer of the Platform API means for a change.
+enum Answer {
+    static func outcome(_ status: Int, code: Int64?, isRemoval: Bool, retryAfterMs: UInt64?)
+        -> Outcome
+    {
+        var outcome: Outcome
+        switch status {
+        case 200...299: outcome = Outcome(.delivered, isRemoval ? "removed" : "registered")
+        case 401, 403:
+            outcome = Outcome(.config, "forbidden")
+            outcome.scope = .instance
+            outcome.detail = "the Platform API refuses api_token"
+        case 429:
+            outcome = Outcome(.throttled, "too_many_requests")
+            outcome.retryAfterMs = retryAfterMs ?? 10_000
+        case 500...599:
+            outcome = Outcome(.retry, "server_error")
+            outcome.retryAfterMs = retryAfterMs ?? 0
+        // 400201: no such user or token. Whatever was to go is gone.
+        case 400 where isRemoval && code == 400_201, 404 where isRemoval:
+            outcome = Outcome(.delivered, "already_gone")
+        default:
+            outcome = Outcome(.rejected, "http_\(status / 100)xx")
+            outcome.detail = code.map { "error code \($0)" } ?? ""
+        }
+        outcome.providerCode = UInt32(clamping: status)
+        return outcome
+    }
+}

@@ -1,0 +1,211 @@
+public import CSignalbox
+import SignalboxPluginKit
+import Synchronization
+
+/// Sendbird Chat: webhooks become pushes with the payload of Sendbird's own, and devices of the registry
+/// are forwarded to its Platform API.
+final class Sendbird: IngestPlugin, BuildPlugin {
+    static let info = PluginInfo(
+        id: "io.signalbox.sendbird", version: "1.0.0",
+        summary: "Sendbird Chat: webhooks in, its push payload out, device tokens forwarded",
+        configSchema: Config.schema)
+
+    static var optionsSchema: String? { Config.optionsSchema }
+
+    /// Where the change of a device stands.
+    enum Step: Sendable {
+        case registering(user: String, type: String)
+        case listing, removing
+    }
+
+    let host: Host
+    let config: Config
+    let counters: Counters
+    let preferences = PreferenceCache()
+    let underWay = Mutex<[UInt64: Step]>([:])
+
+    init(host: Host, config: JSON) throws(PluginError) {
+        self.host = host
+        self.config = try Config(config)
+        counters = Counters(host)
+    }
+
+    var paths: [IngestPath] { [IngestPath(config.path)] }
+
+    func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
+        try verify(request)
+        let json = try parse(request.body)
+        let category = try Reader(root: json).text("category", required: true) ?? ""
+        counters.count(category: category)
+        if let app = try Reader(root: json).text("app_id"), app != config.appID {
+            sink.reject(Reject.otherApp.rawValue, Reject.otherApp.detail)
+            try sink.respond(200)
+            return
+        }
+        switch category {
+        case "group_channel:message_send": try messageSent(json, sink)
+        case "group_channel:message_read": try messageRead(json, sink)
+        default: try sink.respond(200)
+        }
+    }
+
+    /// The signature is over the raw bytes, with any of the tokens; all are tried, in constant time.
+    private func verify(_ request: borrowing Request) throws(PluginError) {
+        guard let given = request.header("x-sendbird-signature").flatMap({ Hex.decode($0) }) else {
+            throw Fault.signature.error
+        }
+        let body = request.bodyBytes
+        var fits = false
+        for name in config.signers
+        where try host.verify(.hmacSHA256, key: name, data: body, signature: given) {
+            fits = true
+        }
+        guard fits else { throw Fault.signature.error }
+    }
+
+    private func messageSent(
+        _ json: JSON, _ sink: borrowing IngestSink
+    ) throws(PluginError) {
+        let message = try Message(json, host: host)
+        let isBot = json.at("/sender/is_bot")?.boolean ?? false
+        guard let given = json["members"], given.kind == .array else {
+            guard config.fetchesMembers, !message.isSuper, !message.isSilent else {
+                let reject: Reject = message.isSuper ? .superGroup : .noMembers
+                if message.isSilent {
+                    counters.skipped[.silent]?.add()
+                } else {
+                    sink.reject(reject.rawValue, reject.detail)
+                }
+                try sink.respond(200)
+                return
+            }
+            Fetch(
+                self, message, members: [], isBot: isBot, token: try apiToken(),
+                try sink.deferred(timeoutMs: Fetch.timeoutMs)
+            ).members()
+            return
+        }
+        var members: [Member] = []
+        for (index, entry) in given.elements.enumerated() {
+            if let member = Member(entry) {
+                members.append(member)
+            } else {
+                sink.reject(
+                    Reject.malformedMember.rawValue, "members.\(index).user_id must be text")
+            }
+        }
+        guard config.fetchesPreferences else {
+            let chosen = members.filter { isChosen($0, message) }
+            if let event = event(message, chosen) { try sink.emit(event) }
+            try sink.respond(200)
+            return
+        }
+        let open = try sink.deferred(timeoutMs: Fetch.timeoutMs)
+        let fetch = Fetch(
+            self, message, members: members, isBot: isBot, token: try apiToken(), open)
+        open.attempt { () throws(PluginError) in try fetch.filtered() }
+    }
+
+    private func messageRead(_ json: JSON, _ sink: borrowing IngestSink) throws(PluginError) {
+        let channel = try Reader(root: json).text("channel.channel_url") ?? ""
+        var recipients: [Recipient] = []
+        for (index, update) in (json["read_updates"]?.elements ?? []).enumerated() {
+            guard let user = update["user_id"]?.string, !user.isEmpty else {
+                sink.reject(
+                    Reject.malformedUpdate.rawValue, "read_updates.\(index).user_id must be text")
+                continue
+            }
+            guard let unread = update["total_unread_message_count"]?.integer else { continue }
+            recipients.append(
+                Recipient(user: user, app: config.app, attributes: [("unread", String(unread))]))
+        }
+        if !recipients.isEmpty {
+            var data = JSONWriter()
+            data.object { out in
+                for member in json.members where member.key != "members" {
+                    out.key(member.key)
+                    out.raw(member.value.text)
+                }
+            }
+            var event = Event(type: "message.read", data: data.text)
+            event.subject = "channel/\(channel)"
+            event.recipients = recipients
+            try sink.emit(event)
+        }
+        try sink.respond(200)
+    }
+
+    /// Whether a member may get a message; counts why he may not.
+    func isChosen(_ member: Member, _ message: Message) -> Bool {
+        guard let skip = member.skip(message) else { return true }
+        counters.skipped[skip]?.add()
+        return false
+    }
+
+    /// The event for these members; nil: there is nobody.
+    func event(_ message: Message, _ members: [Member]) -> Event? {
+        guard !members.isEmpty else { return nil }
+        var event = message.event(appID: config.appID)
+        event.recipients = members.map { member in
+            member.recipient(
+                app: config.app,
+                isMentioned: message.mentionsChannel || message.mentioned.contains(member.id))
+        }
+        return event
+    }
+
+    func apiToken() throws(PluginError) -> String {
+        String(decoding: try host.secret("api_token"), as: UTF8.self)
+    }
+
+    private func parse(_ body: Span<UInt8>) throws(PluginError) -> JSON {
+        do throws(PluginError) {
+            return try host.parse(body)
+        } catch {
+            throw Fault.notJSON(error.message).error
+        }
+    }
+}
+
+/// The instance's numbers.
+struct Counters: Sendable {
+    /// Categories of the documentation; everything else counts as `other`.
+    private static let categories = [
+        "group_channel:message_send", "group_channel:message_read", "group_channel:message_update",
+        "group_channel:message_delete", "group_channel:create", "group_channel:changed",
+        "group_channel:remove", "group_channel:invite", "group_channel:join",
+        "group_channel:decline_invite", "group_channel:leave", "open_channel:message_send",
+        "open_channel:message_delete", "open_channel:create", "open_channel:remove",
+        "open_channel:enter", "user:block", "user:unblock",
+        "alert:user_message_rate_limit_exceeded",
+    ]
+
+    private let byCategory: [String: Counter]
+    private let other: Counter
+    let skipped: [Skip: Counter]
+    let preferenceUnavailable: Counter
+    let atLimit: Counter
+
+    init(_ host: Host) {
+        func webhooks(_ category: String) -> Counter {
+            host.counter("webhooks_total", [("category", category)])
+        }
+        byCategory = Dictionary(
+            uniqueKeysWithValues: Self.categories.map { ($0, webhooks($0)) })
+        other = webhooks("other")
+        skipped = Dictionary(
+            uniqueKeysWithValues: Skip.allCases.map {
+                ($0, host.counter("members_skipped_total", [("reason", $0.rawValue)]))
+            })
+        preferenceUnavailable = host.counter("preferences_unavailable_total")
+        atLimit = host.counter("users_at_token_limit_total")
+    }
+
+    func count(category: String) { (byCategory[category] ?? other).add() }
+}
+
+/// The entry of the library.
+@c @implementation
+public func sbx_plugin_entry_v1(
+    _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?
+) -> UnsafePointer<sbx_plugin>? { unsafe pluginEntry(Sendbird.self) }

@@ -1,0 +1,90 @@
+import SignalboxPluginKit
+import Synchronization
+
+/// A user's push preference, `GET /v3/users/{user_id}/push_preference`.
+struct Preference: Sendable {
+    let trigger: String
+    let hasQuietHours: Bool
+    /// Minutes after midnight, in the user's zone.
+    let start: Int
+    let end: Int
+    let zone: String
+    /// Unix milliseconds; nil: not snoozed.
+    let snooze: ClosedRange<UInt64>?
+    let blockedBots: Set<String>
+    let takesReplies: Bool
+    let sound: String
+
+    init(_ json: JSON) {
+        func number(_ key: String) -> Int { Int(clamping: json[key]?.integer ?? 0) }
+        trigger = json["push_trigger_option"]?.string ?? "all"
+        hasQuietHours = json["do_not_disturb"]?.boolean ?? false
+        start = number("start_hour") * 60 + number("start_min")
+        end = number("end_hour") * 60 + number("end_min")
+        let zone = json["timezone"]?.string ?? ""
+        self.zone = zone.isEmpty ? "UTC" : zone
+        let from = UInt64(clamping: json["snooze_start_ts"]?.integer ?? 0)
+        let to = UInt64(clamping: json["snooze_end_ts"]?.integer ?? 0)
+        let isSnoozed = json["snooze_enabled"]?.boolean ?? false
+        snooze = isSnoozed && to >= from ? from...to : nil
+        let isBlocking = json["block_push_from_bots"]?.boolean ?? false
+        blockedBots = Set(json["push_blocked_bot_ids"]?.elements.compactMap(\.string) ?? [])
+            .union(isBlocking ? ["*"] : [])
+        takesReplies = json["enable_push_for_replies"]?.boolean ?? true
+        sound = json["push_sound"]?.string ?? ""
+    }
+
+    /// Why a message does not reach the user now; nil: it does.
+    ///
+    /// `offsetSeconds`: how far his local time is ahead of UTC.
+    func skip(
+        _ message: Message, user: String, nowMs: UInt64, offsetSeconds: Int32, isBot: Bool
+    ) -> Skip? {
+        if let skip = Member.skip(trigger: trigger, id: user, message) { return skip }
+        if hasQuietHours, isQuiet(nowMs: nowMs, offsetSeconds: offsetSeconds) { return .quietHours }
+        if let snooze, snooze.contains(nowMs) { return .snoozed }
+        if blockedBots.contains(message.senderID) || isBot && blockedBots.contains("*") {
+            return .blockedBot
+        }
+        return message.isReply && !takesReplies ? .reply : nil
+    }
+
+    /// The window may cross midnight; one that ends when it begins is the whole day.
+    func isQuiet(nowMs: UInt64, offsetSeconds: Int32) -> Bool {
+        let seconds = Int64(nowMs / 1000) + Int64(offsetSeconds)
+        let minute = Int((seconds % 86_400 + 86_400) % 86_400) / 60
+        if start == end { return true }
+        return start < end
+            ? minute >= start && minute < end : minute >= start || minute < end
+    }
+
+    static func call(_ config: Config, token: String, user: String) -> HTTPCall {
+        var call = HTTPCall(
+            "GET", "\(config.origin)/v3/users/\(PathSegment.encode(user))/push_preference")
+        call.headers = [("api-token", token)]
+        call.caFile = config.caFile
+        call.timeoutMs = 2_000
+        return call
+    }
+}
+
+/// Preferences of a while ago, so that a lively channel does not ask for the same ones again and again.
+final class PreferenceCache: Sendable {
+    static let lifeMs: UInt64 = 60_000
+    private static let entriesMax = 10_000
+    private let known = Mutex<[String: (preference: Preference, untilMs: UInt64)]>([:])
+
+    func find(_ user: String, nowMs: UInt64) -> Preference? {
+        known.withLock { known in
+            guard let entry = known[user], entry.untilMs > nowMs else { return nil }
+            return entry.preference
+        }
+    }
+
+    func keep(_ preference: Preference, of user: String, nowMs: UInt64) {
+        known.withLock { known in
+            if known.count >= Self.entriesMax { known.removeAll() }
+            known[user] = (preference, nowMs + Self.lifeMs)
+        }
+    }
+}

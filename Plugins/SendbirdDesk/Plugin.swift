@@ -1,0 +1,199 @@
+public import CSignalbox
+import SignalboxPluginKit
+
+/// Sendbird Desk: messages of tickets become pushes for the customer, and what only agents may see does
+/// not.
+///
+/// They come in through Desk's own webhooks, through Chat webhooks at a path of its own, or as
+/// `desk.message.sent` events of the Sendbird plugin, for which this one builds.
+final class SendbirdDesk: IngestPlugin, BuildPlugin {
+    static let info = PluginInfo(
+        id: "io.signalbox.sendbird-desk", version: "1.0.0",
+        summary:
+            "Sendbird Desk: tickets' messages in, pushes for customers out, agents' messages kept",
+        configSchema: Config.schema)
+
+    static var optionsSchema: String? { Config.optionsSchema }
+
+    let host: Host
+    let config: Config
+    private let webhooks: Counter
+    private let hidden: [String: Counter]
+
+    init(host: Host, config: JSON) throws(PluginError) {
+        self.host = host
+        self.config = try Config(config)
+        webhooks = host.counter("webhooks_total")
+        let reasons = [
+            "system_message", "url_preview", "answered", "undecodable", "unknown_admin_message",
+        ]
+        hidden = Dictionary(
+            uniqueKeysWithValues: reasons.map {
+                ($0, host.counter("messages_hidden_total", [("reason", $0)]))
+            })
+    }
+
+    var paths: [IngestPath] {
+        [config.path, config.chatPath].filter { !$0.isEmpty }.map { IngestPath($0) }
+    }
+
+    func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
+        let body = request.bodyBytes
+        if request.pattern == config.path {
+            let given = request.header("x-hub-signature") ?? ""
+            let hex = given.hasPrefix("sha1=") ? String(given.dropFirst(5)) : ""
+            try verify(body, hex, .hmacSHA1, config.deskSigners, .deskSignature)
+            try desk(try parse(request.body), body, sink)
+        } else {
+            let given = request.header("x-sendbird-signature") ?? ""
+            try verify(body, given, .hmacSHA256, config.chatSigners, .chatSignature)
+            try chat(try parse(request.body), sink)
+        }
+    }
+
+    /// All tokens are tried, in constant time.
+    private func verify(
+        _ body: [UInt8], _ hex: String, _ algorithm: Host.Algorithm, _ signers: [String],
+        _ fault: Fault
+    ) throws(PluginError) {
+        guard let signature = Hex.decode(hex), !signature.isEmpty else { throw fault.error }
+        var fits = false
+        for name in signers
+        where try host.verify(algorithm, key: name, data: body, signature: signature) {
+            fits = true
+        }
+        guard fits else { throw fault.error }
+    }
+
+    /// Desk's events and their bodies are not documented: they are handed on as they are, with the ticket
+    /// if there is one.
+    private func desk(
+        _ json: JSON, _ body: [UInt8], _ sink: borrowing IngestSink
+    ) throws(PluginError) {
+        guard json.kind == .object else { throw Fault.notAnObject.error }
+        webhooks.add()
+        let name = json["type"]?.string ?? json["event"]?.string ?? json["category"]?.string ?? ""
+        host.write(.debug, "webhook of Desk", [("type", String(name.prefix(64)))])
+        let ticket = Ticket.find(json, host: host)
+        let customer = ticket?["customer"]
+        let user = customer?["sendbirdId"]?.string ?? customer?["sendbird_id"]?.string ?? ""
+        let isMessage = json.at("/payload/message_id") != nil
+        if isMessage, case .hide(let reason) = Kind.decide(json, host: host) {
+            hidden[reason]?.add()
+            try sink.respond(200)
+            return
+        }
+        var print = Fingerprint()
+        print.add(String(decoding: body, as: UTF8.self))
+        var event = Event(
+            type: isMessage ? "desk.message.sent" : "desk.event",
+            data: EventData.write(json, ticket: ticket, kind: "", host: host))
+        event.subject = "ticket/\(ticket?["id"]?.integer.map { String($0) } ?? "")"
+        event.dedupe = "desk \(print.text)"
+        if !user.isEmpty { event.recipients = [Recipient(user: user, app: config.app)] }
+        try sink.emit(event)
+        try sink.respond(200)
+    }
+
+    private func chat(_ json: JSON, _ sink: borrowing IngestSink) throws(PluginError) {
+        guard json.kind == .object else { throw Fault.notAnObject.error }
+        webhooks.add()
+        if let app = json["app_id"]?.string, app != config.appID {
+            sink.reject(Reject.otherApp.rawValue, Reject.otherApp.detail)
+            try sink.respond(200)
+            return
+        }
+        // Updates (URL previews, answered requests) and all other categories are no pushes.
+        guard json["category"]?.string == "group_channel:message_send" else {
+            try sink.respond(200)
+            return
+        }
+        guard Kind.isDesk(json, host: host) else {
+            sink.reject(Reject.notDesk.rawValue, Reject.notDesk.detail)
+            try sink.respond(200)
+            return
+        }
+        let message = try ChatMessage(json, config: config)
+        switch Kind.decide(json, host: host) {
+        case .hide(let reason):
+            hidden[reason]?.add()
+            try sink.respond(200)
+        case .push(let kind):
+            guard message.hasMembers else {
+                sink.reject(Reject.noMembers.rawValue, Reject.noMembers.detail)
+                try sink.respond(200)
+                return
+            }
+            guard !message.users.isEmpty, !message.isSilent else {
+                try sink.respond(200)
+                return
+            }
+            try emit(message, json, kind, sink)
+        }
+    }
+
+    private func emit(
+        _ message: ChatMessage, _ json: JSON, _ kind: Kind, _ sink: borrowing IngestSink
+    ) throws(PluginError) {
+        if let ticket = Ticket.find(json, host: host) {
+            try sink.emit(event(message, json, ticket, kind))
+            try sink.respond(200)
+            return
+        }
+        guard config.fetchesTickets else {
+            try sink.emit(event(message, json, nil, kind))
+            try sink.respond(200)
+            return
+        }
+        let text = json.text
+        let host = host
+        let token = String(decoding: try host.secret("api_token"), as: UTF8.self)
+        let open = try sink.deferred(timeoutMs: 4_500)
+        host.send(Ticket.call(config, token: token, channelURL: message.channelURL)) { result in
+            open.attempt { () throws(PluginError) in
+                let json = try host.parse(text.utf8.span)
+                // A ticket that cannot be had keeps no message back.
+                var ticket: JSON?
+                if case .success(let answer) = result, answer.status == 200,
+                    let found = try? host.parse(answer.body.span)
+                {
+                    ticket = found.at("/results/0") ?? found.at("/tickets/0")
+                }
+                try open.emit(self.event(message, json, ticket, kind))
+                try open.respond(200)
+                open.finish()
+            }
+        }
+    }
+
+    private func event(
+        _ message: ChatMessage, _ json: JSON, _ ticket: JSON?, _ kind: Kind
+    ) -> Event {
+        var event = Event(
+            type: "desk.message.sent",
+            data: EventData.write(json, ticket: ticket, kind: kind.rawValue, host: host))
+        event.subject = "channel/\(message.channelURL)"
+        event.dedupe = "\(config.appID) message_send \(message.id)"
+        event.timeUnixMs = UInt64(clamping: message.createdMs)
+        event.recipients = message.users.map { user in
+            var attributes = [("name", user.name)]
+            if !user.unread.isEmpty { attributes.append(("unread", user.unread)) }
+            return Recipient(user: user.id, app: config.app, attributes: attributes)
+        }
+        return event
+    }
+
+    private func parse(_ body: Span<UInt8>) throws(PluginError) -> JSON {
+        do throws(PluginError) {
+            return try host.parse(body)
+        } catch {
+            throw Fault.notJSON(error.message).error
+        }
+    }
+}
+
+/// The entry of the library.
+@c @implementation
+public func sbx_plugin_entry_v1(
+    _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?
+) -> UnsafePointer<sbx_plugin>? { unsafe pluginEntry(SendbirdDesk.self) }

@@ -1,0 +1,82 @@
+import SignalboxPluginKit
+
+/// What kind of Desk message it is, and whether a customer may be told of it.
+///
+/// The rule is made for the safe side: what only agents may see is known by a prefix, not by a list of
+/// names, and an admin message that cannot be read is shown to nobody.
+enum Kind: String {
+    case message, notification, rich
+    case botMessage = "bot_message"
+    case closeRequest = "close_request"
+    case satisfactionRequest = "satisfaction_request"
+
+    /// A message's kind, or the reason why it is no push.
+    enum Decision: Equatable {
+        case push(Kind)
+        case hide(String)
+    }
+
+    /// Values of `custom_type`; the second one is what the documentation's sample compares with.
+    private static let systemTypes: Set = [
+        "SENDBIRD_DESK_ADMIN_MESSAGE_CUSTOM_TYPE", "ADMIN_MESSAGE_CUSTOM_TYPE",
+    ]
+    private static let legacySystemTypes: Set = [
+        "TICKET_ASSIGN", "TICKET_TRANSFER", "TICKET_CLOSE",
+    ]
+
+    /// `dataType` and `state` are nil if `data` cannot be read as an object.
+    static func decide(
+        type: String, customType: String, dataType: String?, state: String?
+    ) -> Decision {
+        let data = dataType ?? ""
+        if systemTypes.contains(customType) || data.hasPrefix("SYSTEM_MESSAGE_")
+            || legacySystemTypes.contains(data)
+        {
+            return .hide("system_message")
+        }
+        switch data {
+        case "SENDBIRD_DESK_URL_PREVIEW": return .hide("url_preview")
+        case "SENDBIRD_DESK_INQUIRE_TICKET_CLOSURE":
+            return state == "WAITING" ? .push(.closeRequest) : .hide("answered")
+        case "SENDBIRD_DESK_CUSTOMER_SATISFACTION":
+            return state == "WAITING" ? .push(.satisfactionRequest) : .hide("answered")
+        default: break
+        }
+        if type == "ADMM" {
+            guard dataType != nil else { return .hide("undecodable") }
+            let isNotification =
+                data.hasPrefix("NOTIFICATION_") || data == "SENDBIRD:AUTO_EVENT_MESSAGE"
+            return isNotification ? .push(.notification) : .hide("unknown_admin_message")
+        }
+        switch customType {
+        case "SENDBIRD_DESK_RICH_MESSAGE": return .push(.rich)
+        case "SENDBIRD_DESK_BOT_MESSAGE": return .push(.botMessage)
+        default: return .push(.message)
+        }
+    }
+
+    /// Decides about the message in a webhook's or an event's data.
+    static func decide(_ data: JSON, host: Host) -> Decision {
+        let object = host.object(in: data.at("/payload/data")) ?? given(data["payload_data"])
+        return decide(
+            type: data["type"]?.string ?? "",
+            customType: data.at("/payload/custom_type")?.string ?? data["custom_type"]?.string
+                ?? "",
+            dataType: object?["type"]?.string, state: object?.at("/body/state")?.string)
+    }
+
+    private static func given(_ value: JSON?) -> JSON? { value?.kind == .object ? value : nil }
+
+    /// Desk's channels have a type of their own, and so have its messages.
+    static func isDesk(_ data: JSON, host: Host) -> Bool {
+        let texts = [
+            data.at("/channel/custom_type")?.string, data.at("/payload/custom_type")?.string,
+            host.object(in: data.at("/payload/data"))?["type"]?.string,
+        ]
+        return texts.contains { text in
+            guard let text else { return false }
+            return text.hasPrefix("SENDBIRD_DESK_") || text.hasPrefix("SYSTEM_MESSAGE_")
+                || text.hasPrefix("NOTIFICATION_") || legacySystemTypes.contains(text)
+        }
+    }
+}

@@ -1,0 +1,313 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxJSON
+import SignalboxPluginHost
+import Testing
+
+@Suite struct SendbirdDeskTests {
+    static let config = """
+        "app_id":"APP","path":"/in/desk","api_token":"desk-api-token","chat_path":"/in/desk-chat",
+        "chat_tokens":["chat-token"]
+        """
+
+    static func bench(
+        _ more: String = "", services: BenchServices = BenchServices()
+    ) async throws -> RoleBench {
+        try await RoleBench("SendbirdDesk", config: "{\(config)\(more)}", services: services)
+    }
+
+    static func post(_ bench: RoleBench, desk body: [UInt8]) async -> IngestResult {
+        let value = Hex.encode(HMACDigest.sha1(key: Array("desk-api-token".utf8), data: body))
+        return await bench.handle(
+            body, path: "/in/desk", headers: [("x-hub-signature", "sha1=\(value)")])
+    }
+
+    static func post(_ bench: RoleBench, chat body: [UInt8]) async -> IngestResult {
+        let value = Hex.encode(HMACDigest.sha256(key: Array("chat-token".utf8), data: body))
+        return await bench.handle(
+            body, path: "/in/desk-chat", headers: [("x-sendbird-signature", value)])
+    }
+
+    /// A Chat webhook of a Desk channel, from an agent to a customer.
+    static func message(
+        type: String = "MESG", customType: String = "", data: String = "\"\"", more: String = ""
+    ) -> String {
+        """
+        {"category":"group_channel:message_send","app_id":"APP","type":"\(type)",
+        "sender":{"user_id":"sendbird_desk_agent_id_1","nickname":"Cindy"},
+        "members":[{"user_id":"sendbird_desk_agent_id_1"},{"user_id":"sendbird_desk_agent_id_2"},
+         {"user_id":"customer","nickname":"Kim","total_unread_message_count":3}],
+        "payload":{"message_id":40620745,"custom_type":"\(customType)","message":"text","data":\(data),
+         "created_at":1700000000123},
+        "channel":{"channel_url":"desk_1","name":"Ticket","custom_type":"SENDBIRD_DESK_CHANNEL_CUSTOM_TYPE"}\(more)}
+        """
+    }
+
+    static func build(_ bench: RoleBench, _ body: String, options: String = "{}") throws
+        -> BuildResult
+    {
+        try bench.build(
+            Event(type: "desk.message.sent", data: body),
+            [
+                Recipient(
+                    device: Device(platform: "ios", token: "t", user: "customer"),
+                    attributes: [Attribute("name", "Kim"), Attribute("unread", "3")])
+            ], options: options)
+    }
+
+    @Test func `the signature vector of the fact sheet fits`() async throws {
+        let bench = try await Self.bench()
+        let body = #"{"category":"group_channel:message_send","app_id":"APP"}"#
+        let result = await bench.handle(
+            body, path: "/in/desk",
+            headers: [("x-hub-signature", "sha1=db39cf1859be318dfe9f8d9d3cf18a92a567c939")])
+        #expect(result.answer?.status == 200)
+        #expect(await bench.end() == [])
+    }
+
+    @Test(arguments: [
+        nil, "", "sha1=", "sha1=zz", "db39cf1859be318dfe9f8d9d3cf18a92a567c939",
+        "sha1=0000000000000000000000000000000000000000",
+        "sha256=db39cf1859be318dfe9f8d9d3cf18a92a567c939",
+    ])
+    func `a wrong signature is refused before anything is parsed`(value: String?) async throws {
+        let bench = try await Self.bench()
+        for body in [#"{"category":"group_channel:message_send","app_id":"APP"}"#, "{{{"] {
+            let headers = value.map { [("x-hub-signature", $0)] } ?? []
+            #expect(
+                await bench.handle(body, path: "/in/desk", headers: headers).fault?.kind == .auth)
+            let chat = value.map { [("x-sendbird-signature", $0)] } ?? []
+            #expect(
+                await bench.handle(body, path: "/in/desk-chat", headers: chat).fault?.kind == .auth)
+        }
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `hostile bodies are refused or come to nothing`() async throws {
+        let bench = try await Self.bench()
+        for (name, bytes) in HostileBodies.all {
+            let chat = await Self.post(bench, chat: bytes)
+            #expect(chat.events.isEmpty, "\(name)")
+            let desk = await Self.post(bench, desk: bytes)
+            #expect(desk.events.allSatisfy { $0.type == "desk.event" && $0.recipients.isEmpty })
+            if let fault = desk.fault { #expect(fault.kind == .invalid, "\(name)") }
+        }
+        for value in HostileBodies.values {
+            let body = Self.message().replacing(
+                "\"payload\":{", with: "\"payload\":\(value),\"x\":{")
+            let result = await Self.post(bench, chat: Array(body.utf8))
+            #expect(result.events.isEmpty)
+            if let fault = result.fault {
+                #expect(
+                    fault.message.hasPrefix("payload.message_id: must be")
+                        || fault.message.hasPrefix("the body is not JSON"))
+            }
+        }
+        #expect(await bench.end() == [])
+    }
+
+    /// Kind, custom type, `data` and what becomes of it.
+    static let kinds: [(type: String, custom: String, data: String, outcome: String)] = [
+        ("MESG", "", "\"\"", "message"), ("FILE", "", "\"\"", "message"),
+        ("MESG", "some-type", "\"plain words\"", "message"),
+        (
+            "MESG", "SENDBIRD_DESK_RICH_MESSAGE", "{\"type\":\"SENDBIRD_DESK_URL_PREVIEW\"}",
+            "-url_preview"
+        ),
+        (
+            "MESG", "SENDBIRD_DESK_RICH_MESSAGE",
+            "{\"type\":\"SENDBIRD_DESK_INQUIRE_TICKET_CLOSURE\",\"body\":{\"state\":\"WAITING\"}}",
+            "close_request"
+        ),
+        (
+            "MESG", "SENDBIRD_DESK_RICH_MESSAGE",
+            "{\"type\":\"SENDBIRD_DESK_INQUIRE_TICKET_CLOSURE\",\"body\":{\"state\":\"CONFIRMED\"}}",
+            "-answered"
+        ),
+        (
+            "MESG", "SENDBIRD_DESK_RICH_MESSAGE",
+            "{\"type\":\"SENDBIRD_DESK_INQUIRE_TICKET_CLOSURE\",\"body\":{\"state\":\"DECLINED\"}}",
+            "-answered"
+        ),
+        (
+            "MESG", "SENDBIRD_DESK_RICH_MESSAGE",
+            "{\"type\":\"SENDBIRD_DESK_CUSTOMER_SATISFACTION\",\"body\":{\"state\":\"WAITING\"}}",
+            "satisfaction_request"
+        ),
+        (
+            "MESG", "SENDBIRD_DESK_RICH_MESSAGE",
+            "{\"type\":\"SENDBIRD_DESK_CUSTOMER_SATISFACTION\",\"body\":{\"state\":\"CONFIRMED\",\"customerSatisfactionScore\":3}}",
+            "-answered"
+        ),
+        (
+            "MESG", "SENDBIRD_DESK_BOT_MESSAGE",
+            "{\"type\":\"SENDBIRD_DESK_BOT_MESSAGE_FAQ_ANSWERS\"}", "bot_message"
+        ),
+        ("ADMM", "", "{\"type\":\"NOTIFICATION_AUTO_CLOSED\"}", "notification"),
+        ("ADMM", "", "{\"type\":\"SENDBIRD:AUTO_EVENT_MESSAGE\"}", "notification"),
+        (
+            "ADMM", "SENDBIRD_DESK_ADMIN_MESSAGE_CUSTOM_TYPE",
+            "{\"type\":\"SYSTEM_MESSAGE_TICKET_ASSIGNED_BY_SYSTEM\"}", "-system_message"
+        ),
+        ("ADMM", "SENDBIRD_DESK_ADMIN_MESSAGE_CUSTOM_TYPE", "\"\"", "-system_message"),
+        ("ADMM", "ADMIN_MESSAGE_CUSTOM_TYPE", "{\"type\":\"x\"}", "-system_message"),
+        (
+            "ADMM", "", "{\"type\":\"SYSTEM_MESSAGE_TICKET_TRANSFERRED_BY_AGENT\",\"transfer\":{}}",
+            "-system_message"
+        ),
+        ("ADMM", "", "{\"type\":\"SYSTEM_MESSAGE_OF_NEXT_YEAR\"}", "-system_message"),
+        ("MESG", "", "{\"type\":\"SYSTEM_MESSAGE_X\"}", "-system_message"),
+        ("ADMM", "", "{\"type\":\"TICKET_ASSIGN\"}", "-system_message"),
+        ("ADMM", "", "{\"type\":\"TICKET_TRANSFER\"}", "-system_message"),
+        ("ADMM", "", "{\"type\":\"TICKET_CLOSE\"}", "-system_message"),
+        ("ADMM", "", "\"\"", "-undecodable"), ("ADMM", "", "\"%%%\"", "-undecodable"),
+        ("ADMM", "", "\"{\\\"type\\\":\"", "-undecodable"), ("ADMM", "", "7", "-undecodable"),
+        ("ADMM", "", "null", "-undecodable"), ("ADMM", "", "[]", "-undecodable"),
+        ("ADMM", "", "{}", "-undecodable"),
+        ("ADMM", "", "{\"type\":\"WELCOME\"}", "-unknown_admin_message"),
+    ]
+
+    @Test(arguments: kinds.indices)
+    func `who may see a message, in every form of data`(index: Int) async throws {
+        let row = Self.kinds[index]
+        let bench = try await Self.bench()
+        var forms = [row.data]
+        if row.data.hasPrefix("{") {
+            forms.append(JSONValue.string(row.data).text)
+            forms.append(JSONValue.string(Base64.encode(Array(row.data.utf8))).text)
+            forms.append(JSONValue.string(Base64.encode(Array(row.data.utf8), url: true)).text)
+        }
+        for data in forms {
+            let body = Self.message(type: row.type, customType: row.custom, data: data)
+            let result = await Self.post(bench, chat: Array(body.utf8))
+            #expect(result.fault == nil)
+            #expect(result.answer?.status == 200)
+            let built = try Self.build(bench, body)
+            if row.outcome.hasPrefix("-") {
+                #expect(result.events.isEmpty, "\(data)")
+                #expect(built.contents.isEmpty, "\(data)")
+                #expect(built.skips.map(\.reason) == [String(row.outcome.dropFirst())])
+            } else {
+                let event = try #require(result.events.first)
+                #expect(try JSONValue.parse(event.data)["kind"]?.string == row.outcome)
+                #expect(event.recipients.map(\.device.user) == ["customer"])
+                #expect(built.contents.first?.notification.category == "desk_\(row.outcome)")
+            }
+        }
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `updates and other categories are no pushes`() async throws {
+        let bench = try await Self.bench()
+        for category in ["group_channel:message_update", "group_channel:create", "x:y"] {
+            let body = Self.message().replacing("group_channel:message_send", with: category)
+            let result = await Self.post(bench, chat: Array(body.utf8))
+            #expect(result.answer?.status == 200 && result.events.isEmpty)
+        }
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `an ordinary Chat message does not belong here`() async throws {
+        let bench = try await Self.bench()
+        let body = Self.message().replacing("SENDBIRD_DESK_CHANNEL_CUSTOM_TYPE", with: "team")
+        let result = await Self.post(bench, chat: Array(body.utf8))
+        #expect(result.answer?.status == 200)
+        #expect(result.rejects.map(\.reason) == ["not_desk"])
+        #expect(await bench.end() == [])
+    }
+
+    static let ticket = """
+        {"id":7,"channelUrl":"desk_1","channelName":"Broken lamp","priority":"HIGH","status2":"ACTIVE",
+        "customer":{"sendbirdId":"customer"},
+        "customFields":[{"key":"product","value":"desk"},{"field":{"key":"line"},"value":14}],
+        "relatedChannels":"[{\\"channel_url\\":\\"c1\\",\\"name\\":\\"One\\"},{\\"channelUrl\\":\\"c2\\"},\\"c3\\",\\"c4\\"]"}
+        """
+    static let wanted = """
+        {"id":"7","title":"Broken lamp","channel_url":"desk_1","priority":"high","status":"ACTIVE","customer":"customer",\
+        "custom_fields":{"product":"desk","line":"14"},\
+        "related_channels":[{"channel_url":"c1","name":"One"},{"channel_url":"c2"},{"channel_url":"c3"}]}
+        """
+
+    @Test func `a ticket's fields are there for routes, wherever the webhook has it`() async throws
+    {
+        let bench = try await Self.bench()
+        let encoded = JSONValue.string("{\"ticket\":\(Self.ticket)}").text
+        for body in [
+            Self.message(more: ",\"ticket\":\(Self.ticket)"), Self.message(data: encoded),
+            Self.message().replacing(#""name":"Ticket""#, with: "\"data\":\(encoded)"),
+        ] {
+            let event = try #require(await Self.post(bench, chat: Array(body.utf8)).events.first)
+            #expect(try JSONValue.parse(event.data)["ticket"]?.text == Self.wanted)
+            let built = try Self.build(bench, event.data)
+            let data = try #require(built.contents.first).notification.data
+            #expect(try JSONValue.parse(data)["desk"]?["ticket"]?["title"]?.string == "Broken lamp")
+        }
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `a ticket can be fetched, and keeps no message back if it cannot`() async throws {
+        for (status, isThere) in [(200, true), (500, false)] as [(UInt32, Bool)] {
+            let services = BenchServices { call in
+                #expect(
+                    call.url
+                        == "https://desk-api-APP.sendbird.com/platform/v1/tickets?channel_url=desk_1&limit=1"
+                )
+                #expect(call.headers == [Attribute("sendbirddeskapitoken", "desk-api-token")])
+                let body = "{\"results\":[\(Self.ticket)]}"
+                return .success(PluginHTTPAnswer(status: status, body: Array(body.utf8)))
+            }
+            let bench = try await Self.bench(#","ticket":"fetch""#, services: services)
+            let event = try #require(
+                await Self.post(bench, chat: Array(Self.message().utf8)).events.first)
+            #expect(
+                try JSONValue.parse(event.data)["ticket"]?.text == (isThere ? Self.wanted : nil))
+            #expect(await bench.end() == [])
+        }
+    }
+
+    @Test func `Desk's own webhook is handed on with its ticket and customer`() async throws {
+        let bench = try await Self.bench()
+        let body = #"{"type":"TICKET_CREATED","ticket":\#(Self.ticket),"new":{"x":1}}"#
+        let event = try #require(await Self.post(bench, desk: Array(body.utf8)).events.first)
+        #expect(event.type == "desk.event")
+        #expect(event.subject == "ticket/7")
+        #expect(event.recipients.map(\.device.user) == ["customer"])
+        let data = try JSONValue.parse(event.data)
+        #expect(data["new"]?["x"]?.integer == 1)
+        #expect(data["ticket"]?["priority"]?.string == "high")
+        // A push without words only if a route asks for it.
+        #expect(try Self.build(bench, event.data).skips.map(\.reason) == ["no_message"])
+        let asked = try Self.build(bench, event.data, options: #"{"events":true}"#)
+        #expect(asked.contents.count == 1)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `the payload opens the channel`() async throws {
+        let bench = try await Self.bench()
+        let built = try Self.build(bench, Self.message())
+        let note = try #require(built.contents.first).notification
+        #expect(note.title == "Cindy" && note.body == "text")
+        #expect(note.thread == "desk_1")
+        #expect(built.contents.first?.targets.first?.badge == 3)
+        let data = try JSONValue.parse(note.data)
+        #expect(data["sendbird"]?["message_id"]?.integer == 40_620_745)
+        #expect(data["sendbird"]?["channel"]?["channel_url"]?.string == "desk_1")
+        #expect(data["sendbird"]?["recipient"]?["name"]?.string == "Kim")
+        #expect(data["desk"]?["kind"]?.string == "message")
+        #expect(await bench.end() == [])
+    }
+
+    @Test(arguments: [
+        (#""path":"/a""#, "path needs api_token"),
+        (#""chat_path":"/a""#, "chat_path needs chat_tokens"),
+        (#""ticket":"fetch""#, "ticket: fetch needs api_token"),
+    ])
+    func `a path without its token is refused`(more: String, words: String) async throws {
+        let fault = await #expect(throws: PluginFault.self) {
+            _ = try await RoleBench("SendbirdDesk", config: #"{"app_id":"APP",\#(more)}"#)
+        }
+        #expect(fault?.message.contains(words) == true)
+    }
+}

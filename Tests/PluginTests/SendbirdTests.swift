@@ -1,0 +1,636 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxJSON
+import SignalboxPluginHost
+import Testing
+
+@Suite struct SendbirdTests {
+    static let config = #""path":"/in/sb","app_id":"APP-1","api_token":"master-api-token""#
+
+    static func bench(
+        _ more: String = "", services: BenchServices = BenchServices()
+    ) async throws -> RoleBench {
+        try await RoleBench("Sendbird", config: "{\(config)\(more)}", services: services)
+    }
+
+    static func signature(_ body: [UInt8], _ token: String = "master-api-token") -> String {
+        Hex.encode(HMACDigest.sha256(key: Array(token.utf8), data: body))
+    }
+
+    static func post(_ bench: RoleBench, _ body: [UInt8]) async -> IngestResult {
+        await bench.handle(
+            body, path: "/in/sb", headers: [("x-sendbird-signature", signature(body))])
+    }
+
+    static func post(_ bench: RoleBench, _ body: String) async -> IngestResult {
+        await post(bench, Array(body.utf8))
+    }
+
+    // MARK: Signature
+
+    @Test func `the signature vector of the fact sheet fits`() async throws {
+        let body = Array(#"{"category":"group_channel:message_send","app_id":"APP"}"#.utf8)
+        let value = "7a28a9867a4077bc4b90dd73d7bffdc4fb325b75329c77b3bbace93d75a007a7"
+        let bench = try await RoleBench(
+            "Sendbird",
+            config: #"{"path":"/in/sb","app_id":"APP","api_token":"master-api-token"}"#)
+        let result = await bench.handle(
+            body, path: "/in/sb", headers: [("x-sendbird-signature", value)])
+        #expect(result.fault?.kind == .invalid)
+        #expect(result.fault?.message == "payload.message_id: is required")
+        #expect(await bench.end() == [])
+    }
+
+    @Test(arguments: [
+        nil, "", "zz", "00", String(repeating: "0", count: 64),
+        "7A28A9867A4077BC4B90DD73D7BFFDC4FB325B75329C77B3BBACE93D75A007",
+    ])
+    func `a wrong signature is refused before anything is parsed`(value: String?) async throws {
+        let bench = try await Self.bench()
+        let headers = value.map { [("x-sendbird-signature", $0)] } ?? []
+        for body in ["{}", "not JSON at all {{{"] {
+            let result = await bench.handle(body, path: "/in/sb", headers: headers)
+            #expect(result.fault?.kind == .auth)
+        }
+        #expect(bench.services.counts.filter { $0.key == "webhooks_total" && $0.value > 0 } == [:])
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `while tokens are changed both sign`() async throws {
+        let bench = try await Self.bench(#","webhook_tokens":["next-token","old-token"]"#)
+        let body = Array(#"{"category":"user:block"}"#.utf8)
+        for token in ["master-api-token", "next-token", "old-token"] {
+            let result = await bench.handle(
+                body, path: "/in/sb",
+                headers: [("x-sendbird-signature", Self.signature(body, token))])
+            #expect(result.answer?.status == 200, "\(token)")
+        }
+        let other = await bench.handle(
+            body, path: "/in/sb",
+            headers: [("x-sendbird-signature", Self.signature(body, "other"))])
+        #expect(other.fault?.kind == .auth)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `hostile bodies are refused with a reason`() async throws {
+        let bench = try await Self.bench()
+        for (name, bytes) in HostileBodies.all {
+            let result = await Self.post(bench, bytes)
+            #expect(result.fault?.kind == .invalid, "\(name)")
+            #expect(result.events.isEmpty, "\(name)")
+        }
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `a wrong type anywhere harms nobody, and is named by its path`() async throws {
+        let bench = try await Self.bench()
+        let good = try JSONValue.parse(PluginBench.fixture("Sendbird/message-send.json"))
+        guard case .object(let members) = good else { return }
+        for member in members {
+            for value in HostileBodies.values {
+                let text = members.map {
+                    JSONValue.string($0.key).text + ":"
+                        + ($0.key == member.key ? value : $0.value.text)
+                }.joined(separator: ",")
+                let result = await Self.post(bench, "{\(text)}")
+                if let fault = result.fault {
+                    #expect(fault.kind == .invalid)
+                    #expect(fault.message.contains(member.key) || fault.message.contains("JSON"))
+                }
+            }
+        }
+        for (path, from, to) in [
+            ("payload.message_id", "9007199254740993", "\"x\""),
+            ("payload.created_at", "1700000000123", "[1]"),
+            ("channel.channel_url", "\"sendbird_group_channel_1\"", "7"),
+            (
+                "sender.user_id",
+                "\"user_id\":\"alice\",\"nickname\":\"Alice\",\"profile_url\":\"https",
+                "\"user_id\":{},\"profile_url\":\"https"
+            ),
+        ] {
+            let body = good.text.replacing(from, with: to)
+            let fault = try #require(await Self.post(bench, body).fault)
+            #expect(fault.message.hasPrefix("\(path): must be"), "\(fault.message)")
+        }
+        #expect(await bench.end() == [])
+    }
+
+    // MARK: Members
+
+    /// One member besides the sender, with these fields changed.
+    static func message(_ member: String, more: String = "", sender: String = "alice") -> String {
+        """
+        {"category":"group_channel:message_send","app_id":"APP-1","type":"MESG","sender":{"user_id":"\(sender)",
+        "nickname":"A"},"mention_type":"users","mentioned_users":[{"user_id":"carol"}]\(more),
+        "members":[{"user_id":"alice"},{"user_id":"bob"\(member)}],
+        "payload":{"message_id":1,"message":"m","created_at":1},"channel":{"channel_url":"c","name":"C"}}
+        """
+    }
+
+    @Test(arguments: [
+        ("", "", true), (#","state":"invited""#, "", false), (#","state":"joined""#, "", true),
+        (#","push_enabled":false"#, "", false), (#","do_not_disturb":true"#, "", false),
+        (#","is_blocking_sender":true"#, "", false), (#","is_blocked_by_sender":true"#, "", true),
+        (#","push_trigger_option":"off""#, "", false),
+        (#","push_trigger_option":"all""#, "", true),
+        (#","push_trigger_option":"default""#, "", true),
+        (#","push_trigger_option":"mention_only""#, "", false),
+        (#","push_trigger_option":"mention_only""#, #","mention_type":"channel""#, false),
+        ("", #","silent":true"#, false), (#","is_online":true"#, "", true),
+        (#","future_field":{"a":1}"#, #","future":[1]"#, true),
+    ])
+    func `members are filtered as the documentation says`(
+        member: String, more: String, isChosen: Bool
+    ) async throws {
+        let bench = try await Self.bench()
+        let result = await Self.post(bench, Self.message(member, more: more))
+        #expect(result.fault == nil)
+        #expect(result.answer?.status == 200)
+        let users = result.events.first?.recipients.map(\.device.user) ?? []
+        #expect(users == (isChosen ? ["bob"] : []))
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `who is mentioned gets it with mention_only`() async throws {
+        let bench = try await Self.bench()
+        let mentioned = Self.message(#","push_trigger_option":"mention_only""#).replacing(
+            #""user_id":"carol""#, with: #""user_id":"bob""#)
+        let result = await Self.post(bench, mentioned)
+        #expect(result.events.first?.recipients.map(\.device.user) == ["bob"])
+        let channel = Self.message(#","push_trigger_option":"mention_only""#).replacing(
+            #""mention_type":"users""#, with: #""mention_type":"channel""#)
+        let all = await Self.post(bench, channel)
+        #expect(all.events.first?.recipients.map(\.device.user) == ["bob"])
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `one malformed member harms no other`() async throws {
+        let bench = try await Self.bench()
+        let body = Self.message("").replacing(
+            #"{"user_id":"alice"}"#, with: #"{"user_id":7},null,"x",{"user_id":"alice"}"#)
+        let result = await Self.post(bench, body)
+        #expect(result.events.first?.recipients.map(\.device.user) == ["bob"])
+        #expect(result.rejects.map(\.reason) == Array(repeating: "malformed_member", count: 3))
+        #expect(result.rejects.first?.detail == "members.0.user_id must be text")
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `the event has subject, key, time and the webhook's data without members`()
+        async throws
+    {
+        let bench = try await Self.bench()
+        let result = await Self.post(bench, try PluginBench.fixture("Sendbird/message-send.json"))
+        let event = try #require(result.events.first)
+        #expect(event.type == "message.sent")
+        #expect(event.subject == "channel/sendbird_group_channel_1")
+        #expect(event.dedupe == "APP-1 message_send 9007199254740993")
+        #expect(event.timeUnixMs == 1_700_000_000_123)
+        let data = try JSONValue.parse(event.data)
+        #expect(data["members"] == nil && data["sender_ip_addr"] == nil)
+        #expect(data["channel"]?["name"]?.string == "Team")
+        let bob = try #require(event.recipients.first)
+        #expect(bob.attributes.contains(Attribute("unread", "4")))
+        #expect(bob.attributes.contains(Attribute("mentioned", "true")))
+        #expect(await bench.end() == [])
+    }
+
+    @Test(arguments: [
+        "group_channel:create", "user:block", "open_channel:message_send", "some_day:new_thing",
+    ])
+    func `every other category is answered 200 and counted`(category: String) async throws {
+        let bench = try await Self.bench()
+        let result = await Self.post(bench, #"{"category":"\#(category)","x":[1]}"#)
+        #expect(result.answer?.status == 200)
+        #expect(result.events.isEmpty)
+        #expect(bench.services.counts["webhooks_total"] == 1)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `another application's webhook is left out`() async throws {
+        let bench = try await Self.bench()
+        let result = await Self.post(
+            bench, #"{"category":"group_channel:message_send","app_id":"OTHER"}"#)
+        #expect(result.answer?.status == 200)
+        #expect(result.rejects.map(\.reason) == ["other_app"])
+        #expect(await bench.end() == [])
+    }
+
+    static let noMembers = """
+        {"category":"group_channel:message_send","app_id":"APP-1","sender":{"user_id":"alice"},
+        "payload":{"message_id":1,"message":"m"},"channel":{"channel_url":"c/1","is_super":false}}
+        """
+
+    @Test func `without members the reason is clear`() async throws {
+        let bench = try await Self.bench()
+        let result = await Self.post(bench, Self.noMembers)
+        #expect(result.answer?.status == 200)
+        #expect(result.rejects.map(\.reason) == ["no_members"])
+        #expect(result.rejects.first?.detail.contains("members: fetch") == true)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `members are fetched page by page, if that is wanted`() async throws {
+        let services = BenchServices { call in
+            if call.headers.first?.value != "master-api-token" {
+                return .success(PluginHTTPAnswer(status: 403))
+            }
+            guard
+                call.url.hasPrefix("https://api-APP-1.sendbird.com/v3/group_channels/c%2F1/members")
+            else { return .success(PluginHTTPAnswer(status: 404)) }
+            let isSecond = call.url.contains("&token=page%202")
+            let body =
+                isSecond
+                ? #"{"members":[{"user_id":"carol","state":"joined"}],"next":""}"#
+                : #"{"members":[{"user_id":"alice"},{"user_id":"bob","state":"invited"}],"next":"page 2"}"#
+            return .success(PluginHTTPAnswer(status: 200, body: Array(body.utf8)))
+        }
+        let bench = try await Self.bench(#","members":"fetch""#, services: services)
+        let result = await Self.post(bench, Self.noMembers)
+        #expect(result.fault == nil)
+        #expect(result.answer?.status == 200)
+        #expect(result.events.first?.recipients.map(\.device.user) == ["carol"])
+        #expect(services.calls.count == 2)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `members that cannot be had make the sender come again`() async throws {
+        let bench = try await Self.bench(
+            #","members":"fetch""#,
+            services: BenchServices { _ in .success(PluginHTTPAnswer(status: 500)) })
+        let result = await Self.post(bench, Self.noMembers)
+        #expect(result.fault?.kind == .again)
+        #expect(await bench.end() == [])
+    }
+
+    // MARK: Preferences
+
+    /// 2023-11-14T22:13:20Z: 23:13 in Vienna, 07:13 of the next day in Tokyo.
+    static let now: UInt64 = 1_700_000_000_000
+
+    @Test(arguments: [
+        (#""push_trigger_option":"all""#, true), (#""push_trigger_option":"off""#, false),
+        (#""push_trigger_option":"mention_only""#, false),
+        (#""do_not_disturb":true,"start_hour":22,"end_hour":7,"timezone":"Europe/Vienna""#, false),
+        (#""do_not_disturb":true,"start_hour":22,"end_hour":7,"timezone":"Asia/Tokyo""#, true),
+        (
+            #""do_not_disturb":true,"start_hour":7,"start_min":13,"end_hour":8,"timezone":"Asia/Tokyo""#,
+            false
+        ),
+        (
+            #""do_not_disturb":true,"start_hour":7,"start_min":14,"end_hour":8,"timezone":"Asia/Tokyo""#,
+            true
+        ),
+        (
+            #""do_not_disturb":true,"start_hour":23,"end_hour":23,"end_min":13,"timezone":"Europe/Vienna""#,
+            true
+        ),
+        (#""do_not_disturb":true,"start_hour":22,"end_hour":22,"timezone":"No/Where""#, false),
+        (#""do_not_disturb":false,"start_hour":22,"end_hour":7,"timezone":"Europe/Vienna""#, true),
+        (
+            #""snooze_enabled":true,"snooze_start_ts":1699999999000,"snooze_end_ts":1700000001000"#,
+            false
+        ),
+        (#""snooze_enabled":true,"snooze_start_ts":1,"snooze_end_ts":2"#, true),
+        (#""push_blocked_bot_ids":["alice"]"#, false), ("", true),
+    ])
+    func `preferences and quiet hours are honoured in the user's zone`(
+        preference: String, isChosen: Bool
+    ) async throws {
+        let services = BenchServices(nowUnixMs: Self.now) { call in
+            guard call.url == "https://api-APP-1.sendbird.com/v3/users/bob/push_preference" else {
+                return .success(PluginHTTPAnswer(status: 404))
+            }
+            return .success(PluginHTTPAnswer(status: 200, body: Array("{\(preference)}".utf8)))
+        }
+        let bench = try await Self.bench(#","preferences":"fetch""#, services: services)
+        for _ in 0..<2 {
+            let result = await Self.post(bench, Self.message(""))
+            #expect(result.fault == nil)
+            #expect((result.events.first?.recipients.count ?? 0) == (isChosen ? 1 : 0))
+        }
+        // The second one came from the cache.
+        #expect(services.calls.count == 1)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `a preference that cannot be had is not a no`() async throws {
+        let bench = try await Self.bench(
+            #","preferences":"fetch""#,
+            services: BenchServices { _ in .failure(PluginFault(.unreachable, "down")) })
+        let result = await Self.post(bench, Self.message(""))
+        #expect(result.events.first?.recipients.map(\.device.user) == ["bob"])
+        #expect(bench.services.counts["preferences_unavailable_total"] == 1)
+        #expect(await bench.end() == [])
+    }
+
+    // MARK: Build
+
+    static func device(
+        _ platform: String = "ios", user: String = "bob", locale: String = "",
+        _ attributes: [(String, String)] = []
+    ) -> Recipient {
+        Recipient(
+            device: Device(platform: platform, token: "t", user: user, locale: locale),
+            attributes: attributes.map { Attribute($0.0, $0.1) })
+    }
+
+    static let bobsAttributes = [("name", "Bob"), ("unread", "4"), ("channel_unread", "2")]
+
+    static func event(_ fixture: String = "message-send") throws -> Event {
+        var json = try JSONValue.parse(PluginBench.fixture("Sendbird/\(fixture).json"))
+        if case .object(let members) = json {
+            json = .object(members.filter { $0.key != "members" && $0.key != "sender_ip_addr" })
+        }
+        return Event(type: "message.sent", data: json.text)
+    }
+
+    @Test func `the sendbird object is that of the documentation, byte for byte`() async throws {
+        let bench = try await Self.bench()
+        let built = try bench.build(
+            try Self.event(), [Self.device("ios", Self.bobsAttributes)])
+        let content = try #require(built.contents.first)
+        let wanted = try PluginBench.fixture("Sendbird/push-object.json")
+        #expect(content.notification.data == #"{"sendbird":\#(wanted)}"#)
+        #expect(content.notification.title == "")
+        #expect(content.notification.body == #"Alice: Hello "Bob""#)
+        #expect(content.notification.sound == "default")
+        #expect(content.notification.isDataOnly)
+        #expect(content.targets.first?.badge == 4)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `switches of the dashboard`() async throws {
+        let bench = try await Self.bench(
+            #"""
+            ,"unread_badge":false,"channel_unread_count":false,"mentioned_users":"list",
+            "title":"{channel_name} ({unknown})","body":"{sender_name} says {message}","sound":"ping.caf",
+            "audience_type":"members"
+            """#)
+        let built = try bench.build(
+            try Self.event(), [Self.device("ios", Self.bobsAttributes)],
+            options: #"{"alert":"string"}"#)
+        let note = try #require(built.contents.first?.notification)
+        #expect(built.contents.first?.targets.first?.badge == nil)
+        #expect(note.title == "Team ({unknown})")
+        #expect(note.body == #"Alice says Hello "Bob""#)
+        let object = try #require(try JSONValue.parse(note.data)["sendbird"])
+        #expect(object["channel"]?["channel_unread_count"] == nil)
+        #expect(object["push_title"]?.string == "Team ({unknown})")
+        #expect(object["push_sound"]?.string == "ping.caf")
+        #expect(object["audience_type"]?.string == "members")
+        #expect(object["mentioned_users"]?[0]?["user_id"]?.string == "bob")
+        let apns = try #require(note.overrides.first { $0.family == "apns" })
+        #expect(apns.json == #"{"aps":{"alert":"Alice says Hello \"Bob\""}}"#)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `the alternative template shows nothing of the message`() async throws {
+        let bench = try await Self.bench()
+        for fixture in ["message-send", "file-send"] {
+            let built = try bench.build(
+                try Self.event(fixture), [Self.device("ios", Self.bobsAttributes)],
+                options: #"{"template":"alternative"}"#)
+            let note = try #require(built.contents.first?.notification)
+            #expect(note.body == "New message")
+            let all = note.data + note.overrides.map(\.json).joined() + note.title + note.body
+            for secret in ["Hello", "Hallo", "Oi", "report.pdf", "file.example"] {
+                #expect(!all.contains(secret), "\(secret)")
+            }
+        }
+        #expect(await bench.end() == [])
+    }
+
+    @Test(arguments: [
+        ("de", "Hallo"), ("de-AT", "Hallo"), ("de_DE", "Hallo"), ("pt-BR", "Oi"), ("pt", "Hello"),
+        ("PT-br", "Oi"), ("fr", "Hello"), ("", "Hello"),
+    ])
+    func `a device reads the message in its own language`(
+        locale: String, word: String
+    ) async throws {
+        let bench = try await Self.bench()
+        let built = try bench.build(
+            try Self.event(), [Self.device(locale: locale, Self.bobsAttributes)])
+        #expect(built.contents.first?.notification.body == #"Alice: \#(word) "Bob""#)
+        #expect(await bench.end() == [])
+    }
+
+    @Test(arguments: [
+        (#""is_distinct":true"#, "messaging"), (#""is_distinct":false"#, "group_messaging"),
+        (#""is_distinct":false,"is_public":true"#, "chat"),
+        (#""is_distinct":false,"is_super":true"#, "chat"),
+    ])
+    func `channel_type follows the channel`(flags: String, type: String) async throws {
+        let bench = try await Self.bench()
+        let data = """
+            {"type":"MESG","payload":{"message_id":"12","message":"m"},"channel":{"channel_url":"c",\(flags)}}
+            """
+        let built = try bench.build(
+            Event(type: "message.sent", data: data), [Self.device()])
+        let object = try JSONValue.parse(try #require(built.contents.first).notification.data)
+        #expect(object["sendbird"]?["channel_type"]?.string == type)
+        #expect(object["sendbird"]?["message_id"]?.integer == 12)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `a file goes with its fields, and an admin message without a sender`() async throws {
+        let bench = try await Self.bench()
+        let file = try bench.build(try Self.event("file-send"), [Self.device()])
+        let content = try #require(file.contents.first)
+        let object = try #require(try JSONValue.parse(content.notification.data)["sendbird"])
+        #expect(
+            object["files"]?.text
+                == #"[{"name":"report.pdf","url":"https://file.example/report.pdf","type":"application/pdf","size":1234}]"#
+        )
+        #expect(file.contents.first?.notification.body == "Alice: report.pdf")
+        let admin = try bench.build(
+            Event(
+                type: "message.sent",
+                data:
+                    #"{"type":"ADMM","payload":{"message_id":1,"message":"Welcome"},"channel":{}}"#),
+            [Self.device()])
+        #expect(admin.contents.first?.notification.body == "Welcome")
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `devices of one user share a content, users do not`() async throws {
+        let bench = try await Self.bench()
+        let built = try bench.build(
+            try Self.event(),
+            [
+                Self.device("ios", Self.bobsAttributes),
+                Self.device("android", Self.bobsAttributes),
+                Self.device("ios", user: "carol", [("unread", "9")]),
+            ])
+        #expect(built.contents.map { $0.targets.map(\.recipient) } == [[0, 1], [2]])
+        #expect(built.contents.last?.targets.first?.badge == 9)
+        #expect(await bench.end() == [])
+    }
+
+    /// The table of "Enable multi-device support": rule, who is online (o) and offline (-), who gets it.
+    @Test(arguments: [
+        ("all_offline", "-", "1"), ("all_offline", "o", "0"), ("any_offline", "-", "1"),
+        ("any_offline", "o", "0"), ("all_offline", "--", "11"), ("all_offline", "o-", "00"),
+        ("all_offline", "-o", "00"), ("all_offline", "oo", "00"), ("any_offline", "--", "11"),
+        ("any_offline", "o-", "01"), ("any_offline", "-o", "10"), ("any_offline", "oo", "00"),
+        ("all_offline", "--o", "000"), ("any_offline", "-o-", "101"), ("always", "o-", "11"),
+    ])
+    func `several devices, as the table says`(
+        rule: String, devices: String, pushes: String
+    ) async throws {
+        let bench = try await Self.bench(#","multi_device":"\#(rule)""#)
+        let isAny = devices.contains("o")
+        let recipients = devices.map { state in
+            Self.device(
+                "ios",
+                Self.bobsAttributes + [
+                    ("online", state == "o" ? "true" : "false"),
+                    ("user_online", isAny ? "true" : "false"),
+                ])
+        }
+        let built = try bench.build(try Self.event(), recipients)
+        let chosen = Set(built.contents.flatMap(\.targets).map(\.recipient))
+        let shown = devices.indices.enumerated().map { chosen.contains($0.offset) ? "1" : "0" }
+        #expect(shown.joined() == pushes)
+        #expect(built.skips.allSatisfy { $0.reason == "online" })
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `who is online at Sendbird counts as online everywhere`() async throws {
+        let bench = try await Self.bench()
+        let built = try bench.build(
+            try Self.event(),
+            [Self.device("ios", [("member_online", "true"), ("online", "false")])])
+        #expect(built.contents.isEmpty)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `messages of Desk never leave through this builder`() async throws {
+        let bench = try await Self.bench()
+        for (type, custom, data) in [
+            ("desk", "SENDBIRD_DESK_CHANNEL_CUSTOM_TYPE", ""),
+            ("chat", "", #"{\"type\":\"SYSTEM_MESSAGE_TICKET_ASSIGNED_BY_SYSTEM\"}"#),
+        ] {
+            let body = Self.message("").replacing(
+                #""name":"C""#, with: #""name":"C","custom_type":"\#(custom)""#
+            ).replacing(#""message":"m""#, with: #""message":"m","data":"\#(data)""#)
+            let event = try #require(await Self.post(bench, body).events.first, "\(type)")
+            #expect(event.type == "desk.message.sent")
+            let built = try bench.build(event, [Self.device()])
+            #expect(built.contents.isEmpty)
+            #expect(built.skips.map(\.reason) == ["desk_message"])
+        }
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `reading brings the badge up to date`() async throws {
+        let bench = try await Self.bench()
+        let result = await Self.post(bench, try PluginBench.fixture("Sendbird/message-read.json"))
+        let event = try #require(result.events.first)
+        #expect(event.type == "message.read")
+        #expect(event.recipients.map(\.device.user) == ["bob"])
+        #expect(result.rejects.map(\.reason) == ["malformed_update"])
+        let built = try bench.build(
+            event,
+            [Self.device("ios", [("unread", "3")]), Self.device("android", [("unread", "3")])])
+        let content = try #require(built.contents.first)
+        #expect(content.targets.map(\.recipient) == [0])
+        #expect(content.targets.first?.badge == 3)
+        #expect(content.notification.body.isEmpty && content.notification.sound.isEmpty)
+        #expect(await bench.end() == [])
+    }
+
+    // MARK: Register
+
+    static func change(
+        _ kind: DeviceChange.Kind, _ platform: String, provider: String = "", user: String = "u 1"
+    ) -> DeviceChange {
+        DeviceChange(
+            kind: kind,
+            device: Device(
+                app: "a", platform: platform, provider: provider, token: "t/1", user: user))
+    }
+
+    @Test(arguments: [
+        ("ios", "", "apns", "apns_device_token"), ("android", "", "gcm", "gcm_reg_token"),
+        ("huawei", "", "huawei", "huawei_device_token"), ("web", "fcm", "gcm", "gcm_reg_token"),
+    ])
+    func `registrations go to the Platform API`(
+        platform: String, provider: String, type: String, field: String
+    ) async throws {
+        let bench = try await Self.bench(#","register":{"unique":true,"check_limit":false}"#)
+        let register = try #require(bench.register)
+        let endpoint = try await register.endpoint(app: "")
+        #expect(endpoint.origin == "https://api-APP-1.sendbird.com")
+        let (requests, _) = try bench.prepare([
+            Self.change(.registered, platform, provider: provider)
+        ])
+        let request = try #require(requests.first)
+        #expect(request.method == "POST")
+        #expect(request.path == "/v3/users/u%201/push/\(type)")
+        #expect(request.headers["api-token"] == "master-api-token")
+        #expect(request.text == #"{"\#(field)":"t/1","is_unique":true}"#)
+        let (settled, _) = try bench.classify(200, #"{"token":"t/1","type":"APNS","user":{}}"#)
+        #expect(settled.map(\.kind) == [.delivered])
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `removals name the user if he is known`() async throws {
+        let bench = try await Self.bench(#","register":{}"#)
+        let (requests, settled) = try bench.prepare([
+            Self.change(.unregistered, "ios"), Self.change(.invalid, "android", user: ""),
+            Self.change(.registered, "web"), Self.change(.registered, "ios", user: ""),
+        ])
+        #expect(requests.map(\.method) == ["DELETE", "DELETE"])
+        #expect(
+            requests.map(\.path) == [
+                "/v3/users/u%201/push/apns/t%2F1", "/v3/push/device_tokens/gcm/t%2F1",
+            ])
+        #expect(settled.map(\.reason) == ["ignored", "ignored"])
+        let gone = try bench.classify(400, #"{"error":true,"code":400201,"message":"no"}"#)
+        #expect(gone.settled.map(\.reason) == ["already_gone"])
+        #expect(await bench.end() == [])
+    }
+
+    @Test(arguments: [(19, "registered"), (20, "registered_at_limit")])
+    func `a full list of tokens is shown`(count: Int, reason: String) async throws {
+        let bench = try await Self.bench(#","register":{}"#)
+        _ = try bench.prepare([Self.change(.registered, "ios")])
+        let (settled, requests) = try bench.classify(200, #"{"token":"t/1"}"#)
+        #expect(settled.isEmpty)
+        #expect(requests.map(\.path) == ["/v3/users/u%201/push/apns"])
+        #expect(requests.map(\.method) == ["GET"])
+        let list = Array(repeating: "\"x\"", count: count).joined(separator: ",")
+        let counted = try bench.classify(200, #"{"tokens":[\#(list)]}"#)
+        #expect(counted.settled.map(\.reason) == [reason])
+        #expect(bench.services.counts["users_at_token_limit_total"] == (count == 20 ? 1 : nil))
+        #expect(await bench.end() == [])
+    }
+
+    @Test(arguments: [
+        (401, "{}", Outcome.Kind.config), (403, "{}", .config), (429, "{}", .throttled),
+        (500, "", .retry), (503, "x", .retry), (400, #"{"code":400111}"#, .rejected),
+        (404, "{}", .rejected),
+    ])
+    func `answers of the Platform API`(
+        status: UInt32, body: String, kind: Outcome.Kind
+    ) async throws {
+        let bench = try await Self.bench(#","register":{}"#)
+        _ = try bench.prepare([Self.change(.registered, "ios")])
+        let (settled, _) = try bench.classify(
+            status, body, headers: status == 429 ? [Attribute("retry-after", "7")] : [])
+        #expect(settled.first?.kind == kind)
+        if status == 429 { #expect(settled.first?.retryAfterMs == 7_000) }
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `without register nothing is forwarded`() async throws {
+        let bench = try await Self.bench()
+        await #expect(throws: PluginFault.self) {
+            _ = try await bench.register?.endpoint(app: "")
+        }
+        #expect(await bench.end() == [])
+    }
+}
