@@ -36,7 +36,8 @@ func plugin(_ name: String) -> (product: Product, target: Target) {
 }
 
 let plugins = [
-    plugin("APNs"), plugin("FCM"), plugin("Sendbird"), plugin("SendbirdDesk"),
+    plugin("APNs"), plugin("CustomerInsights"), plugin("FCM"), plugin("Sendbird"),
+    plugin("SendbirdDesk"),
     plugin("Zendesk"),
 ]
 

@@ -142,6 +142,16 @@ public final class Host: @unchecked Sendable {
         }
     }
 
+    /// Whether text is the value of a secret, in a time that does not tell how much of it is.
+    public func secretEquals(_ name: String, _ text: String) throws(PluginError) -> Bool {
+        let (own, given) = (try secret(name), Array(text.utf8))
+        var difference: UInt8 = own.count == given.count ? 0 : 1
+        for (index, byte) in given.enumerated() where !own.isEmpty {
+            difference |= byte ^ own[index % own.count]
+        }
+        return difference == 0 && !own.isEmpty
+    }
+
     /// Signs with a secret that stays in the host.
     ///
     /// `pointer`: where the key stands, if the secret is a JSON document (`/private_key`).

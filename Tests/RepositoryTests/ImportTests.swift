@@ -40,6 +40,7 @@ import Testing
         ],
         "Sources/SignalboxCLI": ["Signalbox", "SignalboxTestKit", "ArgumentParser"],
         "Plugins/APNs": ["SignalboxPluginKit", "CSignalbox"],
+        "Plugins/CustomerInsights": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/FCM": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/Sendbird": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/SendbirdDesk": ["SignalboxPluginKit", "CSignalbox"],

@@ -1,0 +1,392 @@
+import SignalboxPluginKit
+import Synchronization
+
+/// Registrations on their way to a real organisation.
+///
+/// What is under way is in memory alone: after a restart a change is registered again, which Customer
+/// Insights answers with `DuplicateExists`, and that is a success.
+final class ClientState: Sendable {
+    struct Entry: Sendable {
+        var device: Device
+        /// From the answer; empty: not accepted yet.
+        var requestID = ""
+        var acceptedMs: UInt64 = 0
+        /// What a callback said.
+        var told: (status: String, reason: String)?
+        var nonce = ""
+        /// A batch with it was refused: it goes alone.
+        var isAlone = false
+    }
+
+    /// What the request of an item was.
+    enum Sent: Sendable {
+        case registration, status, cleanup
+    }
+
+    private struct State {
+        var entries: [UInt64: Entry] = [:]
+        var sent: [UInt64: Sent] = [:]
+        var nonces: [String: UInt64] = [:]
+        /// Dry runs that failed since the last one that did not.
+        var failuresInARow = 0
+    }
+
+    private let state = Mutex(State())
+
+    func entry(_ id: UInt64, or device: Device) -> Entry {
+        state.withLock { $0.entries[id] ?? Entry(device: device) }
+    }
+
+    func known(_ id: UInt64) -> Entry? { state.withLock { $0.entries[id] } }
+
+    func keep(_ id: UInt64, _ entry: Entry) {
+        state.withLock { state in
+            state.entries[id] = entry
+            if !entry.nonce.isEmpty { state.nonces[entry.nonce] = id }
+        }
+    }
+
+    func forget(_ id: UInt64) {
+        state.withLock { state in
+            if let nonce = state.entries.removeValue(forKey: id)?.nonce {
+                state.nonces[nonce] = nil
+            }
+        }
+    }
+
+    func sent(_ ids: [UInt64], _ what: Sent) {
+        state.withLock { state in for id in ids { state.sent[id] = what } }
+    }
+
+    func taken(_ id: UInt64) -> Sent? { state.withLock { $0.sent.removeValue(forKey: id) } }
+
+    /// Whether a nonce is one that was given out and not used.
+    func isOpen(nonce: String) -> UInt64? { state.withLock { $0.nonces[nonce] } }
+
+    /// A callback has come and fits; its nonce is used up.
+    func told(nonce: String, status: String, reason: String) {
+        state.withLock { state in
+            guard let id = state.nonces.removeValue(forKey: nonce) else { return }
+            state.entries[id]?.told = (status, reason)
+        }
+    }
+
+    /// Counts dry runs that failed one after the other.
+    func dryRun(hasFailed: Bool) -> Int {
+        state.withLock { state in
+            state.failuresInARow = hasFailed ? state.failuresInARow + 1 : 0
+            return state.failuresInARow
+        }
+    }
+}
+
+extension CustomerInsights: RegisterPlugin {
+    static var maxChanges: Int { batchMax }
+    static var changeKinds: Set<ChangeKind> {
+        [.registered, .unregistered, .invalid, .proven, .unproven]
+    }
+
+    /// So many dry runs in a row fail because of the app's credentials, not because of the tokens.
+    private static let suspiciousFailures = 5
+
+    func registerEndpoint(app: String) throws(PluginError) -> Endpoint {
+        guard let client = config.client else {
+            // A server alone calls nobody but its callbacks, which have addresses of their own.
+            return Endpoint(origin: "https://customer-insights.invalid")
+        }
+        var endpoint = Endpoint(origin: client.origin)
+        endpoint.caFile = client.caFile
+        return endpoint
+    }
+
+    func prepare(_ changes: borrowing ChangeBatch, _ sink: borrowing RequestSink)
+        throws(PluginError)
+    {
+        var registrations: [(id: UInt64, entry: ClientState.Entry)] = []
+        var polls: [(id: UInt64, entry: ClientState.Entry)] = []
+        var cleanups: [ChangeBatch.Change] = []
+        for index in 0..<changes.count {
+            let change = changes[index]
+            switch change.kind {
+            case .proven, .unproven:
+                if let server = config.server { dryRunEnded(change, server) }
+                try sink.settle([change.id], Outcome(.delivered, "recorded"))
+            case .registered where isForClient(change):
+                let entry = state.entry(change.id, or: change.device)
+                if let told = entry.told {
+                    try settle(change.id, told.status, told.reason, sink)
+                } else if entry.requestID.isEmpty {
+                    registrations.append((change.id, entry))
+                } else {
+                    polls.append((change.id, entry))
+                }
+            case .unregistered where isForClient(change), .invalid where isForClient(change):
+                cleanups.append(change)
+            default: try sink.settle([change.id], Outcome(.delivered, "ignored"))
+            }
+        }
+        guard let client = config.client, let app = client.app(changes.app) else { return }
+        let token = String(decoding: try host.secret(app.token), as: UTF8.self)
+        try send(registrations: registrations, app, token, client, sink)
+        if !polls.isEmpty {
+            state.sent(polls.map(\.id), .status)
+            try sink.send(
+                ClientRequest.status(polls.map(\.entry.requestID), app, token, client),
+                for: polls.map(\.id))
+        }
+        for part in client.cleansOneByOne ? cleanups.map({ [$0] }) : [cleanups] where !part.isEmpty
+        {
+            state.sent(part.map(\.id), .cleanup)
+            try sink.send(ClientRequest.cleanup(part, app, token, client), for: part.map(\.id))
+        }
+    }
+
+    private func isForClient(_ change: ChangeBatch.Change) -> Bool {
+        config.client?.app(change.device.app) != nil && !change.device.user.isEmpty
+            && ["ios", "android"].contains(change.device.platform)
+    }
+
+    private func send(
+        registrations: [(id: UInt64, entry: ClientState.Entry)], _ app: Config.App,
+        _ token: String, _ client: Config.Client, _ sink: borrowing RequestSink
+    ) throws(PluginError) {
+        // A callback says nothing of which registration it means: each needs a URL of its own.
+        let singles = registrations.filter { !client.callbackURL.isEmpty || $0.entry.isAlone }
+        let batch = registrations.filter { client.callbackURL.isEmpty && !$0.entry.isAlone }
+        for (id, given) in singles {
+            var entry = given
+            if !client.callbackURL.isEmpty {
+                state.forget(id)
+                entry.nonce = Hex.encode((0..<16).map { _ in UInt8.random(in: .min ... .max) })
+            }
+            state.keep(id, entry)
+            state.sent([id], .registration)
+            try sink.send(
+                ClientRequest.registration([entry], isBatch: false, app, token, client), for: id)
+        }
+        guard !batch.isEmpty else { return }
+        for (id, entry) in batch { state.keep(id, entry) }
+        state.sent(batch.map(\.id), .registration)
+        try sink.send(
+            ClientRequest.registration(batch.map(\.entry), isBatch: true, app, token, client),
+            for: batch.map(\.id))
+    }
+
+    func classifyChanges(
+        _ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink
+    ) throws(PluginError) {
+        for index in 0..<batch.count {
+            let response = batch[index]
+            let items = response.items
+            let sent = items.compactMap { state.taken($0) }.first
+            let wait = response.header("retry-after").flatMap {
+                RetryAfter.milliseconds($0, nowUnixMs: host.nowUnixMs)
+            }
+            let outcome = Answer.outcome(response.status, retryAfterMs: wait)
+            let answer = try? host.parse(response.body)
+            switch sent {
+            case .registration where outcome.kind == .delivered:
+                try accepted(items, answer, sink)
+            case .registration where response.status == 400 && items.count > 1:
+                // One bad registration must not keep the others out.
+                for item in items {
+                    guard var entry = state.known(item) else { continue }
+                    entry.isAlone = true
+                    state.keep(item, entry)
+                }
+                try sink.settle(items, Outcome(.retry, "batch_refused"))
+            case .status where outcome.kind == .delivered:
+                try statuses(items, answer, sink)
+            default:
+                if outcome.kind == .rejected || outcome.kind == .config {
+                    for item in items { state.forget(item) }
+                }
+                try sink.settle(items, outcome)
+            }
+        }
+    }
+
+    private func accepted(
+        _ items: [UInt64], _ answer: JSON?, _ sink: borrowing RequestSink
+    ) throws(PluginError) {
+        let list = answer?.kind == .array ? answer?.elements ?? [] : answer.map { [$0] } ?? []
+        for (index, item) in items.enumerated() {
+            guard var entry = state.known(item) else { continue }
+            let id = index < list.count ? list[index]["RegistrationRequestId"]?.string ?? "" : ""
+            guard !id.isEmpty else {
+                try sink.settle([item], Outcome(.retry, "no_request_id"))
+                continue
+            }
+            entry.requestID = id
+            entry.acceptedMs = host.nowUnixMs
+            state.keep(item, entry)
+            try sink.settle([item], pending)
+        }
+    }
+
+    /// Accepted, but nobody knows yet: asked again after a while.
+    private var pending: Outcome {
+        var outcome = Outcome(.retry, "pending")
+        outcome.retryAfterMs = config.client?.pollMs ?? 0
+        return outcome
+    }
+
+    private func statuses(
+        _ items: [UInt64], _ answer: JSON?, _ sink: borrowing RequestSink
+    ) throws(PluginError) {
+        let list = answer?.elements ?? []
+        for (index, item) in items.enumerated() {
+            let status = index < list.count ? list[index] : nil
+            try settle(
+                item, status?["Status"]?.string ?? "Pending",
+                status?["FailureReason"]?.string ?? "", sink)
+        }
+    }
+
+    private func settle(
+        _ item: UInt64, _ status: String, _ reason: String, _ sink: borrowing RequestSink
+    ) throws(PluginError) {
+        guard var outcome = Answer.outcome(status: status, reason: reason) else {
+            let since = state.known(item)?.acceptedMs ?? 0
+            guard host.nowUnixMs >= since + (config.client?.pendingLimitMs ?? 0) else {
+                try sink.settle([item], pending)
+                return
+            }
+            state.forget(item)
+            var given = Outcome(.rejected, "pending_for_ever")
+            given.detail = "api_token may be wrong, or Customer Insights is throttled"
+            try sink.settle([item], given)
+            return
+        }
+        if outcome.reason == "DryRunSendingFailed" {
+            if state.dryRun(hasFailed: true) >= Self.suspiciousFailures {
+                host.write(
+                    .error,
+                    "one dry run after the other fails: the app's credentials in Customer Insights may "
+                        + "be wrong or expired; tokens are kept", [])
+                outcome = Outcome(.rejected, "DryRunSendingFailed")
+                outcome.detail = "many in a row: credentials are suspected, the token is kept"
+            }
+        } else if outcome.kind == .delivered {
+            _ = state.dryRun(hasFailed: false)
+        }
+        // FailedToStoreDevice: registered anew.
+        state.forget(item)
+        try sink.settle([item], outcome)
+    }
+
+    // MARK: Callback
+
+    /// `POST {callback_path}/{nonce}` by Customer Insights: the outcome of one registration.
+    func callback(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
+        guard let client = config.client, let nonce = request.param("nonce"),
+            let id = state.isOpen(nonce: nonce), let entry = state.known(id),
+            let app = client.app(entry.device.app)
+        else { throw PluginError(.invalid, "this callback is not waited for") }
+        let json: JSON
+        do throws(PluginError) {
+            json = try host.parse(request.body)
+        } catch {
+            throw Fault.notJSON(error.message).error
+        }
+        guard let signature = json["Signature"]?.string else {
+            throw PluginError(.auth, "Signature is missing")
+        }
+        let url = "\(client.callbackURL)/\(nonce)"
+        // The encoding is not documented: hexadecimal of either case and base64 are taken.
+        let forms = [Hex.decode(signature), Base64URL.decode(signature)].compactMap { $0 }
+        var fits = false
+        for form in forms where form.count == 32 {
+            if try host.verify(
+                .hmacSHA256, key: app.token, data: Array(url.utf8), signature: form)
+            {
+                fits = true
+            }
+        }
+        guard fits else { throw PluginError(.auth, "Signature does not fit the callback URL") }
+        guard let status = json["Status"]?.string else {
+            throw Fault.missing(path: "Status").error
+        }
+        state.told(nonce: nonce, status: status, reason: json["FailureReason"]?.string ?? "")
+        try sink.respond(202)
+    }
+}
+
+/// Requests to Customer Insights.
+enum ClientRequest {
+    static func registration(
+        _ entries: [ClientState.Entry], isBatch: Bool, _ app: Config.App, _ token: String,
+        _ client: Config.Client
+    ) -> RequestDraft {
+        func write(_ entry: ClientState.Entry, to out: inout JSONWriter) {
+            out.object { out in
+                out.member("MobileAppId", app.mobileAppID)
+                out.member("UserId", entry.device.user)
+                out.member("ApiToken", token)
+                let isApple = entry.device.platform == "ios"
+                out.member(isApple ? "ApnsDeviceToken" : "FcmDeviceToken", entry.device.token)
+            }
+        }
+        var body = JSONWriter()
+        if isBatch {
+            body.array { out in for entry in entries { write(entry, to: &out) } }
+        } else if let entry = entries.first {
+            write(entry, to: &body)
+        }
+        let path = "\(client.prefix)/pushdeviceregistration/devices\(isBatch ? "/batch" : "")"
+        var headers = [("x-ms-track-registration", "true")]
+        if let nonce = entries.first?.nonce, !nonce.isEmpty {
+            let url = "\(client.callbackURL)/\(nonce)"
+            // The documentation uses both names.
+            headers += [("x-ms-callback-url", url), ("x-ms-status-callback-url", url)]
+        }
+        return draft(path, headers, body)
+    }
+
+    static func status(
+        _ ids: [String], _ app: Config.App, _ token: String, _ client: Config.Client
+    ) -> RequestDraft {
+        var body = JSONWriter()
+        body.object { out in
+            out.key("RegistrationRequestIds")
+            out.array { out in for id in ids { out.string(id) } }
+            out.member("MobileAppId", app.mobileAppID)
+            out.member("ApiToken", token)
+        }
+        return draft("\(client.prefix)/pushdeviceregistration/devices/status/", [], body)
+    }
+
+    static func cleanup(
+        _ changes: [ChangeBatch.Change], _ app: Config.App, _ token: String,
+        _ client: Config.Client
+    ) -> RequestDraft {
+        func write(_ change: ChangeBatch.Change, to out: inout JSONWriter) {
+            out.object { out in
+                out.member("MobileAppId", app.mobileAppID)
+                out.member("ApiToken", token)
+                out.member("UserId", change.device.user)
+                // Without it every device of the user would go.
+                out.member("DeviceToken", change.device.token)
+            }
+        }
+        var body = JSONWriter()
+        let path = "\(client.prefix)/pushdeviceregistration/devices/cleanup"
+        guard !client.cleansOneByOne else {
+            if let change = changes.first { write(change, to: &body) }
+            return draft(path, [], body)
+        }
+        body.array { out in for change in changes { write(change, to: &out) } }
+        return draft("\(path)/batch", [], body)
+    }
+
+    private static func draft(
+        _ path: String, _ headers: [(String, String)], _ body: JSONWriter
+    ) -> RequestDraft {
+        var draft = RequestDraft()
+        draft.begin("POST", path: path)
+        draft.header("content-type", "application/json")
+        for (name, value) in headers { draft.header(name, value) }
+        draft.appendBody(body.bytes.span)
+        return draft
+    }
+}

@@ -1,0 +1,65 @@
+import SignalboxPluginKit
+
+/// What a journey's message consists of.
+enum Message {
+    /// Names in the request, and in the event's data.
+    static let fields = [
+        ("Title", "title"), ("Body", "body"), ("ImageUrl", "imageUrl"), ("Link", "link"),
+        ("OriginalLink", "originalLink"), ("TrackingId", "trackingId"),
+    ]
+    private static let keys = ["link", "originalLink", "trackingId", "imageUrl"]
+
+    /// The payload that Customer Insights sends: on iOS an alert with a `data` object, on Android data
+    /// alone.
+    static func notification(_ data: JSON) -> Notification {
+        func text(_ key: String) -> String { data[key]?.string ?? "" }
+        var note = Notification()
+        note.title = text("title")
+        note.body = text("body")
+        note.sound = "default"
+        note.priority = .high
+        note.isDataOnly = true
+        // The app's extension fetches the picture.
+        note.isMutable = !text("imageUrl").isEmpty
+        var own = JSONWriter()
+        own.object { out in
+            out.key("data")
+            out.object { out in
+                for key in keys {
+                    out.key(key)
+                    out.string(text(key))
+                }
+            }
+        }
+        note.data = own.text
+        var patch = JSONWriter()
+        patch.object { out in
+            out.key("data")
+            out.object { out in
+                out.key("data")
+                out.raw("null")
+                for key in ["title", "body"] + keys {
+                    out.key(key)
+                    out.string(text(key))
+                }
+            }
+        }
+        note.overrides = [("fcm", patch.text)]
+        return note
+    }
+}
+
+extension CustomerInsights {
+    func build(_ input: borrowing BuildInput, _ sink: borrowing BuildSink) throws(PluginError) {
+        let all = (0..<input.recipientCount).map { BuildSink.Target($0) }
+        guard input.type == "registration.requested" else {
+            try sink.emit(Message.notification(try input.data()), to: all)
+            return
+        }
+        var note = Notification()
+        note.isDryRun = true
+        note.isSilent = true
+        note.priority = .normal
+        try sink.emit(note, to: all)
+    }
+}

@@ -1,0 +1,96 @@
+import SignalboxPluginKit
+
+/// Why a request is answered 400.
+enum Fault {
+    case notJSON(String)
+    case notAnObject(path: String)
+    case missing(path: String)
+    case wrong(path: String, what: String)
+    case unknownOrg, unknownApp(path: String)
+    case twoTokens(path: String)
+    case batch, callbackURL, callbackHeaders(String)
+    case apiToken
+
+    var error: PluginError { PluginError(.invalid, words) }
+
+    private var words: String {
+        switch self {
+        case .notJSON(let words): "the body is not JSON: \(words)"
+        case .notAnObject(let path): "\(path.isEmpty ? "the body" : path) must be a JSON object"
+        case .missing(let path): "\(path) is required"
+        case .wrong(let path, let what): "\(path): \(what)"
+        case .unknownOrg: "this organisation is not served here"
+        case .unknownApp(let path): "\(path) is not one of the configured apps"
+        case .twoTokens(let path): "\(path)give exactly one of ApnsDeviceToken and FcmDeviceToken"
+        case .batch: "the body must be a list of 1 to 100 objects"
+        case .callbackURL: "x-ms-callback-url must be an absolute https URL without a user name"
+        case .callbackHeaders(let what): "x-ms-callback-url-headers: \(what)"
+        case .apiToken: "ApiToken is not that of the app"
+        }
+    }
+}
+
+/// Why a registration failed; the documentation's words.
+enum FailureReason: String, CaseIterable {
+    case duplicateExists = "DuplicateExists"
+    case dryRunSendingFailed = "DryRunSendingFailed"
+    case deviceTokenTooLong = "DeviceTokenTooLong"
+    case failedToStoreDevice = "FailedToStoreDevice"
+    case apiTokenNotValid = "ApiTokenNotValid"
+
+    /// Printed values have spaces around them, and their case is nobody's promise.
+    init?(lenient text: String) {
+        let plain = text.filter { $0 != " " }.lowercased()
+        guard let found = Self.allCases.first(where: { $0.rawValue.lowercased() == plain }) else {
+            return nil
+        }
+        self = found
+    }
+}
+
+/// What an answer of Customer Insights means for a change.
+enum Answer {
+    static func outcome(_ status: Int, retryAfterMs: UInt64?) -> Outcome {
+        var outcome: Outcome
+        switch status {
+        case 200...299: outcome = Outcome(.delivered, "accepted")
+        case 401, 403:
+            outcome = Outcome(.config, "forbidden")
+            outcome.scope = .instance
+        case 429:
+            outcome = Outcome(.throttled, "too_many_requests")
+            outcome.retryAfterMs = retryAfterMs ?? 60_000
+        case 500...599:
+            outcome = Outcome(.retry, "server_error")
+            outcome.retryAfterMs = retryAfterMs ?? 0
+        default:
+            outcome = Outcome(.rejected, "http_\(status / 100)xx")
+            outcome.detail = "check org, mobile_app_id and api_token of config.client"
+        }
+        outcome.providerCode = UInt32(clamping: status)
+        return outcome
+    }
+
+    /// What a status or a callback means.
+    static func outcome(status: String, reason: String) -> Outcome? {
+        switch status.filter({ $0 != " " }).lowercased() {
+        case "pending": return nil
+        case "success": return Outcome(.delivered, "registered")
+        default: break
+        }
+        switch FailureReason(lenient: reason) {
+        case .duplicateExists: return Outcome(.delivered, "DuplicateExists")
+        case .dryRunSendingFailed: return Outcome(.unregistered, "DryRunSendingFailed")
+        case .deviceTokenTooLong: return Outcome(.rejected, "DeviceTokenTooLong")
+        case .failedToStoreDevice: return Outcome(.retry, "FailedToStoreDevice")
+        case .apiTokenNotValid:
+            var outcome = Outcome(.config, "ApiTokenNotValid")
+            outcome.scope = .app
+            return outcome
+        case nil:
+            var outcome = Outcome(.rejected, "other_failure")
+            outcome.detail = String(reason.prefix(128))
+            return outcome
+        }
+    }
+}
