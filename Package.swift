@@ -36,9 +36,8 @@ func plugin(_ name: String) -> (product: Product, target: Target) {
 }
 
 let plugins = [
-    plugin("APNs"), plugin("CustomerInsights"), plugin("FCM"), plugin("Sendbird"),
-    plugin("SendbirdDesk"),
-    plugin("Zendesk"),
+    plugin("APNs"), plugin("AppLinks"), plugin("CustomerInsights"), plugin("FCM"),
+    plugin("LivePerson"), plugin("Sendbird"), plugin("SendbirdDesk"), plugin("Zendesk"),
 ]
 
 let package = Package(

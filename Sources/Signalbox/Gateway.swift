@@ -63,7 +63,9 @@ public final class Gateway: Sendable {
         let ingest = IngestService(
             paths: parts.instances.paths, context: context, pipeline: pipeline,
             devices: DevicesService(
-                clients: plan.config.deviceClients, registry: context.store,
+                clients: plan.config.deviceClients,
+                users: try parts.userAuthenticator(plan.config.deviceUsers, context),
+                registry: context.store,
                 feedback: context.feedback, clock: context.clock))
         let admin = AdminService(
             lanes: lanes, metrics: parts.metrics, store: context.store, clock: context.clock)

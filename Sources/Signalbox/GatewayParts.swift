@@ -220,6 +220,14 @@ final class GatewayParts: @unchecked Sendable {
         }
     }
 
+    /// Knows the users who register their own devices.
+    func userAuthenticator(
+        _ groups: [DeviceUsers], _ context: DispatchContext
+    ) throws(ConfigurationError) -> UserAuthenticator {
+        try UserAuthenticator(
+            groups, rest: rest, store: context.store, logger: logger, clock: clock)
+    }
+
     /// Lets what is in memory be sent until the time has come; the rest stays on disk. How many
     /// deliveries that are.
     func drain(deadlineNs: UInt64) async -> Int {

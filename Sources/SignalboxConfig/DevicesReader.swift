@@ -1,4 +1,4 @@
-internal import SignalboxCore
+public import SignalboxCore
 
 /// Who may use the device registry's API.
 public struct DeviceClient: Sendable {
@@ -22,23 +22,118 @@ public struct DeviceClient: Sendable {
     }
 }
 
+/// Users who register their own devices, and how they show who they are.
+public struct DeviceUsers: Sendable {
+    /// Exchanges authorization codes.
+    public struct CodeFlow: Sendable {
+        /// The brand's token endpoint.
+        public var tokenURL: String
+        /// OAuth client.
+        public var clientID: String
+        /// Its secret; empty: PKCE alone.
+        ///
+        /// Never logged.
+        public var clientSecret: String
+    }
+
+    /// For people.
+    public var name: String
+    /// The app whose devices they have.
+    public var app: String
+    /// The `iss` that a token must have.
+    public var issuer: String
+    /// The `aud` that it must have; empty: any.
+    public var audience: String
+    /// Public keys as PEM or JWKS; empty: from `keysURL`.
+    public var keys: String
+    /// A JWKS document.
+    public var keysURL: String
+    /// PEM file of trusted roots for `keysURL` and the token endpoint; empty: the system's.
+    public var caFile: String
+    /// How far clocks may differ, in milliseconds.
+    public var leewayMs: UInt64
+    /// nil: tokens alone.
+    public var code: CodeFlow?
+    /// Where it stands.
+    public var position: SourcePosition
+}
+
 /// The `devices:` section.
 enum DevicesReader {
     private static let scopes = ["read", "write", "presence"]
 
     static func read(
         _ value: ConfigValue?, plugins: [String], _ diagnostics: Diagnostics
-    ) -> (clients: [DeviceClient], listeners: DeviceListeners) {
+    ) -> (clients: [DeviceClient], users: [DeviceUsers], listeners: DeviceListeners) {
         guard let value,
-            let map = MapReader(value, owner: "devices", known: ["clients", "report"], diagnostics)
-        else { return ([], DeviceListeners()) }
+            let map = MapReader(
+                value, owner: "devices", known: ["clients", "users", "report"], diagnostics)
+        else { return ([], [], DeviceListeners()) }
         var clients: [DeviceClient] = []
         if case .list(let items) = map["clients"]?.kind {
             clients = items.compactMap { client($0, diagnostics) }
-        } else if map["clients"] != nil || map["report"] == nil {
+        } else if map["clients"] != nil || map["report"] == nil && map["users"] == nil {
             map.report("missing-key", at: map["clients"], "clients must be a list")
         }
-        return (clients, listeners(map["report"], map, plugins))
+        var users: [DeviceUsers] = []
+        if case .list(let items) = map["users"]?.kind {
+            users = items.compactMap { self.users($0, diagnostics) }
+        } else if map["users"] != nil {
+            map.report("wrong-type", at: map["users"], "users must be a list")
+        }
+        return (clients, users, listeners(map["report"], map, plugins))
+    }
+
+    private static func users(_ value: ConfigValue, _ diagnostics: Diagnostics) -> DeviceUsers? {
+        let owner = value["name"]?.string.map { "devices users \"\($0)\"" } ?? "devices users"
+        guard
+            let map = MapReader(
+                value, owner: owner,
+                known: [
+                    "name", "app", "issuer", "audience", "keys", "jwks_url", "ca", "leeway", "code",
+                ],
+                diagnostics)
+        else { return nil }
+        let name = map.text("name", required: true)
+        let app = map.text("app", required: true)
+        let issuer = map.text("issuer", required: true)
+        let (keys, url) = (map.text("keys"), map.text("jwks_url"))
+        if (keys == nil) == (url == nil) {
+            map.report(
+                "missing-key", at: nil, "give keys (a file with PEM or JWKS) or jwks_url")
+        }
+        if let url { checkURL(url, "jwks_url", map) }
+        var code: DeviceUsers.CodeFlow?
+        if let value = map["code"],
+            let flow = MapReader(
+                value, owner: "\(owner) code", known: ["token_url", "client_id", "client_secret"],
+                diagnostics),
+            let token = flow.text("token_url", required: true),
+            let client = flow.text("client_id", required: true)
+        {
+            checkURL(token, "token_url", flow)
+            code = DeviceUsers.CodeFlow(
+                tokenURL: token.text, clientID: client.text,
+                clientSecret: flow.text("client_secret")?.text ?? "")
+        }
+        guard let name, let app, let issuer else { return nil }
+        return DeviceUsers(
+            name: name.text, app: app.text, issuer: issuer.text,
+            audience: map.text("audience")?.text ?? "", keys: keys?.text ?? "",
+            keysURL: url?.text ?? "", caFile: map.text("ca")?.text ?? "",
+            leewayMs: map.duration("leeway", in: 0...600_000) ?? 60_000, code: code,
+            position: value.position)
+    }
+
+    /// Keys and codes go over TLS, but for a host that is this one.
+    private static func checkURL(
+        _ given: (text: String, value: ConfigValue), _ key: String, _ map: MapReader
+    ) {
+        let isLocal = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"].contains {
+            given.text.hasPrefix($0)
+        }
+        guard !given.text.hasPrefix("https://"), !isLocal else { return }
+        map.report("bad-value", at: given.value, "\(key) must be an https URL")
     }
 
     /// `report:`, a map of apps with the instances that are told of their devices.

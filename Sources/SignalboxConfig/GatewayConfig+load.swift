@@ -54,7 +54,7 @@ extension GatewayConfig {
         } else {
             map.report("missing-key", at: nil, "plugins is required")
         }
-        (deviceClients, deviceListeners) = DevicesReader.read(
+        (deviceClients, deviceUsers, deviceListeners) = DevicesReader.read(
             map["devices"], plugins: plugins.map(\.name), diagnostics)
         let policies = RetryReader.read(map["retry"], diagnostics)
         if let section = map["routes"] {

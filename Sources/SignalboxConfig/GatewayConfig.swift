@@ -115,6 +115,8 @@ public struct GatewayConfig: Sendable {
     public var plugins: [PluginSettings] = []
     /// `devices.clients`.
     public var deviceClients: [DeviceClient] = []
+    /// `devices.users`.
+    public var deviceUsers: [DeviceUsers] = []
     /// `devices.report`: who is told of an app's devices.
     public var deviceListeners = DeviceListeners()
     /// `routes:`, in the file's order.

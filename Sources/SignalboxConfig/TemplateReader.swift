@@ -33,7 +33,12 @@ struct TemplateReader {
             case .map(let entries) = value.kind
         else { return }
         for entry in entries {
-            if let field = ContentTemplates.Field(rawValue: entry.key) {
+            if entry.key == "link", case .map(let platforms) = entry.value.kind {
+                for platform in platforms {
+                    set.links[platform.key] = template(
+                        platform.value, name: "set.link.\(platform.key)")
+                }
+            } else if let field = ContentTemplates.Field(rawValue: entry.key) {
                 if let template = template(entry.value, name: "set.\(entry.key)") {
                     set.fields.append((field, template))
                 }

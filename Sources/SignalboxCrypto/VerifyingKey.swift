@@ -24,6 +24,27 @@ public final class VerifyingKey: @unchecked Sendable {
         }
     }
 
+    /// An RSA key of a JWK, big endian; at least 2048 bits.
+    public init(rsaModulus n: [UInt8], exponent e: [UInt8]) throws(CryptoError) {
+        guard n.drop(while: { $0 == 0 }).count >= 256, n.count <= 2_048, (1...8).contains(e.count),
+            let key = csbx_rsa_public(n, Int32(n.count), e, Int32(e.count))
+        else { throw CryptoError("this is no RSA key of at least 2048 bits") }
+        self.key = key
+        kind = .rsa
+    }
+
+    /// An EC key of a JWK, on P-256.
+    public init(p256X x: [UInt8], y: [UInt8]) throws(CryptoError) {
+        guard x.count == 32, y.count == 32, let key = csbx_p256_public([4] + x + y) else {
+            throw CryptoError("this is no point on P-256")
+        }
+        self.key = key
+        kind = .p256
+    }
+
+    /// What kind of key it is.
+    public var algorithm: SigningKey.Kind { kind }
+
     deinit { EVP_PKEY_free(key) }
 
     /// Whether a raw r‖s signature fits.

@@ -9,6 +9,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
 #include <openssl/provider.h>
@@ -20,6 +21,39 @@
 static inline int csbx_print_name(BIO *bio, const X509_NAME *name) { return X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253); }
 static inline EVP_PKEY *csbx_generate_p256(void) { return EVP_EC_gen("P-256"); }
 static inline EVP_PKEY *csbx_generate_rsa(size_t bits) { return EVP_RSA_gen(bits); }
+/* Public keys from the numbers of a JWK, big endian; NULL: they are no key. */
+static inline EVP_PKEY *csbx_public_key(const char *type, OSSL_PARAM *parameters) {
+  EVP_PKEY *key = NULL;
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
+  if (context == NULL || EVP_PKEY_fromdata_init(context) != 1 ||
+      EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters) != 1)
+    key = NULL;
+  EVP_PKEY_CTX_free(context);
+  ERR_clear_error();
+  return key;
+}
+static inline EVP_PKEY *csbx_rsa_public(const unsigned char *n, int n_length, const unsigned char *e, int e_length) {
+  EVP_PKEY *key = NULL;
+  BIGNUM *modulus = BN_bin2bn(n, n_length, NULL), *exponent = BN_bin2bn(e, e_length, NULL);
+  OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+  if (modulus != NULL && exponent != NULL && builder != NULL && OSSL_PARAM_BLD_push_BN(builder, "n", modulus) == 1 &&
+      OSSL_PARAM_BLD_push_BN(builder, "e", exponent) == 1) {
+    OSSL_PARAM *parameters = OSSL_PARAM_BLD_to_param(builder);
+    key = csbx_public_key("RSA", parameters);
+    OSSL_PARAM_free(parameters);
+  }
+  OSSL_PARAM_BLD_free(builder);
+  BN_free(modulus);
+  BN_free(exponent);
+  return key;
+}
+/* point: 0x04, then x and y of 32 bytes each. */
+static inline EVP_PKEY *csbx_p256_public(const unsigned char *point) {
+  char curve[] = "prime256v1";
+  OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string("group", curve, 0),
+                             OSSL_PARAM_construct_octet_string("pub", (void *)(uintptr_t)point, 65), OSSL_PARAM_construct_end()};
+  return csbx_public_key("EC", parameters);
+}
 static inline long csbx_bio_bytes(BIO *bio, char **bytes) { return BIO_get_mem_data(bio, bytes); }
 static inline int csbx_pkey_is_p256(const EVP_PKEY *key) {
   char name[64];

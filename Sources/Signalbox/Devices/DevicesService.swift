@@ -1,6 +1,5 @@
 internal import SignalboxConfig
 internal import SignalboxCore
-internal import SignalboxCrypto
 internal import SignalboxHTTP
 internal import SignalboxJSON
 
@@ -13,6 +12,7 @@ struct DevicesService: Sendable {
     ]
 
     let clients: [DeviceClient]
+    let users: UserAuthenticator
     let registry: any GatewayStore
     let feedback: Feedback
     let clock: @Sendable () -> UInt64
@@ -24,7 +24,7 @@ struct DevicesService: Sendable {
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
         // Without clients nobody may use it, so it is not there.
-        guard !clients.isEmpty, let allowed = Self.methods[path] else {
+        guard !clients.isEmpty || !users.isEmpty, let allowed = Self.methods[path] else {
             return Problem(404, "nothing is served under this path").answer
         }
         if allowed.contains(method) { return nil }
@@ -32,48 +32,56 @@ struct DevicesService: Sendable {
     }
 
     func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
-        guard let client = client(of: request) else {
-            var answer = Problem(401, "send a bearer token of gateway.yaml's devices.clients")
-                .answer
-            answer.headers.append(Attribute("www-authenticate", "Bearer"))
-            return answer
+        let caller: DeviceCaller
+        do throws(Stranger) {
+            caller = try await self.caller(of: request)
+        } catch {
+            switch error {
+            case .unknown(let words): return unauthorized(words)
+            case .unavailable(let words): return Problem.busy(words)
+            }
         }
         let scope =
             request.path.hasSuffix("/presence")
             ? "presence" : request.method == "GET" ? "read" : "write"
-        guard client.scopes.contains(scope) else {
+        guard caller.scopes.contains(scope) else {
             return Problem(403, "this token has not the scope \(scope)").answer
         }
         do {
             switch (request.method, request.path) {
-            case ("GET", _): return try await list(request, client)
-            case ("POST", _): return try await register(request, client)
-            case ("DELETE", _): return try await unregister(request, client)
-            default: return try await presence(request, client)
+            case ("GET", _): return try await list(request, caller)
+            case ("POST", _): return try await register(request, caller)
+            case ("DELETE", _): return try await unregister(request, caller)
+            default: return try await presence(request, caller)
             }
         } catch let problem as Refusal {
-            return Problem(400, problem.detail).answer
+            return Problem(problem.status, problem.detail).answer
         } catch {
             return Problem.busy("the registry cannot be reached")
         }
     }
 
+    private func unauthorized(_ words: String) -> HTTPServerAnswer {
+        var answer = Problem(401, words).answer
+        answer.headers.append(Attribute("www-authenticate", "Bearer"))
+        return answer
+    }
+
     private struct Refusal: Error {
+        var status = 400
         var detail: String
     }
 
-    /// The client whose token the request bears; every one is compared, in constant time.
-    private func client(of request: HTTPServerRequest) -> DeviceClient? {
-        guard let field = request.headers.first(where: { $0.key == "authorization" })?.value,
-            field.lowercased().hasPrefix("bearer ")
-        else { return nil }
-        let given = Digest.sha256(Array(field.dropFirst(7).utf8))
-        var found: DeviceClient?
-        for client in clients
-        where HMACDigest.isEqual(given, Digest.sha256(Array(client.token.utf8))) {
-            found = client
+    /// The user that is meant: a user who asks can only mean himself.
+    private func user(_ given: String, _ caller: DeviceCaller) throws -> String {
+        guard let own = caller.user else {
+            guard !given.isEmpty else { throw Refusal(detail: "\"user\" is required") }
+            return given
         }
-        return found
+        guard given.isEmpty || given == own else {
+            throw Refusal(status: 403, detail: "this token is another user's")
+        }
+        return own
     }
 
     private func object(_ request: HTTPServerRequest) throws -> JSONValue {
@@ -98,11 +106,11 @@ struct DevicesService: Sendable {
     }
 
     private func register(
-        _ request: HTTPServerRequest, _ client: DeviceClient
+        _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
         let json = try object(request)
-        var device = Device(app: client.app)
-        device.user = try text(json, "user")
+        var device = Device(app: caller.app)
+        device.user = try user(try text(json, "user", required: false), caller)
         device.token = try text(json, "token", max: DeviceRules.tokenBytesMax)
         device.platform = try text(json, "platform", max: 32)
         device.provider = try text(json, "provider", max: 32, required: false)
@@ -116,24 +124,53 @@ struct DevicesService: Sendable {
     }
 
     private func unregister(
-        _ request: HTTPServerRequest, _ client: DeviceClient
+        _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
-        let (user, token) = (Self.parameter("user", request), Self.parameter("token", request))
-        let removed: Int
-        switch (user, token) {
-        case (let user?, nil):
-            let devices = try await registry.devices(app: client.app, user: user).map(\.device)
-            // Told first: whoever asks again after a failure finds the devices still there.
-            try await tell(devices.map { change(.unregistered, $0) })
-            removed = try await registry.unregister(app: client.app, user: user)
+        let (given, token) = (
+            Self.parameter("user", request), Self.parameter("token", request)
+        )
+        let scope = Self.parameter("unregister", request) ?? "all"
+        guard ["all", "agent", "none"].contains(scope) else {
+            throw Refusal(detail: "unregister must be all, agent or none")
+        }
+        let devices: [Device]
+        switch (given, token) {
         case (nil, let token?):
-            if let device = try await find(app: client.app, token: token) {
-                try await tell([change(.unregistered, device)])
+            let found = try await find(app: caller.app, token: token)
+            guard caller.user == nil || found == nil || found?.user == caller.user else {
+                throw Refusal(status: 403, detail: "this device is another user's")
             }
-            removed = try await registry.unregister(app: client.app, token: token)
+            devices = found.map { [$0] } ?? []
+        case (_, nil) where given != nil || caller.user != nil:
+            devices = try await registry.devices(
+                app: caller.app, user: try user(given ?? "", caller)
+            ).map(\.device)
         default: throw Refusal(detail: "give either user (logout) or token (one device)")
         }
+        switch scope {
+        case "none": return Self.json([.init("removed", .integer(0))])
+        case "agent":
+            // Proactive pushes go on; those of conversations with agents do not.
+            for device in devices { try await mute(device) }
+            return Self.json([
+                .init("removed", .integer(0)), .init("muted", .integer(Int64(devices.count))),
+            ])
+        default: break
+        }
+        // Told first: whoever asks again after a failure finds the devices still there.
+        try await tell(devices.map { change(.unregistered, $0) })
+        var removed = 0
+        for device in devices {
+            removed += try await registry.unregister(app: device.app, token: device.token)
+        }
         return Self.json([.init("removed", .integer(Int64(removed)))])
+    }
+
+    private func mute(_ device: Device) async throws {
+        var muted = device
+        muted.attributes.removeAll { $0.key == "muted" }
+        muted.attributes.append(Attribute("muted", "agent"))
+        _ = try await registry.register(muted, nowUnixMs: clock())
     }
 
     private func change(_ kind: DeviceChange.Kind, _ device: Device) -> DeviceChange {
@@ -180,17 +217,19 @@ struct DevicesService: Sendable {
     }
 
     private func list(
-        _ request: HTTPServerRequest, _ client: DeviceClient
+        _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
-        guard let user = Self.parameter("user", request) else {
+        let given = Self.parameter("user", request) ?? ""
+        guard !given.isEmpty || caller.user != nil else {
             throw Refusal(detail: "the parameter user is required")
         }
-        let devices = try await registry.devices(app: client.app, user: user)
+        let user = try self.user(given, caller)
+        let devices = try await registry.devices(app: caller.app, user: user)
         return Self.json([.init("devices", .array(devices.map(Self.json)))])
     }
 
     private func presence(
-        _ request: HTTPServerRequest, _ client: DeviceClient
+        _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
         let json = try object(request)
         guard case .bool(let isOnline) = json["online"] else {
@@ -198,7 +237,8 @@ struct DevicesService: Sendable {
         }
         let token = try text(json, "token", max: DeviceRules.tokenBytesMax, required: false)
         let count = try await registry.setPresence(
-            app: client.app, user: try text(json, "user"), token: token.isEmpty ? nil : token,
+            app: caller.app, user: try user(try text(json, "user", required: false), caller),
+            token: token.isEmpty ? nil : token,
             isOnline: isOnline, nowUnixMs: clock())
         return Self.json([.init("updated", .integer(Int64(count)))])
     }

@@ -38,6 +38,8 @@ public struct ContentTemplates: Sendable {
 
     /// Fields in the file's order.
     public var fields: [(field: Field, template: Template)] = []
+    /// What a tap opens, by platform: a link of one is nothing to another.
+    public var links: [String: Template] = [:]
     /// Members of the notification's data.
     public var data: [(key: String, template: Template)] = []
     /// Laid over a sender's payload, by family.
@@ -48,7 +50,7 @@ public struct ContentTemplates: Sendable {
 
     /// It may give two recipients of one event different content.
     public var readsRecipient: Bool {
-        fields.contains { $0.template.readsRecipient }
+        !links.isEmpty || fields.contains { $0.template.readsRecipient }
             || data.contains { $0.template.readsRecipient }
             || overrides.contains { $0.value.readsRecipient }
     }
@@ -75,6 +77,9 @@ public struct ContentTemplates: Sendable {
             case .link: notification.link = text
             case .pushType: notification.pushType = text
             }
+        }
+        if let recipient, let link = links[recipient.device.platform] {
+            notification.link = link.render(values, recipient: recipient)
         }
         if !data.isEmpty {
             let members = data.map {

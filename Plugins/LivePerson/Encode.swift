@@ -1,0 +1,87 @@
+import SignalboxPluginKit
+
+extension LivePerson {
+    /// The payload where the SDKs read it: on iOS at the top, beside `aps`; on Android `message` and
+    /// `payload` (as text) in the data.
+    func build(_ input: borrowing BuildInput, _ sink: borrowing BuildSink) throws(PluginError) {
+        let data = try input.data()
+        var apple: [BuildSink.Target] = []
+        var android: [BuildSink.Target] = []
+        for index in 0..<input.recipientCount {
+            if input.recipient(index).device.platform == "ios" {
+                apple.append(.init(index))
+            } else {
+                android.append(.init(index))
+            }
+        }
+        if !apple.isEmpty { try sink.emit(appleNotification(data), to: apple) }
+        if !android.isEmpty { try sink.emit(androidNotification(data), to: android) }
+    }
+
+    private func common(_ data: JSON) -> Notification {
+        var note = Notification()
+        note.title = data.at("/aps/alert/title")?.string ?? ""
+        note.body = ProxyPush.message(data)
+        note.sound = data.at("/aps/sound")?.string ?? config.sound
+        note.priority = .high
+        note.isDataOnly = true
+        // Brands hand the number on as it is: it is the running count.
+        note.badge = data.at("/lp/badge")?.integer.map { Int32(clamping: $0) }
+        note.thread = data.at("/lp/conversationId")?.string ?? ""
+        return note
+    }
+
+    /// Keys of the proxy, and of this plugin, which the SDK does not read.
+    private static let ownKeys: Set = ["aps", "device-token", "push-service", "lp"]
+
+    private func appleNotification(_ data: JSON) -> Notification {
+        var note = common(data)
+        var keys = JSONWriter()
+        keys.object { out in
+            for member in data.members where !Self.ownKeys.contains(member.key) {
+                out.key(member.key)
+                out.raw(member.value.text)
+            }
+        }
+        note.data = keys.text
+        // `aps` stays as it came, whatever is in it.
+        if let aps = data["aps"], aps.kind == .object {
+            var patch = JSONWriter()
+            patch.object { out in
+                out.key("aps")
+                out.object { out in
+                    for member in aps.members where member.key != "badge" {
+                        out.key(member.key)
+                        out.raw(member.value.text)
+                    }
+                }
+            }
+            note.overrides = [("apns", patch.text)]
+        }
+        return note
+    }
+
+    private func androidNotification(_ data: JSON) -> Notification {
+        var note = common(data)
+        let given = data["data"]
+        var keys = JSONWriter()
+        keys.object { out in
+            for member in given?.members ?? [] {
+                out.key(member.key)
+                // FCM takes text alone: an object goes as its JSON.
+                out.string(member.value.string ?? member.value.text)
+            }
+            for member in data.members
+            where !Self.ownKeys.contains(member.key) && member.key != "data"
+                && given?[member.key] == nil
+            {
+                out.key(member.key)
+                out.string(member.value.string ?? member.value.text)
+            }
+        }
+        note.data = keys.text
+        // The SDK reads `message`; the neutral names beside it would be noise.
+        note.overrides = [("fcm", #"{"data":{"title":null,"body":null}}"#)]
+        return note
+    }
+}

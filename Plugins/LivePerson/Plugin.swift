@@ -1,0 +1,100 @@
+public import CSignalbox
+import SignalboxPluginKit
+
+/// LivePerson's push proxy: Conversational Cloud hands pushes to the brand's server, and this hands them
+/// to the device with the keys that LivePerson's SDKs read.
+final class LivePerson: IngestPlugin, BuildPlugin {
+    static let info = PluginInfo(
+        id: "io.signalbox.liveperson", version: "1.0.0",
+        summary: "LivePerson push proxy in; pushes with the keys of its SDKs out",
+        configSchema: Config.schema)
+
+    let host: Host
+    let config: Config
+    private let refusals: [String: Counter]
+
+    init(host: Host, config: JSON) throws(PluginError) {
+        self.host = host
+        self.config = try Config(config)
+        refusals = Dictionary(
+            uniqueKeysWithValues: [Refusal.unknownToken, .loggedOut].map {
+                ($0.rawValue, host.counter("pushes_refused_total", [("reason", $0.rawValue)]))
+            })
+    }
+
+    var paths: [IngestPath] { [IngestPath(config.path)] }
+
+    func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
+        try authenticate(request)
+        let json: JSON
+        do throws(PluginError) {
+            json = try host.parse(request.body)
+        } catch {
+            throw Fault.notJSON(error.message).error
+        }
+        let push = try ProxyPush(json, host: host)
+        guard config.brandID.isEmpty || push.brandID.isEmpty || push.brandID == config.brandID
+        else { throw Fault.otherBrand.error }
+        guard config.needsRegistration else {
+            try sink.emit(push.event(app: config.app, user: "", locale: ""))
+            try sink.respond(200)
+            return
+        }
+        let open = try sink.deferred(timeoutMs: 5_000)
+        let app = config.app
+        host.device(app: app, token: push.token) { result in
+            open.attempt { () throws(PluginError) in
+                let device = try result.mapError { PluginError(.again, $0.message) }.get()
+                if let refusal = Self.refusal(push, device) {
+                    self.refusals[refusal.rawValue]?.add()
+                    open.reject(refusal.rawValue, refusal.detail)
+                    try open.respond(403)
+                } else {
+                    try open.emit(
+                        push.event(
+                            app: device?.app ?? app, user: device?.user ?? "",
+                            locale: device?.locale ?? ""))
+                    try open.respond(200)
+                }
+                open.finish()
+            }
+        }
+    }
+
+    /// After a logout "agent" proactive pushes go on, and nothing else does.
+    private static func refusal(_ push: ProxyPush, _ device: Device?) -> Refusal? {
+        guard let device else { return .unknownToken }
+        let isMuted = device.attribute("muted") == "agent"
+        return isMuted && push.type == "message.received" ? .loggedOut : nil
+    }
+
+    /// Everything that is configured must fit.
+    private func authenticate(_ request: borrowing Request) throws(PluginError) {
+        var fits = true
+        if config.hasPassword {
+            let given = request.header("authorization") ?? ""
+            let isBasic = given.lowercased().hasPrefix("basic ")
+            let bytes = isBasic ? Base64URL.decode(given.dropFirst(6)) ?? [] : []
+            let text = String(decoding: bytes, as: UTF8.self)
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let isUser = parts.first.map { String($0) } == config.user
+            let password = parts.count == 2 ? String(parts[1]) : ""
+            let isPassword = try host.secretEquals("password", password)
+            fits = fits && isUser && isPassword
+        }
+        if !config.certificates.isEmpty {
+            fits = fits && config.certificates.contains(request.clientCertificate)
+        }
+        for header in config.headers {
+            let isThere = try host.secretEquals(header.secret, request.header(header.name) ?? "")
+            fits = fits && isThere
+        }
+        guard fits else { throw Fault.credentials.error }
+    }
+}
+
+/// The entry of the library.
+@c @implementation
+public func sbx_plugin_entry_v1(
+    _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?
+) -> UnsafePointer<sbx_plugin>? { unsafe pluginEntry(LivePerson.self) }

@@ -1,0 +1,69 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxCrypto
+internal import SignalboxHTTP
+internal import SignalboxJSON
+
+/// Who asks the device registry's API, and for what he may ask.
+struct DeviceCaller: Sendable {
+    var app: String
+    var scopes: Set<String>
+    /// The only user whose devices he may touch; nil: anybody's.
+    var user: String?
+}
+
+extension DevicesService {
+    /// Why nobody may ask.
+    enum Stranger: Error {
+        case unknown(String)
+        case unavailable(String)
+    }
+
+    /// The caller: a client of gateway.yaml, a user with a token, or a user with an authorization code.
+    func caller(of request: HTTPServerRequest) async throws(Stranger) -> DeviceCaller {
+        let field = request.header("authorization") ?? ""
+        do throws(UserAuthenticator.Failure) {
+            if field.lowercased().hasPrefix("bearer ") {
+                let given = field.dropFirst(7)
+                if let client = client(bearer: given) {
+                    return DeviceCaller(app: client.app, scopes: client.scopes)
+                }
+                guard !users.isEmpty else {
+                    throw UserAuthenticator.Failure.refused("the token is not known")
+                }
+                return caller(try await users.user(token: given))
+            }
+            if !users.isEmpty, request.method == "POST",
+                let body = try? JSONValue.parse(request.body), let code = body["code"]?.string
+            {
+                return caller(
+                    try await users.user(
+                        code: code, verifier: body["code_verifier"]?.string ?? "",
+                        redirectURI: body["redirect_uri"]?.string ?? "",
+                        clientID: body["client_id"]?.string ?? ""))
+            }
+        } catch {
+            switch error {
+            case .refused(let words): throw .unknown(words)
+            case .unavailable(let words): throw .unavailable(words)
+            }
+        }
+        throw .unknown("send a bearer token of gateway.yaml's devices.clients")
+    }
+
+    private func caller(_ identity: UserAuthenticator.Identity) -> DeviceCaller {
+        DeviceCaller(
+            app: identity.app, scopes: ["read", "write", "presence"], user: identity.user)
+    }
+
+    /// The client whose token it is; every one is compared, in constant time.
+    private func client(bearer: Substring) -> DeviceClient? {
+        let given = Digest.sha256(Array(bearer.utf8))
+        var found: DeviceClient?
+        for client in clients
+        where HMACDigest.isEqual(given, Digest.sha256(Array(client.token.utf8))) {
+            found = client
+        }
+        return found
+    }
+}

@@ -1,0 +1,142 @@
+internal import SignalboxCore
+internal import SignalboxCrypto
+internal import SignalboxJSON
+
+/// Public keys that sign users' tokens.
+struct KeySet: Sendable {
+    /// A key with its `kid`; nil: it has none, so it is tried on every token.
+    struct Entry: Sendable {
+        var id: String?
+        var key: VerifyingKey
+    }
+
+    var entries: [Entry] = []
+
+    /// Reads PEM public keys, or a JWKS document; keys of other kinds are left out.
+    init(_ text: String) throws(CryptoError) {
+        if text.contains("-----BEGIN ") {
+            for part in Self.blocks(text) {
+                entries.append(Entry(id: nil, key: try VerifyingKey(pem: Array(part.utf8))))
+            }
+        } else {
+            try read(jwks: text)
+        }
+        guard !entries.isEmpty else {
+            throw CryptoError("there is no RSA or P-256 public key in it")
+        }
+    }
+
+    /// Keys that may have signed a token with this `kid`.
+    func candidates(_ id: String?) -> [VerifyingKey] {
+        entries.filter { id == nil || $0.id == nil || $0.id == id }.map(\.key)
+    }
+
+    private mutating func read(jwks text: String) throws(CryptoError) {
+        guard let json = try? JSONValue.parse(text), case .array(let keys) = json["keys"] else {
+            throw CryptoError("this is neither PEM nor a JWKS document")
+        }
+        for key in keys {
+            // A key for encryption signs nothing.
+            if let use = key["use"]?.string, use != "sig" { continue }
+            func number(_ name: String) -> [UInt8] {
+                key[name]?.string.flatMap { Base64.decode($0) } ?? []
+            }
+            let made: VerifyingKey? =
+                switch key["kty"]?.string {
+                case "RSA":
+                    try? VerifyingKey(rsaModulus: number("n"), exponent: number("e"))
+                case "EC" where key["crv"]?.string == "P-256":
+                    try? VerifyingKey(p256X: number("x"), y: number("y"))
+                default: nil
+                }
+            if let made { entries.append(Entry(id: key["kid"]?.string, key: made)) }
+        }
+    }
+
+    private static func blocks(_ text: String) -> [String] {
+        var out: [String] = []
+        var block: [Substring] = []
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("-----BEGIN ") { block = [] }
+            block.append(line)
+            if line.hasPrefix("-----END ") {
+                out.append(block.joined(separator: "\n") + "\n")
+                block = []
+            }
+        }
+        return out
+    }
+}
+
+/// A signed token (RFC 7515, 7519), taken apart.
+struct UserToken: Sendable {
+    /// Why a token is refused; the words go to its bearer.
+    struct Refusal: Error {
+        var words: String
+    }
+
+    let header: JSONValue
+    let claims: JSONValue
+    private let signed: [UInt8]
+    private let signature: [UInt8]
+
+    /// nil: the text is no token.
+    init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, text.utf8.count <= 16_384,
+            let head = Base64.decode(parts[0]), let body = Base64.decode(parts[1]),
+            let signature = Base64.decode(parts[2]), let header = try? JSONValue.parse(head),
+            let claims = try? JSONValue.parse(body), case .object = header, case .object = claims
+        else { return nil }
+        self.header = header
+        self.claims = claims
+        self.signature = signature
+        signed = Array("\(parts[0]).\(parts[1])".utf8)
+    }
+
+    var issuer: String { claims["iss"]?.string ?? "" }
+
+    /// Whether one of the keys has signed it; the algorithm is that of the key, not the token's choice.
+    func isSigned(by keys: KeySet) -> Bool {
+        let algorithm = header["alg"]?.string
+        return keys.candidates(header["kid"]?.string).contains { key in
+            switch (key.algorithm, algorithm) {
+            case (.rsa, "RS256"): key.verifyRS256(signature, data: signed)
+            case (.p256, "ES256"): key.verifyES256(signature, data: signed)
+            default: false
+            }
+        }
+    }
+
+    /// The user; checks everything but the signature.
+    func user(audience: String, leewayMs: UInt64, nowMs: UInt64) throws(Refusal) -> String {
+        func time(_ name: String) -> Double? {
+            switch claims[name] {
+            case .integer(let seconds): Double(seconds)
+            case .number(let text): Double(text)
+            default: nil
+            }
+        }
+        let (now, leeway) = (Double(nowMs) / 1000, Double(leewayMs) / 1000)
+        guard let expires = time("exp") else { throw Refusal(words: "exp is missing") }
+        guard expires + leeway > now else { throw Refusal(words: "the token has expired") }
+        if let from = time("nbf"), from - leeway > now {
+            throw Refusal(words: "the token is not valid yet")
+        }
+        if let issued = time("iat"), issued - leeway > now {
+            throw Refusal(words: "the token was issued in the future")
+        }
+        if !audience.isEmpty, !audiences.contains(audience) {
+            throw Refusal(words: "the token is for another audience")
+        }
+        guard let user = claims["sub"]?.string, !user.isEmpty, user.utf8.count <= 256 else {
+            throw Refusal(words: "sub is missing")
+        }
+        return user
+    }
+
+    private var audiences: [String] {
+        if case .array(let items) = claims["aud"] { return items.compactMap(\.string) }
+        return claims["aud"]?.string.map { [$0] } ?? []
+    }
+}
