@@ -28,6 +28,11 @@ struct Config: Sendable {
               "description": "how long a push may take from submit to answer"
             },
             "connections": { "type": "integer", "minimum": 1, "maximum": 64, "default": 2 },
+            "apps": {
+              "type": "array", "maxItems": 1000, "default": [],
+              "items": { "type": "string", "minLength": 1, "maxLength": 255 },
+              "description": "apps of the registry that belong to the project; empty: all"
+            },
             "android_channel": {
               "type": "string", "maxLength": 128, "default": "",
               "description": "notification channel on Android; empty: the app's default"
@@ -47,6 +52,12 @@ struct Config: Sendable {
     let requestTimeoutMs: UInt32
     let androidChannel: String
     let isValidateOnly: Bool
+    private let apps: Set<String>
+
+    /// Whether pushes for an app go out through this project: its tokens say nothing of it.
+    func serves(_ app: String) -> Bool {
+        app.isEmpty || apps.isEmpty || apps.contains(app)
+    }
 
     init(_ json: JSON) {
         projectID = json["project_id"]?.string ?? ""
@@ -55,6 +66,7 @@ struct Config: Sendable {
         caFile = json["ca"]?.string ?? ""
         connections = UInt32(clamping: json["connections"]?.integer ?? 2)
         requestTimeoutMs = UInt32(clamping: json["request_timeout_ms"]?.integer ?? 10_000)
+        apps = Set(json["apps"]?.elements.compactMap(\.string) ?? [])
         androidChannel = json["android_channel"]?.string ?? ""
         isValidateOnly = json["validate_only"]?.boolean ?? false
     }

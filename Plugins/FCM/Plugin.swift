@@ -35,8 +35,8 @@ final class FCM: SendHTTPPlugin {
     }
 
     func endpoint(app: String) throws(PluginError) -> Endpoint {
-        guard app.isEmpty || app == projectID else {
-            throw PluginError(.notFound, "\"\(app)\" is not the project of this service account")
+        guard config.serves(app) || app == projectID else {
+            throw PluginError(.notFound, "\"\(app)\" is not one of config.apps")
         }
         var endpoint = Endpoint(origin: config.origin)
         endpoint.caFile = config.caFile

@@ -110,22 +110,18 @@ enum DeviceTables {
     /// An empty app stands for whichever app has the token.
     static func invalidate(
         app: String, token: String, goneSinceUnixMs: UInt64, _ db: Database
-    ) throws -> Invalidation {
+    ) throws -> (Invalidation, [Device]) {
         let select = try db.cachedStatement(
-            sql: "SELECT id, registered FROM device WHERE token = ? AND (app = ? OR ? = '')")
-        let rows = try Row.fetchAll(select, arguments: [token, app, app])
-        guard !rows.isEmpty else { return .unknown }
-        var isKept = false
-        for row in rows {
-            let registered: Int64 = row[1]
-            if goneSinceUnixMs > 0, registered > Int64(clamping: goneSinceUnixMs) {
-                isKept = true
-                continue
-            }
-            try db.cachedStatement(sql: "DELETE FROM device WHERE id = ?").execute(arguments: [
-                row[0] as Int64
-            ])
+            sql: "\(columns) WHERE token = ? AND (app = ? OR ? = '')")
+        let known = try Row.fetchAll(select, arguments: [token, app, app]).map(device)
+        var gone: [Device] = []
+        for entry in known {
+            // Registered again since: it lives.
+            if goneSinceUnixMs > 0, entry.device.registeredUnixMs > goneSinceUnixMs { continue }
+            _ = try unregister(app: entry.device.app, token: token, db)
+            gone.append(entry.device)
         }
-        return isKept ? .kept : .removed
+        if known.isEmpty { return (.unknown, []) }
+        return (gone.count < known.count ? .kept : .removed, gone)
     }
 }

@@ -68,14 +68,14 @@ extension SQLiteStore: DeviceRegistry {
     /// A provider called a token dead.
     public func invalidate(
         app: String, token: String, goneSinceUnixMs: UInt64,
-        done: @escaping @Sendable (Invalidation) -> Void
+        done: @escaping @Sendable (Invalidation, [Device]) -> Void
     ) {
-        let found = Carried(Invalidation.unknown)
+        let found = Carried<(Invalidation, [Device])>((.unknown, []))
         submitWork(
             { db, _ in
                 let result = try DeviceTables.invalidate(
                     app: app, token: token, goneSinceUnixMs: goneSinceUnixMs, db)
                 found.set(result)
-            }, { _ in done(found.value) })
+            }, { _ in done(found.value.0, found.value.1) })
     }
 }

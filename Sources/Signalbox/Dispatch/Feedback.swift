@@ -53,21 +53,32 @@ final class Feedback: Sendable {
         store.invalidate(
             app: delivery.device.app, token: delivery.device.token,
             goneSinceUnixMs: outcome.goneSinceUnixMs
-        ) { result in
+        ) { result, gone in
             self.metrics.deadToken(source: delivery.source, result: "\(result)")
-            // Registered again after it died: it lives, and its source must not forget it.
-            guard result != .kept else { return }
             let now = self.clock()
-            let change = DeviceChange(
-                kind: .invalid, device: delivery.device,
-                timeUnixMs: outcome.goneSinceUnixMs == 0 ? now : outcome.goneSinceUnixMs,
-                reason: outcome.reason)
-            var names = [delivery.source]
-            if result == .removed { names += self.listeners.names(app: delivery.device.app) }
-            self.append(
-                Set(names).sorted().compactMap {
-                    self.item(change, to: $0, eventID: delivery.eventID, isDeduped: true)
-                })
+            func change(_ device: Device) -> DeviceChange {
+                DeviceChange(
+                    kind: .invalid, device: device,
+                    timeUnixMs: outcome.goneSinceUnixMs == 0 ? now : outcome.goneSinceUnixMs,
+                    reason: outcome.reason)
+            }
+            var items: [StoreEntry.Item?] = []
+            // Registered again after it died: it lives, and its source must not forget it.
+            if result != .kept {
+                items.append(
+                    self.item(
+                        change(delivery.device), to: delivery.source, eventID: delivery.eventID,
+                        isDeduped: true))
+            }
+            // Those who are told of an app's devices know them by the names of the registry.
+            for device in gone {
+                for name in self.listeners.names(app: device.app) where name != delivery.source {
+                    items.append(
+                        self.item(
+                            change(device), to: name, eventID: delivery.eventID, isDeduped: true))
+                }
+            }
+            self.append(items.compactMap { $0 })
         }
     }
 

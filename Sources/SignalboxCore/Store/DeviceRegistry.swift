@@ -50,10 +50,10 @@ public protocol DeviceRegistry: Sendable {
         of users: [UserKey], done: @escaping @Sendable ([UserKey: [RegisteredDevice]]) -> Void)
     /// A provider called a token dead, since `goneSinceUnixMs` (0: unknown).
     ///
-    /// `done` is called on a thread of the store.
+    /// `done` is called on a thread of the store, with the devices that left.
     func invalidate(
         app: String, token: String, goneSinceUnixMs: UInt64,
-        done: @escaping @Sendable (Invalidation) -> Void)
+        done: @escaping @Sendable (Invalidation, [Device]) -> Void)
 }
 
 extension RegisteredDevice {
