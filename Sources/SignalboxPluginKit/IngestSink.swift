@@ -47,21 +47,36 @@ public final class DeferredIngest: Sendable {
     deinit { finish(PluginError(.internal, "the plugin forgot the request")) }
 
     /// This happened.
-    public func emit(_ event: Event) throws(PluginError) { try writer.emit(event) }
+    public func emit(_ event: Event) throws(PluginError) {
+        try checkOpen()
+        try writer.emit(event)
+    }
 
     /// These devices came or went.
     public func change(_ changes: [DeviceChange]) throws(PluginError) {
+        try checkOpen()
         try writer.change(changes)
     }
 
     /// One item is unusable and was left out.
-    public func reject(_ reason: String, _ detail: String) { writer.reject(reason, detail) }
+    public func reject(_ reason: String, _ detail: String) {
+        guard isOpen.load(ordering: .acquiring) else { return }
+        writer.reject(reason, detail)
+    }
 
     /// The answer, at most once.
     public func respond(
         _ status: Int, headers: [(String, String)] = [], body: [UInt8] = []
     ) throws(PluginError) {
+        try checkOpen()
         try writer.respond(status, headers: headers, body: body)
+    }
+
+    /// After the end the host's side of it is gone.
+    private func checkOpen() throws(PluginError) {
+        guard isOpen.load(ordering: .acquiring) else {
+            throw PluginError(.invalid, "the request has ended")
+        }
     }
 
     /// Ends the request; a second time it does nothing.

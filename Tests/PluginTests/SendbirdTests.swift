@@ -634,3 +634,21 @@ import Testing
         #expect(await bench.end() == [])
     }
 }
+
+/// What is under way when an instance stops.
+@Suite struct StopTests {
+    @Test func `a stop waits for answers that the plugin waits for`() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let services = BenchServices { _ in
+            gate.wait()
+            return .success(PluginHTTPAnswer(status: 500))
+        }
+        let bench = try await SendbirdTests.bench(#","members":"fetch""#, services: services)
+        async let result = SendbirdTests.post(bench, SendbirdTests.noMembers)
+        await services.waitFor { !services.calls.isEmpty }
+        // The answer has not come: the instance must not be taken away under it.
+        #expect(await bench.instance.stop(deadlineMs: 20) == false)
+        gate.signal()
+        #expect(await result.fault?.kind == .again)
+    }
+}

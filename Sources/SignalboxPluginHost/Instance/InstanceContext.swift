@@ -11,6 +11,7 @@ final class InstanceContext: @unchecked Sendable {
     let secrets: SecretBox
     let metrics: MetricHandles
     let timers = TimerTable()
+    let calls = CallGate()
     let credentials = CredentialTable()
     /// Given to the plugin; lives as long as this object.
     let host: UnsafeMutablePointer<sbx_host>

@@ -13,7 +13,6 @@ public final class PluginInstance: @unchecked Sendable {
     /// The library.
     public let library: PluginLibrary
     let context: InstanceContext
-    private let calls = CallGate()
     private let serial: Gate<Void>?
     private let onCredentialReady = Mutex<@Sendable () -> Void>({})
     private let onSecretsChanged = Mutex<@Sendable () -> Void>({})
@@ -99,7 +98,8 @@ public final class PluginInstance: @unchecked Sendable {
         guard let control else { return true }
         let deadline = Clock.monotonicNs + deadlineMs * 1_000_000
         let isDone = await control.value { [self] in
-            guard calls.close(deadlineNs: deadline), context.timers.stop(deadlineNs: deadline)
+            guard context.calls.close(deadlineNs: deadline),
+                context.timers.stop(deadlineNs: deadline)
             else { return false }
             context.secrets.endWatches()
             guard let raw else { return true }
@@ -127,8 +127,8 @@ public final class PluginInstance: @unchecked Sendable {
 
     /// Runs a `[worker]` call; nil: the instance is stopping.
     func work<Result>(_ body: (OpaquePointer, CArena) -> Result) -> Result? {
-        guard calls.enter() else { return nil }
-        defer { calls.leave() }
+        guard context.calls.enter() else { return nil }
+        defer { context.calls.leave() }
         guard let raw else { return nil }
         return CallScope.run { arena in
             if let serial { serial.update { _ in body(raw, arena) } } else { body(raw, arena) }
@@ -167,7 +167,14 @@ public final class PluginInstance: @unchecked Sendable {
             instance: name, level: .info, message: "a secret file has changed; it is in use now",
             fields: [])
         context.credentials.renewAll(nowMs: context.services.nowUnixMs)
-        for tell in due { context.services.onWorker(tell) }
+        for tell in due {
+            // Not after a stop: whom it would tell may be gone.
+            guard context.calls.enter() else { return }
+            context.services.onWorker { [context] in
+                defer { context.calls.leave() }
+                tell()
+            }
+        }
         onSecretsChanged.withLock { $0 }()
     }
 
@@ -195,33 +202,4 @@ public final class PluginInstance: @unchecked Sendable {
 /// `@unchecked Sendable`: the plugin's own pointer, which only the plugin looks behind.
 struct PluginPointer: @unchecked Sendable {
     let instance: OpaquePointer
-}
-
-/// Counts calls under way, so that a stop can wait for them.
-private final class CallGate: Sendable {
-    private let state = Atomic<Int>(0)
-    private static let closed = Int.min / 2
-
-    func enter() -> Bool {
-        if state.wrappingAdd(1, ordering: .acquiring).newValue > 0 { return true }
-        state.wrappingSubtract(1, ordering: .releasing)
-        return false
-    }
-
-    func leave() { state.wrappingSubtract(1, ordering: .releasing) }
-
-    /// Lets none begin; false: some still run when the time is up.
-    func close(deadlineNs: UInt64) -> Bool {
-        if state.load(ordering: .acquiring) >= 0 {
-            state.wrappingAdd(Self.closed, ordering: .acquiringAndReleasing)
-        }
-        let pause = Gate(())
-        while state.load(ordering: .acquiring) > Self.closed {
-            let now = Clock.monotonicNs
-            guard now < deadlineNs else { return false }
-            let until = min(deadlineNs, now + 1_000_000)
-            pause.wait(until: { _ in (Clock.monotonicNs >= until ? () : nil, until) })
-        }
-        return true
-    }
 }

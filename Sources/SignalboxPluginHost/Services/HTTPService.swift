@@ -12,9 +12,10 @@ enum HTTPService {
                 let done
             else { return SBX_E_INVALID }
             let plugin = PluginContext(pointer: plugin)
-            let services = context.services
-            return HTTPService.start(call, services) { result in
-                services.onWorker { HTTPService.report(result, to: done, plugin) }
+            return context.answering { answered in
+                HTTPService.start(call, context.services) { result in
+                    answered { HTTPService.report(result, to: done, plugin) }
+                }
             }
         }
         table.call = { host, call, done, plugin in

@@ -14,11 +14,11 @@ enum KVService {
             }
             guard key.len <= KVService.keyBytesMax else { return SBX_E_TOO_LARGE }
             let plugin = PluginContext(pointer: plugin)
-            let services = context.services
-            return KVService.start {
-                () throws(PluginFault) in
-                try services.value(instance: context.name, key: key.text) { result in
-                    services.onWorker { KVService.report(result, done, plugin) }
+            return context.answering { answered in
+                KVService.start { () throws(PluginFault) in
+                    try context.services.value(instance: context.name, key: key.text) { result in
+                        answered { KVService.report(result, done, plugin) }
+                    }
                 }
             }
         }
@@ -46,17 +46,16 @@ enum KVService {
         _ done: sbx_kv_done?, _ plugin: UnsafeMutableRawPointer?
     ) -> sbx_status {
         let plugin = PluginContext(pointer: plugin)
-        let services = context.services
-        let expires = ttlMs == 0 ? nil : services.nowUnixMs + ttlMs
-        return start {
-            () throws(PluginFault) in
-            try services.set(
-                instance: context.name, key: key.text, value: value, expiresUnixMs: expires
-            ) { result in
-                guard let done else { return }
-                services.onWorker {
-                    CallScope.run { _ in
-                        done(plugin.pointer, result == nil ? SBX_OK : SBX_E_UNREACHABLE, sbx_str())
+        let expires = ttlMs == 0 ? nil : context.services.nowUnixMs + ttlMs
+        return context.answering { answered in
+            start { () throws(PluginFault) in
+                try context.services.set(
+                    instance: context.name, key: key.text, value: value, expiresUnixMs: expires
+                ) { result in
+                    answered {
+                        guard let done else { return }
+                        let status = result == nil ? SBX_OK : SBX_E_UNREACHABLE
+                        CallScope.run { _ in done(plugin.pointer, status, sbx_str()) }
                     }
                 }
             }

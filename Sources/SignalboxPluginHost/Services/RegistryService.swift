@@ -11,10 +11,11 @@ enum RegistryService {
                 return SBX_E_INVALID
             }
             let plugin = PluginContext(pointer: plugin)
-            let services = context.services
-            return RegistryService.start { () throws(PluginFault) in
-                try services.devices(app: app.text, user: user.text) { result in
-                    services.onWorker { RegistryService.report(result, done, plugin) }
+            return context.answering { answered in
+                RegistryService.start { () throws(PluginFault) in
+                    try context.services.devices(app: app.text, user: user.text) { result in
+                        answered { RegistryService.report(result, done, plugin) }
+                    }
                 }
             }
         }
@@ -23,11 +24,12 @@ enum RegistryService {
                 return SBX_E_INVALID
             }
             let plugin = PluginContext(pointer: plugin)
-            let services = context.services
-            return RegistryService.start { () throws(PluginFault) in
-                try services.device(app: app.text, token: token.text) { result in
-                    let list = result.map { $0.map { [$0] } ?? [] }
-                    services.onWorker { RegistryService.report(list, done, plugin) }
+            return context.answering { answered in
+                RegistryService.start { () throws(PluginFault) in
+                    try context.services.device(app: app.text, token: token.text) { result in
+                        let list = result.map { $0.map { [$0] } ?? [] }
+                        answered { RegistryService.report(list, done, plugin) }
+                    }
                 }
             }
         }
@@ -36,12 +38,11 @@ enum RegistryService {
                 let taken = CRead.change(change, nowUnixMs: context.services.nowUnixMs)
             else { return SBX_E_INVALID }
             let plugin = PluginContext(pointer: plugin)
-            let services = context.services
-            return RegistryService.start { () throws(PluginFault) in
-                try services.change(instance: context.name, taken) { fault in
-                    let result = fault.map { Result<[Device], PluginFault>.failure($0) }
-                    services.onWorker {
-                        RegistryService.report(result ?? .success([]), done, plugin)
+            return context.answering { answered in
+                RegistryService.start { () throws(PluginFault) in
+                    try context.services.change(instance: context.name, taken) { fault in
+                        let result = fault.map { Result<[Device], PluginFault>.failure($0) }
+                        answered { RegistryService.report(result ?? .success([]), done, plugin) }
                     }
                 }
             }

@@ -55,6 +55,25 @@ enum Services {
     }
 }
 
+extension InstanceContext {
+    /// Starts something whose answer reaches the plugin later, on a worker; a stop waits for it.
+    ///
+    /// `start` gets a function that runs the answer; it is called exactly once if the status is OK.
+    func answering(
+        _ start: (@escaping @Sendable (@escaping @Sendable () -> Void) -> Void) -> sbx_status
+    ) -> sbx_status {
+        guard calls.enter() else { return SBX_E_STOPPING }
+        let status = start { [self] answer in
+            services.onWorker {
+                defer { self.calls.leave() }
+                answer()
+            }
+        }
+        if status != SBX_OK { calls.leave() }
+        return status
+    }
+}
+
 /// A pointer that a plugin wants back, on whatever thread.
 ///
 /// `@unchecked Sendable`: the host never looks at what it points to; the contract says which thread

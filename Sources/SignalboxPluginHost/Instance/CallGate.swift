@@ -1,0 +1,32 @@
+internal import SignalboxThreads
+internal import Synchronization
+
+/// Counts what is under way in a plugin, calls and answers that it waits for, so that a stop can wait for
+/// the end of all of it.
+final class CallGate: Sendable {
+    private let state = Atomic<Int>(0)
+    private static let closed = Int.min / 2
+
+    func enter() -> Bool {
+        if state.wrappingAdd(1, ordering: .acquiring).newValue > 0 { return true }
+        state.wrappingSubtract(1, ordering: .releasing)
+        return false
+    }
+
+    func leave() { state.wrappingSubtract(1, ordering: .releasing) }
+
+    /// Lets none begin; false: some still run when the time is up.
+    func close(deadlineNs: UInt64) -> Bool {
+        if state.load(ordering: .acquiring) >= 0 {
+            state.wrappingAdd(Self.closed, ordering: .acquiringAndReleasing)
+        }
+        let pause = Gate(())
+        while state.load(ordering: .acquiring) > Self.closed {
+            let now = Clock.monotonicNs
+            guard now < deadlineNs else { return false }
+            let until = min(deadlineNs, now + 1_000_000)
+            pause.wait(until: { _ in (Clock.monotonicNs >= until ? () : nil, until) })
+        }
+        return true
+    }
+}

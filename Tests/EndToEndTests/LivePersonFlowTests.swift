@@ -1,0 +1,416 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxTestKit
+import Synchronization
+import Testing
+
+/// A brand's login: keys, tokens, and a token endpoint that exchanges each code once.
+final class BrandLogin: Sendable {
+    let api: VendorAPI
+    let rsa: SigningKey
+    let ec: SigningKey
+
+    static func start(publishesRSA: Bool = true) async throws -> BrandLogin {
+        let (rsa, ec) = (try ThrowAway.rsaKey(), try ThrowAway.p256Key())
+        let used = Shared()
+        let jwks = try Self.jwks(publishesRSA ? rsa : nil, ec)
+        let api = try await VendorAPI.start { request in
+            if request.path == "/jwks" { return jwks }
+            let body = String(decoding: request.body, as: UTF8.self)
+            guard request.path == "/token", body.contains("grant_type=authorization_code"),
+                body.contains("client_id=signalbox"), body.contains("code_verifier=verifier-1"),
+                body.contains("redirect_uri=app%3A%2F%2Fcb"),
+                let code = body.split(separator: "&").first(where: { $0.hasPrefix("code=") }),
+                code.hasPrefix("code=good"), used.insert(String(code)),
+                let token = try? Self.token(ec, "ES256", user: "kim")
+            else { return HTTPServerAnswer(status: 400) }
+            return .json(.object([.init("id_token", .string(token))]))
+        }
+        return BrandLogin(api: api, rsa: rsa, ec: ec)
+    }
+
+    private init(api: VendorAPI, rsa: SigningKey, ec: SigningKey) {
+        self.api = api
+        self.rsa = rsa
+        self.ec = ec
+    }
+
+    private final class Shared: Sendable {
+        private let codes = Mutex<Set<String>>([])
+        func insert(_ code: String) -> Bool { codes.withLock { $0.insert(code).inserted } }
+    }
+
+    /// Numbers of a public key, out of its DER.
+    private static func jwks(_ rsa: SigningKey?, _ ec: SigningKey) throws -> HTTPServerAnswer {
+        func der(_ key: SigningKey) throws -> [UInt8] {
+            let text = String(decoding: try key.publicKeyPEM(), as: UTF8.self)
+            let lines = text.split(separator: "\n").filter { !$0.hasPrefix("-----") }
+            return Base64.decode(lines.joined()) ?? []
+        }
+        func url(_ bytes: some Sequence<UInt8>) -> JSONValue {
+            .string(Base64.encode(bytes, url: true))
+        }
+        let point = try der(ec).suffix(64)
+        var keys: [JSONValue] = [
+            .object([
+                .init("kty", .string("EC")), .init("crv", .string("P-256")),
+                .init("kid", .string("ec-1")), .init("use", .string("sig")),
+                .init("x", url(point.prefix(32))), .init("y", url(point.suffix(32))),
+            ]), .object([.init("kty", .string("oct")), .init("k", .string("AAAA"))]),
+        ]
+        if let rsa {
+            // ... 00 n(256) 02 03 01 00 01
+            let bytes = try der(rsa)
+            keys.append(
+                .object([
+                    .init("kty", .string("RSA")), .init("kid", .string("rsa-1")),
+                    .init("n", url(bytes.dropLast(5).suffix(256))),
+                    .init("e", url(bytes.suffix(3))),
+                ]))
+        }
+        return .json(.object([.init("keys", .array(keys))]))
+    }
+
+    static func token(
+        _ key: SigningKey, _ algorithm: String, kid: String? = nil, user: String = "kim",
+        claims: [(String, JSONValue)] = []
+    ) throws -> String {
+        let now = Int64(Date().timeIntervalSince1970)
+        var all: [(String, JSONValue)] = [
+            ("iss", .string("https://login.example")), ("sub", .string(user)),
+            ("exp", .integer(now + 600)), ("iat", .integer(now)),
+        ]
+        for claim in claims {
+            all.removeAll { $0.0 == claim.0 }
+            if claim.1 != .null { all.append(claim) }
+        }
+        var header = [JSONValue.Member("alg", .string(algorithm))]
+        if let kid { header.append(.init("kid", .string(kid))) }
+        let text =
+            Base64.encode(Array(JSONValue.object(header).text.utf8), url: true) + "."
+            + Base64.encode(
+                Array(JSONValue.object(all.map { .init($0.0, $0.1) }).text.utf8), url: true)
+        let data = Array(text.utf8)
+        let signature =
+            algorithm == "RS256" ? try key.signRS256(data) : try key.signES256(data)
+        return text + "." + Base64.encode(signature, url: true)
+    }
+}
+
+/// LivePerson's document: login, registration, pushes, logout, links.
+@Suite(.timeLimit(.minutes(5))) struct LivePersonFlowTests {
+    static let fingerprint = Array(repeating: "AB", count: 32).joined(separator: ":")
+
+    static func bench(
+        _ login: BrandLogin, yaml: ((String) -> String)? = nil
+    ) async throws -> ExampleBench {
+        try await ExampleBench(
+            "liveperson",
+            variables: [
+                "LIVEPERSON_USER": "lp", "LIVEPERSON_PASSWORD": "pw", "LIVEPERSON_HEADER": "h1",
+                "LIVEPERSON_BRAND_ID": "acc", "LOGIN_ISSUER": "https://login.example",
+                "LOGIN_JWKS_URL": "\(login.api.origin)/jwks",
+                "LOGIN_TOKEN_URL": "\(login.api.origin)/token", "ANDROID_FINGERPRINT": fingerprint,
+            ], yaml: yaml)
+    }
+
+    static let proxy = [
+        ("authorization", "Basic " + Base64.encode(Array("lp:pw".utf8))), ("x-push-key", "h1"),
+    ]
+
+    static func device(_ token: String, _ platform: String) -> String {
+        #"{"token":"\#(token)","platform":"\#(platform)"}"#
+    }
+
+    static func bearer(_ token: String) -> [(String, String)] {
+        [("authorization", "Bearer \(token)")]
+    }
+
+    @Test func `login with a JWT, pushes on both platforms, logout by agent and by all`()
+        async throws
+    {
+        let login = try await BrandLogin.start()
+        let bench = try await Self.bench(login)
+        let body = try PluginBench.fixture("LivePerson/ios.json")
+
+        // Before the registration nobody may push to the device.
+        let (early, _, _) = try await bench.call(
+            "POST", "/in/liveperson", body, headers: Self.proxy)
+        #expect(early == 403)
+        let token = try BrandLogin.token(login.rsa, "RS256", kid: "rsa-1")
+        for (name, platform) in [("0a1b2c", "ios"), ("fcm:Token-1", "android")] {
+            let (status, _, _) = try await bench.call(
+                "POST", "/v1/devices", Self.device(name, platform), headers: Self.bearer(token))
+            #expect(status == 200)
+        }
+        let (pushed, _, _) = try await bench.call(
+            "POST", "/in/liveperson", body, headers: Self.proxy)
+        #expect(pushed == 200)
+        let apple = try await bench.push(bench.simulators.apns, to: "0a1b2c")
+        #expect(
+            apple.body["aps"]?.text
+                == #"{"alert":"Agent: hello","sound":"default","badge":1,"thread-id":"c-1"}"#
+                || apple.body["aps"]?["alert"]?.string == "Agent: hello")
+        #expect(apple.body["aps"]?["badge"]?.integer == 1)
+        #expect(apple.body["brandId"]?.string == "acc")
+        #expect(apple.body["device-token"] == nil && apple.body["push-service"] == nil)
+        #expect(apple.body["link"]?.string == "https://example.com/support/c-1")
+        let android = try PluginBench.fixture("LivePerson/android.json")
+        _ = try await bench.call("POST", "/in/liveperson", android, headers: Self.proxy)
+        let google = try await bench.push(bench.simulators.fcm, to: "fcm:Token-1")
+        let data = try #require(google.body["message"]?["data"])
+        #expect(data["message"]?.string == "Agent: hello")
+        #expect(data["payload"]?.string?.contains(#""brandId":"acc""#) == true)
+        #expect(data["link"]?.string == "example://support/c-1")
+
+        // The proxy sends again when it has heard nothing: one push.
+        _ = try await bench.call("POST", "/in/liveperson", body, headers: Self.proxy)
+
+        // Logout "agent": proactive pushes go on.
+        let (muted, answer, _) = try await bench.call(
+            "DELETE", "/v1/devices?unregister=agent", headers: Self.bearer(token))
+        #expect(muted == 200 && answer["muted"]?.integer == 2)
+        let later = body.replacing(#""sequence":3"#, with: #""sequence":4"#)
+        let (silent, _, _) = try await bench.call(
+            "POST", "/in/liveperson", later, headers: Self.proxy)
+        #expect(silent == 403)
+        let proactive = body.replacing(#""ams""#, with: #""prmsg""#).replacing(
+            #""sequence":3"#, with: #""sequence":5"#)
+        let (told, _, _) = try await bench.call(
+            "POST", "/in/liveperson", proactive, headers: Self.proxy)
+        #expect(told == 200)
+        // "none" changes nothing, "all" removes.
+        let (kept, none, _) = try await bench.call(
+            "DELETE", "/v1/devices?unregister=none", headers: Self.bearer(token))
+        #expect(kept == 200 && none["removed"]?.integer == 0)
+        let (gone, all, _) = try await bench.call(
+            "DELETE", "/v1/devices?unregister=all", headers: Self.bearer(token))
+        #expect(gone == 200 && all["removed"]?.integer == 2)
+        let (out, _, _) = try await bench.call(
+            "POST", "/in/liveperson", proactive.replacing(":5", with: ":6"), headers: Self.proxy)
+        #expect(out == 403)
+        for _ in 0..<60_000 where bench.simulators.apns.received.count < 2 {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(bench.simulators.apns.received.count == 2)
+        #expect(!bench.log.all.contains { $0.contains(token) })
+        await bench.end()
+        await login.api.shutdown()
+    }
+
+    @Test func `the proxy's credentials`() async throws {
+        let login = try await BrandLogin.start()
+        let bench = try await Self.bench(login)
+        let body = try PluginBench.fixture("LivePerson/ios.json")
+        for headers in [[], [Self.proxy[0]], [Self.proxy[1]]] {
+            let (status, _, _) = try await bench.call(
+                "POST", "/in/liveperson", body, headers: headers)
+            #expect(status == 401)
+        }
+        await bench.end()
+        await login.api.shutdown()
+    }
+
+    @Test func `an authorization code is exchanged once`() async throws {
+        let login = try await BrandLogin.start()
+        let bench = try await Self.bench(login)
+        func register(_ code: String, verifier: String = "verifier-1") async throws -> UInt32 {
+            try await bench.call(
+                "POST", "/v1/devices",
+                """
+                {"token":"t1","platform":"ios","code":"\(code)","code_verifier":"\(verifier)","redirect_uri":"app://cb"}
+                """
+            ).status
+        }
+        #expect(try await register("good-1") == 200)
+        #expect(login.api.requests.filter { $0.path == "/token" }.count == 1)
+        // The same code again is refused without asking anybody.
+        #expect(try await register("good-1") == 401)
+        #expect(login.api.requests.filter { $0.path == "/token" }.count == 1)
+        #expect(try await register("good-2", verifier: "wrong") == 401)
+        #expect(try await register("bad") == 401)
+        #expect(try await register("good-3") == 200)
+        let token = try BrandLogin.token(login.ec, "ES256", kid: "ec-1")
+        let (_, list, _) = try await bench.call("GET", "/v1/devices", headers: Self.bearer(token))
+        #expect(list["devices"]?[0]?["user"]?.string == "kim")
+        await bench.end()
+        await login.api.shutdown()
+    }
+
+    @Test func `only good tokens pass, and say why not`() async throws {
+        let login = try await BrandLogin.start(publishesRSA: false)
+        let bench = try await Self.bench(login)
+        let other = try ThrowAway.p256Key()
+        let now = Int64(Date().timeIntervalSince1970)
+        func token(_ claims: [(String, JSONValue)]) throws -> String {
+            try BrandLogin.token(login.ec, "ES256", kid: "ec-1", claims: claims)
+        }
+        let good = try token([])
+        let parts = good.split(separator: ".").map { String($0) }
+        let none = Base64.encode(Array(#"{"alg":"none"}"#.utf8), url: true)
+        let rows: [(String, String)] = [
+            (try token([("exp", .integer(now - 120))]), "expired"),
+            (try token([("exp", .null)]), "exp is missing"),
+            (try token([("nbf", .integer(now + 600))]), "not valid yet"),
+            (try token([("iat", .integer(now + 600))]), "future"),
+            (try token([("sub", .null)]), "sub is missing"),
+            (try token([("sub", .string(""))]), "sub is missing"),
+            (try token([("iss", .string("https://evil.example"))]), "issuer"),
+            (try token([("iss", .null)]), "issuer"),
+            (try BrandLogin.token(other, "ES256", kid: "ec-1"), "signature"),
+            (try BrandLogin.token(other, "ES256", kid: "unknown"), "signature"),
+            (try BrandLogin.token(login.rsa, "RS256", kid: "rsa-1"), "signature"),
+            ("\(none).\(parts[1]).", "signature"), ("\(none).\(parts[1]).\(parts[2])", "signature"),
+            ("\(parts[0]).\(parts[1]).AAAA", "signature"), ("a.b.c", "not a signed token"),
+            ("x", "not a signed token"), (String(repeating: "a.", count: 20_000), "not a signed"),
+            ("\(parts[0]).\(parts[1])", "not a signed token"),
+        ]
+        for (token, words) in rows {
+            let (status, json, answer) = try await bench.call(
+                "POST", "/v1/devices", Self.device("t", "ios"), headers: Self.bearer(token))
+            #expect(status == 401 || token.utf8.count > 16_000, "\(words)")
+            if status == 401 {
+                #expect(json["detail"]?.string?.contains(words) == true, "\(words): \(json.text)")
+                #expect(answer.header("www-authenticate") == "Bearer")
+            }
+        }
+        // Unknown keys are not asked for again and again.
+        #expect(login.api.requests.filter { $0.path == "/jwks" }.count == 1)
+        let (status, _, _) = try await bench.call(
+            "POST", "/v1/devices", Self.device("t", "ios"), headers: Self.bearer(good))
+        #expect(status == 200)
+        await bench.end()
+        await login.api.shutdown()
+    }
+
+    @Test func `a user touches his own devices alone`() async throws {
+        let login = try await BrandLogin.start()
+        let bench = try await Self.bench(login)
+        let (kim, eve) = (
+            try BrandLogin.token(login.ec, "ES256", user: "kim"),
+            try BrandLogin.token(login.ec, "ES256", user: "eve")
+        )
+        _ = try await bench.call(
+            "POST", "/v1/devices", Self.device("t1", "ios"), headers: Self.bearer(kim))
+        for (method, path, body) in [
+            ("POST", "/v1/devices", #"{"token":"t2","platform":"ios","user":"kim"}"#),
+            ("DELETE", "/v1/devices?user=kim", ""), ("DELETE", "/v1/devices?token=t1", ""),
+            ("GET", "/v1/devices?user=kim", ""),
+            ("PUT", "/v1/devices/presence", #"{"user":"kim","online":true}"#),
+        ] {
+            let (status, _, _) = try await bench.call(
+                method, path, body, headers: Self.bearer(eve))
+            #expect(status == 403, "\(method) \(path)")
+        }
+        let (status, list, _) = try await bench.call(
+            "GET", "/v1/devices", headers: Self.bearer(kim))
+        #expect(status == 200)
+        #expect(list["devices"]?[0]?["token"]?.string == "t1")
+        await bench.end()
+        await login.api.shutdown()
+    }
+
+    @Test func `keys that cannot be had are our trouble, not the user's`() async throws {
+        let login = try await BrandLogin.start()
+        let bench = try await Self.bench(login)
+        await login.api.shutdown()
+        let token = try BrandLogin.token(login.ec, "ES256")
+        let (status, _, _) = try await bench.call(
+            "POST", "/v1/devices", Self.device("t", "ios"), headers: Self.bearer(token))
+        #expect(status == 503)
+        await bench.end()
+    }
+
+    @Test func `the files of app links are served without a redirect`() async throws {
+        let login = try await BrandLogin.start()
+        let bench = try await Self.bench(login)
+        for (path, words) in [
+            ("/.well-known/apple-app-site-association", "TEAMID1234.com.example.app"),
+            ("/.well-known/assetlinks.json", Self.fingerprint),
+        ] {
+            let (status, _, answer) = try await bench.call("GET", path)
+            #expect(status == 200)
+            #expect(answer.header("content-type") == "application/json")
+            #expect(String(decoding: answer.body, as: UTF8.self).contains(words))
+            let (wrong, _, _) = try await bench.call("POST", path, "{}")
+            #expect(wrong == 405)
+        }
+        await bench.end()
+        await login.api.shutdown()
+    }
+
+    @Test func `mutual TLS: the proxy's certificate opens the door, others do not`() async throws {
+        let login = try await BrandLogin.start()
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let authority = try ThrowAway.certificateAuthority(name: "brand")
+        let clients = try ThrowAway.certificateAuthority(name: "LivePerson")
+        let server = try ThrowAway.serverIdentity(authority: authority)
+        func write(_ bytes: [UInt8], _ name: String) throws -> String {
+            let file = folder.appending(path: name)
+            try Data(bytes).write(to: file)
+            return file.path
+        }
+        let files = (
+            certificate: try write(server.certificatePEM, "tls.pem"),
+            key: try write(server.privateKeyPEM, "tls.key"),
+            clients: try write(clients.certificatePEM, "clients.pem"),
+            authority: try write(authority.certificatePEM, "ca.pem")
+        )
+        let bench = try await Self.bench(
+            login,
+            yaml: {
+                $0.replacing(
+                    "\n\nplugins:",
+                    with: """
+
+                          tls:
+                            certificate: "${file:\(files.certificate)}"
+                            key: "${file:\(files.key)}"
+                            client_ca: "${file:\(files.clients)}"
+
+                        plugins:
+                        """
+                ).replacing(
+                    "      registration: required",
+                    with: "      client_certificates: [\"CN=proxy\"]\n      registration: ignored")
+            })
+        let body = try PluginBench.fixture("LivePerson/ios.json")
+        func post(_ identity: ThrowAway.Identity?) throws -> String {
+            let curl = Process()
+            curl.executableURL = URL(filePath: "/usr/bin/env")
+            var arguments = [
+                "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--cacert",
+                files.authority, "-u", "lp:pw", "-H", "X-Push-Key: h1", "--data-binary", body,
+                "https://127.0.0.1:\(bench.gateway.port)/in/liveperson",
+            ]
+            if let identity {
+                let path = try write(
+                    identity.certificatePEM + identity.privateKeyPEM, "\(UUID().uuidString).pem")
+                arguments += ["--cert", path]
+            }
+            curl.arguments = arguments
+            let pipe = Pipe()
+            curl.standardOutput = pipe
+            try curl.run()
+            let out = pipe.fileHandleForReading.readDataToEndOfFile()
+            curl.waitUntilExit()
+            return String(decoding: out, as: UTF8.self)
+        }
+        let proxy = try ThrowAway.clientIdentity(name: "proxy", authority: clients)
+        #expect(try post(proxy) == "200")
+        #expect(try post(nil) == "401")
+        let colleague = try ThrowAway.clientIdentity(name: "colleague", authority: clients)
+        #expect(try post(colleague) == "401")
+        let forged = try ThrowAway.clientIdentity(name: "proxy", authority: authority)
+        #expect(try post(forged) == "000")
+        _ = try await bench.push(bench.simulators.apns, to: "0a1b2c")
+        await bench.end()
+        await login.api.shutdown()
+        try? FileManager.default.removeItem(at: folder)
+    }
+}
