@@ -62,7 +62,7 @@ struct Message: Sendable {
                 let ticket = payloadData?["ticket"] ?? channelData?["ticket"]
             else { return }
             out.key("ticket")
-            out.raw(ticket.text)
+            Desk.write(ticket, host: host, to: &out)
         }
         data = out.text
     }
@@ -83,6 +83,47 @@ enum Desk {
         channelType.hasPrefix("SENDBIRD_DESK_") || messageType.hasPrefix("SENDBIRD_DESK_")
             || dataType.hasPrefix("SENDBIRD_DESK_") || dataType.hasPrefix("SYSTEM_MESSAGE_")
             || ["TICKET_ASSIGN", "TICKET_TRANSFER", "TICKET_CLOSE"].contains(dataType)
+    }
+}
+
+extension Desk {
+    /// A ticket as it came, and beside it the names that routes can rely on.
+    static func write(_ ticket: JSON, host: Host, to out: inout JSONWriter) {
+        guard ticket.kind == .object else {
+            out.raw(ticket.text)
+            return
+        }
+        let names = [("title", "channelName"), ("channel_url", "channelUrl")]
+        out.object { out in
+            for member in ticket.members where member.key != "custom_fields" {
+                out.key(member.key)
+                out.raw(member.value.text)
+            }
+            for (name, other) in names where ticket[name] == nil {
+                out.member(name, ticket[other]?.string ?? "")
+            }
+            if ticket["related_channels"] == nil, let related = ticket["relatedChannels"] {
+                let list = related.string.flatMap { try? host.parse($0.utf8.span) } ?? related
+                out.key("related_channels")
+                out.raw(list.text)
+            }
+            guard let fields = ticket["customFields"] ?? ticket["custom_fields"] else { return }
+            let decoded = fields.string.flatMap { try? host.parse($0.utf8.span) } ?? fields
+            out.key("custom_fields")
+            guard decoded.kind == .array else {
+                out.raw(decoded.text)
+                return
+            }
+            out.object { out in
+                for entry in decoded.elements {
+                    guard let key = entry["key"]?.string ?? entry.at("/field/key")?.string else {
+                        continue
+                    }
+                    out.key(key)
+                    out.string(entry["value"].map { $0.string ?? $0.text } ?? "")
+                }
+            }
+        }
     }
 }
 

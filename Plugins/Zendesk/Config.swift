@@ -11,6 +11,10 @@ struct Config: Sendable {
               "type": "string", "pattern": "^/[!-~]+$", "minLength": 2, "maxLength": 512,
               "description": "the path of the webhook, such as /in/zendesk/SECRET"
             },
+            "signing_secret": {
+              "type": "string", "format": "secret", "minLength": 1,
+              "description": "of a general Zendesk webhook that is routed here; the SDK's bears none"
+            },
             "sound": {
               "type": "string", "default": "default",
               "description": "sound of the notification; empty: none"
@@ -57,6 +61,7 @@ struct Config: Sendable {
         """
 
     let path: String
+    let isSigned: Bool
     let sound: String
     let deepLinkKeys: [String]
 
@@ -106,6 +111,7 @@ struct Config: Sendable {
         } else {
             api = nil
         }
+        isSigned = json["signing_secret"] != nil
         path = json["path"]?.string ?? ""
         sound = json["sound"]?.string ?? ""
         deepLinkKeys = json["deep_link_keys"]?.elements.compactMap(\.string) ?? []

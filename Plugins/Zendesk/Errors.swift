@@ -2,10 +2,15 @@ import SignalboxPluginKit
 
 /// Why a whole webhook is refused.
 enum Fault {
-    case notification, devices, ticket
+    case notification, devices, ticket, signature, stale
 
     var error: PluginError {
         switch self {
+        case .signature:
+            PluginError(.auth, "x-zendesk-webhook-signature is missing or does not fit")
+        case .stale:
+            PluginError(
+                .auth, "x-zendesk-webhook-signature-timestamp is more than five minutes away")
         case .notification: PluginError(.invalid, "\"notification\" is missing or not an object")
         case .devices: PluginError(.invalid, "\"devices\" is missing or not a list")
         case .ticket: PluginError(.invalid, "\"notification.ticket_id\" is missing or empty")

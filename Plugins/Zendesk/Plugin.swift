@@ -20,6 +20,7 @@ final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
     var paths: [IngestPath] { [IngestPath(config.path)] }
 
     func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
+        if config.isSigned { try verify(request) }
         let webhook = try Webhook(try parse(request.body))
         let (recipients, rejects) = webhook.recipients()
         for reject in rejects { sink.reject(reject.rawValue, reject.detail) }
@@ -30,6 +31,24 @@ final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
             return
         }
         try sink.emit(webhook.event(for: recipients))
+    }
+
+    /// How far Zendesk's clock and ours may differ, in milliseconds; older signatures are replays.
+    private static let toleranceMs: UInt64 = 5 * 60_000
+
+    /// General webhooks sign timestamp and raw body, one after the other.
+    private func verify(_ request: borrowing Request) throws(PluginError) {
+        let stamp = request.header("x-zendesk-webhook-signature-timestamp") ?? ""
+        let given = request.header("x-zendesk-webhook-signature") ?? ""
+        guard let signature = Base64URL.decode(given), !signature.isEmpty,
+            try host.verify(
+                .hmacSHA256, key: "signing_secret", data: Array(stamp.utf8) + request.bodyBytes,
+                signature: signature)
+        else { throw Fault.signature.error }
+        let now = host.nowUnixMs
+        guard let time = Timestamp.unixMs(stamp),
+            max(time, now) - min(time, now) <= Self.toleranceMs
+        else { throw Fault.stale.error }
     }
 
     func build(_ input: borrowing BuildInput, _ sink: borrowing BuildSink) throws(PluginError) {

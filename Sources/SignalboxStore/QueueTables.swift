@@ -72,11 +72,32 @@ struct QueueTables {
         ])
     }
 
+    /// Removes what waits for the same device in a lane of reports; how many there were.
+    ///
+    /// A registration that could not be told must not be told after the logout that followed it.
+    private func supersede(_ lane: Int64, _ stableID: String, _ db: Database) throws -> Int {
+        let rows = try Row.fetchAll(
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM delivery WHERE lane = ? AND stable = ? AND route = ''
+                    RETURNING payload, id
+                    """), arguments: [lane, stableID])
+        for row in rows {
+            try release(row[0], 1, db)
+            try removeAttempts(row[1], db)
+        }
+        return rows.count
+    }
+
     /// Writes the deliveries of one event; contents that several share are one row.
+    ///
+    /// Returns how many older ones left for them.
+    @discardableResult
     mutating func insert(
         _ item: StoreEntry.Item, receivedUnixMs: UInt64, leaseUntilUnixMs: UInt64,
         nextID: inout UInt64, _ db: Database
-    ) throws {
+    ) throws -> Int {
+        var superseded = 0
         var rows: [ObjectIdentifier: (id: Int64, note: SharedNotification, refs: Int64)] = [:]
         for delivery in item.deliveries {
             let key = ObjectIdentifier(delivery.content)
@@ -87,6 +108,9 @@ struct QueueTables {
             rows[key]?.refs += 1
             let isTaken = item.taken.contains(delivery.id)
             let lane = try laneID(LaneKey(delivery), db)
+            if delivery.route.isEmpty {
+                superseded += try supersede(lane, delivery.stableID, db)
+            }
             let priority = delivery.content.notification.priority ?? .normal
             let arguments: StatementArguments = [
                 Int64(clamping: delivery.id), lane, Self.rankOf[priority] ?? 1,
@@ -105,6 +129,7 @@ struct QueueTables {
             ]
             try hot.run(.insertPayload, arguments, db)
         }
+        return superseded
     }
 
     private mutating func laneID(_ lane: LaneKey, _ db: Database) throws -> Int64 {

@@ -60,6 +60,11 @@ enum Schema {
             try db.execute(
                 sql: "ALTER TABLE device ADD COLUMN attributes TEXT NOT NULL DEFAULT ''")
         }
+        migrator.registerMigration("4") { db in
+            // A newer report of a device takes the place of an older one that waits.
+            try db.execute(
+                sql: "CREATE INDEX delivery_report ON delivery (lane, stable) WHERE route = ''")
+        }
         return migrator
     }
 }

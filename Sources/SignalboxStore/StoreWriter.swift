@@ -126,7 +126,7 @@ final class StoreWriter: @unchecked Sendable {
             }
             let largest = item.deliveries.map(\.id).max() ?? 0
             lastID = max(lastID, max(largest, item.event.id))
-            try tables.insert(
+            delta -= try tables.insert(
                 item, receivedUnixMs: entry.receivedUnixMs, leaseUntilUnixMs: until,
                 nextID: &lastID, db)
             delta += item.deliveries.count

@@ -525,6 +525,23 @@ import Testing
         #expect(await bench.end() == [])
     }
 
+    @Test func `a ticket's fields are there for routes`() async throws {
+        let bench = try await Self.bench()
+        let ticket = #"""
+            {\"ticket\":{\"id\":7,\"channelName\":\"Lamp\",\"channelUrl\":\"u\",\"priority\":\"HIGH\",\"customFields\":[{\"key\":\"product\",\"value\":\"desk\"}],\"relatedChannels\":[]}}
+            """#
+        let body = Self.message("").replacing(
+            #""name":"C""#, with: #""name":"C","custom_type":"SENDBIRD_DESK_CHANNEL_CUSTOM_TYPE""#
+        ).replacing(#""message":"m""#, with: #""message":"m","data":"\#(ticket)""#)
+        let event = try #require(await Self.post(bench, body).events.first)
+        let found = try #require(try JSONValue.parse(event.data)["ticket"])
+        #expect(found["title"]?.string == "Lamp" && found["channel_url"]?.string == "u")
+        #expect(found["priority"]?.string == "HIGH")
+        #expect(found["custom_fields"]?["product"]?.string == "desk")
+        #expect(found["related_channels"]?.text == "[]")
+        #expect(await bench.end() == [])
+    }
+
     @Test func `reading brings the badge up to date`() async throws {
         let bench = try await Self.bench()
         let result = await Self.post(bench, try PluginBench.fixture("Sendbird/message-read.json"))

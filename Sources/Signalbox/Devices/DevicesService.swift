@@ -118,8 +118,13 @@ struct DevicesService: Sendable {
         device.sourceToken = try text(
             json, "source_token", max: DeviceRules.tokenBytesMax, required: false)
         device.attributes = try attributes(json)
+        // Who had the token before has it no more, and those who were told of him must know.
+        let before = try await find(app: caller.app, token: device.token)
+        if let before, before.user != device.user {
+            try await tell([change(.unregistered, before)])
+        }
         let evicted = try await registry.register(device, nowUnixMs: clock())
-        try await tell([DeviceChange(kind: .registered, device: device, timeUnixMs: clock())])
+        try await tell([change(.registered, device)])
         return Self.json([.init("evicted", .integer(Int64(evicted)))])
     }
 

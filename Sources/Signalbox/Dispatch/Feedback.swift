@@ -1,5 +1,6 @@
 internal import Logging
 internal import SignalboxCore
+internal import SignalboxCrypto
 internal import SignalboxPluginHost
 internal import Synchronization
 
@@ -117,8 +118,12 @@ final class Feedback: Sendable {
     ) -> StoreEntry.Item? {
         guard reporters[name]?.contains(change.kind) == true else { return nil }
         let sender = name + Self.suffix
-        let (id, stableID) = ids.next()
+        let (id, own) = ids.next()
         let device = change.device
+        // Equal for all that happens to a user's device, so that the newest is told. What came of a dry
+        // run is told each time.
+        let isState = [.registered, .unregistered, .invalid].contains(change.kind)
+        let stableID = isState ? Self.name(device) : own
         let report = Delivery(
             id: id, eventID: eventID == 0 ? id : eventID, source: name, route: "", sender: sender,
             stableID: stableID, deadlineUnixMs: clock() + Self.expiresMs,
@@ -128,6 +133,11 @@ final class Feedback: Sendable {
             id: eventID == 0 ? id : eventID, source: sender, type: "device.\(change.kind)",
             dedupe: isDeduped ? "\(device.app) \(token)" : "")
         return StoreEntry.Item(event: event, deliveries: [report])
+    }
+
+    private static func name(_ device: Device) -> String {
+        let text = [device.app, device.user, device.token].map { "\($0.utf8.count):\($0)" }
+        return Hex.encode(Digest.sha256(Array(text.joined().utf8)).prefix(16))
     }
 
     private func append(_ items: [StoreEntry.Item]) {

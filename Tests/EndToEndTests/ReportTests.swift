@@ -1,0 +1,76 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxTestKit
+import Synchronization
+import Testing
+
+/// What the systems around are told of devices.
+@Suite(.timeLimit(.minutes(5))) struct ReportTests {
+    /// A system that is down until it is let up.
+    final class Door: Sendable {
+        private let isOpen = Mutex(false)
+        func open() { isOpen.withLock { $0 = true } }
+        var answer: HTTPServerAnswer {
+            isOpen.withLock { $0 }
+                ? .json(.object([.init("token", .string("x"))])) : HTTPServerAnswer(status: 503)
+        }
+    }
+
+    static func bench(_ api: VendorAPI) async throws -> ExampleBench {
+        var variables = SeedDocumentTests.sendbird
+        variables["SENDBIRD_ENDPOINT"] = api.origin
+        return try await ExampleBench(
+            "sendbird", variables: variables,
+            yaml: { $0.replacing("check_limit: true", with: "check_limit: false") })
+    }
+
+    @Test func `of a registration and a logout that could not be told only the logout is told`()
+        async throws
+    {
+        let door = Door()
+        let api = try await VendorAPI.start { _ in door.answer }
+        let bench = try await Self.bench(api)
+        try await bench.register("bob", "0a1b", "ios")
+        _ = await api.first { $0.method == "POST" }
+        let (status, _, _) = try await bench.call(
+            "DELETE", "/v1/devices?user=bob",
+            headers: [("authorization", "Bearer token-of-the-backend")])
+        #expect(status == 200)
+        _ = await api.first { $0.method == "DELETE" }
+        door.open()
+        let before = api.requests.count
+        var after: [HTTPServerRequest] = []
+        for _ in 0..<30_000 {
+            after = Array(api.requests.dropFirst(before))
+            if after.contains(where: { $0.method == "DELETE" }) { break }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(after.map(\.method) == ["DELETE"])
+        let metrics = try await bench.client.answer(
+            RESTCall(
+                method: "GET", url: "http://127.0.0.1:\(bench.gateway.adminPort ?? 0)/metrics"))
+        #expect(metrics.status == 200)
+        await bench.end()
+        await api.shutdown()
+    }
+
+    @Test func `a phone that changes hands is taken from the first user and given to the second`()
+        async throws
+    {
+        let door = Door()
+        door.open()
+        let api = try await VendorAPI.start { _ in door.answer }
+        let bench = try await Self.bench(api)
+        try await bench.register("first", "0a1b", "ios")
+        try await bench.register("second", "0a1b", "ios")
+        let removal = await api.first { $0.method == "DELETE" }
+        #expect(removal?.path == "/v3/users/first/push/apns/0a1b")
+        let second = await api.first { $0.path == "/v3/users/second/push/apns" }
+        #expect(second?.method == "POST")
+        await bench.end()
+        await api.shutdown()
+    }
+}
