@@ -1,0 +1,37 @@
+import Testing
+
+/// docs/providers.md: every test that it names is there.
+@Suite struct ProviderTableTests {
+    @Test func `every test named in the tables of docs-providers is in its suite`() throws {
+        let tests = Repository.files(under: "Tests", endings: [".swift"])
+        var texts: [String: String] = [:]
+        for file in tests {
+            let text = try Repository.text(file)
+            for part in text.split(separator: "struct ").dropFirst() {
+                let suite = String(part.prefix { $0.isLetter || $0.isNumber })
+                texts[suite, default: ""] += text
+            }
+        }
+        var count = 0
+        for line in try Repository.text("docs/providers.md").split(separator: "\n")
+        where line.hasPrefix("| ") && !line.hasPrefix("| feature") && !line.hasPrefix("| ---") {
+            let cells = line.split(separator: "|", omittingEmptySubsequences: false)
+            guard cells.count >= 5 else { continue }
+            var suite = ""
+            // SUITE: `name`, `name`; SUITE: `name`
+            let parts = cells[3].split(separator: "`", omittingEmptySubsequences: false)
+            for (index, part) in parts.enumerated() {
+                if index % 2 == 0 {
+                    let words = part.split { !$0.isLetter && !$0.isNumber }
+                    if part.contains(":"), let name = words.first { suite = String(name) }
+                    continue
+                }
+                count += 1
+                let known = texts[suite] ?? ""
+                // A name may be broken over two lines after `func`, never inside.
+                #expect(known.contains("`\(part)`"), "\(suite) has no test `\(part)`")
+            }
+        }
+        #expect(count > 60)
+    }
+}
