@@ -29,7 +29,8 @@ import Testing
                 count += 1
                 let known = texts[suite] ?? ""
                 // A name may be broken over two lines after `func`, never inside.
-                #expect(known.contains("`\(part)`"), "\(suite) has no test `\(part)`")
+                let isThere = known.contains("`\(part)`")
+                #expect(isThere, "\(suite) has no test `\(part)`")
             }
         }
         #expect(count > 60)
