@@ -16,7 +16,7 @@ struct Preference: Sendable {
     let sound: String
 
     init(_ json: JSON) {
-        func number(_ key: String) -> Int { Int(clamping: json[key]?.integer ?? 0) }
+        func number(_ key: String) -> Int { Int(min(60, max(0, json[key]?.integer ?? 0))) }
         trigger = json["push_trigger_option"]?.string ?? "all"
         hasQuietHours = json["do_not_disturb"]?.boolean ?? false
         start = number("start_hour") * 60 + number("start_min")

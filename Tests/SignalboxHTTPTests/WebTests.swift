@@ -94,6 +94,17 @@ import Testing
         await bench.end()
     }
 
+    @Test func `a connection that others have opened is no way to a private address`() async throws {
+        let bench = try await WebBench()
+        let open = bench.call("GET", "/known")
+        _ = try await bench.client.answer(open)
+        var call = open
+        call.refusesPrivateAddresses = true
+        let refused = call
+        #expect(await fault { try await bench.client.answer(refused) } == .unreachable)
+        await bench.end()
+    }
+
     @Test(arguments: ["ftp://127.0.0.1/", "not a url", "http://a\r\nb/"])
     func `a malformed call is refused`(url: String) async throws {
         let client = try RESTClient()

@@ -61,6 +61,9 @@ static inline curl_socket_t csbx_open_public(void *context, curlsocktype purpose
   return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 static inline CURLcode csbx_curl_public_only(CURL *h) {
+  /* A connection that another call has opened was not checked, and this one's must serve no other. */
+  curl_easy_setopt(h, CURLOPT_FRESH_CONNECT, 1L);
+  curl_easy_setopt(h, CURLOPT_FORBID_REUSE, 1L);
   /* A proxy would resolve the name itself. */
   curl_easy_setopt(h, CURLOPT_PROXY, "");
   return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, csbx_open_public);
