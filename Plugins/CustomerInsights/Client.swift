@@ -31,6 +31,8 @@ final class ClientState: Sendable {
         var failuresInARow = 0
     }
 
+    /// More than ever wait at once; ids only grow, so the lowest belong to reports that are over.
+    private static let entriesMax = 50_000
     private let state = Mutex(State())
 
     func entry(_ id: UInt64, or device: Device) -> Entry {
@@ -41,8 +43,18 @@ final class ClientState: Sendable {
 
     func keep(_ id: UInt64, _ entry: Entry) {
         state.withLock { state in
-            state.entries[id] = entry
-            if !entry.nonce.isEmpty { state.nonces[entry.nonce] = id }
+            var new = entry
+            if let known = state.entries[id], known.nonce == entry.nonce { new.told = known.told }
+            state.entries[id] = new
+            // A nonce that was used stays used.
+            if !new.nonce.isEmpty, new.told == nil { state.nonces[new.nonce] = id }
+            guard state.entries.count > Self.entriesMax else { return }
+            for old in state.entries.keys.sorted().prefix(Self.entriesMax / 4) {
+                if let gone = state.entries.removeValue(forKey: old) {
+                    state.nonces[gone.nonce] = nil
+                }
+                state.sent[old] = nil
+            }
         }
     }
 
@@ -128,11 +140,20 @@ extension CustomerInsights: RegisterPlugin {
         guard let client = config.client, let app = client.app(changes.app) else { return }
         let token = String(decoding: try host.secret(app.token), as: UTF8.self)
         try send(registrations: registrations, app, token, client, sink)
-        if !polls.isEmpty {
-            state.sent(polls.map(\.id), .status)
+        let single = polls.filter(\.entry.isAlone).map { [$0] }
+        for part in single + [polls.filter { !$0.entry.isAlone }] where !part.isEmpty {
+            state.sent(part.map(\.id), .status)
             try sink.send(
-                ClientRequest.status(polls.map(\.entry.requestID), app, token, client),
-                for: polls.map(\.id))
+                ClientRequest.status(part.map(\.entry.requestID), app, token, client),
+                for: part.map(\.id))
+        }
+        let isAlone = cleanups.filter { state.known($0.id)?.isAlone == true }
+        for change in isAlone where !client.cleansOneByOne {
+            state.sent([change.id], .cleanup)
+            try sink.send(ClientRequest.cleanup([change], app, token, client), for: change.id)
+        }
+        if !client.cleansOneByOne {
+            cleanups.removeAll { change in isAlone.contains { $0.id == change.id } }
         }
         for part in client.cleansOneByOne ? cleanups.map({ [$0] }) : [cleanups] where !part.isEmpty
         {
@@ -187,10 +208,10 @@ extension CustomerInsights: RegisterPlugin {
             switch sent {
             case .registration where outcome.kind == .delivered:
                 try accepted(items, answer, sink)
-            case .registration where response.status == 400 && items.count > 1:
-                // One bad registration must not keep the others out.
+            case _? where response.status == 400 && items.count > 1:
+                // One bad item must not take the others with it: each goes alone.
                 for item in items {
-                    guard var entry = state.known(item) else { continue }
+                    var entry = state.entry(item, or: Device())
                     entry.isAlone = true
                     state.keep(item, entry)
                 }
@@ -198,7 +219,7 @@ extension CustomerInsights: RegisterPlugin {
             case .status where outcome.kind == .delivered:
                 try statuses(items, answer, sink)
             default:
-                if outcome.kind == .rejected || outcome.kind == .config {
+                if ![.retry, .throttled].contains(outcome.kind) {
                     for item in items { state.forget(item) }
                 }
                 try sink.settle(items, outcome)

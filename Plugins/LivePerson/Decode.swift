@@ -101,7 +101,8 @@ struct ProxyPush: Sendable {
     /// The proxy sends again every ten seconds when there was no answer.
     var dedupe: String {
         var print = Fingerprint()
-        let own = conversation.isEmpty && sequence.isEmpty ? [id, data] : [conversation, sequence]
+        let isNumbered = !conversation.isEmpty && !sequence.isEmpty
+        let own = isNumbered ? [conversation, sequence, id] : [id, data]
         for text in own + [service, token] { print.add(text) }
         return print.text
     }

@@ -52,7 +52,7 @@ extension Sendbird {
             }
             let person = person(recipient)
             if targets[person] == nil { order.append(person) }
-            let badge = config.hasBadge ? Int32(clamping: person.unread) : nil
+            let badge = config.hasBadge ? person.unread.map { Int32(clamping: $0) } : nil
             targets[person, default: []].append(.init(index, badge: badge))
         }
         for person in order {
@@ -73,7 +73,7 @@ extension Sendbird {
         let sound = text("sound")
         return PushObject.Person(
             id: recipient.device.user, name: text("name"), locale: recipient.device.locale,
-            unread: Int64(text("unread")) ?? 0, channelUnread: Int64(text("channel_unread")) ?? 0,
+            unread: Int64(text("unread")), channelUnread: Int64(text("channel_unread")),
             sound: sound.isEmpty ? config.sound : sound)
     }
 

@@ -37,7 +37,8 @@ struct Message: Sendable {
         let list = users?.kind == .array ? users?.elements ?? [] : users.map { [$0] } ?? []
         mentioned = Set(list.compactMap { $0["user_id"]?.string ?? $0.string })
         let payloadData = host.object(in: json.at("/payload/data"))
-        let custom = json.at("/payload/custom_type")?.string ?? json["custom_type"]?.string ?? ""
+        let customs = [json.at("/payload/custom_type")?.string, json["custom_type"]?.string]
+        let custom = customs.compactMap { $0 }.first { $0.hasPrefix("SENDBIRD_DESK_") } ?? ""
         let isDesk = Desk.isDesk(
             channelType: json.at("/channel/custom_type")?.string ?? "", messageType: custom,
             dataType: payloadData?["type"]?.string ?? "")

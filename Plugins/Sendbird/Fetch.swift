@@ -8,6 +8,9 @@ final class Fetch: Sendable {
     static let timeoutMs: UInt32 = 4_500
     /// Group channels that have members in webhooks have few; more pages than this is another thing.
     private static let membersMax = 2_000
+    private static let pagesMax = 20
+    /// Preferences that are asked for at once: the host has room for few calls, and others want some.
+    private static let callsMax = 16
 
     private let plugin: Sendbird
     private let message: Message
@@ -19,7 +22,10 @@ final class Fetch: Sendable {
     private struct State {
         var members: [Member]
         var chosen: [Member] = []
+        /// Members whose preferences are still to be asked for.
+        var missing: [Member] = []
         var pending = 0
+        var pages = 0
     }
 
     init(
@@ -42,12 +48,13 @@ final class Fetch: Sendable {
             self.open.attempt { () throws(PluginError) in
                 let page = try self.page(result)
                 let found = page["members"]?.elements.compactMap { Member($0) } ?? []
-                let count = self.state.withLock { state in
+                let isEnough = self.state.withLock { state in
                     state.members += found
-                    return state.members.count
+                    state.pages += 1
+                    return state.members.count >= Self.membersMax || state.pages >= Self.pagesMax
                 }
                 let next = page["next"]?.string ?? ""
-                if next.isEmpty || count >= Self.membersMax {
+                if next.isEmpty || isEnough {
                     try self.filtered()
                 } else {
                     self.members(next: next)
@@ -85,10 +92,20 @@ final class Fetch: Sendable {
             try finish(state.withLock { $0.chosen })
             return
         }
-        state.withLock { $0.pending = missing.count }
-        for member in missing {
-            let call = Preference.call(plugin.config, token: token, user: member.id)
-            plugin.host.send(call) { self.arrived($0, member) }
+        let all = missing
+        state.withLock { state in
+            state.pending = all.count
+            state.missing = all
+        }
+        for _ in 0..<min(Self.callsMax, all.count) { ask() }
+    }
+
+    private func ask() {
+        guard let member = state.withLock({ $0.missing.popLast() }) else { return }
+        let call = Preference.call(plugin.config, token: token, user: member.id)
+        plugin.host.send(call) { result in
+            self.arrived(result, member)
+            self.ask()
         }
     }
 
@@ -102,7 +119,11 @@ final class Fetch: Sendable {
         } else {
             // Unknown is not "no": what the webhook says of the member has been honoured.
             plugin.counters.preferenceUnavailable.add()
-            state.withLock { $0.chosen.append(member) }
+            if member.isDoNotDisturb {
+                plugin.counters.skipped[.doNotDisturb]?.add()
+            } else {
+                state.withLock { $0.chosen.append(member) }
+            }
         }
         let isLast = state.withLock { state in
             state.pending -= 1
@@ -118,7 +139,8 @@ final class Fetch: Sendable {
             preference.hasQuietHours
             ? plugin.host.utcOffset(zone: preference.zone, unixMs: now) ?? 0 : 0
         if let skip = preference.skip(
-            message, user: member.id, nowMs: now, offsetSeconds: offset, isBot: isBot)
+            message, user: member.id, channelTrigger: member.trigger, nowMs: now,
+            offsetSeconds: offset, isBot: isBot)
         {
             plugin.counters.skipped[skip]?.add()
             return

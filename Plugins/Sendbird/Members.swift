@@ -35,12 +35,14 @@ struct Member: Sendable {
     }
 
     /// Why he gets no push of a message; nil: he does. Presence is judged per device, by the builder.
-    func skip(_ message: Message) -> Skip? {
+    ///
+    /// `asksPreferences`: whether he is not to be disturbed now is then for his preference to say.
+    func skip(_ message: Message, asksPreferences: Bool) -> Skip? {
         if id == message.senderID { return .sender }
         if message.isSilent { return .silent }
         if !isJoined { return .notJoined }
         if !isPushEnabled { return .pushDisabled }
-        if isDoNotDisturb { return .doNotDisturb }
+        if isDoNotDisturb, !asksPreferences { return .doNotDisturb }
         if isBlockingSender { return .blocking }
         return Self.skip(trigger: trigger, id: id, message)
     }

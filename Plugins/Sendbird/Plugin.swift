@@ -137,7 +137,9 @@ final class Sendbird: IngestPlugin, BuildPlugin {
 
     /// Whether a member may get a message; counts why he may not.
     func isChosen(_ member: Member, _ message: Message) -> Bool {
-        guard let skip = member.skip(message) else { return true }
+        guard let skip = member.skip(message, asksPreferences: config.fetchesPreferences) else {
+            return true
+        }
         counters.skipped[skip]?.add()
         return false
     }

@@ -38,9 +38,15 @@ struct Preference: Sendable {
     ///
     /// `offsetSeconds`: how far his local time is ahead of UTC.
     func skip(
-        _ message: Message, user: String, nowMs: UInt64, offsetSeconds: Int32, isBot: Bool
+        _ message: Message, user: String, channelTrigger: String, nowMs: UInt64,
+        offsetSeconds: Int32, isBot: Bool
     ) -> Skip? {
-        if let skip = Member.skip(trigger: trigger, id: user, message) { return skip }
+        // A channel's own setting wins; "default" there stands for the user's.
+        if channelTrigger == "default",
+            let skip = Member.skip(trigger: trigger, id: user, message)
+        {
+            return skip
+        }
         if hasQuietHours, isQuiet(nowMs: nowMs, offsetSeconds: offsetSeconds) { return .quietHours }
         if let snooze, snooze.contains(nowMs) { return .snoozed }
         if blockedBots.contains(message.senderID) || isBot && blockedBots.contains("*") {

@@ -7,8 +7,9 @@ struct PushObject {
         var id: String
         var name: String
         var locale: String
-        var unread: Int64
-        var channelUnread: Int64
+        /// nil: nobody said.
+        var unread: Int64?
+        var channelUnread: Int64?
         var sound: String
     }
 
@@ -28,7 +29,7 @@ struct PushObject {
             out.number("message_id", number("/payload/message_id"))
             out.number("created_at", number("/payload/created_at"))
             out.text("app_id", string("/app_id"))
-            out.number("unread_message_count", person.unread)
+            if let unread = person.unread { out.number("unread_message_count", unread) }
             out.key("channel")
             out.object { writeChannel(to: &$0) }
             out.text("channel_type", channelType)
@@ -57,7 +58,9 @@ struct PushObject {
         out.text("channel_url", string("/channel/channel_url"))
         out.text("name", string("/channel/name"))
         out.text("custom_type", string("/channel/custom_type"))
-        if config.hasChannelUnread { out.number("channel_unread_count", person.channelUnread) }
+        if config.hasChannelUnread, let count = person.channelUnread {
+            out.number("channel_unread_count", count)
+        }
     }
 
     private func writeSender(to out: inout JSONWriter) {

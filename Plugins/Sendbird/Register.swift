@@ -91,15 +91,13 @@ extension Sendbird: RegisterPlugin {
             }
             switch change.kind {
             case .registered where !change.device.user.isEmpty:
-                underWay.withLock {
-                    $0[change.id] = .registering(user: change.device.user, type: type)
-                }
+                remember(change.id, .registering(user: change.device.user, type: type))
                 try sink.send(
                     TokenAPI.registration(
                         change.device, type: type, isUnique: register.isUnique, token: token),
                     for: change.id)
             case .unregistered, .invalid:
-                underWay.withLock { $0[change.id] = .removing }
+                remember(change.id, .removing)
                 try sink.send(
                     TokenAPI.removal(change.device, type: type, token: token), for: change.id)
             default: try sink.settle([change.id], Outcome(.delivered, "ignored"))
@@ -133,9 +131,18 @@ extension Sendbird: RegisterPlugin {
                 try sink.settle([item], outcome)
                 continue
             }
-            underWay.withLock { $0[item] = .listing }
+            remember(item, .listing)
             try sink.send(
                 TokenAPI.list(user: user, type: type, token: try apiToken()), for: item)
+        }
+    }
+
+    /// Of reports that are given up nobody says so; ids only grow, so the lowest are theirs.
+    private func remember(_ id: UInt64, _ step: Step) {
+        underWay.withLock { steps in
+            steps[id] = step
+            guard steps.count > 50_000 else { return }
+            for old in steps.keys.sorted().prefix(10_000) { steps[old] = nil }
         }
     }
 

@@ -42,6 +42,11 @@ struct Config: Sendable {
               "items": { "type": "string", "minLength": 1, "maxLength": 64 },
               "description": "beginnings of agents' user ids: agents get no pushes"
             },
+            "multi_device": {
+              "type": "string", "enum": ["all_offline", "any_offline", "always"],
+              "default": "all_offline",
+              "description": "push when all devices are offline, to each that is, or always"
+            },
             "ticket": {
               "type": "string", "enum": ["webhook", "fetch"], "default": "webhook",
               "description": "fetch: ask Desk's API for the ticket when a message does not bring it"
@@ -82,6 +87,7 @@ struct Config: Sendable {
     let app: String
     let agentPrefixes: [String]
     let fetchesTickets: Bool
+    let multiDevice: String
     let sound: String
     let origin: String
     let caFile: String
@@ -100,6 +106,7 @@ struct Config: Sendable {
         app = text("app")
         agentPrefixes = json["agent_prefixes"]?.elements.compactMap(\.string) ?? []
         fetchesTickets = text("ticket") == "fetch"
+        multiDevice = text("multi_device")
         sound = text("sound")
         let endpoint = text("endpoint")
         origin = endpoint.isEmpty ? "https://desk-api-\(appID).sendbird.com" : endpoint

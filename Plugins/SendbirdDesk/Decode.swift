@@ -5,7 +5,7 @@ struct ChatMessage: Sendable {
     let id: Int64
     let createdMs: Int64
     let channelURL: String
-    let users: [(id: String, name: String, unread: String)]
+    let users: [(id: String, name: String, unread: String, isOnline: Bool)]
     let isSilent: Bool
     let hasMembers: Bool
 
@@ -37,10 +37,24 @@ struct ChatMessage: Sendable {
                 member["push_enabled"]?.boolean ?? true,
                 !(member["do_not_disturb"]?.boolean ?? false),
                 !(member["is_blocking_sender"]?.boolean ?? false),
-                member["push_trigger_option"]?.string != "off"
+                Self.isTriggered(member["push_trigger_option"]?.string, id, json)
             else { return nil }
             let unread = member["total_unread_message_count"]?.integer
-            return (id, member["nickname"]?.string ?? "", unread.map { String($0) } ?? "")
+            return (
+                id, member["nickname"]?.string ?? "", unread.map { String($0) } ?? "",
+                member["is_online"]?.boolean ?? false
+            )
+        }
+    }
+
+    private static func isTriggered(_ option: String?, _ user: String, _ json: JSON) -> Bool {
+        switch option {
+        case "off": return false
+        case "mention_only":
+            let mentioned = json["mentioned_users"]?.elements ?? []
+            return json["mention_type"]?.string == "channel"
+                || mentioned.contains { $0["user_id"]?.string == user }
+        default: return true
         }
     }
 }

@@ -61,33 +61,38 @@ extension SendbirdDesk {
         let data = try input.data()
         let options = try input.options()
         let hasMessage = data.at("/payload/message_id") != nil
-        let kind: String
-        if hasMessage {
+        var kind = "event"
+        if hasMessage || data["payload"] != nil {
             switch Kind.decide(data, host: host) {
             case .hide(let reason):
                 for index in 0..<input.recipientCount { sink.skip(index, reason) }
                 return
-            case .push(let found): kind = found.rawValue
+            case .push(let found): kind = hasMessage ? found.rawValue : "event"
             }
-        } else {
-            guard options["events"]?.boolean == true else {
-                for index in 0..<input.recipientCount { sink.skip(index, "no_message") }
-                return
-            }
-            kind = "event"
         }
+        guard hasMessage || options["events"]?.boolean == true else {
+            for index in 0..<input.recipientCount { sink.skip(index, "no_message") }
+            return
+        }
+        let sender = data.at("/sender/user_id")?.string ?? ""
         var order: [Person] = []
         var targets: [Person: [BuildSink.Target]] = [:]
         for index in 0..<input.recipientCount {
-            let person = Person(input.recipient(index))
+            let recipient = input.recipient(index)
+            if let reason = skip(recipient, sender: sender) {
+                sink.skip(index, reason)
+                continue
+            }
+            let person = Person(recipient)
             if targets[person] == nil { order.append(person) }
             targets[person, default: []].append(.init(index, badge: person.badge))
         }
         for person in order {
             var note = Notification()
-            note.title = data.at("/sender/nickname")?.string ?? ""
-            note.body = data.at("/payload/message")?.string ?? ""
-            if note.body.isEmpty, data["type"]?.string == "FILE" {
+            // An event's words are the route's, never a payload's that nobody documented.
+            note.title = hasMessage ? data.at("/sender/nickname")?.string ?? "" : ""
+            note.body = hasMessage ? data.at("/payload/message")?.string ?? "" : ""
+            if hasMessage, note.body.isEmpty, data["type"]?.string == "FILE" {
                 note.body =
                     data.at("/payload/filename")?.string ?? data.at("/payload/name")?.string ?? ""
             }
@@ -99,6 +104,22 @@ extension SendbirdDesk {
             note.data = Payload.write(
                 data, kind: kind, recipient: (person.id, person.name), host: host)
             try sink.emit(note, to: targets[person] ?? [])
+        }
+    }
+
+    /// Agents and the sender get nothing; of the others each device by the rule of the dashboard.
+    private func skip(_ recipient: Recipient, sender: String) -> String? {
+        let user = recipient.device.user
+        if !user.isEmpty, user == sender { return "sender" }
+        if config.agentPrefixes.contains(where: { user.hasPrefix($0) }) { return "agent" }
+        func isTrue(_ name: String) -> Bool {
+            recipient.attributes.contains { $0.0 == name && $0.1 == "true" }
+        }
+        switch config.multiDevice {
+        case "all_offline":
+            return isTrue("user_online") || isTrue("member_online") ? "online" : nil
+        case "any_offline": return isTrue("online") ? "online" : nil
+        default: return nil
         }
     }
 

@@ -78,7 +78,10 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         let customer = ticket?["customer"]
         let user = customer?["sendbirdId"]?.string ?? customer?["sendbird_id"]?.string ?? ""
         let isMessage = json.at("/payload/message_id") != nil
-        if isMessage, case .hide(let reason) = Kind.decide(json, host: host) {
+        // Bodies are not documented: whatever looks like an agents' message is hidden.
+        if isMessage || json["payload"] != nil,
+            case .hide(let reason) = Kind.decide(json, host: host)
+        {
             hidden[reason]?.add()
             try sink.respond(200)
             return
@@ -90,7 +93,10 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
             data: EventData.write(json, ticket: ticket, kind: "", host: host))
         event.subject = "ticket/\(ticket?["id"]?.integer.map { String($0) } ?? "")"
         event.dedupe = "desk \(print.text)"
-        if !user.isEmpty { event.recipients = [Recipient(user: user, app: config.app)] }
+        let sender = json.at("/sender/user_id")?.string ?? ""
+        if !user.isEmpty, user != sender {
+            event.recipients = [Recipient(user: user, app: config.app)]
+        }
         try sink.emit(event)
         try sink.respond(200)
     }
@@ -176,7 +182,9 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         event.dedupe = "\(config.appID) message_send \(message.id)"
         event.timeUnixMs = UInt64(clamping: message.createdMs)
         event.recipients = message.users.map { user in
-            var attributes = [("name", user.name)]
+            var attributes = [
+                ("name", user.name), ("member_online", user.isOnline ? "true" : "false"),
+            ]
             if !user.unread.isEmpty { attributes.append(("unread", user.unread)) }
             return Recipient(user: user.id, app: config.app, attributes: attributes)
         }

@@ -58,10 +58,14 @@ enum Kind: String {
     /// Decides about the message in a webhook's or an event's data.
     static func decide(_ data: JSON, host: Host) -> Decision {
         let object = host.object(in: data.at("/payload/data")) ?? given(data["payload_data"])
+        let types = [
+            data.at("/payload/custom_type")?.string, data["custom_type"]?.string,
+        ].compactMap { $0 }.filter { !$0.isEmpty }
+        // Where there are two, the one that hides counts.
+        let hiding = types.first { systemTypes.contains($0) }
         return decide(
-            type: data["type"]?.string ?? "",
-            customType: data.at("/payload/custom_type")?.string ?? data["custom_type"]?.string
-                ?? "",
+            type: data["type"]?.string ?? data.at("/payload/type")?.string ?? "",
+            customType: hiding ?? types.first ?? "",
             dataType: object?["type"]?.string, state: object?.at("/body/state")?.string)
     }
 

@@ -20,7 +20,9 @@ public enum RetryAfter {
             let month = months.firstIndex(of: String(parts[2])), let year = Int(parts[3])
         else { return nil }
         let clock = parts[4].split(separator: ":").compactMap { Int($0) }
-        guard clock.count == 3, (1...31).contains(day), (1970...9999).contains(year) else {
+        guard clock.count == 3, (0..<24).contains(clock[0]), (0..<60).contains(clock[1]),
+            (0..<62).contains(clock[2]), (1...31).contains(day), (1970...9999).contains(year)
+        else {
             return nil
         }
         return days(year, month + 1, day) * 86_400 + clock[0] * 3600 + clock[1] * 60 + clock[2]

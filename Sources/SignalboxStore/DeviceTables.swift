@@ -34,6 +34,21 @@ enum DeviceTables {
         return db.changesCount
     }
 
+    static func unregister(app: String, token: String, user: String, _ db: Database) throws -> Int {
+        try db.cachedStatement(sql: "DELETE FROM device WHERE app = ? AND token = ? AND user = ?")
+            .execute(arguments: [app, token, user])
+        return db.changesCount
+    }
+
+    static func setAttributes(
+        _ attributes: [Attribute], app: String, token: String, user: String, _ db: Database
+    ) throws -> Int {
+        try db.cachedStatement(
+            sql: "UPDATE device SET attributes = ? WHERE app = ? AND token = ? AND user = ?"
+        ).execute(arguments: [RowCodec.text(attributes), app, token, user])
+        return db.changesCount
+    }
+
     static func unregister(app: String, user: String, _ db: Database) throws -> Int {
         try db.cachedStatement(sql: "DELETE FROM device WHERE app = ? AND user = ?")
             .execute(arguments: [app, user])
@@ -85,7 +100,11 @@ enum DeviceTables {
         case .registered: _ = try register(device, nowUnixMs: nowUnixMs, db)
         case .unregistered where device.token.isEmpty:
             _ = try unregister(app: device.app, user: device.user, db)
-        case .unregistered: _ = try unregister(app: device.app, token: device.token, db)
+        case .unregistered where device.user.isEmpty:
+            _ = try unregister(app: device.app, token: device.token, db)
+        // Somebody else may have it by now.
+        case .unregistered:
+            _ = try unregister(app: device.app, token: device.token, user: device.user, db)
         case .invalid, .proven, .unproven: break
         }
     }

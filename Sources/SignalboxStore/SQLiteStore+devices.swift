@@ -9,9 +9,20 @@ extension SQLiteStore: DeviceRegistry {
         }
     }
 
-    /// Forgets one token.
-    public func unregister(app: String, token: String) async throws -> Int {
-        try await perform { db, _ in try DeviceTables.unregister(app: app, token: token, db) }
+    /// Forgets one token of a user.
+    public func unregister(app: String, token: String, user: String) async throws -> Int {
+        try await perform { db, _ in
+            try DeviceTables.unregister(app: app, token: token, user: user, db)
+        }
+    }
+
+    /// Gives a user's device other attributes.
+    public func setAttributes(
+        _ attributes: [Attribute], app: String, token: String, user: String
+    ) async throws -> Int {
+        try await perform { db, _ in
+            try DeviceTables.setAttributes(attributes, app: app, token: token, user: user, db)
+        }
     }
 
     /// Forgets all tokens of a user.

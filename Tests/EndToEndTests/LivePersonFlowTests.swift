@@ -171,9 +171,14 @@ final class BrandLogin: Sendable {
         _ = try await bench.call("POST", "/in/liveperson", body, headers: Self.proxy)
 
         // Logout "agent": proactive pushes go on.
+        let (_, before, _) = try await bench.call("GET", "/v1/devices", headers: Self.bearer(token))
+        let since = before["devices"]?[0]?["registered_unix_ms"]
         let (muted, answer, _) = try await bench.call(
             "DELETE", "/v1/devices?unregister=agent", headers: Self.bearer(token))
         #expect(muted == 200 && answer["muted"]?.integer == 2)
+        let (_, still, _) = try await bench.call("GET", "/v1/devices", headers: Self.bearer(token))
+        #expect(still["devices"]?[0]?["attributes"]?["muted"]?.string == "agent")
+        #expect(still["devices"]?[0]?["registered_unix_ms"] == since)
         let later = body.replacing(#""sequence":3"#, with: #""sequence":4"#)
         let (silent, _, _) = try await bench.call(
             "POST", "/in/liveperson", later, headers: Self.proxy)
@@ -319,9 +324,19 @@ final class BrandLogin: Sendable {
         let bench = try await Self.bench(login)
         await login.api.shutdown()
         let token = try BrandLogin.token(login.ec, "ES256")
-        let (status, _, _) = try await bench.call(
-            "POST", "/v1/devices", Self.device("t", "ios"), headers: Self.bearer(token))
-        #expect(status == 503)
+        for _ in 0..<3 {
+            let (status, _, _) = try await bench.call(
+                "POST", "/v1/devices", Self.device("t", "ios"), headers: Self.bearer(token))
+            #expect(status == 503)
+        }
+        // Asked for once, and not again for every token.
+        #expect(bench.log.all.count { $0.contains("keys of users' tokens cannot be fetched") } == 1)
+        // A code that nobody has seen may be tried again.
+        for _ in 0..<2 {
+            let (status, _, _) = try await bench.call(
+                "POST", "/v1/devices", #"{"token":"t","platform":"ios","code":"good-9"}"#)
+            #expect(status == 503)
+        }
         await bench.end()
     }
 

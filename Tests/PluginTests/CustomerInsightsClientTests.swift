@@ -145,6 +145,49 @@ import Testing
         #expect(await bench.end() == [])
     }
 
+    @Test func `one bad cleanup or status keeps no other back`() async throws {
+        let bench = try await Self.bench()
+        let gone = [Self.change("t1", .unregistered), Self.change("t2", .unregistered)]
+        _ = try bench.prepare(app: "a", gone)
+        let refused = try bench.classify(app: "a", 400, "", items: [1, 2])
+        #expect(refused.settled.map(\.kind) == [.retry, .retry])
+        let (cleanups, _) = try bench.prepare(app: "a", gone)
+        #expect(cleanups.map(\.items) == [[1], [2]])
+        for item in [1, 2] as [UInt64] {
+            _ = try bench.classify(app: "a", 202, "", items: [item])
+        }
+
+        let come = [Self.change("t1"), Self.change("t2")]
+        _ = try bench.prepare(app: "a", come)
+        _ = try bench.classify(
+            app: "a", 202, #"[{"RegistrationRequestId":"r1"},{"RegistrationRequestId":"r2"}]"#,
+            items: [1, 2])
+        _ = try bench.prepare(app: "a", come)
+        let unknown = try bench.classify(app: "a", 400, "", items: [1, 2])
+        #expect(unknown.settled.map(\.kind) == [.retry, .retry])
+        let (polls, _) = try bench.prepare(app: "a", come)
+        #expect(polls.map(\.items) == [[1], [2]])
+        #expect(polls.allSatisfy { $0.path.hasSuffix("/status/") })
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `a callback that overtakes the answer uses its nonce up`() async throws {
+        let bench = try await Self.bench(Self.callback)
+        let (requests, _) = try bench.prepare(app: "a", [Self.change("t1")])
+        let url = try #require(requests.first?.headers["x-ms-callback-url"])
+        let nonce = String(url.split(separator: "/").last ?? "")
+        let signature = Hex.encode(
+            HMACDigest.sha256(key: Array("ci-api-token".utf8), data: Array(url.utf8)))
+        let body = #"{"Status":"Success","Signature":"\#(signature)"}"#
+        #expect(await Self.tell(bench, nonce, body).answer?.status == 202)
+        _ = try bench.classify(app: "a", 202, #"{"RegistrationRequestId":"r1"}"#)
+        let forged = body.replacing("Success", with: "Failed")
+        #expect(await Self.tell(bench, nonce, forged).fault?.kind == .invalid)
+        let (_, settled) = try bench.prepare(app: "a", [Self.change("t1")])
+        #expect(settled.map(\.kind) == [.delivered])
+        #expect(await bench.end() == [])
+    }
+
     @Test(arguments: [("array", 1), ("object", 2)])
     func `dead and logged-out devices are cleaned up, each with its token`(
         shape: String, count: Int

@@ -142,6 +142,18 @@ import Testing
         #expect(await bench.end() == [])
     }
 
+    @Test func `pushes without a number are told apart by their content`() async throws {
+        let bench = try await Self.bench()
+        func key(_ body: String) async throws -> String {
+            try #require(await Self.post(bench, body).events.first).dedupe
+        }
+        let plain = try Self.fixture("ios").replacing(#","sequence":3"#, with: "")
+        let other = plain.replacing("Agent: hello", with: "Agent: bye")
+        #expect(try await key(plain) == key(plain))
+        #expect(try await key(plain) != key(other))
+        #expect(await bench.end() == [])
+    }
+
     @Test(arguments: [
         ("ams", "message.received"), ("prmsg", "proactive.received"), ("c2m", "c2m.received"),
         ("new", "message.received"),

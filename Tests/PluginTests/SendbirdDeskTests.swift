@@ -284,6 +284,53 @@ import Testing
         #expect(await bench.end() == [])
     }
 
+    @Test func `an agents' message hides in an undocumented body as well`() async throws {
+        let bench = try await Self.bench()
+        for payload in [
+            #"{"id":1,"custom_type":"SENDBIRD_DESK_ADMIN_MESSAGE_CUSTOM_TYPE","message":"internal"}"#,
+            #"{"id":1,"type":"ADMM","message":"internal"}"#,
+            #"{"id":1,"custom_type":"","data":"{\"type\":\"SYSTEM_MESSAGE_X\"}","message":"internal"}"#,
+        ] {
+            let body =
+                #"{"custom_type":"x","ticket":{"id":7,"customer":{"sendbirdId":"customer"}},"payload":\#(payload)}"#
+            #expect(await Self.post(bench, desk: Array(body.utf8)).events.isEmpty)
+            #expect(try Self.build(bench, body, options: #"{"events":true}"#).contents.isEmpty)
+        }
+        // What is not hidden shows the route's words alone.
+        let other =
+            #"{"ticket":{"id":7,"customer":{"sendbirdId":"customer"}},"payload":{"id":1,"message":"words"}}"#
+        let built = try Self.build(bench, other, options: #"{"events":true}"#)
+        #expect(built.contents.first?.notification.body == "")
+        // An empty type inside does not cover the one outside.
+        let masked = Self.message(type: "MESG").replacing(
+            #""type":"MESG""#,
+            with: #""type":"MESG","custom_type":"SENDBIRD_DESK_ADMIN_MESSAGE_CUSTOM_TYPE""#)
+        #expect(try Self.build(bench, masked).skips.map(\.reason) == ["system_message"])
+        #expect(await bench.end() == [])
+    }
+
+    @Test(
+        arguments: [
+            ("customer", [("member_online", "true")], "online"),
+            ("customer", [("user_online", "true")], "online"), ("customer", [], nil),
+            ("sendbird_desk_agent_id_2", [], "agent"), ("sendbird_desk_agent_id_1", [], "sender"),
+        ] as [(String, [(String, String)], String?)])
+    func `agents, the sender and who is online get nothing`(
+        user: String, attributes: [(String, String)], reason: String?
+    ) async throws {
+        let bench = try await Self.bench()
+        let built = try bench.build(
+            Event(type: "desk.message.sent", data: Self.message()),
+            [
+                Recipient(
+                    device: Device(platform: "ios", token: "t", user: user),
+                    attributes: attributes.map { Attribute($0.0, $0.1) })
+            ])
+        #expect(built.skips.map(\.reason) == (reason.map { [$0] } ?? []))
+        #expect(built.contents.count == (reason == nil ? 1 : 0))
+        #expect(await bench.end() == [])
+    }
+
     @Test func `the payload opens the channel`() async throws {
         let bench = try await Self.bench()
         let built = try Self.build(bench, Self.message())

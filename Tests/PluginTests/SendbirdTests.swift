@@ -4,6 +4,7 @@ import SignalboxCore
 import SignalboxCrypto
 import SignalboxJSON
 import SignalboxPluginHost
+import Synchronization
 import Testing
 
 @Suite struct SendbirdTests {
@@ -640,6 +641,84 @@ import Testing
             status, body, headers: status == 429 ? [Attribute("retry-after", "7")] : [])
         #expect(settled.first?.kind == kind)
         if status == 429 { #expect(settled.first?.retryAfterMs == 7_000) }
+        #expect(await bench.end() == [])
+    }
+
+    @Test(arguments: [
+        "Sun, 06 Nov 1994 9000000000000000000:00:00 GMT",
+        "Sun, 06 Nov 1994 23:9000000000000000000:00 GMT",
+        "99999999999999999999", "-1", "Sun, 06 Nov 1994 24:00:00 GMT", "",
+    ])
+    func `a wait that cannot be is no wait`(text: String) async throws {
+        let bench = try await Self.bench(#","register":{}"#)
+        _ = try bench.prepare([Self.change(.registered, "ios")])
+        let (settled, _) = try bench.classify(
+            503, "", headers: [Attribute("retry-after", text)])
+        #expect(settled.first?.kind == .retry)
+        #expect(settled.first?.retryAfterMs == 0)
+        #expect(await bench.end() == [])
+    }
+
+    @Test(arguments: [(".", "%2E"), ("..", "%2E%2E"), ("...", "..."), ("a/../b", "a%2F..%2Fb")])
+    func `a user's name leads to no other path`(user: String, encoded: String) async throws {
+        let bench = try await Self.bench(#","register":{}"#)
+        let (requests, _) = try bench.prepare([Self.change(.registered, "ios", user: user)])
+        #expect(requests.first?.path == "/v3/users/\(encoded)/push/apns")
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `many preferences are asked for a few at a time`() async throws {
+        let running = Mutex((now: 0, most: 0))
+        let services = BenchServices(nowUnixMs: Self.now) { _ in
+            running.withLock { state in
+                state.now += 1
+                state.most = max(state.most, state.now)
+            }
+            usleep(1_000)
+            running.withLock { $0.now -= 1 }
+            return .success(PluginHTTPAnswer(status: 200, body: Array("{}".utf8)))
+        }
+        let bench = try await Self.bench(#","preferences":"fetch""#, services: services)
+        let members = (0..<100).map { #"{"user_id":"m\#($0)"}"# }.joined(separator: ",")
+        let body = Self.message("").replacing(
+            #""members":["#, with: #""members":[\#(members),"#)
+        let result = await Self.post(bench, body)
+        #expect(result.events.first?.recipients.count == 101)
+        #expect(running.withLock { $0.most } <= 16)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `pages that never end do`() async throws {
+        let services = BenchServices { _ in
+            .success(PluginHTTPAnswer(status: 200, body: Array(#"{"members":[],"next":"x"}"#.utf8)))
+        }
+        let bench = try await Self.bench(#","members":"fetch""#, services: services)
+        let result = await Self.post(bench, Self.noMembers)
+        #expect(result.answer?.status == 200)
+        #expect(services.calls.count == 20)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `a count that nobody said clears no badge`() async throws {
+        let bench = try await Self.bench()
+        let built = try bench.build(try Self.event(), [Self.device("ios", [("name", "Bob")])])
+        let content = try #require(built.contents.first)
+        #expect(content.targets.first?.badge == nil && content.notification.badge == nil)
+        #expect(!content.notification.data.contains("unread"))
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `a channel's own setting wins over the user's`() async throws {
+        let services = BenchServices(nowUnixMs: Self.now) { _ in
+            .success(
+                PluginHTTPAnswer(
+                    status: 200, body: Array(#"{"push_trigger_option":"mention_only"}"#.utf8)))
+        }
+        let bench = try await Self.bench(#","preferences":"fetch""#, services: services)
+        let own = await Self.post(bench, Self.message(#","push_trigger_option":"all""#))
+        #expect(own.events.first?.recipients.map(\.device.user) == ["bob"])
+        let other = await Self.post(bench, Self.message(#","push_trigger_option":"default""#))
+        #expect(other.events.isEmpty)
         #expect(await bench.end() == [])
     }
 

@@ -94,7 +94,8 @@ import Testing
         await bench.end()
     }
 
-    @Test func `a connection that others have opened is no way to a private address`() async throws {
+    @Test func `a connection that others have opened is no way to a private address`() async throws
+    {
         let bench = try await WebBench()
         let open = bench.call("GET", "/known")
         _ = try await bench.client.answer(open)

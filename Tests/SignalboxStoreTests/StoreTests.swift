@@ -370,3 +370,32 @@ extension StoreTests {
         await bench.store.close()
     }
 }
+
+extension StoreTests {
+    @Test func `a late logout leaves the next user's phone alone`() async throws {
+        let bench = try Bench()
+        let store = bench.store
+        let first = Device(app: "a", platform: "ios", token: "phone", user: "first")
+        var second = first
+        second.user = "second"
+        _ = try await store.register(first, nowUnixMs: 1_000)
+        _ = try await store.register(second, nowUnixMs: 2_000)
+        #expect(try await store.unregister(app: "a", token: "phone", user: "first") == 0)
+        let muted = [Attribute("muted", "agent")]
+        #expect(
+            try await store.setAttributes(muted, app: "a", token: "phone", user: "first") == 0)
+        var change = DeviceChange(kind: .unregistered, device: first)
+        let entry = StoreEntry(items: [], changes: [change], receivedUnixMs: 3_000, dedupeMs: 0)
+        _ = await withCheckedContinuation { continuation in
+            store.append(entry) { continuation.resume(returning: $0) }
+        }
+        #expect(try await store.devices(app: "a", user: "second").map(\.device.user) == ["second"])
+        #expect(
+            try await store.setAttributes(muted, app: "a", token: "phone", user: "second") == 1)
+        let kept = try await store.devices(app: "a", user: "second").first?.device
+        #expect(kept?.attributes == muted && kept?.registeredUnixMs == 2_000)
+        change.device = second
+        #expect(try await store.unregister(app: "a", token: "phone", user: "second") == 1)
+        await store.close()
+    }
+}

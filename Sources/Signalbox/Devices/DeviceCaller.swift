@@ -34,7 +34,8 @@ extension DevicesService {
                 return caller(try await users.user(token: given))
             }
             if !users.isEmpty, request.method == "POST",
-                let body = try? JSONValue.parse(request.body), let code = body["code"]?.string
+                let body = try? JSONValue.parse(request.body), let code = body["code"]?.string,
+                body["token"]?.string?.isEmpty == false, body["platform"]?.string != nil
             {
                 return caller(
                     try await users.user(

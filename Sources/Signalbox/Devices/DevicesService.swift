@@ -166,16 +166,17 @@ struct DevicesService: Sendable {
         try await tell(devices.map { change(.unregistered, $0) })
         var removed = 0
         for device in devices {
-            removed += try await registry.unregister(app: device.app, token: device.token)
+            removed += try await registry.unregister(
+                app: device.app, token: device.token, user: device.user)
         }
         return Self.json([.init("removed", .integer(Int64(removed)))])
     }
 
     private func mute(_ device: Device) async throws {
-        var muted = device
-        muted.attributes.removeAll { $0.key == "muted" }
-        muted.attributes.append(Attribute("muted", "agent"))
-        _ = try await registry.register(muted, nowUnixMs: clock())
+        let others = device.attributes.filter { $0.key != "muted" }
+        _ = try await registry.setAttributes(
+            others + [Attribute("muted", "agent")], app: device.app, token: device.token,
+            user: device.user)
     }
 
     private func change(_ kind: DeviceChange.Kind, _ device: Device) -> DeviceChange {

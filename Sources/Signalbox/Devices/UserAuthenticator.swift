@@ -27,6 +27,9 @@ final class UserAuthenticator: Sendable {
     private static let keysAgainMs: UInt64 = 30_000
     /// How long a code that was used is remembered.
     private static let codeLifeMs: UInt64 = 3_600_000
+    /// Codes that are remembered, and exchanged at once: anybody may send one.
+    private static let codesMax = 10_000
+    private static let exchangesMax = 16
 
     private struct Cached {
         var keys: KeySet
@@ -35,7 +38,13 @@ final class UserAuthenticator: Sendable {
 
     private struct State {
         var fetched: [String: Cached] = [:]
-        var codes: [String: UInt64] = [:]
+        /// Keys that could not be fetched, until when they are not asked for again.
+        var failed: [String: UInt64] = [:]
+        var fetching: [String: Task<KeySet, any Error>] = [:]
+        var codes: Set<String> = []
+        /// In order of use.
+        var codesInOrder: [String] = []
+        var exchanges = 0
     }
 
     private let groups: [(settings: DeviceUsers, keys: KeySet?)]
@@ -61,6 +70,19 @@ final class UserAuthenticator: Sendable {
                 ])
             }
         }
+        for (index, group) in groups.enumerated() {
+            let same = groups[..<index].first {
+                $0.issuer == group.issuer && $0.audience == group.audience && $0.app != group.app
+            }
+            guard same == nil else {
+                throw ConfigurationError(diagnostics: [
+                    Diagnostic(
+                        "bad-value", at: group.position,
+                        "devices users \"\(group.name)\": another entry has the same issuer; give "
+                            + "each an audience, so that a token says which app it is for")
+                ])
+            }
+        }
         self.groups = read
         self.rest = rest
         self.store = store
@@ -73,9 +95,13 @@ final class UserAuthenticator: Sendable {
     // MARK: Tokens
 
     /// The user of a token.
-    func user(token text: some StringProtocol) async throws(Failure) -> Identity {
+    func user(
+        token text: some StringProtocol, of group: String? = nil
+    ) async throws(Failure) -> Identity {
         guard let token = UserToken(text) else { throw .refused("this is not a signed token") }
-        let named = groups.filter { $0.settings.issuer == token.issuer }
+        let named = groups.filter {
+            $0.settings.issuer == token.issuer && (group == nil || $0.settings.name == group)
+        }
         guard !named.isEmpty else { throw .refused("its issuer is not one of gateway.yaml's") }
         var words = "its signature does not fit"
         for group in named {
@@ -105,24 +131,42 @@ final class UserAuthenticator: Sendable {
         return token.isSigned(by: try await fetchKeys(settings, now))
     }
 
+    /// Fetches keys, once for all who wait for them; after a failure not again for a while.
     private func fetchKeys(_ settings: DeviceUsers, _ now: UInt64) async throws(Failure) -> KeySet {
-        var call = RESTCall(method: "GET", url: settings.keysURL)
-        call.caFile = settings.caFile.isEmpty ? nil : settings.caFile
-        let keys: KeySet
+        let url = settings.keysURL
+        let task = state.withLock { state -> Task<KeySet, any Error>? in
+            if let until = state.failed[url], until > now { return nil }
+            if let running = state.fetching[url] { return running }
+            let made = Task { try await self.download(settings) }
+            state.fetching[url] = made
+            return made
+        }
+        guard let task else { throw .unavailable("the keys cannot be fetched") }
         do {
-            let answer = try await rest.answer(call)
-            guard answer.status == 200 else {
-                throw CryptoError("it answered \(answer.status)")
+            let keys = try await task.value
+            state.withLock { state in
+                state.fetching[url] = nil
+                state.fetched[url] = Cached(keys: keys, atMs: now)
             }
-            keys = try KeySet(String(decoding: answer.body, as: UTF8.self))
+            return keys
         } catch {
             logger.error(
                 "keys of users' tokens cannot be fetched",
                 metadata: ["devices.users": "\(settings.name)", "error": "\(error)"])
+            state.withLock { state in
+                state.fetching[url] = nil
+                state.failed[url] = now + Self.keysAgainMs
+            }
             throw .unavailable("the keys cannot be fetched")
         }
-        state.withLock { $0.fetched[settings.keysURL] = Cached(keys: keys, atMs: now) }
-        return keys
+    }
+
+    private func download(_ settings: DeviceUsers) async throws -> KeySet {
+        var call = RESTCall(method: "GET", url: settings.keysURL)
+        call.caFile = settings.caFile.isEmpty ? nil : settings.caFile
+        let answer = try await rest.answer(call)
+        guard answer.status == 200 else { throw CryptoError("it answered \(answer.status)") }
+        return try KeySet(String(decoding: answer.body, as: UTF8.self))
     }
 
     // MARK: Codes
@@ -140,7 +184,8 @@ final class UserAuthenticator: Sendable {
                     ? "authorization codes are not taken here"
                     : "say which client_id the code is of")
         }
-        try await use(code, flow)
+        let name = try await use(code, flow)
+        defer { state.withLock { $0.exchanges -= 1 } }
         var fields = [
             ("grant_type", "authorization_code"), ("code", code), ("client_id", flow.clientID),
         ]
@@ -156,37 +201,54 @@ final class UserAuthenticator: Sendable {
         do {
             answer = try await rest.answer(call)
         } catch {
+            // Nobody has seen the code: it may be tried again.
+            state.withLock { _ = $0.codes.remove(name) }
             throw .unavailable("the token endpoint cannot be reached")
         }
         switch answer.status {
-        case 200: break
+        case 200: try await remember(name)
         case 400...499: throw .refused("the token endpoint refuses the code")
         default: throw .unavailable("the token endpoint answered \(answer.status)")
         }
         guard let text = (try? JSONValue.parse(answer.body))?["id_token"]?.string else {
             throw .refused("the token endpoint gave no id_token")
         }
-        return try await user(token: text)
+        return try await user(token: text, of: group.name)
     }
 
-    /// A code is good for one use, also after a restart.
-    private func use(_ code: String, _ flow: DeviceUsers.CodeFlow) async throws(Failure) {
+    /// A code is good for one use, also after a restart; its name, if it was not used.
+    private func use(
+        _ code: String, _ flow: DeviceUsers.CodeFlow
+    ) async throws(Failure) -> String {
         let name = Hex.encode(Digest.sha256(Array("\(flow.clientID) \(code)".utf8)))
-        let now = clock()
-        let isNew = state.withLock { state in
-            state.codes = state.codes.filter { $0.value > now }
-            return state.codes.updateValue(now + Self.codeLifeMs, forKey: name) == nil
-        }
         let wasUsed = await withCheckedContinuation { continuation in
-            store.value(instance: "#codes", key: name, nowUnixMs: now) { result in
+            store.value(instance: "#codes", key: name, nowUnixMs: clock()) { result in
                 continuation.resume(returning: (try? result.get()) != nil)
             }
         }
-        guard isNew, !wasUsed else { throw .refused("the authorization code was used before") }
+        let isNew = state.withLock { state -> Bool? in
+            guard state.exchanges < Self.exchangesMax else { return nil }
+            guard !wasUsed, state.codes.insert(name).inserted else { return false }
+            state.exchanges += 1
+            state.codesInOrder.append(name)
+            if state.codesInOrder.count > Self.codesMax {
+                state.codes.remove(state.codesInOrder.removeFirst())
+            }
+            return true
+        }
+        switch isNew {
+        case true?: return name
+        case false?: throw .refused("the authorization code was used before")
+        case nil: throw .unavailable("too many authorization codes are being exchanged")
+        }
+    }
+
+    private func remember(_ name: String) async throws(Failure) {
+        let expires = clock() + Self.codeLifeMs
         let isKept = await withCheckedContinuation { continuation in
-            store.set(
-                instance: "#codes", key: name, value: [1], expiresUnixMs: now + Self.codeLifeMs
-            ) { continuation.resume(returning: (try? $0.get()) != nil) }
+            store.set(instance: "#codes", key: name, value: [1], expiresUnixMs: expires) {
+                continuation.resume(returning: (try? $0.get()) != nil)
+            }
         }
         guard isKept else { throw .unavailable("the store cannot write") }
     }

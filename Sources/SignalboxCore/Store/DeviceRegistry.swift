@@ -27,8 +27,12 @@ public protocol DeviceRegistry: Sendable {
     /// Registers a device: its token moves to this user, whoever had it; of the user's tokens of one kind
     /// the newest `DeviceRules.tokensMax` stay. How many of them had to go.
     func register(_ device: Device, nowUnixMs: UInt64) async throws -> Int
-    /// Forgets one token; how many there were.
-    func unregister(app: String, token: String) async throws -> Int
+    /// Forgets one token, if it is still this user's; how many there were.
+    func unregister(app: String, token: String, user: String) async throws -> Int
+    /// Gives a user's device other attributes; how many there were.
+    func setAttributes(
+        _ attributes: [Attribute], app: String, token: String, user: String
+    ) async throws -> Int
     /// Forgets all tokens of a user: logout. How many there were.
     func unregister(app: String, user: String) async throws -> Int
     /// The devices of a user in an app, newest first.

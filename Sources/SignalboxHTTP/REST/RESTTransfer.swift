@@ -86,6 +86,8 @@ final class RESTTransfer {
             && csbx_curl_text(handle, CURLOPT_REDIR_PROTOCOLS_STR, "https") == CURLE_OK
             && csbx_curl_list(handle, headerList) == CURLE_OK
         csbx_curl_long(handle, CURLOPT_NOSIGNAL, 1)
+        // A path means what its author wrote, dots and all.
+        csbx_curl_long(handle, CURLOPT_PATH_AS_IS, 1)
         csbx_curl_long(handle, CURLOPT_TIMEOUT_MS, Int(max(1, call.timeoutMs)))
         csbx_curl_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, call.timeoutMs)))
         csbx_curl_long(handle, CURLOPT_FOLLOWLOCATION, call.redirectsMax > 0 ? 1 : 0)
