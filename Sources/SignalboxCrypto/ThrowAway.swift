@@ -62,16 +62,11 @@ public enum ThrowAway {
         extensions: [(oid: String, hex: String)] = [], authority: Identity
     ) throws(CryptoError) -> Identity {
         let key = try p256Key()
-        var list: [(Int32, String)] = [
-            (NID_basic_constraints, "critical,CA:FALSE"), (NID_ext_key_usage, "clientAuth"),
-        ]
-        for one in extensions {
-            let known = OBJ_txt2nid(one.oid)
-            let nid = known == 0 ? OBJ_create(one.oid, one.oid, one.oid) : known
-            list.append((nid, "DER:\(one.hex)"))
-        }
         let pem = try certificate(
-            name: name, userID: userID, days: days, key: key, issuer: authority, extensions: list)
+            name: name, userID: userID, days: days, key: key, issuer: authority,
+            extensions: [
+                (NID_basic_constraints, "critical,CA:FALSE"), (NID_ext_key_usage, "clientAuth"),
+            ], own: extensions)
         return Identity(
             certificatePEM: pem + authority.certificatePEM,
             privateKeyPEM: try key.privateKeyPEM())
@@ -89,7 +84,8 @@ public enum ThrowAway {
 
     private static func certificate(
         name: String, userID: String = "", days: Int = 30, key: SigningKey, issuer: Identity?,
-        extensions: [(Int32, String)]
+        extensions: [(Int32, String)],
+        own: [(oid: String, hex: String)] = []
     ) throws(CryptoError) -> [UInt8] {
         guard let made = X509_new() else { throw CryptoError("no memory") }
         defer { X509_free(made) }
@@ -125,10 +121,31 @@ public enum ThrowAway {
             X509_add_ext(made, part, -1)
             X509_EXTENSION_free(part)
         }
+        for one in own { try add(one.oid, one.hex, to: made) }
         guard signer.withKey({ X509_sign(made, $0, EVP_sha256()) }) > 0 else {
             throw CryptoError("cannot sign a certificate")
         }
         return try PEM.bytes { PEM_write_bio_X509($0, made) }
+    }
+
+    /// An extension by its OID alone: OpenSSL's table of names is not for several threads to add to.
+    private static func add(
+        _ oid: String, _ hex: String, to certificate: OpaquePointer
+    ) throws(CryptoError) {
+        let object = OBJ_txt2obj(oid, 1)
+        let value = ASN1_OCTET_STRING_new()
+        defer {
+            ASN1_OBJECT_free(object)
+            ASN1_OCTET_STRING_free(value)
+        }
+        let der = Hex.decode(hex) ?? []
+        ASN1_OCTET_STRING_set(value, der, Int32(clamping: der.count))
+        guard let part = X509_EXTENSION_create_by_OBJ(nil, object, 0, value) else {
+            ERR_clear_error()
+            throw CryptoError("cannot make a certificate extension")
+        }
+        X509_add_ext(certificate, part, -1)
+        X509_EXTENSION_free(part)
     }
 
     private static func read(_ pem: [UInt8]) throws(CryptoError) -> OpaquePointer {
