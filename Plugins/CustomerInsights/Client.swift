@@ -138,7 +138,7 @@ extension CustomerInsights: RegisterPlugin {
             }
         }
         guard let client = config.client, let app = client.app(changes.app) else { return }
-        let token = String(decoding: try host.secret(app.token), as: UTF8.self)
+        let token = try host.secretText(app.token)
         try send(registrations: registrations, app, token, client, sink)
         let single = polls.filter(\.entry.isAlone).map { [$0] }
         for part in single + [polls.filter { !$0.entry.isAlone }] where !part.isEmpty {
@@ -147,16 +147,11 @@ extension CustomerInsights: RegisterPlugin {
                 ClientRequest.status(part.map(\.entry.requestID), app, token, client),
                 for: part.map(\.id))
         }
-        let isAlone = cleanups.filter { state.known($0.id)?.isAlone == true }
-        for change in isAlone where !client.cleansOneByOne {
-            state.sent([change.id], .cleanup)
-            try sink.send(ClientRequest.cleanup([change], app, token, client), for: change.id)
+        let alone = cleanups.filter {
+            client.cleansOneByOne || state.known($0.id)?.isAlone == true
         }
-        if !client.cleansOneByOne {
-            cleanups.removeAll { change in isAlone.contains { $0.id == change.id } }
-        }
-        for part in client.cleansOneByOne ? cleanups.map({ [$0] }) : [cleanups] where !part.isEmpty
-        {
+        let together = cleanups.filter { change in !alone.contains { $0.id == change.id } }
+        for part in alone.map({ [$0] }) + [together] where !part.isEmpty {
             state.sent(part.map(\.id), .cleanup)
             try sink.send(ClientRequest.cleanup(part, app, token, client), for: part.map(\.id))
         }
@@ -200,9 +195,7 @@ extension CustomerInsights: RegisterPlugin {
             let response = batch[index]
             let items = response.items
             let sent = items.compactMap { state.taken($0) }.first
-            let wait = response.header("retry-after").flatMap {
-                RetryAfter.milliseconds($0, nowUnixMs: host.nowUnixMs)
-            }
+            let wait = host.retryAfterMs(response)
             let outcome = Answer.outcome(response.status, retryAfterMs: wait)
             let answer = try? host.parse(response.body)
             switch sent {
@@ -304,12 +297,7 @@ extension CustomerInsights: RegisterPlugin {
             let id = state.isOpen(nonce: nonce), let entry = state.known(id),
             let app = client.app(entry.device.app)
         else { throw PluginError(.invalid, "this callback is not waited for") }
-        let json: JSON
-        do throws(PluginError) {
-            json = try host.parse(request.body)
-        } catch {
-            throw Fault.notJSON(error.message).error
-        }
+        let json = try host.parse(bodyOf: request)
         guard let signature = json["Signature"]?.string else {
             throw PluginError(.auth, "Signature is missing")
         }

@@ -2,7 +2,6 @@ import SignalboxPluginKit
 
 /// Why a request is answered 400.
 enum Fault {
-    case notJSON(String)
     case notAnObject(path: String)
     case missing(path: String)
     case wrong(path: String, what: String)
@@ -15,7 +14,6 @@ enum Fault {
 
     private var words: String {
         switch self {
-        case .notJSON(let words): "the body is not JSON: \(words)"
         case .notAnObject(let path): "\(path.isEmpty ? "the body" : path) must be a JSON object"
         case .missing(let path): "\(path) is required"
         case .wrong(let path, let what): "\(path): \(what)"

@@ -19,7 +19,7 @@ extension CustomerInsights {
     func serve(
         _ server: Config.Server, _ request: borrowing Request, _ sink: borrowing IngestSink
     ) throws(PluginError) {
-        let json = try parse(request.body)
+        let json = try host.parse(bodyOf: request)
         let pattern = request.pattern
         if pattern == server.messagesPath {
             try message(json, server, sink)
@@ -230,14 +230,6 @@ extension CustomerInsights {
         event.recipients = [Recipient(user: user, app: app.app)]
         try sink.emit(event)
         try sink.respond(202)
-    }
-
-    private func parse(_ body: Span<UInt8>) throws(PluginError) -> JSON {
-        do throws(PluginError) {
-            return try host.parse(body)
-        } catch {
-            throw Fault.notJSON(error.message).error
-        }
     }
 }
 

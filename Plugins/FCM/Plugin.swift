@@ -69,9 +69,7 @@ final class FCM: SendHTTPPlugin {
             let response = batch[index]
             let answer = try? host.parse(response.body)
             let outcome = Answer(status: response.status, json: answer).outcome(
-                retryAfterMs: response.header("retry-after").flatMap {
-                    RetryAfter.milliseconds($0, nowUnixMs: host.nowUnixMs)
-                })
+                retryAfterMs: host.retryAfterMs(response))
             try sink.settle(response.items, outcome)
         }
     }

@@ -3,7 +3,6 @@ import SignalboxPluginKit
 /// Why a push of the proxy is refused.
 enum Fault {
     case credentials
-    case notJSON(String)
     case notAnObject
     case wrong(path: String, what: String)
     case otherBrand
@@ -11,7 +10,6 @@ enum Fault {
     var error: PluginError {
         switch self {
         case .credentials: PluginError(.auth, "the configured credentials are missing or wrong")
-        case .notJSON(let words): PluginError(.invalid, "the body is not JSON: \(words)")
         case .notAnObject: PluginError(.invalid, "the body must be a JSON object")
         case .wrong(let path, let what): PluginError(.invalid, "\(path): \(what)")
         case .otherBrand: PluginError(.invalid, "brandId is not the one of config.brand_id")

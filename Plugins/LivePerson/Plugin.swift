@@ -26,12 +26,7 @@ final class LivePerson: IngestPlugin, BuildPlugin {
 
     func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
         try authenticate(request)
-        let json: JSON
-        do throws(PluginError) {
-            json = try host.parse(request.body)
-        } catch {
-            throw Fault.notJSON(error.message).error
-        }
+        let json = try host.parse(bodyOf: request)
         let push = try ProxyPush(json, host: host)
         guard config.brandID.isEmpty || push.brandID.isEmpty || push.brandID == config.brandID
         else { throw Fault.otherBrand.error }

@@ -12,7 +12,7 @@ struct Presence {
     /// Why a device gets none; nil: it does.
     func skip(_ recipient: Recipient) -> String? {
         func isTrue(_ name: String) -> Bool {
-            recipient.attributes.contains { $0.0 == name && $0.1 == "true" }
+            recipient.attribute(name) == "true"
         }
         switch rule {
         case .always: return nil
@@ -68,7 +68,7 @@ extension Sendbird {
 
     private func person(_ recipient: Recipient) -> PushObject.Person {
         func text(_ name: String) -> String {
-            recipient.attributes.first { $0.0 == name }?.1 ?? ""
+            recipient.attribute(name) ?? ""
         }
         let sound = text("sound")
         return PushObject.Person(
@@ -129,7 +129,7 @@ extension Sendbird {
         var targets: [BuildSink.Target] = []
         for index in 0..<input.recipientCount {
             let recipient = input.recipient(index)
-            let unread = recipient.attributes.first { $0.0 == "unread" }.flatMap { Int32($0.1) }
+            let unread = recipient.attribute("unread").flatMap { Int32($0) }
             guard config.hasBadge, let unread else {
                 sink.skip(index, "no_badge")
                 continue

@@ -3,14 +3,12 @@ import SignalboxPluginKit
 /// Why a whole webhook is refused.
 enum Fault {
     case signature
-    case notJSON(String)
     case wrong(path: String, what: String)
 
     var error: PluginError {
         switch self {
         case .signature:
             PluginError(.auth, "x-sendbird-signature is missing or fits none of the tokens")
-        case .notJSON(let words): PluginError(.invalid, "the body is not JSON: \(words)")
         case .wrong(let path, let what): PluginError(.invalid, "\(path): \(what)")
         }
     }

@@ -34,7 +34,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
 
     func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
         try verify(request)
-        let json = try parse(request.body)
+        let json = try host.parse(bodyOf: request)
         let category = try Reader(root: json).text("category", required: true) ?? ""
         counters.count(category: category)
         if let app = try Reader(root: json).text("app_id"), app != config.appID {
@@ -54,13 +54,10 @@ final class Sendbird: IngestPlugin, BuildPlugin {
         guard let given = request.header("x-sendbird-signature").flatMap({ Hex.decode($0) }) else {
             throw Fault.signature.error
         }
-        let body = request.bodyBytes
-        var fits = false
-        for name in config.signers
-        where try host.verify(.hmacSHA256, key: name, data: body, signature: given) {
-            fits = true
-        }
-        guard fits else { throw Fault.signature.error }
+        guard
+            try host.verify(
+                .hmacSHA256, anyOf: config.signers, data: request.bodyBytes, signature: given)
+        else { throw Fault.signature.error }
     }
 
     private func messageSent(
@@ -157,15 +154,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
     }
 
     func apiToken() throws(PluginError) -> String {
-        String(decoding: try host.secret("api_token"), as: UTF8.self)
-    }
-
-    private func parse(_ body: Span<UInt8>) throws(PluginError) -> JSON {
-        do throws(PluginError) {
-            return try host.parse(body)
-        } catch {
-            throw Fault.notJSON(error.message).error
-        }
+        try host.secretText("api_token")
     }
 }
 

@@ -117,9 +117,7 @@ extension Sendbird: RegisterPlugin {
                 try sink.settle([item], counted(response.status, isAtLimit: isAtLimit))
                 continue
             }
-            let wait = response.header("retry-after").flatMap {
-                RetryAfter.milliseconds($0, nowUnixMs: host.nowUnixMs)
-            }
+            let wait = host.retryAfterMs(response)
             var isRemoval = false
             if case .removing = step { isRemoval = true }
             let outcome = Answer.outcome(

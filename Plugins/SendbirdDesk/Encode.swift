@@ -113,7 +113,7 @@ extension SendbirdDesk {
         if !user.isEmpty, user == sender { return "sender" }
         if config.agentPrefixes.contains(where: { user.hasPrefix($0) }) { return "agent" }
         func isTrue(_ name: String) -> Bool {
-            recipient.attributes.contains { $0.0 == name && $0.1 == "true" }
+            recipient.attribute(name) == "true"
         }
         switch config.multiDevice {
         case "all_offline":
@@ -129,12 +129,9 @@ extension SendbirdDesk {
         var badge: Int32?
 
         init(_ recipient: Recipient) {
-            func text(_ name: String) -> String? {
-                recipient.attributes.first { $0.0 == name }?.1
-            }
             id = recipient.device.user
-            name = text("name") ?? ""
-            badge = text("unread").flatMap { Int32($0) }
+            name = recipient.attribute("name") ?? ""
+            badge = recipient.attribute("unread").flatMap { Int32($0) }
         }
     }
 }

@@ -3,7 +3,6 @@ import SignalboxPluginKit
 /// Why a whole webhook is refused.
 enum Fault {
     case deskSignature, chatSignature
-    case notJSON(String)
     case notAnObject
     case wrong(path: String, what: String)
 
@@ -13,7 +12,6 @@ enum Fault {
             PluginError(.auth, "x-hub-signature is missing or fits none of the tokens")
         case .chatSignature:
             PluginError(.auth, "x-sendbird-signature is missing or fits none of the tokens")
-        case .notJSON(let words): PluginError(.invalid, "the body is not JSON: \(words)")
         case .notAnObject: PluginError(.invalid, "the body must be a JSON object")
         case .wrong(let path, let what): PluginError(.invalid, "\(path): \(what)")
         }

@@ -43,11 +43,11 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
             let given = request.header("x-hub-signature") ?? ""
             let hex = given.hasPrefix("sha1=") ? String(given.dropFirst(5)) : ""
             try verify(body, hex, .hmacSHA1, config.deskSigners, .deskSignature)
-            try desk(try parse(request.body), body, sink)
+            try desk(try host.parse(bodyOf: request), body, sink)
         } else {
             let given = request.header("x-sendbird-signature") ?? ""
             try verify(body, given, .hmacSHA256, config.chatSigners, .chatSignature)
-            try chat(try parse(request.body), sink)
+            try chat(try host.parse(bodyOf: request), sink)
         }
     }
 
@@ -56,13 +56,9 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         _ body: [UInt8], _ hex: String, _ algorithm: Host.Algorithm, _ signers: [String],
         _ fault: Fault
     ) throws(PluginError) {
-        guard let signature = Hex.decode(hex), !signature.isEmpty else { throw fault.error }
-        var fits = false
-        for name in signers
-        where try host.verify(algorithm, key: name, data: body, signature: signature) {
-            fits = true
-        }
-        guard fits else { throw fault.error }
+        guard let signature = Hex.decode(hex), !signature.isEmpty,
+            try host.verify(algorithm, anyOf: signers, data: body, signature: signature)
+        else { throw fault.error }
     }
 
     /// Desk's events and their bodies are not documented: they are handed on as they are, with the ticket
@@ -141,19 +137,15 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
     private func emit(
         _ message: ChatMessage, _ json: JSON, _ kind: Kind, _ sink: borrowing IngestSink
     ) throws(PluginError) {
-        if let ticket = Ticket.find(json, host: host) {
-            try sink.emit(event(message, json, ticket, kind))
-            try sink.respond(200)
-            return
-        }
-        guard config.fetchesTickets else {
-            try sink.emit(event(message, json, nil, kind))
+        let known = Ticket.find(json, host: host)
+        guard known == nil, config.fetchesTickets else {
+            try sink.emit(event(message, json, known, kind))
             try sink.respond(200)
             return
         }
         let text = json.text
         let host = host
-        let token = String(decoding: try host.secret("api_token"), as: UTF8.self)
+        let token = try host.secretText("api_token")
         let open = try sink.deferred(timeoutMs: 4_500)
         host.send(Ticket.call(config, token: token, channelURL: message.channelURL)) { result in
             open.attempt { () throws(PluginError) in
@@ -189,14 +181,6 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
             return Recipient(user: user.id, app: config.app, attributes: attributes)
         }
         return event
-    }
-
-    private func parse(_ body: Span<UInt8>) throws(PluginError) -> JSON {
-        do throws(PluginError) {
-            return try host.parse(body)
-        } catch {
-            throw Fault.notJSON(error.message).error
-        }
     }
 }
 

@@ -21,7 +21,7 @@ final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
 
     func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
         if config.isSigned { try verify(request) }
-        let webhook = try Webhook(try parse(request.body))
+        let webhook = try Webhook(try host.parse(bodyOf: request))
         let (recipients, rejects) = webhook.recipients()
         for reject in rejects { sink.reject(reject.rawValue, reject.detail) }
         guard !recipients.isEmpty else {
@@ -95,23 +95,13 @@ final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
     ) throws(PluginError) {
         for index in 0..<batch.count {
             let response = batch[index]
-            let wait = response.header("retry-after").flatMap {
-                RetryAfter.milliseconds($0, nowUnixMs: host.nowUnixMs)
-            }
+            let wait = host.retryAfterMs(response)
             try sink.settle(
                 response.items, Unregister.outcome(status: response.status, retryAfterMs: wait))
         }
     }
 
     static var optionsSchema: String? { Config.optionsSchema }
-
-    private func parse(_ body: Span<UInt8>) throws(PluginError) -> JSON {
-        do throws(PluginError) {
-            return try host.parse(body)
-        } catch {
-            throw PluginError(.invalid, "the body is not JSON: \(error.message)")
-        }
-    }
 }
 
 /// The entry of the library.

@@ -37,6 +37,16 @@ public struct PluginFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// The message.
     public var description: String { message }
 
+    /// What a service answers to a plugin: OK, or the kind of fault.
+    static func status(of body: () throws(PluginFault) -> Void) -> sbx_status {
+        do throws(PluginFault) {
+            try body()
+            return SBX_OK
+        } catch {
+            return error.kind.rawValue
+        }
+    }
+
     static func word(for status: sbx_status) -> String {
         switch Kind(rawValue: status) {
         case .internal: "the plugin failed and gave no reason"

@@ -182,6 +182,37 @@ public final class Host: @unchecked Sendable {
         throw PluginError(code: status, error: error)
     }
 
+    /// Whether a signature fits one of several keys, while keys are changed: all are tried, in constant time.
+    public func verify(
+        _ algorithm: Algorithm, anyOf keys: [String], data: [UInt8], signature: [UInt8]
+    ) throws(PluginError) -> Bool {
+        var fits = false
+        for key in keys
+        where try verify(algorithm, key: key, data: data, signature: signature) { fits = true }
+        return fits
+    }
+
+    /// The value of a secret that is text.
+    public func secretText(_ name: String) throws(PluginError) -> String {
+        String(decoding: try secret(name), as: UTF8.self)
+    }
+
+    /// Parses the body of a request; one that is no JSON is `invalid`, and says so.
+    public func parse(bodyOf request: borrowing Request) throws(PluginError) -> JSON {
+        do throws(PluginError) {
+            return try parse(request.body)
+        } catch {
+            throw PluginError(.invalid, "the body is not JSON: \(error.message)")
+        }
+    }
+
+    /// The wait that an answer asks for in `retry-after`; nil: none.
+    public func retryAfterMs(_ response: borrowing Response) -> UInt64? {
+        response.header("retry-after").flatMap {
+            RetryAfter.milliseconds($0, nowUnixMs: nowUnixMs)
+        }
+    }
+
     /// Parses JSON; the value lives until the role call returns.
     public func parse(_ bytes: Span<UInt8>) throws(PluginError) -> JSON {
         try bytes.withUnsafeBufferPointer { buffer throws(PluginError) -> JSON in

@@ -144,6 +144,11 @@ public struct Recipient: Sendable {
         self.attributes = attributes
     }
 
+    /// The value of an attribute, or nil.
+    public func attribute(_ name: String) -> String? {
+        attributes.first { $0.0 == name }?.1
+    }
+
     /// A user, on all his devices of an app; empty: of every app.
     public init(user: String, app: String = "", attributes: [(String, String)] = []) {
         device = Device()

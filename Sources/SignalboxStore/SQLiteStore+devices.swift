@@ -25,11 +25,6 @@ extension SQLiteStore: DeviceRegistry {
         }
     }
 
-    /// Forgets all tokens of a user.
-    public func unregister(app: String, user: String) async throws -> Int {
-        try await perform { db, _ in try DeviceTables.unregister(app: app, user: user, db) }
-    }
-
     /// The devices of a user in an app.
     public func devices(app: String, user: String) async throws -> [RegisteredDevice] {
         try await perform { db, _ in try DeviceTables.devices(UserKey(app: app, user: user), db) }

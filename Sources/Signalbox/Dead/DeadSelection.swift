@@ -72,25 +72,7 @@ public struct DeadSelection: Sendable {
     func query(fromID: UInt64, limit: Int) -> String {
         guard case .object(let members) = json(fromID: fromID, limit: limit) else { return "" }
         return members.compactMap { member in
-            member.value.scalarText.map { "\(member.key)=\(Self.encoded($0))" }
+            member.value.scalarText.map { "\(member.key)=\(PercentEncoding.encode($0))" }
         }.joined(separator: "&")
-    }
-
-    private static func encoded(_ text: String) -> String {
-        var out = ""
-        for byte in text.utf8 {
-            let isPlain =
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
-                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                || "-_.~".utf8.contains(byte)
-            if isPlain {
-                out.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                out += "%" + (digits.count == 1 ? "0" : "") + digits
-            }
-        }
-        return out
     }
 }

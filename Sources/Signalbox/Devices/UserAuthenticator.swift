@@ -195,7 +195,9 @@ final class UserAuthenticator: Sendable {
         var call = RESTCall(
             method: "POST", url: flow.tokenURL,
             headers: [Attribute("content-type", "application/x-www-form-urlencoded")],
-            body: Array(fields.map { "\($0.0)=\(Self.encoded($0.1))" }.joined(separator: "&").utf8))
+            body: Array(
+                fields.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&").utf8
+            ))
         call.caFile = group.caFile.isEmpty ? nil : group.caFile
         let answer: RESTAnswer
         do {
@@ -251,19 +253,5 @@ final class UserAuthenticator: Sendable {
             }
         }
         guard isKept else { throw .unavailable("the store cannot write") }
-    }
-
-    private static func encoded(_ text: String) -> String {
-        var out: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"), UInt8(ascii: "~"):
-                out.append(byte)
-            default: out += Array("%\(Hex.encode([byte]).uppercased())".utf8)
-            }
-        }
-        return String(decoding: out, as: UTF8.self)
     }
 }

@@ -33,8 +33,6 @@ public protocol DeviceRegistry: Sendable {
     func setAttributes(
         _ attributes: [Attribute], app: String, token: String, user: String
     ) async throws -> Int
-    /// Forgets all tokens of a user: logout. How many there were.
-    func unregister(app: String, user: String) async throws -> Int
     /// The devices of a user in an app, newest first.
     func devices(app: String, user: String) async throws -> [RegisteredDevice]
     /// The device with a token, or nil; an empty app stands for whichever app has it.

@@ -41,12 +41,7 @@ enum HTTPService {
         _ call: PluginHTTPCall, _ services: any HostServices,
         _ done: @escaping @Sendable (Outcome) -> Void
     ) -> sbx_status {
-        do throws(PluginFault) {
-            try services.call(call, done: done)
-            return SBX_OK
-        } catch {
-            return error.kind.rawValue
-        }
+        PluginFault.status { () throws(PluginFault) in try services.call(call, done: done) }
     }
 
     private static func read(_ given: UnsafePointer<sbx_http_call>?) -> PluginHTTPCall? {

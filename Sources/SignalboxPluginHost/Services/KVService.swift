@@ -15,7 +15,7 @@ enum KVService {
             guard key.len <= KVService.keyBytesMax else { return SBX_E_TOO_LARGE }
             let plugin = PluginContext(pointer: plugin)
             return context.answering { answered in
-                KVService.start { () throws(PluginFault) in
+                PluginFault.status { () throws(PluginFault) in
                     try context.services.value(instance: context.name, key: key.text) { result in
                         answered { KVService.report(result, done, plugin) }
                     }
@@ -48,7 +48,7 @@ enum KVService {
         let plugin = PluginContext(pointer: plugin)
         let expires = ttlMs == 0 ? nil : context.services.nowUnixMs + ttlMs
         return context.answering { answered in
-            start { () throws(PluginFault) in
+            PluginFault.status { () throws(PluginFault) in
                 try context.services.set(
                     instance: context.name, key: key.text, value: value, expiresUnixMs: expires
                 ) { result in
@@ -59,15 +59,6 @@ enum KVService {
                     }
                 }
             }
-        }
-    }
-
-    private static func start(_ body: () throws(PluginFault) -> Void) -> sbx_status {
-        do throws(PluginFault) {
-            try body()
-            return SBX_OK
-        } catch {
-            return error.kind.rawValue
         }
     }
 

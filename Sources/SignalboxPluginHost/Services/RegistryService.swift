@@ -12,7 +12,7 @@ enum RegistryService {
             }
             let plugin = PluginContext(pointer: plugin)
             return context.answering { answered in
-                RegistryService.start { () throws(PluginFault) in
+                PluginFault.status { () throws(PluginFault) in
                     try context.services.devices(app: app.text, user: user.text) { result in
                         answered { RegistryService.report(result, done, plugin) }
                     }
@@ -25,7 +25,7 @@ enum RegistryService {
             }
             let plugin = PluginContext(pointer: plugin)
             return context.answering { answered in
-                RegistryService.start { () throws(PluginFault) in
+                PluginFault.status { () throws(PluginFault) in
                     try context.services.device(app: app.text, token: token.text) { result in
                         let list = result.map { $0.map { [$0] } ?? [] }
                         answered { RegistryService.report(list, done, plugin) }
@@ -39,7 +39,7 @@ enum RegistryService {
             else { return SBX_E_INVALID }
             let plugin = PluginContext(pointer: plugin)
             return context.answering { answered in
-                RegistryService.start { () throws(PluginFault) in
+                PluginFault.status { () throws(PluginFault) in
                     try context.services.change(instance: context.name, taken) { fault in
                         let result = fault.map { Result<[Device], PluginFault>.failure($0) }
                         answered { RegistryService.report(result ?? .success([]), done, plugin) }
@@ -48,15 +48,6 @@ enum RegistryService {
             }
         }
         return table
-    }
-
-    private static func start(_ body: () throws(PluginFault) -> Void) -> sbx_status {
-        do throws(PluginFault) {
-            try body()
-            return SBX_OK
-        } catch {
-            return error.kind.rawValue
-        }
     }
 
     private static func report(
