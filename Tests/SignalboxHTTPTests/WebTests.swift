@@ -115,11 +115,24 @@ import Testing
     }
 
     @Test func `nothing listens`() async throws {
-        let bench = try await WebBench()
-        let call = bench.call("GET", "/known")
-        await bench.server.shutdown()
-        #expect(await fault { try await bench.client.answer(call) } == .unreachable)
-        bench.client.shutdown()
+        // Bound and not listening: refused for certain, and no other test can get the port meanwhile.
+        let held = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(held) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(held, $0, length) == 0 && getsockname(held, $0, &length) == 0
+            }
+        }
+        #expect(isBound)
+        let port = UInt16(bigEndian: address.sin_port)
+        let client = try RESTClient()
+        let call = RESTCall(method: "GET", url: "http://127.0.0.1:\(port)/known")
+        #expect(await fault { try await client.answer(call) } == .unreachable)
+        client.shutdown()
     }
 
     @Test func `a shut-down client answers what is under way`() async throws {
