@@ -24,7 +24,8 @@ typedef struct sbx_send {
   uint32_t max_batch;  /* most deliveries per call; 0: the host's choice */
   /* Takes a prefix of the batch (*taken) and returns; never waits for the network. A short prefix is
    * back-pressure: the host waits for credit(). Deliveries taken stay valid until their outcome is
-   * in or stop() returned, whichever is first; one without an outcome at its deadline is retried.
+   * in or stop() returned, whichever is first. One without an outcome 60 s after it was taken is
+   * counted against the plugin and retried; an outcome that comes later than that is ignored.
    * Statuses: OK, AGAIN (nothing taken), INTERNAL. Thread: [worker]. Since 1.0. */
   sbx_status (*submit)(sbx_instance *instance, sbx_str app, const sbx_delivery *deliveries, size_t n, size_t stride,
                        size_t *taken, sbx_error *error);
