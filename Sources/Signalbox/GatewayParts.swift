@@ -98,9 +98,17 @@ final class GatewayParts: @unchecked Sendable {
                 guard let sender = senders[key.sender] else {
                     throw PluginFault(.unsupported, "the instance does not send")
                 }
-                let endpoint = try await sender.role.endpoint(app: key.app)
+                guard let role = sender.http else {
+                    guard let own = sender.own else {
+                        throw PluginFault(.unsupported, "the instance does not send")
+                    }
+                    return SenderLane(
+                        number: number, instance: sender.instance, role: own, key: key,
+                        context: context)
+                }
+                let endpoint = try await role.endpoint(app: key.app)
                 return try SenderLane(
-                    number: number, instance: sender.instance, role: sender.role, key: key,
+                    number: number, instance: sender.instance, role: role, key: key,
                     endpoint: endpoint, context: context)
             },
             onRefused: { key, error in
@@ -118,12 +126,15 @@ final class GatewayParts: @unchecked Sendable {
             try await openLane(name, lanes, plan)
         }
         for (name, sender) in senders {
-            sender.instance.whenCredentialReady {
-                for lane in lanes.all where lane.key.sender == name { lane.credentialReady() }
+            let resume: @Sendable () -> Void = {
+                for lane in lanes.all where lane.key.sender == name { lane.resume() }
             }
+            sender.instance.whenCredentialReady(resume)
+            sender.own?.whenRoom(resume)
+            guard let role = sender.http else { continue }
             sender.instance.whenSecretsChange {
                 for lane in lanes.all where lane.key.sender == name {
-                    Task { await Self.renew(lane, sender.role, logger) }
+                    Task { await Self.renew(lane, role, logger) }
                 }
             }
         }
@@ -134,7 +145,9 @@ final class GatewayParts: @unchecked Sendable {
     }
 
     /// Connections to come log in with the secrets of now; if those cannot be used, as before.
-    private static func renew(_ lane: SenderLane, _ role: SendHTTPRole, _ logger: Logger) async {
+    private static func renew(
+        _ lane: SenderLane, _ role: any Translating, _ logger: Logger
+    ) async {
         do {
             try lane.renew(try await role.endpoint(app: lane.key.app))
         } catch {

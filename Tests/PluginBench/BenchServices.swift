@@ -16,6 +16,8 @@ package final class BenchServices: HostServices {
         var counts: [String: Int64] = [:]
         var values: [String: [UInt8]] = [:]
         var devices: [Device] = []
+        var isVirtual = false
+        var alarms: [(dueMs: UInt64, work: @Sendable () -> Void)] = []
     }
 
     private let state = Mutex(State())
@@ -186,7 +188,31 @@ package final class BenchServices: HostServices {
 
     package func onWorker(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 
+    /// Timers wait for `advance` instead of for time.
+    package var isVirtual: Bool {
+        get { state.withLock { $0.isVirtual } }
+        set { state.withLock { $0.isVirtual = newValue } }
+    }
+
+    /// Lets virtual time go by, and runs on this thread what is due.
+    package func advance(ms: UInt64) {
+        let due = state.withLock { state in
+            let now = (state.nowUnixMs ?? 0) + ms
+            state.nowUnixMs = now
+            let due = state.alarms.filter { $0.dueMs <= now }
+            state.alarms.removeAll { $0.dueMs <= now }
+            return due
+        }
+        for alarm in due { alarm.work() }
+    }
+
     package func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void) {
+        let isKept = state.withLock { state in
+            guard state.isVirtual, let now = state.nowUnixMs else { return false }
+            state.alarms.append((now + ms, work))
+            return true
+        }
+        if isKept { return }
         queue.asyncAfter(deadline: .now() + .milliseconds(Int(ms)), execute: work)
     }
 

@@ -7,12 +7,12 @@ internal import SignalboxThreads
 /// From events to deliveries on disk: route, build, fan out, commit.
 final class EventPipeline: Sendable {
     private let context: DispatchContext
-    private let builders: [String: BuildRole]
+    private let builders: [String: any Building]
     private let lanes: LaneTable
     private let ids: ReportIDs
 
     init(
-        context: DispatchContext, builders: [String: BuildRole], lanes: LaneTable,
+        context: DispatchContext, builders: [String: any Building], lanes: LaneTable,
         ids: ReportIDs
     ) {
         self.context = context

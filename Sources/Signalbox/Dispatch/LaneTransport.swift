@@ -2,17 +2,26 @@ internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxPluginHost
 
-/// What a lane needs of a plugin: requests out of deliveries, outcomes out of answers.
-protocol LaneRole: Sendable {
-    var maxBatch: Int? { get }
-    func prepare(app: String, deliveries: [Delivery]) -> PrepareResult
-    func classify(
-        app: String, responses: [HTTPResponse]
-    ) -> (settled: [Outcome], requests: RequestBatch)
-}
+/// How a lane's deliveries leave.
+enum LaneCarrier: Sendable {
+    /// The plugin renders requests and reads answers; the gateway carries them.
+    case requests(any Translating, any LaneTransport)
+    /// The plugin has a transport of its own.
+    case own(any Sending)
 
-extension SendHTTPRole: LaneRole {}
-extension RegisterRole: LaneRole {}
+    /// Most deliveries per call; nil: the host's choice.
+    var maxBatch: Int? {
+        switch self {
+        case .requests(let role, _): role.maxBatch
+        case .own(let role): role.maxBatch
+        }
+    }
+
+    /// What carries requests; nil: the plugin carries them itself.
+    var transport: (any LaneTransport)? {
+        if case .requests(_, let transport) = self { transport } else { nil }
+    }
+}
 
 /// What carries a lane's requests.
 protocol LaneTransport: Sendable {

@@ -15,9 +15,13 @@ final class SenderLane: Sendable {
         var window: LaneWindow
         var breaker = Breaker()
         var results: [PushResult] = []
+        /// From a plugin with a transport of its own.
+        var outcomes: [Outcome] = []
         var isScheduled = false
-        /// `prepare` said "again": nothing is taken until a credential is ready.
-        var isWaitingForCredential = false
+        /// The plugin said "again": nothing is offered until a credential, or room, is there.
+        var isHeld = false
+        /// How often the plugin said that what it waits for is there.
+        var resumed = 0
         /// More waits on disk and is due.
         var hasBacklog = false
         var isLeasing = false
@@ -30,21 +34,35 @@ final class SenderLane: Sendable {
 
     let number: Int
     let key: LaneKey
-    private let instance: PluginInstance
-    private let role: any LaneRole
-    private let pool: any LaneTransport
+    private let instance: any HostedInstance
+    private let carrier: LaneCarrier
     private let isAtMostOnce: Bool
     private let context: DispatchContext
     private let state: Mutex<State>
 
+    /// A lane of a plugin that has a transport of its own.
     init(
-        number: Int, instance: PluginInstance, role: any LaneRole, key: LaneKey,
+        number: Int, instance: any HostedInstance, role: any Sending, key: LaneKey,
+        context: DispatchContext
+    ) {
+        self.number = number
+        self.key = key
+        self.instance = instance
+        self.context = context
+        carrier = .own(role)
+        isAtMostOnce = false
+        state = Mutex(State(window: LaneWindow(countMax: context.limits.deliveriesInMemoryMax)))
+    }
+
+    /// A lane of a plugin whose requests the gateway carries: by the REST client if there is one here,
+    /// else by the push engine.
+    init(
+        number: Int, instance: any HostedInstance, role: any Translating, key: LaneKey,
         endpoint: SendEndpoint, context: DispatchContext, rest: RESTClient? = nil
     ) throws {
         self.number = number
         self.key = key
         self.instance = instance
-        self.role = role
         self.context = context
         isAtMostOnce = endpoint.isAtMostOnce
         state = Mutex(State(window: LaneWindow(countMax: context.limits.deliveriesInMemoryMax)))
@@ -53,12 +71,14 @@ final class SenderLane: Sendable {
         let logger = context.logger
         let metrics = context.metrics
         if let rest {
-            pool = RESTTransport(
-                client: rest, endpoint: endpoint, onResults: { mail.lane?.receive($0) })
+            carrier = .requests(
+                role,
+                RESTTransport(
+                    client: rest, endpoint: endpoint, onResults: { mail.lane?.receive($0) }))
             mail.set(self)
             return
         }
-        pool = try context.engine.makePool(
+        let pool = try context.engine.makePool(
             endpoint: try endpoint.pushEndpoint(),
             onResults: { mail.lane?.receive($0) },
             onEvent: { event in
@@ -70,6 +90,7 @@ final class SenderLane: Sendable {
                         "detail": "\(event.text)",
                     ])
             })
+        carrier = .requests(role, pool)
         mail.set(self)
     }
 
@@ -80,7 +101,7 @@ final class SenderLane: Sendable {
     var isOpen: Bool { state.withLock { $0.breaker.isOpen } }
 
     /// The pool's state, for readiness.
-    func status() async -> PushPoolStatus { await pool.status() }
+    func status() async -> PushPoolStatus { await carrier.transport?.status() ?? .idle }
 
     // MARK: Deliveries come
 
@@ -114,14 +135,19 @@ final class SenderLane: Sendable {
         kick()
     }
 
-    /// A credential that `prepare` was waiting for may be there now.
-    func credentialReady() {
-        state.withLock { $0.isWaitingForCredential = false }
+    /// What the plugin was waiting for may be there now: a credential, or room.
+    func resume() {
+        state.withLock { state in
+            state.isHeld = false
+            state.resumed += 1
+        }
         kick()
     }
 
     /// The plugin's secrets have changed: connections to come log in with the new ones.
-    func renew(_ endpoint: SendEndpoint) throws { try pool.renew(endpoint) }
+    func renew(_ endpoint: SendEndpoint) throws {
+        try carrier.transport?.renew(endpoint)
+    }
 
     // MARK: The end
 
@@ -130,7 +156,7 @@ final class SenderLane: Sendable {
 
     /// Gives the connections up, and what is in memory back to the disk.
     func stop(deadlineMs: Int) async {
-        await pool.shutdown(deadlineMs: deadlineMs)
+        await carrier.transport?.shutdown(deadlineMs: deadlineMs)
         let left = state.withLock { state in
             state.isStopped = true
             return state.window.removeAll()
@@ -140,6 +166,11 @@ final class SenderLane: Sendable {
     }
 
     // MARK: Work
+
+    private func receive(_ outcomes: [Outcome]) {
+        state.withLock { $0.outcomes.append(contentsOf: outcomes) }
+        kick()
+    }
 
     private func receive(_ results: [PushResult]) {
         state.withLock { $0.results.append(contentsOf: results) }
@@ -156,27 +187,39 @@ final class SenderLane: Sendable {
         if isMine { context.workers.submitBounded { self.run() } }
     }
 
-    private typealias Work = (results: [PushResult], batch: [Delivery], expired: [Delivery])
+    private struct Work {
+        var results: [PushResult]
+        var outcomes: [Outcome]
+        var batch: [Delivery]
+        var expired: [Delivery]
+
+        var isEmpty: Bool {
+            results.isEmpty && outcomes.isEmpty && batch.isEmpty && expired.isEmpty
+        }
+    }
 
     /// Works until there is nothing to do now.
     private func run() {
-        let batchMax = min(context.limits.batchMax, role.maxBatch ?? Int.max)
+        let batchMax = min(context.limits.batchMax, carrier.maxBatch ?? Int.max)
         while true {
             let now = context.clock()
             let work = state.withLock { state -> Work in
-                let results = state.results
+                let (results, outcomes) = (state.results, state.outcomes)
                 state.results = []
+                state.outcomes = []
                 let taken = Self.take(&state, batchMax: batchMax, nowUnixMs: now)
-                if results.isEmpty, taken.batch.isEmpty, taken.expired.isEmpty {
-                    state.isScheduled = false
-                }
-                return (results, taken.batch, taken.expired)
+                let work = Work(
+                    results: results, outcomes: outcomes, batch: taken.batch,
+                    expired: taken.expired)
+                if work.isEmpty { state.isScheduled = false }
+                return work
             }
             var changes: [StoreChange] = work.expired.map { expire($0) }
             if !work.results.isEmpty { classify(work.results, batchMax, &changes) }
-            if !work.batch.isEmpty { prepare(work.batch, &changes) }
+            for outcome in work.outcomes { decide(outcome, connection: nil, &changes) }
+            if !work.batch.isEmpty { offer(work.batch, &changes) }
             if !changes.isEmpty { settle(changes) }
-            if work.results.isEmpty, work.batch.isEmpty, work.expired.isEmpty { break }
+            if work.isEmpty { break }
         }
         refill()
         setAlarm()
@@ -185,7 +228,7 @@ final class SenderLane: Sendable {
     private static func take(
         _ state: inout State, batchMax: Int, nowUnixMs: UInt64
     ) -> (batch: [Delivery], expired: [Delivery]) {
-        guard !state.isWaitingForCredential else { return ([], []) }
+        guard !state.isHeld else { return ([], []) }
         switch state.breaker.permission(nowUnixMs: nowUnixMs) {
         case .all: return state.window.next(max: batchMax, nowUnixMs: nowUnixMs)
         case .none: return ([], [])
@@ -206,27 +249,50 @@ final class SenderLane: Sendable {
                 detail: ""))
     }
 
-    private func prepare(_ batch: [Delivery], _ changes: inout [StoreChange]) {
-        switch role.prepare(app: key.app, deliveries: batch) {
-        case .ready(let requests, let settled):
-            if !requests.requests.isEmpty { pool.submit(requests) }
-            for outcome in settled { decide(outcome, connection: nil, &changes) }
-        case .again:
-            state.withLock { state in
-                state.window.giveBack(batch)
-                state.breaker.probeReturned()
-                state.isWaitingForCredential = true
+    private func offer(_ batch: [Delivery], _ changes: inout [StoreChange]) {
+        let resumed = state.withLock { $0.resumed }
+        switch carrier {
+        case .requests(let role, let pool):
+            switch role.prepare(app: key.app, deliveries: batch) {
+            case .ready(let requests, let settled):
+                if !requests.requests.isEmpty { pool.submit(requests) }
+                for outcome in settled { decide(outcome, connection: nil, &changes) }
+            case .again: hold(batch[...], ifStill: resumed)
+            case .failed(let fault): failed(batch, fault, &changes)
             }
-            context.alarms.set(lane: number, inMs: 1_000) { self.credentialReady() }
-        case .failed(let fault):
-            context.logger.error(
-                "plugin failed to prepare deliveries",
-                metadata: ["plugin.instance": "\(key.sender)", "error": "\(fault.message)"])
-            for delivery in batch {
-                decide(
-                    Outcome(item: delivery.id, kind: .retry, reason: "plugin_failed"),
-                    connection: nil, &changes)
+        case .own(let role):
+            let offered = role.submit(app: key.app, deliveries: batch) { [weak self] in
+                self?.receive($0)
             }
+            switch offered {
+            case .success(batch.count): break
+            case .success(let taken): hold(batch.dropFirst(taken), ifStill: resumed)
+            case .failure(let fault): failed(batch, fault, &changes)
+            }
+        }
+    }
+
+    /// The plugin has no use for these now: they are offered again when it says so, or a second later.
+    private func hold(_ batch: ArraySlice<Delivery>, ifStill resumed: Int) {
+        state.withLock { state in
+            state.window.giveBack(Array(batch))
+            state.breaker.probeReturned()
+            // It may have come while the plugin was asked.
+            state.isHeld = state.resumed == resumed
+        }
+        context.alarms.set(lane: number, inMs: 1_000) { self.resume() }
+    }
+
+    private func failed(
+        _ batch: [Delivery], _ fault: PluginFault, _ changes: inout [StoreChange]
+    ) {
+        context.logger.error(
+            "plugin failed to take deliveries",
+            metadata: ["plugin.instance": "\(key.sender)", "error": "\(fault.message)"])
+        for delivery in batch {
+            decide(
+                Outcome(item: delivery.id, kind: .retry, reason: "plugin_failed"),
+                connection: nil, &changes)
         }
     }
 
@@ -252,6 +318,7 @@ final class SenderLane: Sendable {
         while !responses.isEmpty {
             let part = Array(responses.prefix(batchMax))
             responses.removeFirst(part.count)
+            guard case .requests(let role, let pool) = carrier else { return }
             let (settled, requests) = role.classify(app: key.app, responses: part)
             if !requests.requests.isEmpty { pool.submit(requests) }
             for outcome in settled {
@@ -279,7 +346,7 @@ final class SenderLane: Sendable {
                 "provider seems to be down; its deliveries wait",
                 metadata: ["plugin.instance": "\(key.sender)", "app": "\(key.app)"])
         }
-        if outcome.reconnect, let connection { pool.drain(connection: connection) }
+        if outcome.reconnect, let connection { carrier.transport?.drain(connection: connection) }
         if outcome.kind == .auth { instance.credentialRefused(outcome.credential) }
         let attempt = Attempt(
             number: delivery.attempt, unixMs: now, reason: outcome.reason,
@@ -358,7 +425,7 @@ final class SenderLane: Sendable {
     private func setAlarm() {
         let now = context.clock()
         let wake = state.withLock { state -> UInt64? in
-            guard !state.isWaitingForCredential else { return nil }
+            guard !state.isHeld else { return nil }
             var wake = state.nextDueUnixMs
             if case .none(let until) = state.breaker.permission(nowUnixMs: now), until != .max {
                 wake = min(wake ?? .max, until)

@@ -9,13 +9,13 @@ internal import Synchronization
 /// The public listener: finds the instance of a path, hands it the bytes, and answers when its
 /// events are accepted.
 final class IngestService: HTTPServerHandler {
-    private let paths: PathTable<IngestRole>
+    private let paths: PathTable<any Ingesting>
     private let context: DispatchContext
     private let pipeline: EventPipeline
     private let devices: DevicesService
 
     init(
-        paths: PathTable<IngestRole>, context: DispatchContext, pipeline: EventPipeline,
+        paths: PathTable<any Ingesting>, context: DispatchContext, pipeline: EventPipeline,
         devices: DevicesService
     ) {
         self.devices = devices
@@ -63,7 +63,7 @@ final class IngestService: HTTPServerHandler {
         }
         let role = match.owner
         let given = inbound
-        let name = role.instance.name
+        let name = role.instanceName
         let answer = await withCheckedContinuation { continuation in
             let isTaken = context.workers.submit {
                 role.handle(given) { result in

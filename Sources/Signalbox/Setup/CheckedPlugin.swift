@@ -70,17 +70,17 @@ struct PluginCheck {
         let owner = "route \"\(route.name)\""
         for source in route.sources {
             require(
-                "sbx.role.ingest/1", of: source,
+                ["sbx.role.ingest/1"], of: source,
                 at: settings.sourcePositions[source] ?? settings.position,
                 "\(owner): plugin \"\(source)\" takes nothing in, so it cannot stand in from")
         }
         require(
-            "sbx.role.build/1", of: route.builder, at: settings.builderPosition,
+            ["sbx.role.build/1"], of: route.builder, at: settings.builderPosition,
             "\(owner): plugin \"\(route.builder)\" builds no notifications; name another one in build.with"
         )
         for sender in Set(route.senders.values).sorted() {
             require(
-                "sbx.role.send-http/1", of: sender,
+                ["sbx.role.send-http/1", "sbx.role.send/1"], of: sender,
                 at: settings.senderPositions[sender] ?? settings.position,
                 "\(owner): plugin \"\(sender)\" does not send, so it cannot stand in send")
         }
@@ -113,11 +113,11 @@ struct PluginCheck {
     }
 
     private mutating func require(
-        _ role: String, of name: String, at position: SourcePosition, _ message: String
+        _ roles: Set<String>, of name: String, at position: SourcePosition, _ message: String
     ) {
         // A plugin that could not be loaded has its own fault.
         guard let plugin = plugins.first(where: { $0.name == name }),
-            !plugin.library.descriptor.roles.contains(role)
+            roles.isDisjoint(with: plugin.library.descriptor.roles)
         else { return }
         diagnostics.append(Diagnostic("missing-role", at: position, message))
     }

@@ -4,11 +4,18 @@ internal import SignalboxPluginHost
 
 /// The instances of a gateway with their roles.
 struct InstanceSet: Sendable {
-    private(set) var instances: [PluginInstance] = []
-    private(set) var builders: [String: BuildRole] = [:]
-    private(set) var senders: [String: (instance: PluginInstance, role: SendHTTPRole)] = [:]
-    private(set) var registrars: [String: (instance: PluginInstance, role: RegisterRole)] = [:]
-    private(set) var paths = PathTable<IngestRole>()
+    /// An instance that sends, one way or the other.
+    struct Sender: Sendable {
+        var instance: any HostedInstance
+        var http: (any Translating)?
+        var own: (any Sending)?
+    }
+
+    private(set) var instances: [any HostedInstance] = []
+    private(set) var builders: [String: any Building] = [:]
+    private(set) var senders: [String: Sender] = [:]
+    private(set) var registrars: [String: (instance: any HostedInstance, role: any Reporting)] = [:]
+    private(set) var paths = PathTable<any Ingesting>()
 
     /// Creates all instances, or none: what was created is destroyed before it throws.
     static func create(
@@ -45,14 +52,14 @@ struct InstanceSet: Sendable {
             }
             do throws(PluginFault) {
                 try await instance.start()
-                if let role = try await IngestRole(instance, limits: limits) {
-                    try claim(role, plugin)
+                let roles = try await instance.roles(limits: limits)
+                if let role = roles.ingest { try claim(role) }
+                builders[instance.name] = roles.build
+                if let role = roles.register { registrars[instance.name] = (instance, role) }
+                if roles.sendHTTP != nil || roles.send != nil {
+                    senders[instance.name] = Sender(
+                        instance: instance, http: roles.sendHTTP, own: roles.send)
                 }
-                builders[instance.name] = BuildRole(instance)
-                if let role = RegisterRole(instance) {
-                    registrars[instance.name] = (instance, role)
-                }
-                if let role = SendHTTPRole(instance) { senders[instance.name] = (instance, role) }
             } catch {
                 throw ConfigurationError(diagnostics: [
                     Diagnostic(
@@ -63,7 +70,7 @@ struct InstanceSet: Sendable {
         }
     }
 
-    private mutating func claim(_ role: IngestRole, _ plugin: CheckedPlugin) throws(PluginFault) {
+    private mutating func claim(_ role: any Ingesting) throws(PluginFault) {
         for path in role.paths {
             guard path.pattern.hasPrefix("/"), !path.methods.isEmpty else {
                 throw PluginFault(.invalid, "it claims a path that does not begin with /")

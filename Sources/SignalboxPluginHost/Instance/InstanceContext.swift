@@ -13,6 +13,7 @@ final class InstanceContext: @unchecked Sendable {
     let timers = TimerTable()
     let calls = CallGate()
     let credentials = CredentialTable()
+    let flights = FlightTable()
     /// Given to the plugin; lives as long as this object.
     let host: UnsafeMutablePointer<sbx_host>
     private let texts: [UnsafeMutablePointer<CChar>]

@@ -106,6 +106,7 @@ public final class PluginInstance: @unchecked Sendable {
             var error = sbx_error.fresh
             let status = CallScope.run { _ in library.table.stop(raw, deadline, &error) }
             guard status == SBX_OK else { return false }
+            context.flights.end()
             CallScope.run { _ in library.table.destroy(raw) }
             self.raw = nil
             return true

@@ -38,6 +38,13 @@ enum Tables {
         return table
     }
 
+    static func send(_ given: UnsafePointer<sbx_send>) -> sbx_send {
+        var table = sbx_send()
+        copy(given, size: given.pointee.struct_size, to: &table)
+        if table.submit == nil { table.submit = { _, _, _, _, _, _, _ in SBX_E_UNSUPPORTED } }
+        return table
+    }
+
     static func register(_ given: UnsafePointer<sbx_register>) -> sbx_register {
         var table = sbx_register()
         copy(given, size: given.pointee.struct_size, to: &table)

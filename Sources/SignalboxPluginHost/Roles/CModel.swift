@@ -88,6 +88,36 @@ extension CArena {
         out.pointee.override_count = note.overrides.count
         return UnsafePointer(out)
     }
+
+    func deliveries(_ deliveries: [Delivery]) -> UnsafePointer<sbx_delivery> {
+        let out = array(sbx_delivery.self, count: deliveries.count)
+        let devices = array(sbx_device.self, count: deliveries.count)
+        // Equal contents must have equal pointers: that is how a plugin renders them once.
+        var contents: [ObjectIdentifier: UnsafePointer<sbx_notification>] = [:]
+        var last: (id: ObjectIdentifier, pointer: UnsafePointer<sbx_notification>)?
+        for (index, delivery) in deliveries.enumerated() {
+            let id = ObjectIdentifier(delivery.content)
+            if last?.id != id {
+                let known = contents[id] ?? notification(delivery.content.notification)
+                contents[id] = known
+                last = (id, known)
+            }
+            write(delivery.device, to: devices + index)
+            let entry = out + index
+            entry.pointee.struct_size = UInt32(MemoryLayout<sbx_delivery>.size)
+            if let badge = delivery.badge {
+                entry.pointee.flags = SBX_D_BADGE
+                entry.pointee.badge = badge
+            }
+            entry.pointee.attempt = delivery.attempt
+            entry.pointee.id = delivery.id
+            entry.pointee.deadline_unix_ms = delivery.deadlineUnixMs
+            entry.pointee.stable_id = text(delivery.stableID)
+            entry.pointee.notification = last?.pointer
+            entry.pointee.device = UnsafePointer(devices + index)
+        }
+        return UnsafePointer(out)
+    }
 }
 
 /// Structs of a plugin as the core's nouns; a struct that is shorter than this host's is filled up

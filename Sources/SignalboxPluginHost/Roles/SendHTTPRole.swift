@@ -79,7 +79,7 @@ public final class SendHTTPRole: @unchecked Sendable {
         TranslatorCalls.prepare(instance, items: deliveries.map(\.id)) {
             raw, arena, sink, error in
             table.prepare(
-                raw, arena.text(app), Self.batch(deliveries, in: arena), deliveries.count,
+                raw, arena.text(app), arena.deliveries(deliveries), deliveries.count,
                 MemoryLayout<sbx_delivery>.stride, sink, error)
         }
     }
@@ -95,38 +95,6 @@ public final class SendHTTPRole: @unchecked Sendable {
             table.classify(
                 raw, batch, count, MemoryLayout<sbx_http_response>.stride, sink, error)
         }
-    }
-
-    private static func batch(
-        _ deliveries: [Delivery], in arena: CArena
-    ) -> UnsafePointer<sbx_delivery> {
-        let out = arena.array(sbx_delivery.self, count: deliveries.count)
-        let devices = arena.array(sbx_device.self, count: deliveries.count)
-        // Equal contents must have equal pointers: that is how a plugin renders them once.
-        var contents: [ObjectIdentifier: UnsafePointer<sbx_notification>] = [:]
-        var last: (id: ObjectIdentifier, pointer: UnsafePointer<sbx_notification>)?
-        for (index, delivery) in deliveries.enumerated() {
-            let id = ObjectIdentifier(delivery.content)
-            if last?.id != id {
-                let known = contents[id] ?? arena.notification(delivery.content.notification)
-                contents[id] = known
-                last = (id, known)
-            }
-            arena.write(delivery.device, to: devices + index)
-            let entry = out + index
-            entry.pointee.struct_size = UInt32(MemoryLayout<sbx_delivery>.size)
-            if let badge = delivery.badge {
-                entry.pointee.flags = SBX_D_BADGE
-                entry.pointee.badge = badge
-            }
-            entry.pointee.attempt = delivery.attempt
-            entry.pointee.id = delivery.id
-            entry.pointee.deadline_unix_ms = delivery.deadlineUnixMs
-            entry.pointee.stable_id = arena.text(delivery.stableID)
-            entry.pointee.notification = last?.pointer
-            entry.pointee.device = UnsafePointer(devices + index)
-        }
-        return UnsafePointer(out)
     }
 }
 

@@ -6,7 +6,7 @@ enum Services {
     static let offered = [
         SBX_SVC_LOG, SBX_SVC_METRICS, SBX_SVC_SECRETS, SBX_SVC_TIMER, SBX_SVC_JSON, SBX_SVC_SIGN,
         SBX_SVC_CREDENTIAL, SBX_SVC_HTTP, SBX_SVC_CLOCK, SBX_SVC_KV,
-        SBX_SVC_REGISTRY, SBX_SVC_CERTIFICATE,
+        SBX_SVC_REGISTRY, SBX_SVC_CERTIFICATE, SBX_SVC_SEND_HOST,
     ]
 
     /// The table of a service; it lives as long as the process.
@@ -24,6 +24,7 @@ enum Services {
         case SBX_SVC_KV: kv.raw
         case SBX_SVC_REGISTRY: registry.raw
         case SBX_SVC_CERTIFICATE: certificate.raw
+        case SBX_SVC_SEND_HOST: sendHost.raw
         default: nil
         }
     }
@@ -40,6 +41,7 @@ enum Services {
     private static let kv = Immortal(KVService.table)
     private static let registry = Immortal(RegistryService.table)
     private static let certificate = Immortal(CertificateService.table)
+    private static let sendHost = Immortal(SendHostService.table)
 
     /// A struct at an address that never changes.
     ///

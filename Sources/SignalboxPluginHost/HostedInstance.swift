@@ -1,0 +1,121 @@
+public import SignalboxCore
+
+/// A plugin with a config, wherever its code runs.
+///
+/// Thread: any, unless a function says otherwise.
+public protocol HostedInstance: AnyObject, Sendable {
+    /// Name in gateway.yaml.
+    var name: String { get }
+    /// Makes it ready to work; role functions are called only after this.
+    func start() async throws(PluginFault)
+    /// Its roles; asked once, after `start`.
+    func roles(limits: Limits) async throws(PluginFault) -> PluginRoles
+    /// Calls this whenever a credential has a new value.
+    func whenCredentialReady(_ body: @escaping @Sendable () -> Void)
+    /// Calls this whenever the file of a secret has changed.
+    func whenSecretsChange(_ body: @escaping @Sendable () -> Void)
+    /// A provider refused a credential of this instance.
+    func credentialRefused(_ credential: String)
+    /// Stops and destroys it; calls that run have until the deadline. False: it was left behind.
+    func stop(deadlineMs: UInt64) async -> Bool
+}
+
+/// The roles of an instance; nil: its plugin does not have it.
+public struct PluginRoles: Sendable {
+    /// Bytes in, events out.
+    public var ingest: (any Ingesting)?
+    /// Events in, notifications out.
+    public var build: (any Building)?
+    /// Deliveries in, HTTP requests out.
+    public var sendHTTP: (any Translating)?
+    /// Deliveries over a transport of its own.
+    public var send: (any Sending)?
+    /// Device changes in, HTTP requests out.
+    public var register: (any Reporting)?
+
+    /// None.
+    public init() {}
+}
+
+/// The ingest role of an instance.
+public protocol Ingesting: AnyObject, Sendable {
+    /// The instance's name.
+    var instanceName: String { get }
+    /// The paths that it serves.
+    var paths: [IngestPath] { get }
+    /// Hands a request to the plugin; `done` is called once, on this thread or a later one.
+    ///
+    /// Thread: worker.
+    func handle(_ request: IngestRequest, done: @escaping @Sendable (IngestResult) -> Void)
+}
+
+/// The build role of an instance.
+public protocol Building: AnyObject, Sendable {
+    /// Builds notifications.
+    ///
+    /// Thread: worker.
+    func build(
+        _ event: Event, recipients: [Recipient], route: String, options: String
+    ) -> Result<BuildResult, PluginFault>
+}
+
+/// A role that renders requests and reads answers: send-http and register.
+public protocol Translating: Sendable {
+    /// Most items per call; nil: the host's choice.
+    var maxBatch: Int? { get }
+    /// Where requests of an app go; empty: the default app.
+    func endpoint(app: String) async throws(PluginFault) -> SendEndpoint
+    /// Renders deliveries of one app.
+    ///
+    /// Thread: worker.
+    func prepare(app: String, deliveries: [Delivery]) -> PrepareResult
+    /// Turns responses into outcomes, and sometimes into further requests.
+    ///
+    /// Thread: worker.
+    func classify(
+        app: String, responses: [HTTPResponse]
+    ) -> (settled: [Outcome], requests: RequestBatch)
+}
+
+/// The register role of an instance.
+public protocol Reporting: Translating {
+    /// Whether it wants changes of that kind.
+    func wants(_ kind: DeviceChange.Kind) -> Bool
+}
+
+/// The send role of an instance: a transport of the plugin's own.
+public protocol Sending: Sendable {
+    /// Most deliveries per call; nil: the host's choice.
+    var maxBatch: Int? { get }
+    /// Offers deliveries; how many of them, from the first, the plugin took.
+    ///
+    /// `onOutcomes` gets exactly one outcome for each of those, on any thread, also before this
+    /// returns. Thread: worker.
+    func submit(
+        app: String, deliveries: [Delivery],
+        onOutcomes: @escaping @Sendable ([Outcome]) -> Void
+    ) -> Result<Int, PluginFault>
+    /// Calls this when there is room again after it took less than was offered.
+    func whenRoom(_ body: @escaping @Sendable () -> Void)
+}
+
+extension PluginInstance: HostedInstance {
+    /// Its roles; asked once, after `start`.
+    public func roles(limits: Limits) async throws(PluginFault) -> PluginRoles {
+        var roles = PluginRoles()
+        roles.ingest = try await IngestRole(self, limits: limits)
+        roles.build = BuildRole(self)
+        roles.sendHTTP = SendHTTPRole(self)
+        roles.send = SendRole(self)
+        roles.register = RegisterRole(self)
+        return roles
+    }
+}
+
+extension IngestRole: Ingesting {
+    /// The instance's name.
+    public var instanceName: String { instance.name }
+}
+extension BuildRole: Building {}
+extension SendHTTPRole: Translating {}
+extension RegisterRole: Reporting {}
