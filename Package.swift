@@ -45,7 +45,8 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "signalbox", targets: ["SignalboxCLI"]),
-        .library(name: "Signalbox", targets: ["Signalbox"]),
+        .library(name: "Signalbox", targets: ["Signalbox", "SignalboxCore"]),
+        .library(name: "SignalboxLibrary", type: .dynamic, targets: ["SignalboxLibrary"]),
         .library(name: "SignalboxPluginKit", targets: ["SignalboxPluginKit"]),
         .library(name: "SignalboxTestKit", targets: ["SignalboxTestKit"]),
     ] + plugins.map(\.product),
@@ -136,6 +137,19 @@ let package = Package(
                 "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxStore",
                 "SignalboxThreads", .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: swift),
+        // libsignalbox.so: the gateway for programs in other languages.
+        .target(
+            name: "SignalboxLibrary",
+            dependencies: [
+                "Signalbox", "SignalboxCore", "SignalboxPluginHost", "SignalboxThreads",
+                "CSignalbox", .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: swift,
+            linkerSettings: [
+                .unsafeFlags([
+                    "-Xlinker",
+                    "--version-script=\(Context.packageDirectory)/scripts/library-exports.map",
+                ])
+            ]),
         .executableTarget(
             name: "SignalboxCLI",
             dependencies: [

@@ -11,26 +11,32 @@ public final class Gateway: Sendable {
     /// The program's version.
     public static let version = "0.1.0"
 
-    /// The port of the public listener.
+    /// The port of the public listener; 0: there is none.
     public let port: Int
     /// The port of the admin listener; nil: there is none.
     public let adminPort: Int?
-    private let parts: GatewayParts
-    private let servers: (ingest: HTTPServer, admin: HTTPServer?)
-    private let adminService: AdminService
-    private let drainMs: UInt64
+    let options: GatewayOptions
+    let parts: GatewayParts
+    let adminService: AdminService
+    let ingestService: IngestService
+    /// The last reload; the next one waits for it.
+    let reloads = Mutex<Task<Void, Never>?>(nil)
+    private let servers: (ingest: HTTPServer?, admin: HTTPServer?)
+    private let isClosed = Atomic<Bool>(false)
     private let isStopped = Atomic<Bool>(false)
+
+    /// Requests and events are taken.
+    var isTaking: Bool { !isClosed.load(ordering: .acquiring) }
 
     /// Checks a configuration with its plugins without running anything; throws with every fault.
     public static func check(_ options: GatewayOptions) async throws(ConfigurationError) {
-        let plan = try GatewayPlan.make(
-            options.configPath, environment: options.environment, searchPath: options.searchPath)
+        let plan = try GatewayPlan.make(options)
         var quiet = options
         quiet.logger = Logger(label: "signalbox.check") { _ in SwiftLogNoOpLogHandler() }
         let parts = try GatewayParts(plan, options: quiet)
         do throws(ConfigurationError) {
             let set = try await InstanceSet.create(
-                plan, version: version, services: parts.services)
+                plan.plugins, program: parts.program, services: parts.services)
             await set.stop(deadlineMs: 1_000)
         } catch {
             await parts.shutdown()
@@ -41,8 +47,7 @@ public final class Gateway: Sendable {
 
     /// Starts a gateway: everything runs when this returns, or nothing does when it throws.
     public static func start(_ options: GatewayOptions) async throws -> Gateway {
-        let plan = try GatewayPlan.make(
-            options.configPath, environment: options.environment, searchPath: options.searchPath)
+        let plan = try GatewayPlan.make(options)
         let parts = try GatewayParts(plan, options: options)
         do {
             return try await Gateway(plan, parts, options)
@@ -55,42 +60,42 @@ public final class Gateway: Sendable {
     private init(_ plan: GatewayPlan, _ parts: GatewayParts, _ options: GatewayOptions) async throws
     {
         let settings = plan.config.gateway
-        try await parts.open(plan, version: Self.version)
+        try await parts.open(plan)
         let (pipeline, lanes) = (parts.pipeline, parts.lanes)
         guard let pipeline, let lanes, let context = parts.context else {
             throw ConfigurationError(diagnostics: [])
         }
         let ingest = IngestService(
-            paths: parts.instances.paths, context: context, pipeline: pipeline,
-            devices: DevicesService(
-                clients: plan.config.deviceClients,
-                users: try parts.userAuthenticator(plan.config.deviceUsers, context),
-                registry: context.store,
-                feedback: context.feedback, clock: context.clock))
+            context: context, pipeline: pipeline,
+            devices: try parts.devicesService(plan, context))
+        ingestService = ingest
         let admin = AdminService(
             lanes: lanes, metrics: parts.metrics, store: context.store, clock: context.clock)
         adminService = admin
         self.parts = parts
-        drainMs = settings.drainMs
-        let publicServer = try await Self.listen(
-            options.listen ?? settings.listen, "gateway.listen", parts.logger, ingest,
-            tls: settings.tls)
+        self.options = options
+        var publicServer: HTTPServer?
+        if let address = options.listen ?? settings.listen {
+            publicServer = try await Self.listen(
+                address, "gateway.listen", parts.logger, ingest, tls: settings.tls)
+        }
         var adminServer: HTTPServer?
         if let address = options.admin ?? settings.admin {
             do {
                 adminServer = try await Self.listen(address, "gateway.admin", parts.logger, admin)
             } catch {
-                await publicServer.shutdown()
+                await publicServer?.shutdown()
                 throw error
             }
         }
         servers = (publicServer, adminServer)
-        port = publicServer.port
+        port = publicServer?.port ?? 0
         adminPort = adminServer?.port
         parts.logger.info(
             "gateway is up",
             metadata: [
-                "listen.port": "\(publicServer.port)", "admin.port": "\(adminServer?.port ?? 0)",
+                "listen.port": "\(publicServer?.port ?? 0)",
+                "admin.port": "\(adminServer?.port ?? 0)",
                 "plugins": "\(plan.plugins.count)", "routes": "\(plan.routes.count)",
             ])
     }
@@ -102,10 +107,9 @@ public final class Gateway: Sendable {
     @discardableResult
     public func stop() async -> Int {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return 0 }
-        adminService.stopping()
-        await servers.ingest.shutdown()
-        let deadline = Clock.monotonicNs + drainMs * 1_000_000
-        let left = await parts.drain(deadlineNs: deadline)
+        let drainMs = parts.live?.now.plan.config.gateway.drainMs ?? 0
+        let left = await drain(timeoutMs: drainMs)
+        await reloads.withLock { $0 }?.value
         if left > 0 {
             parts.logger.notice(
                 "deliveries wait on disk for the next start", metadata: ["count": "\(left)"])
@@ -114,6 +118,17 @@ public final class Gateway: Sendable {
         await parts.shutdown()
         parts.logger.info("gateway has stopped")
         return left
+    }
+
+    /// Takes nothing more in, and waits until what is in memory has been sent, at most so long.
+    ///
+    /// Returns how many deliveries stay on disk for the next start.
+    @discardableResult
+    public func drain(timeoutMs: UInt64) async -> Int {
+        adminService.stopping()
+        isClosed.store(true, ordering: .releasing)
+        await servers.ingest?.shutdown()
+        return await parts.drain(deadlineNs: Clock.monotonicNs + timeoutMs * 1_000_000)
     }
 
     private static func listen(

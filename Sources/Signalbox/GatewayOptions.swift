@@ -21,6 +21,12 @@ public struct GatewayOptions: Sendable {
     public var dataFolder: String?
     /// Largest database file, in bytes; 0: as large as the disk allows.
     public var dataBytesMax = 0
+    /// Plugins that are linked into the program, by the name that `library:` gives.
+    public private(set) var linked: [String: PluginLibrary] = [:]
+    /// What plugins are told of the program that they run in.
+    public var program = (name: "signalbox", version: Gateway.version)
+    /// Called for each outcome of a delivery, on a thread of the gateway; must return soon.
+    public var onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
     /// Milliseconds since 1970; another one than the system's lets time be virtual.
     public var nowUnixMs: @Sendable () -> UInt64 = { Clock.unixMs }
 
@@ -31,9 +37,36 @@ public struct GatewayOptions: Sendable {
         searchPath = .standard(environment: environment.variables)
     }
 
+    /// The folder that relative paths of the configuration begin in.
+    var configFolder: String {
+        configPath.lastIndex(of: "/").map { String(configPath[..<$0]) } ?? "."
+    }
+
+    /// Takes the configuration from text; its relative paths begin in `folder`.
+    public mutating func setConfig(text: String, folder: String) {
+        let path = "\(folder.isEmpty ? "." : folder)/gateway.yaml"
+        configPath = path
+        let bytes = Array(text.utf8)
+        let read = environment.readFile
+        environment.readFile = { $0 == path ? .success(bytes) : read($0) }
+    }
+
     /// Writes no log lines.
     public mutating func silence() {
         logger = Logger(label: "signalbox") { _ in SwiftLogNoOpLogHandler() }
+    }
+
+    /// Offers a plugin that is linked into the program as `library: NAME`; `entry` is its
+    /// `sbx_plugin_entry_v1`. Runs it; throws if the plugin refuses.
+    public mutating func addPlugin(
+        _ name: String, entry: UnsafeRawPointer
+    ) throws(LoadFault) {
+        linked[name] = try PluginLibrary.linked(name, entry: entry)
+    }
+
+    /// Looks for plugins in `SIGNALBOX_PLUGINS`, then in this folder and its `signalbox`.
+    public mutating func searchBeside(_ folder: String?) {
+        searchPath = .standard(environment: environment.variables, beside: folder)
     }
 
     /// Looks for plugins in these folders first.

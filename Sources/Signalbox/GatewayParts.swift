@@ -15,12 +15,14 @@ final class GatewayParts: @unchecked Sendable {
     let logger: Logger
     let metrics = GatewayMetrics(registry: MetricsRegistry())
     let services: GatewayServices
-    private(set) var instances = InstanceSet()
+    private(set) var live: Live?
     private(set) var context: DispatchContext?
     private(set) var lanes: LaneTable?
     private(set) var pipeline: EventPipeline?
-    private let limits = Limits()
+    let limits = Limits()
+    let program: InstanceSet.Program
     private let inMemory = UnderWay()
+    private let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
     private(set) var store: (any GatewayStore)?
     private let dataFolder: String
     private let dataBytesMax: Int
@@ -32,6 +34,9 @@ final class GatewayParts: @unchecked Sendable {
 
     init(_ plan: GatewayPlan, options: GatewayOptions) throws(ConfigurationError) {
         let settings = plan.config.gateway
+        program = InstanceSet.Program(
+            name: options.program.name, version: options.program.version)
+        onOutcome = options.onOutcome
         logger =
             options.logger
             ?? Logger(label: "signalbox") { label in
@@ -61,70 +66,54 @@ final class GatewayParts: @unchecked Sendable {
     }
 
     /// Makes and starts the plugins, and a lane for every sender that a route names.
-    func open(_ plan: GatewayPlan, version: String) async throws(ConfigurationError) {
-        instances = try await InstanceSet.create(plan, version: version, services: services)
-        let store = try openStore(plan)
-        self.store = store
-        services.set(store: store)
-        try await instances.start(plan, limits: limits)
-        let record = OutcomeRecord(logger: logger, metrics: metrics, clock: clock)
+    func open(_ plan: GatewayPlan) async throws(ConfigurationError) {
+        var instances = try await InstanceSet.create(
+            plan.plugins, program: program, services: services)
+        let store: any GatewayStore
+        do throws(ConfigurationError) {
+            store = try openStore(plan)
+            self.store = store
+            services.set(store: store)
+            try await instances.start(plan.plugins, limits: limits)
+        } catch {
+            await instances.stop(deadlineMs: 1_000)
+            throw error
+        }
+        let live = Live(
+            Generation(plan, instances: instances, reporters: await Self.reporters(instances)))
+        self.live = live
+        let record = OutcomeRecord(
+            logger: logger, metrics: metrics, clock: clock, onOutcome: onOutcome)
         let ids = ReportIDs(last: store.lastID)
         let feedback = Feedback(
-            store: store, metrics: metrics, reporters: await reporters(),
-            listeners: plan.config.deviceListeners, ids: ids, clock: clock)
+            store: store, metrics: metrics, live: live, ids: ids, clock: clock)
         let context = DispatchContext(
-            limits: limits, router: Router(routes: plan.routes), workers: workers, alarms: alarms,
-            engine: engine, logger: logger, metrics: metrics, record: record, store: store,
-            inMemory: inMemory, feedback: feedback, dedupeMs: plan.config.gateway.dedupeMs,
-            clock: clock)
+            limits: limits, live: live, workers: workers, alarms: alarms, engine: engine,
+            logger: logger, metrics: metrics, record: record, store: store, inMemory: inMemory,
+            feedback: feedback, clock: clock)
         self.context = context
-        let senders = instances.senders
-        let registrars = instances.registrars
-        let rest = rest
-        let logger = logger
-        let burial = Burial(context: context)
-        let lanes = LaneTable(
-            make: { key, number in
-                if key.sender.hasSuffix(Feedback.suffix) {
-                    let name = String(key.sender.dropLast(Feedback.suffix.count))
-                    guard let registrar = registrars[name] else {
-                        throw PluginFault(.unsupported, "the instance takes no reports")
-                    }
-                    let endpoint = try await registrar.role.endpoint(app: key.app)
-                    return try SenderLane(
-                        number: number, instance: registrar.instance, role: registrar.role,
-                        key: key, endpoint: endpoint, context: context, rest: rest)
-                }
-                guard let sender = senders[key.sender] else {
-                    throw PluginFault(.unsupported, "the instance does not send")
-                }
-                guard let role = sender.http else {
-                    guard let own = sender.own else {
-                        throw PluginFault(.unsupported, "the instance does not send")
-                    }
-                    return SenderLane(
-                        number: number, instance: sender.instance, role: own, key: key,
-                        context: context)
-                }
-                let endpoint = try await role.endpoint(app: key.app)
-                return try SenderLane(
-                    number: number, instance: sender.instance, role: role, key: key,
-                    endpoint: endpoint, context: context)
-            },
-            onRefused: { key, error in
-                logger.error(
-                    "no way to send for this app",
-                    metadata: [
-                        "plugin.instance": "\(key.sender)", "app": "\(key.app)",
-                        "error": "\(error)",
-                    ])
-                burial.buryDue(key, reason: "no_endpoint", detail: "\(error)")
-            })
+        let lanes = LaneFactory(context: context, rest: rest).table()
         self.lanes = lanes
         feedback.set(lanes: lanes)
-        for name in Set(plan.routes.flatMap(\.senders.values)).sorted() {
+        try await openLanes(lanes, plan)
+        wire(instances.senders, lanes)
+        let pipeline = EventPipeline(context: context, lanes: lanes, ids: ids)
+        self.pipeline = pipeline
+        services.set(pipeline: pipeline)
+        resume(store, lanes, instances)
+    }
+
+    /// A lane for every sender that a route names, as far as there is none.
+    func openLanes(_ lanes: LaneTable, _ plan: GatewayPlan) async throws(ConfigurationError) {
+        for name in Set(plan.routes.flatMap(\.senders.values)).sorted()
+        where lanes.lane(LaneKey(sender: name, app: "")) == nil {
             try await openLane(name, lanes, plan)
         }
+    }
+
+    /// Lets senders say when what they wait for is there.
+    func wire(_ senders: [String: InstanceSet.Sender], _ lanes: LaneTable) {
+        let logger = logger
         for (name, sender) in senders {
             let resume: @Sendable () -> Void = {
                 for lane in lanes.all where lane.key.sender == name { lane.resume() }
@@ -138,10 +127,6 @@ final class GatewayParts: @unchecked Sendable {
                 }
             }
         }
-        pipeline = EventPipeline(
-            context: context, builders: instances.builders, lanes: lanes, ids: ids)
-        services.set(pipeline: pipeline)
-        resume(store, lanes)
     }
 
     /// Connections to come log in with the secrets of now; if those cannot be used, as before.
@@ -178,7 +163,7 @@ final class GatewayParts: @unchecked Sendable {
     }
 
     /// Instances that want to know of changes, which kinds, and that say where to tell them.
-    private func reporters() async -> [String: Set<DeviceChange.Kind>] {
+    static func reporters(_ instances: InstanceSet) async -> [String: Set<DeviceChange.Kind>] {
         var out: [String: Set<DeviceChange.Kind>] = [:]
         for (name, registrar) in instances.registrars {
             let kinds = Set(DeviceChange.Kind.allCases.filter { registrar.role.wants($0) })
@@ -216,7 +201,9 @@ final class GatewayParts: @unchecked Sendable {
     }
 
     /// Goes on with what a process of before has left on disk.
-    private func resume(_ store: any GatewayStore, _ lanes: LaneTable) {
+    private func resume(
+        _ store: any GatewayStore, _ lanes: LaneTable, _ instances: InstanceSet
+    ) {
         guard store.waitingCount > 0 else { return }
         logger.notice(
             "deliveries of before are waiting", metadata: ["count": "\(store.waitingCount)"])
@@ -233,12 +220,16 @@ final class GatewayParts: @unchecked Sendable {
         }
     }
 
-    /// Knows the users who register their own devices.
-    func userAuthenticator(
-        _ groups: [DeviceUsers], _ context: DispatchContext
-    ) throws(ConfigurationError) -> UserAuthenticator {
-        try UserAuthenticator(
-            groups, rest: rest, store: context.store, logger: logger, clock: clock)
+    /// The device registry's API, for the clients and users of a plan.
+    func devicesService(
+        _ plan: GatewayPlan, _ context: DispatchContext
+    ) throws(ConfigurationError) -> DevicesService {
+        DevicesService(
+            clients: plan.config.deviceClients,
+            users: try UserAuthenticator(
+                plan.config.deviceUsers, rest: rest, store: context.store, logger: logger,
+                clock: clock),
+            registry: context.store, feedback: context.feedback, clock: clock)
     }
 
     /// Lets what is in memory be sent until the time has come; the rest stays on disk. How many
@@ -253,7 +244,7 @@ final class GatewayParts: @unchecked Sendable {
     /// Ends everything, in the reverse order of its beginning.
     func shutdown() async {
         for lane in lanes?.all ?? [] { await lane.stop(deadlineMs: 1_000) }
-        await instances.stop(deadlineMs: 5_000)
+        await live?.now.instances.stop(deadlineMs: 5_000)
         await store?.close()
         alarms.stop()
         rest.shutdown()

@@ -4,19 +4,23 @@ import Signalbox
 /// `signalbox run`.
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Serves until SIGTERM or Ctrl-C, then drains and exits 0.")
+        commandName: "run",
+        abstract: "Serves until SIGTERM or Ctrl-C, then drains and exits 0; SIGHUP reloads.")
 
     @OptionGroup var config: ConfigOptions
 
     func run() async throws {
-        StopSignals.catchAll()
+        StopSignals.catchAll(andHangUp: true)
         let gateway: Gateway
         do {
             gateway = try await Gateway.start(try config.gatewayOptions())
         } catch {
             throw Exit.report(error)
         }
-        await StopSignals.wait()
+        await StopSignals.wait {
+            // What is wrong with it stands in the log, and the configuration of before goes on.
+            Task { _ = try? await gateway.reload() }
+        }
         await gateway.stop()
     }
 }

@@ -1,43 +1,44 @@
 import Glibc
 import Synchronization
 
-/// SIGTERM and SIGINT as something to wait for.
+/// SIGTERM, SIGINT and SIGHUP as something to wait for.
 enum StopSignals {
     /// The two ends of the pipe that the handler rings; -1: none yet.
     private static let reader = Atomic<Int32>(-1)
     private static let bell = Atomic<Int32>(-1)
 
     /// Catches the signals from now on, also those that come before `wait`.
-    static func catchAll() {
+    static func catchAll(andHangUp isHangUp: Bool = false) {
         // A peer that closes its end must not end the program.
         signal(SIGPIPE, SIG_IGN)
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return }
         reader.store(ends[0], ordering: .sequentiallyConsistent)
         bell.store(ends[1], ordering: .sequentiallyConsistent)
-        for number in [SIGTERM, SIGINT] {
+        for number in [SIGTERM, SIGINT] + (isHangUp ? [SIGHUP] : []) {
             // Only what is allowed in a handler: load a number, write a byte.
-            signal(number) { _ in
-                var byte: UInt8 = 1
+            signal(number) { number in
+                var byte = UInt8(truncatingIfNeeded: number)
                 _ = write(StopSignals.bell.load(ordering: .relaxed), &byte, 1)
             }
         }
     }
 
-    /// Waits for the first signal; from then on a second one ends the program at once.
-    static func wait() async {
+    /// Waits for the signal to stop; from then on a second one ends the program at once. Each SIGHUP
+    /// until then calls `onHangUp`, on a thread of its own.
+    static func wait(onHangUp: @escaping @Sendable () -> Void = {}) async {
         let reader = reader.load(ordering: .relaxed)
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let waiter = Unmanaged.passRetained(Waiter(continuation, reader))
+            let waiter = Unmanaged.passRetained(Waiter(continuation, reader, onHangUp))
             var thread = pthread_t()
             pthread_create(
                 &thread, nil,
                 { argument in
                     guard let argument else { return nil }
                     let waiter = Unmanaged<Waiter>.fromOpaque(argument).takeRetainedValue()
-                    waiter.read()
+                    waiter.readStop(waiter.onHangUp)
                     waiter.continuation.resume()
-                    waiter.read()
+                    waiter.readStop {}
                     _exit(130)
                 }, waiter.toOpaque())
             pthread_detach(thread)
@@ -46,16 +47,27 @@ enum StopSignals {
 
     private final class Waiter: Sendable {
         let continuation: CheckedContinuation<Void, Never>
+        let onHangUp: @Sendable () -> Void
         private let reader: Int32
 
-        init(_ continuation: CheckedContinuation<Void, Never>, _ reader: Int32) {
+        init(
+            _ continuation: CheckedContinuation<Void, Never>, _ reader: Int32,
+            _ onHangUp: @escaping @Sendable () -> Void
+        ) {
+            self.onHangUp = onHangUp
             self.continuation = continuation
             self.reader = reader
         }
 
-        func read() {
-            var byte: UInt8 = 0
-            while Glibc.read(reader, &byte, 1) < 0, errno == EINTR {}
+        /// Reads until there is a signal to stop.
+        func readStop(_ onHangUp: () -> Void) {
+            while true {
+                var byte: UInt8 = 0
+                let count = Glibc.read(reader, &byte, 1)
+                if count < 0, errno == EINTR { continue }
+                guard count == 1, Int32(byte) == SIGHUP else { return }
+                onHangUp()
+            }
         }
     }
 }

@@ -2,7 +2,9 @@ public import SignalboxCore
 
 extension GatewayConfig {
     static let topKeys = ["version", "gateway", "plugins", "routes", "retry", "devices", "tests"]
-    static let gatewayKeys = ["listen", "admin", "data", "drain", "dedupe", "log", "tls"]
+    static let gatewayKeys = [
+        "listen", "admin", "data", "drain", "dedupe", "log", "tls", "sources",
+    ]
     static let pluginKeys = ["library", "config"]
 
     /// Reads a configuration; everything that is wrong with it comes at once, in the file's order.
@@ -57,9 +59,16 @@ extension GatewayConfig {
         (deviceClients, deviceUsers, deviceListeners) = DevicesReader.read(
             map["devices"], plugins: plugins.map(\.name), diagnostics)
         let policies = RetryReader.read(map["retry"], diagnostics)
+        for name in gateway.sources where plugins.contains(where: { $0.name == name }) {
+            map.report(
+                "duplicate-name", at: map["gateway"],
+                "\"\(name)\" is a plugin and stands in gateway.sources; a source needs a name of its own"
+            )
+        }
         if let section = map["routes"] {
             var reader = RouteReader(
-                plugins: plugins.map(\.name), policies: policies, diagnostics: diagnostics)
+                plugins: plugins.map(\.name), sources: gateway.sources, policies: policies,
+                diagnostics: diagnostics)
             routes = reader.read(section)
         } else {
             map.report("missing-key", at: nil, "routes is required")
@@ -74,7 +83,11 @@ extension GatewayConfig {
     private mutating func readGateway(_ value: ConfigValue, _ diagnostics: Diagnostics) {
         guard let map = MapReader(value, owner: "gateway", known: Self.gatewayKeys, diagnostics)
         else { return }
-        if let address = address("listen", map) { gateway.listen = address }
+        if let listen = map["listen"], case .bool(false) = listen.kind {
+            gateway.listen = nil
+        } else if let address = address("listen", map) {
+            gateway.listen = address
+        }
         if let admin = map["admin"], case .bool(false) = admin.kind {
             gateway.admin = nil
         } else if let address = address("admin", map) {
@@ -92,6 +105,7 @@ extension GatewayConfig {
                 clientRoots: tls.text("client_ca").map { Array($0.text.utf8) },
                 position: value.position)
         }
+        if let value = map["sources"] { readSources(value, map) }
         if let text = map.text("data")?.text { gateway.dataFolder = text }
         if let ms = map.duration("drain", in: 0...600_000) { gateway.drainMs = ms }
         if let ms = map.duration("dedupe", in: 0...7 * 86_400_000) { gateway.dedupeMs = ms }
@@ -104,6 +118,21 @@ extension GatewayConfig {
         }
         if let admin = gateway.admin, admin.port != 0, admin == gateway.listen {
             map.report("bad-value", at: map["admin"], "listen and admin are the same address")
+        }
+    }
+
+    private mutating func readSources(_ value: ConfigValue, _ map: MapReader) {
+        guard case .list(let items) = value.kind else {
+            map.report("wrong-type", at: value, "sources must be a list of names")
+            return
+        }
+        for item in items {
+            guard case .string(let name) = item.kind, Names.isName(name) else {
+                map.report(
+                    "bad-name", at: item, "a name has letters, digits, - and _, at most 64")
+                continue
+            }
+            gateway.sources.append(name)
         }
     }
 

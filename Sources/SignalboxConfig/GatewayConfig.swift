@@ -33,10 +33,12 @@ public struct ListenAddress: Sendable, Hashable {
 
 /// The `gateway:` section.
 public struct GatewaySettings: Sendable {
-    /// Where webhooks come in.
-    public var listen = ListenAddress(host: "127.0.0.1", port: 8080)
+    /// Where webhooks come in; nil: nowhere, requests are handed in by the embedding program.
+    public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8080)
     /// Where operators look; nil: nowhere.
     public var admin: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8081)
+    /// Sources whose events the embedding program submits.
+    public var sources: [String] = []
     /// TLS of `listen`; nil: plain HTTP, with TLS in front.
     public var tls: TLSSettings?
     /// Folder for durable data.

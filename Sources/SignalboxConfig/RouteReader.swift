@@ -6,12 +6,18 @@ struct RouteReader {
     static let deliverKeys = ["retry", "expires", "priority", "collapse"]
 
     let plugins: [String]
+    /// Names whose events the embedding program submits.
+    let programSources: [String]
     let policies: [String: RetryPolicy]
     let diagnostics: Diagnostics
     private var lines: [String: Int] = [:]
 
-    init(plugins: [String], policies: [String: RetryPolicy], diagnostics: Diagnostics) {
+    init(
+        plugins: [String], sources: [String], policies: [String: RetryPolicy],
+        diagnostics: Diagnostics
+    ) {
         self.plugins = plugins
+        programSources = sources
         self.policies = policies
         self.diagnostics = diagnostics
     }
@@ -104,7 +110,9 @@ struct RouteReader {
                     "wrong-type", at: item, "from must be a plugin's name or a list of names")
                 continue
             }
-            if plugin(name, at: item, map) { out.append((name, item.position)) }
+            if programSources.contains(name) || plugin(name, at: item, map) {
+                out.append((name, item.position))
+            }
         }
         return out
     }
@@ -162,11 +170,16 @@ struct RouteReader {
             if let value = build["overrides"] { templates.readOverrides(value, into: &set) }
             if build["with"] != nil, builder == nil { return nil }
         }
-        if builder == nil, sources.count == 1 {
-            builder = (sources[0].name, sources[0].position)
+        let plugins = sources.filter { !programSources.contains($0.name) }
+        if builder == nil, sources.count == 1, let only = plugins.first {
+            builder = (only.name, only.position)
         }
         guard let builder else {
-            if sources.count > 1 {
+            if sources.count == 1, plugins.isEmpty {
+                map.report(
+                    "missing-key", at: nil,
+                    "build.with is required: \"\(sources[0].name)\" is a source without a plugin")
+            } else if sources.count > 1 {
                 map.report(
                     "missing-key", at: nil,
                     "build.with is required where from names several plugins")

@@ -38,6 +38,10 @@ import Testing
             "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
             "SignalboxStore", "SignalboxThreads", "CSignalbox", "Logging",
         ],
+        "Sources/SignalboxLibrary": [
+            "Signalbox", "SignalboxCore", "SignalboxPluginHost",
+            "SignalboxThreads", "CSignalbox", "Logging",
+        ],
         "Sources/SignalboxCLI": ["Signalbox", "SignalboxTestKit", "ArgumentParser"],
         "Plugins/APNs": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/CustomerInsights": ["SignalboxPluginKit", "CSignalbox"],

@@ -6,7 +6,7 @@ internal import SignalboxThreads
 /// What all lanes of a gateway share.
 struct DispatchContext: Sendable {
     let limits: Limits
-    let router: Router
+    let live: Live
     let workers: WorkerThreads
     let alarms: AlarmClock
     let engine: PushEngine
@@ -18,8 +18,6 @@ struct DispatchContext: Sendable {
     let inMemory: UnderWay
     /// Tells sources of dead tokens.
     let feedback: Feedback
-    /// How long an event's dedupe key is remembered, in milliseconds.
-    let dedupeMs: UInt64
     /// Milliseconds since 1970.
     let clock: @Sendable () -> UInt64
 }

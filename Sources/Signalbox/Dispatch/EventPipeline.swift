@@ -1,4 +1,5 @@
 internal import Logging
+internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxJSON
 internal import SignalboxPluginHost
@@ -7,16 +8,11 @@ internal import SignalboxThreads
 /// From events to deliveries on disk: route, build, fan out, commit.
 final class EventPipeline: Sendable {
     private let context: DispatchContext
-    private let builders: [String: any Building]
     private let lanes: LaneTable
     private let ids: ReportIDs
 
-    init(
-        context: DispatchContext, builders: [String: any Building], lanes: LaneTable,
-        ids: ReportIDs
-    ) {
+    init(context: DispatchContext, lanes: LaneTable, ids: ReportIDs) {
         self.context = context
-        self.builders = builders
         self.lanes = lanes
         self.ids = ids
     }
@@ -44,6 +40,9 @@ final class EventPipeline: Sendable {
             }
         }
     }
+
+    /// An id for an event that its giver wants to know.
+    func nextEventID() -> UInt64 { ids.next().id }
 
     /// The user all of whose devices go.
     private static func userKey(_ change: DeviceChange) -> UserKey? {
@@ -99,39 +98,47 @@ final class EventPipeline: Sendable {
         _ events: [Event], _ changes: [DeviceChange], _ source: String, receivedUnixMs: UInt64,
         done: @escaping @Sendable (StoreAnswer) -> Void
     ) {
+        let generation = context.live.now
         var items: [StoreEntry.Item] = []
         for event in events {
             var event = event
-            event.id = ids.next().id
-            let deliveries = self.deliveries(of: event, receivedUnixMs: receivedUnixMs)
+            if event.id == 0 { event.id = nextEventID() }
+            let deliveries = self.deliveries(
+                of: event, generation, receivedUnixMs: receivedUnixMs)
             items.append(StoreEntry.Item(event: event, deliveries: deliveries))
         }
-        reserve(&items)
+        let held = reserve(&items)
         let reports = context.feedback.items(for: changes, from: source)
         let entry = StoreEntry(
             items: items + reports, changes: changes, receivedUnixMs: receivedUnixMs,
-            dedupeMs: context.dedupeMs)
+            dedupeMs: generation.plan.config.gateway.dedupeMs)
         let count = items.count
         context.store.append(entry) { answer in
-            self.finish(items: entry.items.prefix(count), answer)
+            self.finish(items: entry.items.prefix(count), held, answer)
             if case .committed = answer { self.context.feedback.committed(reports) }
             done(answer)
         }
     }
 
-    /// Asks the lanes which deliveries they can take over at once.
-    private func reserve(_ items: inout [StoreEntry.Item]) {
+    /// Asks the lanes which deliveries they can take over at once. A lane that was asked is told what
+    /// came of it, also when another one has taken its place in the meantime.
+    private func reserve(_ items: inout [StoreEntry.Item]) -> [LaneKey: SenderLane] {
+        var held: [LaneKey: SenderLane] = [:]
         for index in items.indices {
             let byLane = Dictionary(grouping: items[index].deliveries) { LaneKey($0) }
             for (key, deliveries) in byLane {
-                if let lane = lanes.lane(key) {
+                if let lane = held[key] ?? lanes.lane(key) {
+                    held[key] = lane
                     items[index].taken.formUnion(lane.reserve(deliveries))
                 }
             }
         }
+        return held
     }
 
-    private func finish(items: ArraySlice<StoreEntry.Item>, _ answer: StoreAnswer) {
+    private func finish(
+        items: ArraySlice<StoreEntry.Item>, _ held: [LaneKey: SenderLane], _ answer: StoreAnswer
+    ) {
         for (index, item) in items.enumerated() {
             var isKept = false
             if case .committed(let duplicates) = answer { isKept = !duplicates.contains(index) }
@@ -143,25 +150,27 @@ final class EventPipeline: Sendable {
             }
             for (key, deliveries) in Dictionary(grouping: item.deliveries, by: { LaneKey($0) }) {
                 let taken = deliveries.filter { item.taken.contains($0.id) }
-                let lane = lanes.lane(key)
+                let lane = held[key]
                 guard isKept else {
                     lane?.cancelled(taken.count)
                     continue
                 }
-                if let lane {
-                    lane.committed(taken, isMoreOnDisk: taken.count < deliveries.count)
-                } else {
-                    lanes.backlog(key)
+                let isMoreOnDisk = taken.count < deliveries.count
+                guard let lane, lane.committed(taken, isMoreOnDisk: isMoreOnDisk) else {
+                    if lane == nil || isMoreOnDisk { lanes.backlog(key) }
+                    continue
                 }
             }
         }
     }
 
-    private func deliveries(of event: Event, receivedUnixMs: UInt64) -> [Delivery] {
+    private func deliveries(
+        of event: Event, _ generation: Generation, receivedUnixMs: UInt64
+    ) -> [Delivery] {
         // The sink checked that data is a JSON object.
         let data = (try? JSONValue.parse(Array(event.data.utf8))) ?? .object([])
         let fields = EventFields(event: event, data: data)
-        let routes = context.router.matches(fields)
+        let routes = generation.router.matches(fields)
         if routes.isEmpty {
             context.logger.notice(
                 "no route takes this event",
@@ -172,12 +181,13 @@ final class EventPipeline: Sendable {
         }
         return routes.flatMap { index in
             deliveries(
-                of: fields, route: context.router.routes[index], receivedUnixMs: receivedUnixMs)
+                of: fields, route: generation.router.routes[index], generation,
+                receivedUnixMs: receivedUnixMs)
         }
     }
 
     private func deliveries(
-        of fields: EventFields, route: Route, receivedUnixMs: UInt64
+        of fields: EventFields, route: Route, _ generation: Generation, receivedUnixMs: UInt64
     ) -> [Delivery] {
         let event = fields.event
         var fanOut = FanOut()
@@ -185,7 +195,7 @@ final class EventPipeline: Sendable {
         let recipients = chosen.map { event.recipients[$0] }
         for skip in fanOut.skips { report(skip: skip.reason, event, route) }
         guard !recipients.isEmpty else { return [] }
-        switch build(event, recipients: recipients, route: route) {
+        switch build(event, recipients: recipients, route: route, generation) {
         case .success(let built):
             for skip in built.skips {
                 context.metrics.skipped(route: route.name, reason: skip.reason)
@@ -219,12 +229,18 @@ final class EventPipeline: Sendable {
     }
 
     private func build(
-        _ event: Event, recipients: [Recipient], route: Route
+        _ event: Event, recipients: [Recipient], route: Route, _ generation: Generation
     ) -> Result<BuildResult, PluginFault> {
-        guard let builder = builders[route.builder] else {
-            return .failure(PluginFault(.unsupported, "the instance has no build role"))
+        var builder = generation.instances.builders[route.builder]
+        while let asked = builder {
+            let built = asked.build(
+                event, recipients: recipients, route: route.name, options: route.builderOptions)
+            guard case .failure(let fault) = built, fault.kind == .stopping else { return built }
+            // It was replaced in this moment: its successor builds the same.
+            let next = context.live.now.instances.builders[route.builder]
+            if next == nil || next === asked { return built }
+            builder = next
         }
-        return builder.build(
-            event, recipients: recipients, route: route.name, options: route.builderOptions)
+        return .failure(PluginFault(.unsupported, "the instance has no build role"))
     }
 }

@@ -22,22 +22,18 @@ final class Feedback: Sendable {
     private let store: any GatewayStore
     private let metrics: GatewayMetrics
     private let clock: @Sendable () -> UInt64
-    /// The kinds of changes that each instance wants.
-    private let reporters: [String: Set<DeviceChange.Kind>]
-    /// Instances that are told of an app's devices.
-    private let listeners: DeviceListeners
+    /// Says which changes each instance wants, and who is told of an app's devices.
+    private let live: Live
     private let lanes = Mutex<LaneTable?>(nil)
     private let ids: ReportIDs
 
     init(
-        store: any GatewayStore, metrics: GatewayMetrics,
-        reporters: [String: Set<DeviceChange.Kind>], listeners: DeviceListeners, ids: ReportIDs,
+        store: any GatewayStore, metrics: GatewayMetrics, live: Live, ids: ReportIDs,
         clock: @escaping @Sendable () -> UInt64
     ) {
         self.store = store
         self.metrics = metrics
-        self.reporters = reporters
-        self.listeners = listeners
+        self.live = live
         self.ids = ids
         self.clock = clock
     }
@@ -73,7 +69,8 @@ final class Feedback: Sendable {
             }
             // Those who are told of an app's devices know them by the names of the registry.
             for device in gone {
-                for name in self.listeners.names(app: device.app) where name != delivery.source {
+                for name in self.live.now.listeners.names(app: device.app)
+                where name != delivery.source {
                     items.append(
                         self.item(
                             change(device), to: name, eventID: delivery.eventID, isDeduped: true))
@@ -97,7 +94,7 @@ final class Feedback: Sendable {
     /// instance that they came from.
     func items(for changes: [DeviceChange], from source: String) -> [StoreEntry.Item] {
         changes.flatMap { change in
-            listeners.names(app: change.device.app).filter { $0 != source }.compactMap {
+            live.now.listeners.names(app: change.device.app).filter { $0 != source }.compactMap {
                 item(change, to: $0, eventID: 0, isDeduped: false)
             }
         }
@@ -116,7 +113,7 @@ final class Feedback: Sendable {
     private func item(
         _ change: DeviceChange, to name: String, eventID: UInt64, isDeduped: Bool
     ) -> StoreEntry.Item? {
-        guard reporters[name]?.contains(change.kind) == true else { return nil }
+        guard live.now.reporters[name]?.contains(change.kind) == true else { return nil }
         let sender = name + Self.suffix
         let (id, own) = ids.next()
         let device = change.device

@@ -15,11 +15,11 @@ final class LaneTable: Sendable {
     }
 
     private let state = Mutex(State())
-    private let make: @Sendable (LaneKey, Int) async throws -> SenderLane
+    private let make: @Sendable (LaneKey, Int, LaneTable) async throws -> SenderLane
     private let onRefused: @Sendable (LaneKey, any Error) -> Void
 
     init(
-        make: @escaping @Sendable (LaneKey, Int) async throws -> SenderLane,
+        make: @escaping @Sendable (LaneKey, Int, LaneTable) async throws -> SenderLane,
         onRefused: @escaping @Sendable (LaneKey, any Error) -> Void
     ) {
         self.make = make
@@ -44,7 +44,7 @@ final class LaneTable: Sendable {
 
     /// Makes a lane ahead of its first delivery.
     func open(_ key: LaneKey) async throws {
-        let lane = try await make(key, nextNumber())
+        let lane = try await make(key, nextNumber(), self)
         state.withLock { $0.entries[key] = .ready(lane) }
     }
 
@@ -65,13 +65,25 @@ final class LaneTable: Sendable {
 
     private func makeLane(_ key: LaneKey) async {
         do {
-            let lane = try await make(key, nextNumber())
+            let lane = try await make(key, nextNumber(), self)
             state.withLock { $0.entries[key] = .ready(lane) }
             lane.backlog()
         } catch {
             // Asked again for the next delivery: the plugin may know the app by then.
             state.withLock { $0.entries[key] = nil }
             onRefused(key, error)
+        }
+    }
+
+    /// Takes lanes out, so that the next delivery makes new ones.
+    func remove(where isWanted: (LaneKey) -> Bool) -> [SenderLane] {
+        state.withLock { state in
+            let keys = state.entries.keys.filter(isWanted)
+            return keys.compactMap { key in
+                guard case .ready(let lane) = state.entries[key] else { return nil }
+                state.entries[key] = nil
+                return lane
+            }
         }
     }
 

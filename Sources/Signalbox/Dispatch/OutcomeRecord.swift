@@ -7,11 +7,14 @@ final class OutcomeRecord: Sendable {
     private let logger: Logger
     private let metrics: GatewayMetrics
     private let clock: @Sendable () -> UInt64
+    private let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
 
     init(
         logger: Logger, metrics: GatewayMetrics,
-        clock: @escaping @Sendable () -> UInt64
+        clock: @escaping @Sendable () -> UInt64,
+        onOutcome: (@Sendable (DeliveryOutcome) -> Void)? = nil
     ) {
+        self.onOutcome = onOutcome
         self.clock = clock
         self.logger = logger
         self.metrics = metrics
@@ -19,11 +22,18 @@ final class OutcomeRecord: Sendable {
 
     func delivered(_ delivery: Delivery, outcome: Outcome) {
         count(delivery, "delivered", outcome.reason)
+        onOutcome?(
+            DeliveryOutcome(
+                .delivered, delivery, reason: outcome.reason, code: outcome.providerCode,
+                providerID: outcome.providerID))
         logger.info("delivered", metadata: fields(delivery, outcome.reason))
     }
 
     func retried(_ delivery: Delivery, outcome: Outcome, atUnixMs: UInt64) {
         count(delivery, "retried", outcome.reason)
+        onOutcome?(
+            DeliveryOutcome(
+                .retried, delivery, reason: outcome.reason, code: outcome.providerCode))
         var metadata = fields(delivery, outcome.reason)
         let now = clock()
         metadata["delivery.retry_in_ms"] = "\(atUnixMs > now ? atUnixMs - now : 0)"
@@ -31,8 +41,9 @@ final class OutcomeRecord: Sendable {
         logger.warning("delivery will be tried again", metadata: metadata)
     }
 
-    func failed(_ delivery: Delivery, reason: String, detail: String = "") {
+    func failed(_ delivery: Delivery, reason: String, detail: String = "", code: UInt32 = 0) {
         count(delivery, "failed", reason)
+        onOutcome?(DeliveryOutcome(.failed, delivery, reason: reason, code: code))
         var metadata = fields(delivery, reason)
         if !detail.isEmpty { metadata["detail"] = "\(detail)" }
         logger.error("delivery failed", metadata: metadata)

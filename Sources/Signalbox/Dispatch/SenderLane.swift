@@ -38,13 +38,16 @@ final class SenderLane: Sendable {
     private let carrier: LaneCarrier
     private let isAtMostOnce: Bool
     private let context: DispatchContext
+    /// Something was given back to the disk after the lane's end.
+    private let onReleased: @Sendable () -> Void
     private let state: Mutex<State>
 
     /// A lane of a plugin that has a transport of its own.
     init(
         number: Int, instance: any HostedInstance, role: any Sending, key: LaneKey,
-        context: DispatchContext
+        context: DispatchContext, onReleased: @escaping @Sendable () -> Void
     ) {
+        self.onReleased = onReleased
         self.number = number
         self.key = key
         self.instance = instance
@@ -58,8 +61,10 @@ final class SenderLane: Sendable {
     /// else by the push engine.
     init(
         number: Int, instance: any HostedInstance, role: any Translating, key: LaneKey,
-        endpoint: SendEndpoint, context: DispatchContext, rest: RESTClient? = nil
+        endpoint: SendEndpoint, context: DispatchContext, rest: RESTClient? = nil,
+        onReleased: @escaping @Sendable () -> Void
     ) throws {
+        self.onReleased = onReleased
         self.number = number
         self.key = key
         self.instance = instance
@@ -115,15 +120,19 @@ final class SenderLane: Sendable {
         }
     }
 
-    /// Deliveries are on disk: these were reserved, and others wait there or not.
-    func committed(_ taken: [Delivery], isMoreOnDisk: Bool) {
-        let count = state.withLock { state in
+    /// Deliveries are on disk: these were reserved, and others wait there or not. False: the lane is on
+    /// its way out, and what waits on disk is for its successor.
+    func committed(_ taken: [Delivery], isMoreOnDisk: Bool) -> Bool {
+        let (count, isStopped, isDraining) = state.withLock { state in
             state.window.release(reserved: taken.count)
             if isMoreOnDisk { state.hasBacklog = true }
-            return state.window.arrive(taken)
+            let count = state.isStopped ? 0 : state.window.arrive(taken)
+            return (count, state.isStopped, state.isDraining)
         }
         context.inMemory.adjust(by: count)
         kick()
+        if isStopped, !taken.isEmpty { giveBack(taken) }
+        return !isDraining && !isStopped
     }
 
     /// Deliveries were not committed after all.
@@ -153,6 +162,13 @@ final class SenderLane: Sendable {
 
     /// Leases nothing more; what is in memory is still sent.
     func drain() { state.withLock { $0.isDraining = true } }
+
+    /// Nothing is in memory, and nothing is on its way here.
+    var isIdle: Bool {
+        state.withLock { state in
+            state.window.isEmpty && !state.isLeasing && !state.isScheduled
+        }
+    }
 
     /// Gives the connections up, and what is in memory back to the disk.
     func stop(deadlineMs: Int) async {
@@ -366,13 +382,14 @@ final class SenderLane: Sendable {
         case .failed(let reason):
             if outcome.kind == .unregistered { context.feedback.report(delivery, outcome) }
             if delivery.isDryRun { context.feedback.tried(delivery, reason: reason) }
-            context.record.failed(delivery, reason: reason, detail: outcome.detail)
+            context.record.failed(
+                delivery, reason: reason, detail: outcome.detail, code: outcome.providerCode)
             changes.append(.dead(delivery.id, reason: reason, attempt))
         }
     }
 
     private func retryPolicy(of delivery: Delivery) -> RetryPolicy {
-        Feedback.isReport(key) ? .reports : context.router.rules(of: delivery.route).retry
+        Feedback.isReport(key) ? .reports : context.live.now.router.rules(of: delivery.route).retry
     }
 
     private func settle(_ changes: [StoreChange]) {
@@ -409,17 +426,27 @@ final class SenderLane: Sendable {
     }
 
     private func leased(_ lease: StoreLease) {
-        let count = state.withLock { state in
+        let count = state.withLock { state -> Int? in
             state.isLeasing = false
             state.hasBacklog = lease.hasMore
             if let due = lease.nextDueUnixMs {
                 state.nextDueUnixMs = min(state.nextDueUnixMs ?? .max, due)
             }
-            // Leased too late: they are given back by the lease's end or the next start.
-            return state.isStopped ? 0 : state.window.arrive(lease.deliveries)
+            return state.isStopped ? nil : state.window.arrive(lease.deliveries)
+        }
+        guard let count else {
+            // Leased too late.
+            giveBack(lease.deliveries)
+            return
         }
         context.inMemory.adjust(by: count)
         kick()
+    }
+
+    /// What came too late for this lane is due for whoever is next.
+    private func giveBack(_ deliveries: [Delivery]) {
+        guard !deliveries.isEmpty else { return }
+        context.store.settle(deliveries.map { .released($0.id) }) { self.onReleased() }
     }
 
     private func setAlarm() {

@@ -50,16 +50,19 @@ final class AdminService: HTTPServerHandler {
                 body: Array("ok\n".utf8))
         case "/readyz": answer = await readiness()
         default:
-            for lane in lanes.all {
-                metrics.inMemory(lane.key, count: lane.count)
-            }
-            metrics.waiting(store.waitingCount)
             answer = HTTPServerAnswer(
                 status: 200, headers: [Attribute("content-type", "text/plain; version=0.0.4")],
-                body: Array(metrics.registry.text.utf8))
+                body: Array(metricsText.utf8))
         }
         if request.method == "HEAD" { answer.body = [] }
         return answer
+    }
+
+    /// All numbers of now.
+    var metricsText: String {
+        for lane in lanes.all { metrics.inMemory(lane.key, count: lane.count) }
+        metrics.waiting(store.waitingCount)
+        return metrics.registry.text
     }
 
     /// Ready as long as webhooks are taken: a provider that is down is reported here, but must not

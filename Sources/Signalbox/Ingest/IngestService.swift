@@ -9,24 +9,26 @@ internal import Synchronization
 /// The public listener: finds the instance of a path, hands it the bytes, and answers when its
 /// events are accepted.
 final class IngestService: HTTPServerHandler {
-    private let paths: PathTable<any Ingesting>
     private let context: DispatchContext
     private let pipeline: EventPipeline
-    private let devices: DevicesService
+    private let devices: Mutex<DevicesService>
 
     init(
-        paths: PathTable<any Ingesting>, context: DispatchContext, pipeline: EventPipeline,
-        devices: DevicesService
+        context: DispatchContext, pipeline: EventPipeline, devices: DevicesService
     ) {
-        self.devices = devices
-        self.paths = paths
+        self.devices = Mutex(devices)
         self.context = context
         self.pipeline = pipeline
     }
 
+    /// The configuration has changed.
+    func replace(devices new: DevicesService) { devices.withLock { $0 = new } }
+
+    private var paths: PathTable<any Ingesting> { context.live.now.instances.paths }
+
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
         if DevicesService.serves(path) {
-            return devices.refusal(method: method, path: path).map { refused($0) }
+            return devices.withLock { $0 }.refusal(method: method, path: path).map { refused($0) }
         }
         switch paths.find(method: method, path: path) {
         case .match: return nil
@@ -43,7 +45,7 @@ final class IngestService: HTTPServerHandler {
 
     func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
         if DevicesService.serves(request.path) {
-            let answer = await devices.answer(request)
+            let answer = await devices.withLock { $0 }.answer(request)
             context.metrics.request(instance: "devices", status: answer.status)
             return answer
         }
@@ -61,13 +63,39 @@ final class IngestService: HTTPServerHandler {
             let certificate = try? Certificate.read(der: request.clientCertificate)
             inbound.clientCertificate = certificate?.subject ?? ""
         }
-        let role = match.owner
         let given = inbound
+        let (answer, name) = await answer(given, by: match.owner)
+        context.metrics.request(instance: name, status: answer.status)
+        return answer
+    }
+
+    private func answer(
+        _ request: IngestRequest, by first: any Ingesting
+    ) async -> (HTTPServerAnswer, instance: String) {
+        var role = first
+        while true {
+            if let answer = await handled(request, by: role) { return (answer, role.instanceName) }
+            guard case .match(let match) = paths.find(method: request.method, path: request.path),
+                match.owner !== role
+            else { return (Problem.busy("the gateway is stopping"), role.instanceName) }
+            // It was replaced in this moment: the request is its successor's.
+            role = match.owner
+        }
+    }
+
+    /// The answer to a request; nil: the instance is stopping and has not looked at it.
+    private func handled(
+        _ request: IngestRequest, by role: any Ingesting
+    ) async -> HTTPServerAnswer? {
         let name = role.instanceName
-        let answer = await withCheckedContinuation { continuation in
+        return await withCheckedContinuation { continuation in
             let isTaken = context.workers.submit {
-                role.handle(given) { result in
-                    self.settle(result, name, given.receivedUnixMs) {
+                role.handle(request) { result in
+                    if result.fault?.kind == .stopping {
+                        continuation.resume(returning: nil)
+                        return
+                    }
+                    self.settle(result, name, request.receivedUnixMs) {
                         continuation.resume(returning: $0)
                     }
                 }
@@ -76,8 +104,6 @@ final class IngestService: HTTPServerHandler {
                 continuation.resume(returning: Problem.busy("too many requests are waiting"))
             }
         }
-        context.metrics.request(instance: name, status: answer.status)
-        return answer
     }
 
     /// Commits what a plugin made of a request; the answer comes when it is on disk.

@@ -9,6 +9,12 @@ struct CheckedPlugin: Sendable {
     var config: CheckedConfig
 
     var name: String { settings.name }
+    /// Nothing about it has changed.
+    func isSame(as other: CheckedPlugin) -> Bool {
+        library === other.library && config.json.text == other.config.json.text
+            && config.secrets == other.config.secrets
+    }
+
     /// Where faults of the config as a whole are reported.
     var configPosition: SourcePosition { settings.config?.position ?? settings.position }
 }
@@ -20,20 +26,30 @@ struct PluginCheck {
     private(set) var diagnostics: [Diagnostic] = []
     private var libraries: [String: PluginLibrary] = [:]
     private let searchPath: PluginSearchPath
+    private let linked: [String: PluginLibrary]
+    private let copyFolder: String
 
-    init(searchPath: PluginSearchPath) { self.searchPath = searchPath }
+    init(_ options: GatewayOptions, copyFolder: String) {
+        searchPath = options.searchPath
+        linked = options.linked
+        self.copyFolder = copyFolder
+    }
 
     mutating func load(_ settings: PluginSettings, folder: String) {
         guard !settings.library.isEmpty else { return }
         let owner = "plugin \"\(settings.name)\""
         do throws(LoadFault) {
+            if let library = linked[settings.library] {
+                check(settings, library, owner)
+                return
+            }
             let path = try searchPath.resolve(settings.library, relativeTo: folder)
             // Two instances of one library share it.
             if let known = libraries[path] {
                 check(settings, known, owner)
                 return
             }
-            let library = try PluginLibrary.load(path)
+            let library = try PluginShelf.load(path, copiesIn: copyFolder)
             libraries[path] = library
             check(settings, library, owner)
         } catch {

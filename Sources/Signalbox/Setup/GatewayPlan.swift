@@ -9,11 +9,11 @@ struct GatewayPlan: Sendable {
     var routes: [Route]
 
     /// Reads a configuration and its plugins; throws with all faults at once.
-    static func make(
-        _ path: String, environment: ConfigEnvironment, searchPath: PluginSearchPath
-    ) throws(ConfigurationError) -> GatewayPlan {
-        let (config, faults) = GatewayConfig.load(path, environment: environment)
-        var check = PluginCheck(searchPath: searchPath)
+    static func make(_ options: GatewayOptions) throws(ConfigurationError) -> GatewayPlan {
+        let (config, faults) = GatewayConfig.load(
+            options.configPath, environment: options.environment)
+        let data = options.dataFolder ?? config.dataPath
+        var check = PluginCheck(options, copyFolder: "\(data)/plugins")
         for plugin in config.plugins { check.load(plugin, folder: config.folder) }
         let routes = config.routes.map { check.check($0) }
         // A value that could not be filled in has its own fault; what else is wrong with it is noise.

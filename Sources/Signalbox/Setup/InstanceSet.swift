@@ -11,6 +11,12 @@ struct InstanceSet: Sendable {
         var own: (any Sending)?
     }
 
+    /// Who the plugins run in.
+    struct Program: Sendable {
+        var name: String
+        var version: String
+    }
+
     private(set) var instances: [any HostedInstance] = []
     private(set) var builders: [String: any Building] = [:]
     private(set) var senders: [String: Sender] = [:]
@@ -19,16 +25,16 @@ struct InstanceSet: Sendable {
 
     /// Creates all instances, or none: what was created is destroyed before it throws.
     static func create(
-        _ plan: GatewayPlan, version: String, services: any HostServices
+        _ plugins: [CheckedPlugin], program: Program, services: any HostServices
     ) async throws(ConfigurationError) -> InstanceSet {
         var set = InstanceSet()
         var faults: [Diagnostic] = []
-        for plugin in plan.plugins {
+        for plugin in plugins {
             do throws(PluginFault) {
                 set.instances.append(
                     try await PluginInstance.create(
                         name: plugin.name, library: plugin.library, config: plugin.config,
-                        version: version, services: services))
+                        program: program.name, version: program.version, services: services))
             } catch {
                 faults.append(
                     Diagnostic(
@@ -44,14 +50,14 @@ struct InstanceSet: Sendable {
         return set
     }
 
-    /// Starts all instances and asks for their paths.
-    mutating func start(_ plan: GatewayPlan, limits: Limits) async throws(ConfigurationError) {
-        for instance in instances {
-            guard let plugin = plan.plugins.first(where: { $0.name == instance.name }) else {
-                continue
-            }
+    /// Starts all instances and asks for their roles; `kept` run already.
+    mutating func start(
+        _ plugins: [CheckedPlugin], kept: [any HostedInstance] = [], limits: Limits
+    ) async throws(ConfigurationError) {
+        for instance in instances + kept {
+            guard let plugin = plugins.first(where: { $0.name == instance.name }) else { continue }
             do throws(PluginFault) {
-                try await instance.start()
+                if !kept.contains(where: { $0 === instance }) { try await instance.start() }
                 let roles = try await instance.roles(limits: limits)
                 if let role = roles.ingest { try claim(role) }
                 builders[instance.name] = roles.build
@@ -68,6 +74,7 @@ struct InstanceSet: Sendable {
                 ])
             }
         }
+        instances += kept
     }
 
     private mutating func claim(_ role: any Ingesting) throws(PluginFault) {
@@ -82,8 +89,10 @@ struct InstanceSet: Sendable {
         }
     }
 
-    /// Stops and destroys all instances.
-    func stop(deadlineMs: UInt64) async {
-        for instance in instances { _ = await instance.stop(deadlineMs: deadlineMs) }
+    /// Stops and destroys all instances but some.
+    func stop(except kept: [any HostedInstance] = [], deadlineMs: UInt64) async {
+        for instance in instances where !kept.contains(where: { $0 === instance }) {
+            _ = await instance.stop(deadlineMs: deadlineMs)
+        }
     }
 }

@@ -44,6 +44,8 @@ public struct LaneWindow: Sendable {
 
     /// Deliveries in it, whatever their state.
     public var count: Int { readyIDs.count + inFlight.count }
+    /// Nothing is in it, and no room is kept.
+    public var isEmpty: Bool { count == 0 && reserved == 0 }
     /// Deliveries that were taken and not settled.
     public var inFlightCount: Int { inFlight.count }
     /// Deliveries that could be taken now.

@@ -25,6 +25,20 @@ public struct HTTPServerRequest: Sendable {
     /// The client's certificate under mutual TLS, DER; empty: it showed none.
     public var clientCertificate: [UInt8]
 
+    /// Makes a request.
+    public init(
+        method: String, path: String, query: String = "", headers: [Attribute] = [],
+        body: [UInt8] = [], remote: String = "", clientCertificate: [UInt8] = []
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.body = body
+        self.remote = remote
+        self.clientCertificate = clientCertificate
+    }
+
     /// The first value of a field, or nil.
     public func header(_ name: String) -> String? { headers.first { $0.key == name }?.value }
 }

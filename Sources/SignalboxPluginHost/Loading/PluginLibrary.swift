@@ -31,11 +31,25 @@ public final class PluginLibrary: @unchecked Sendable {
 
     /// Loads a library and asks it what it is. Runs the library's code.
     public static func load(_ path: String) throws(LoadFault) -> PluginLibrary {
-        try FileRules.check(path)
+        try load(path, of: path)
+    }
+
+    /// A plugin that is linked into the program; `entry` is its `sbx_plugin_entry_v1`.
+    public static func linked(
+        _ name: String, entry: UnsafeRawPointer
+    ) throws(LoadFault) -> PluginLibrary {
+        try ask(unsafeBitCast(entry, to: sbx_entry_fn.self), path: name)
+    }
+
+    /// Loads a library from a copy of its file.
+    static func load(
+        _ copy: String, of path: String
+    ) throws(LoadFault) -> PluginLibrary {
+        try FileRules.check(copy)
         let handlers = SignalHandlers()
         defer { handlers.restore() }
         dlerror()
-        guard let image = dlopen(path, RTLD_NOW | RTLD_LOCAL | Int32(RTLD_NODELETE)) else {
+        guard let image = dlopen(copy, RTLD_NOW | RTLD_LOCAL | Int32(RTLD_NODELETE)) else {
             let reason = dlerror().map { String(cString: $0) } ?? "unknown reason"
             throw LoadFault("plugin-not-loadable", "\(path) cannot be loaded: \(reason)")
         }
@@ -49,7 +63,12 @@ public final class PluginLibrary: @unchecked Sendable {
                 "plugin-no-entry",
                 "\(path) is not a Signalbox plugin: it does not export sbx_plugin_entry_v1")
         }
-        let entry = unsafeBitCast(symbol, to: sbx_entry_fn.self)
+        return try ask(unsafeBitCast(symbol, to: sbx_entry_fn.self), path: path)
+    }
+
+    private static func ask(
+        _ entry: sbx_entry_fn, path: String
+    ) throws(LoadFault) -> PluginLibrary {
         var host = sbx_host()
         host.struct_size = UInt32(MemoryLayout<sbx_host>.size)
         host.abi_major = SBX_ABI_MAJOR
@@ -127,7 +146,7 @@ public final class PluginLibrary: @unchecked Sendable {
 }
 
 /// What a library file must be like: code that anybody may replace is not loaded.
-private enum FileRules {
+enum FileRules {
     static func check(_ path: String) throws(LoadFault) {
         var facts = stat()
         guard path.hasPrefix("/"), stat(path, &facts) == 0 else {

@@ -25,12 +25,17 @@ public struct PluginSearchPath: Sendable {
     /// Searches these folders.
     public init(folders: [String]) { self.folders = folders }
 
-    /// `SIGNALBOX_PLUGINS` (folders with `:` between them), then beside the program, then `../lib/signalbox`.
-    public static func standard(environment: [String: String]) -> PluginSearchPath {
+    /// `SIGNALBOX_PLUGINS` (folders with `:` between them), then beside the program, then `../lib/signalbox`;
+    /// with `beside` that folder and its `signalbox` instead.
+    public static func standard(
+        environment: [String: String], beside: String? = nil
+    ) -> PluginSearchPath {
         var folders = (environment["SIGNALBOX_PLUGINS"] ?? "").split(separator: ":").map {
             String($0)
         }
-        if let program = absolute("/proc/self/exe") {
+        if let beside {
+            folders += [beside, "\(beside)/signalbox"]
+        } else if let program = absolute("/proc/self/exe") {
             let folder = parent(program)
             folders += [folder, "\(folder)/../lib/signalbox"]
         }

@@ -1,0 +1,68 @@
+internal import Logging
+internal import SignalboxConfig
+internal import SignalboxThreads
+internal import Synchronization
+
+/// What a reload came to.
+public struct ReloadReport: Sendable {
+    /// Plugin instances that were replaced, added or removed.
+    public let changed: [String]
+    /// Keys of `gateway:` that have changed and that only a restart takes over.
+    public let needRestart: [String]
+    /// Instances of before that did not stop in time and are left behind.
+    public let leftBehind: [String]
+}
+
+extension Gateway {
+    /// Takes the configuration over as it is now; `text` instead of the file, if given.
+    ///
+    /// What did not change goes on undisturbed. With a fault this throws, and everything is as before.
+    /// One reload at a time; it returns when what was replaced has ended.
+    @discardableResult
+    public func reload(text: String? = nil) async throws -> ReloadReport {
+        let task = reloads.withLock { last -> Task<ReloadReport, any Error> in
+            let before = last
+            let task = Task { () async throws -> ReloadReport in
+                await before?.value
+                return try await self.reloadNow(text)
+            }
+            last = Task { _ = try? await task.value }
+            return task
+        }
+        return try await task.value
+    }
+
+    private func reloadNow(_ text: String?) async throws -> ReloadReport {
+        guard isTaking else {
+            throw SubmitError(kind: .stopping, message: "the gateway is stopping")
+        }
+        var options = options
+        if let text { options.setConfig(text: text, folder: options.configFolder) }
+        let logger = parts.logger
+        do {
+            // Libraries are loaded on a thread of their own: it may take its time.
+            let given = options
+            let plan = try await Thread.value { Result { try GatewayPlan.make(given) } }.get()
+            let result = try await Reload(parts: parts, ingest: ingestService).run(plan)
+            logger.notice(
+                "configuration reloaded",
+                metadata: [
+                    "changed": "\(result.changed.joined(separator: ", "))",
+                    "routes": "\(plan.routes.count)",
+                ])
+            for key in result.needRestart {
+                logger.warning(
+                    "a changed setting needs a restart", metadata: ["key": "gateway.\(key)"])
+            }
+            return ReloadReport(
+                changed: result.changed, needRestart: result.needRestart,
+                leftBehind: result.leftBehind)
+        } catch let error as ConfigurationError {
+            for fault in error.diagnostics {
+                logger.error("configuration fault", metadata: ["fault": "\(fault)"])
+            }
+            logger.error("the configuration was not taken over; the one of before goes on")
+            throw error
+        }
+    }
+}

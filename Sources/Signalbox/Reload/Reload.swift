@@ -1,0 +1,144 @@
+internal import Logging
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxPluginHost
+internal import SignalboxThreads
+
+/// Puts a new configuration in the place of the one that runs.
+///
+/// What did not change goes on undisturbed: same instance, same connections, same credentials. What did
+/// is made and started beside the old one first; only when all of it runs is anything switched. From
+/// then on requests, events and deliveries go to the new instances; an old one is stopped after its last
+/// delivery. A configuration with a fault changes nothing.
+struct Reload {
+    let parts: GatewayParts
+    let ingest: IngestService
+
+    /// What a reload came to.
+    struct Result: Sendable {
+        /// Names of instances that were replaced, added or removed.
+        var changed: [String] = []
+        /// Keys of `gateway:` that only a restart takes over.
+        var needRestart: [String] = []
+        /// Instances that did not stop in time and are left behind.
+        var leftBehind: [String] = []
+    }
+
+    func run(_ plan: GatewayPlan) async throws(ConfigurationError) -> Result {
+        guard let live = parts.live, let context = parts.context, let lanes = parts.lanes else {
+            throw ConfigurationError(diagnostics: [])
+        }
+        let old = live.now
+        let kept = Self.kept(old, plan)
+        let next = try await make(plan, kept: kept)
+        let devices: DevicesService
+        let generation: Generation
+        do throws(ConfigurationError) {
+            devices = try parts.devicesService(plan, context)
+            generation = Generation(
+                plan, instances: next, reporters: await GatewayParts.reporters(next))
+        } catch {
+            await next.stop(except: kept, deadlineMs: 1_000)
+            throw error
+        }
+        var result = Result()
+        result.needRestart = Self.needRestart(old.plan.config.gateway, plan.config.gateway)
+        let keptNames = Set(kept.map(\.name))
+        result.changed = Set(
+            old.instances.instances.map(\.name) + next.instances.map(\.name)
+        ).subtracting(keptNames).sorted()
+
+        // From here on nothing fails: what runs is switched.
+        live.replace(with: generation)
+        ingest.replace(devices: devices)
+        parts.wire(next.senders.filter { !keptNames.contains($0.key) }, lanes)
+        let retired = lanes.remove { key in
+            let name =
+                Feedback.isReport(key)
+                ? String(key.sender.dropLast(Feedback.suffix.count)) : key.sender
+            return !keptNames.contains(name)
+        }
+        for lane in retired { lane.drain() }
+        do throws(ConfigurationError) {
+            try await parts.openLanes(lanes, plan)
+        } catch {
+            // Asked again for the next delivery of that sender.
+            parts.logger.error("a sender has no endpoint yet", metadata: ["error": "\(error)"])
+        }
+        for lane in retired { lanes.backlogIfPossible(lane.key, generation) }
+        await retire(retired, lanes, generation)
+        for instance in old.instances.instances where !keptNames.contains(instance.name) {
+            if await !instance.stop(deadlineMs: 5_000) { result.leftBehind.append(instance.name) }
+        }
+        return result
+    }
+
+    /// Instances whose library, config and secrets are as before.
+    private static func kept(
+        _ old: Generation, _ plan: GatewayPlan
+    ) -> [any HostedInstance] {
+        old.instances.instances.filter { instance in
+            guard let before = old.plan.plugins.first(where: { $0.name == instance.name }),
+                let now = plan.plugins.first(where: { $0.name == instance.name })
+            else { return false }
+            return now.isSame(as: before)
+        }
+    }
+
+    private func make(
+        _ plan: GatewayPlan, kept: [any HostedInstance]
+    ) async throws(ConfigurationError) -> InstanceSet {
+        let new = plan.plugins.filter { plugin in !kept.contains { $0.name == plugin.name } }
+        var set = try await InstanceSet.create(
+            new, program: parts.program, services: parts.services)
+        do throws(ConfigurationError) {
+            try await set.start(plan.plugins, kept: kept, limits: parts.limits)
+        } catch {
+            await set.stop(except: kept, deadlineMs: 1_000)
+            throw error
+        }
+        return set
+    }
+
+    /// Waits until the lanes have sent what they had, ends them, and hands the rest to their successors.
+    private func retire(
+        _ lanes: [SenderLane], _ table: LaneTable, _ generation: Generation
+    ) async {
+        let deadline =
+            Clock.monotonicNs + generation.plan.config.gateway.drainMs * 1_000_000
+        for lane in lanes {
+            while !lane.isIdle, Clock.monotonicNs < deadline {
+                try? await Task.sleep(nanoseconds: 5_000_000)
+            }
+            await lane.stop(deadlineMs: 1_000)
+            table.backlogIfPossible(lane.key, generation)
+        }
+    }
+
+    private static func needRestart(_ old: GatewaySettings, _ new: GatewaySettings) -> [String] {
+        var keys: [String] = []
+        if old.listen != new.listen { keys.append("listen") }
+        if old.admin != new.admin { keys.append("admin") }
+        if old.tls?.certificate != new.tls?.certificate || old.tls?.key != new.tls?.key
+            || old.tls?.clientRoots != new.tls?.clientRoots
+        {
+            keys.append("tls")
+        }
+        if old.dataFolder != new.dataFolder { keys.append("data") }
+        if old.logLevel != new.logLevel || old.logFormat != new.logFormat { keys.append("log") }
+        return keys
+    }
+}
+
+extension LaneTable {
+    /// Tells a lane that something may wait on disk, unless nobody takes its deliveries any more: then
+    /// they stay there.
+    fileprivate func backlogIfPossible(_ key: LaneKey, _ generation: Generation) {
+        let name = key.sender
+        let isTaken =
+            Feedback.isReport(key)
+            ? generation.instances.registrars[String(name.dropLast(Feedback.suffix.count))] != nil
+            : generation.instances.senders[name] != nil
+        if isTaken { backlog(key) }
+    }
+}

@@ -1,0 +1,108 @@
+public import CSignalbox
+internal import Signalbox
+internal import SignalboxCore
+internal import SignalboxPluginHost
+
+// The functions of gateway.h that make, start and end a gateway; what each does is said there.
+
+@c @implementation
+public func sbx_gateway_version() -> UInt32 { SBX_ABI_MAJOR << 16 | SBX_ABI_MINOR }
+
+@c @implementation
+public func sbx_gateway_create(
+    _ options: UnsafePointer<sbx_gateway_options>?,
+    _ gateway: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<sbx_error>?
+) -> sbx_status {
+    guard let options, let gateway else {
+        return fail(error, SBX_E_INVALID, "options and gateway must be given")
+    }
+    let raw = known(options, options.pointee.struct_size, sbx_gateway_options())
+    guard let read = GatewayOptions(raw) else {
+        return fail(error, SBX_E_INVALID, "give config_file or config_text, and not both")
+    }
+    gateway.pointee = GatewayHandle(read).retained
+    return SBX_OK
+}
+
+@c @implementation
+public func sbx_gateway_add_plugin(
+    _ gateway: OpaquePointer?, _ name: sbx_str, _ entry: sbx_entry_fn?,
+    _ error: UnsafeMutablePointer<sbx_error>?
+) -> sbx_status {
+    guard let handle = GatewayHandle.from(gateway), let entry, !name.bytes.isEmpty else {
+        return fail(error, SBX_E_INVALID, "gateway, name and entry must be given")
+    }
+    do throws(LoadFault) {
+        let isTaken = try handle.addPlugin(
+            name.text, entry: unsafeBitCast(entry, to: UnsafeRawPointer.self))
+        return isTaken ? SBX_OK : fail(error, SBX_E_INVALID, "the gateway has been started")
+    } catch {
+        return refuse(error)
+    }
+    func refuse(_ fault: LoadFault) -> sbx_status { fail(error, SBX_E_INVALID, fault.message) }
+}
+
+@c @implementation
+public func sbx_gateway_start(
+    _ gateway: OpaquePointer?, _ error: UnsafeMutablePointer<sbx_error>?
+) -> sbx_status {
+    guard let handle = GatewayHandle.from(gateway) else {
+        return fail(error, SBX_E_INVALID, "gateway must be given")
+    }
+    guard let result = handle.start() else {
+        return fail(error, SBX_E_INVALID, "the gateway has been started")
+    }
+    return answer(result, error)
+}
+
+@c @implementation
+public func sbx_gateway_reload(
+    _ gateway: OpaquePointer?, _ config_text: sbx_str, _ error: UnsafeMutablePointer<sbx_error>?
+) -> sbx_status {
+    guard let running = GatewayHandle.from(gateway)?.gateway else {
+        return fail(error, SBX_E_STOPPING, "the gateway does not run")
+    }
+    let text = config_text.bytes.isEmpty ? nil : config_text.text
+    let result = Blocking.value { () -> Result<Void, any Error> in
+        do {
+            try await running.reload(text: text)
+            return .success(())
+        } catch {
+            return .failure(error)
+        }
+    }
+    return answer(result, error)
+}
+
+/// The status for what start and reload throw.
+private func answer(
+    _ result: Result<Void, any Error>, _ error: UnsafeMutablePointer<sbx_error>?
+) -> sbx_status {
+    guard case .failure(let fault) = result else { return SBX_OK }
+    switch fault {
+    case let fault as ConfigurationError:
+        return fail(
+            error, SBX_E_INVALID,
+            fault.diagnostics.first?.description ?? "the configuration cannot be used")
+    case let fault as ListenError: return fail(error, SBX_E_UNREACHABLE, fault.description)
+    case let fault as SubmitError: return fail(error, fault.status, fault.message)
+    default: return fail(error, SBX_E_INTERNAL, "\(fault)")
+    }
+}
+
+@c @implementation
+public func sbx_gateway_drain(
+    _ gateway: OpaquePointer?, _ timeout_ms: UInt32, _ left: UnsafeMutablePointer<UInt64>?
+) -> sbx_status {
+    guard let running = GatewayHandle.from(gateway)?.gateway else { return SBX_E_STOPPING }
+    let waiting = Blocking.value { await running.drain(timeoutMs: UInt64(timeout_ms)) }
+    left?.pointee = UInt64(waiting)
+    return SBX_OK
+}
+
+@c @implementation
+public func sbx_gateway_destroy(_ gateway: OpaquePointer?) {
+    guard let gateway else { return }
+    GatewayHandle.from(gateway)?.end()
+    GatewayHandle.release(gateway)
+}

@@ -1,0 +1,110 @@
+internal import CSignalbox
+internal import Logging
+internal import Signalbox
+internal import SignalboxCore
+internal import SignalboxPluginHost
+
+/// The host's context pointer.
+///
+/// `@unchecked Sendable`: nobody here looks behind it; gateway.h says which threads the host gets it on.
+struct HostContext: @unchecked Sendable {
+    let pointer: UnsafeMutableRawPointer?
+}
+
+extension GatewayOptions {
+    /// Options of a host; nil: neither or both of file and text.
+    init?(_ raw: sbx_gateway_options) {
+        let (file, text) = (raw.config_file.text, raw.config_text.text)
+        guard file.isEmpty != text.isEmpty else { return nil }
+        self.init(configPath: file)
+        if !text.isEmpty { setConfig(text: text, folder: raw.config_folder.text) }
+        let data = raw.data_folder.text
+        if !data.isEmpty { dataFolder = data }
+        // Beside the library and in the folder that an installation has for them.
+        searchBeside(Self.libraryFolder)
+        addPluginFolders(raw.plugin_folders.text.split(separator: ":").map(String.init))
+        let name = raw.program.text
+        if !name.isEmpty { program = (name, raw.program_version.text) }
+        let context = HostContext(pointer: raw.context)
+        silence()
+        if let log = raw.log {
+            logger = Logger(label: "signalbox") { _ in HostLogHandler(log: log, context: context) }
+        }
+        if let results = raw.results {
+            onOutcome = { outcome in
+                let lent = Lent()
+                var result = lent.result(outcome)
+                results(context.pointer, &result, 1, MemoryLayout<sbx_delivery_result>.stride)
+            }
+        }
+    }
+
+    /// The folder of this library's file.
+    private static var libraryFolder: String? {
+        LibraryFile.path.flatMap { path in path.lastIndex(of: "/").map { String(path[..<$0]) } }
+    }
+}
+
+extension Lent {
+    fileprivate func result(_ outcome: DeliveryOutcome) -> sbx_delivery_result {
+        var out = sbx_delivery_result()
+        out.struct_size = UInt32(MemoryLayout<sbx_delivery_result>.size)
+        out.result = outcome.result.rawValue
+        out.attempt = outcome.attempt
+        out.provider_code = outcome.providerCode
+        out.event_id = outcome.eventID
+        out.subject = text(outcome.subject)
+        out.source = text(outcome.source)
+        out.route = text(outcome.route)
+        out.sender = text(outcome.sender)
+        out.app = text(outcome.app)
+        out.user = text(outcome.user)
+        out.token = text(outcome.token)
+        out.stable_id = text(outcome.stableID)
+        out.reason = text(outcome.reason)
+        out.provider_id = text(outcome.providerID)
+        return out
+    }
+}
+
+/// Log lines for the host.
+private struct HostLogHandler: LogHandler {
+    typealias Log =
+        @convention(c) (
+            UnsafeMutableRawPointer?, UInt32, sbx_str, UnsafePointer<sbx_kv>?, Int
+        ) -> Void
+
+    let log: Log
+    let context: HostContext
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+
+    init(log: Log, context: HostContext) {
+        self.log = log
+        self.context = context
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let fields = (event.metadata ?? [:]).sorted { $0.key < $1.key }
+            .map { Attribute($0.key, "\($0.value)") }
+        let lent = Lent()
+        log(
+            context.pointer, Self.level(event.level), lent.text("\(event.message)"),
+            lent.pairs(fields), fields.count)
+    }
+
+    private static func level(_ level: Logger.Level) -> UInt32 {
+        switch level {
+        case .trace: SBX_LOG_TRACE
+        case .debug: SBX_LOG_DEBUG
+        case .info, .notice: SBX_LOG_INFO
+        case .warning: SBX_LOG_WARN
+        case .error, .critical: SBX_LOG_ERROR
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import PluginBench
+import Signalbox
+import SignalboxCore
+import SignalboxPluginHost
+import SignalboxTestKit
+import Synchronization
+import Testing
+
+/// A new configuration, and new plugin files, in the place of what runs.
+@Suite struct ReloadTests {
+    /// Clients that go on until they are told to end.
+    private final class Load: Sendable {
+        private let state = Mutex((isDone: false, refused: 0))
+        var isDone: Bool { state.withLock { $0.isDone } }
+        var refused: Int { state.withLock { $0.refused } }
+        func refuse() { state.withLock { $0.refused += 1 } }
+        func end() { state.withLock { $0.isDone = true } }
+    }
+
+    /// A folder of plugins that a test may change.
+    static func ownPlugins(_ names: [String]) throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        for name in names {
+            try FileManager.default.copyItem(
+                atPath: try PluginBench.bundled(name), toPath: "\(folder.path)/lib\(name).so")
+        }
+        return folder
+    }
+
+    /// Puts a copy in a file's place, as an update does.
+    static func renew(_ path: String) throws {
+        try FileManager.default.copyItem(atPath: path, toPath: path + ".new")
+        try #require(rename(path + ".new", path) == 0)
+    }
+
+    private static func write(_ config: String, _ bench: GatewayBench) throws {
+        try config.write(
+            to: bench.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+    }
+
+    @Test func `a hundred reloads of all plugins under load lose nothing and send nothing twice`()
+        async throws
+    {
+        let folder = try Self.ownPlugins(["Zendesk", "APNs", "FCM"])
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let bench = try await GatewayBench(config: { simulators in
+            GatewayBench.plugins(simulators)
+                .replacingOccurrences(
+                    of: "library: Zendesk", with: "library: \(folder.path)/libZendesk.so"
+                )
+                .replacingOccurrences(
+                    of: "library: APNs", with: "library: \(folder.path)/libAPNs.so"
+                )
+                .replacingOccurrences(of: "library: FCM", with: "library: \(folder.path)/libFCM.so")
+                + "\n" + GatewayBench.routes
+        })
+        let load = Load()
+        let sent = try await withThrowingTaskGroup(of: Int.self) { group in
+            for client in 0..<4 {
+                group.addTask {
+                    var count = 0
+                    while !load.isDone {
+                        let name = "\(client)-\(count)"
+                        let answer = try await bench.post(
+                            GatewayBench.webhook([("ios", "i\(name)"), ("android", "a\(name)")]))
+                        if answer.status == 200 { count += 1 } else { load.refuse() }
+                    }
+                    return count
+                }
+            }
+            for _ in 0..<100 {
+                for name in ["Zendesk", "APNs", "FCM"] {
+                    try Self.renew("\(folder.path)/lib\(name).so")
+                }
+                let report = try await bench.gateway.reload()
+                #expect(report.changed == ["apns", "fcm", "z"])
+                #expect(report.leftBehind == [])
+            }
+            load.end()
+            return try await group.reduce(0, +)
+        }
+        #expect(load.refused == 0)
+        #expect(sent > 0)
+        let ios = await bench.delivered(bench.simulators.apns, sent)
+        let android = await bench.delivered(bench.simulators.fcm, sent)
+        #expect(Set(ios).count == sent && ios.count == sent)
+        #expect(Set(android).count == sent && android.count == sent)
+        #expect(bench.log.all.filter { $0.contains("breaks the contract") } == [])
+        await bench.end()
+    }
+
+    @Test func `what has not changed goes on: same connection, same instance`() async throws {
+        let bench = try await GatewayBench()
+        try await bench.post(GatewayBench.webhook([("ios", "one")]))
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["one"])
+        let report = try await bench.gateway.reload()
+        #expect(report.changed == [])
+        try await bench.post(GatewayBench.webhook([("ios", "two")]))
+        #expect(await bench.delivered(bench.simulators.apns, 2) == ["one", "two"])
+        let ups = bench.log.all.filter {
+            $0.contains("push connection") && $0.contains("connected")
+        }
+        #expect(ups.filter { $0.contains("plugin.instance=apns") }.count == 1)
+        await bench.end()
+    }
+
+    @Test func `routes, paths and plugins follow the file`() async throws {
+        let bench = try await GatewayBench()
+        #expect(try await bench.post("{}", path: "/in/other").status == 404)
+        let config = GatewayBench.plugins(bench.simulators) + "\n" + GatewayBench.routes
+        try Self.write(
+            config.replacingOccurrences(of: "path: /in/z ", with: "path: /in/other ")
+                .replacingOccurrences(
+                    of: "send: { ios: apns, android: fcm }", with: "send: { ios: apns }"),
+            bench)
+        #expect(try await bench.gateway.reload().changed == ["z"])
+        #expect(try await bench.post("{}", path: "/in/z").status == 404)
+        let body = GatewayBench.webhook([("ios", "i"), ("android", "a")])
+        #expect(try await bench.post(body, path: "/in/other").status == 200)
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["i"])
+        #expect(bench.gateway.metricsText.contains("reason=\"no_sender\""))
+        await bench.end()
+    }
+
+    @Test func `a configuration with a fault changes nothing`() async throws {
+        let bench = try await GatewayBench()
+        let config = GatewayBench.plugins(bench.simulators) + "\n" + GatewayBench.routes
+        try Self.write(config.replacingOccurrences(of: "from: z", with: "from: y"), bench)
+        await #expect(throws: ConfigurationError.self) { try await bench.gateway.reload() }
+        // Sound by itself, but the plugin refuses to start with it.
+        try Self.write(
+            config.replacingOccurrences(of: "team_id: SIMTEAM001", with: "team_id: SIMTEAM002")
+                .replacingOccurrences(of: "path: /in/z ", with: "path: in-z "), bench)
+        await #expect(throws: ConfigurationError.self) { try await bench.gateway.reload() }
+        try await bench.post(GatewayBench.webhook([("ios", "i")]))
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["i"])
+        #expect(
+            bench.log.all.contains { $0.contains("configuration fault") && $0.contains("\"y\"") })
+        await bench.end()
+    }
+
+    @Test func `what waits for a provider that is down is sent by the successor`() async throws {
+        let bench = try await GatewayBench(config: { simulators in
+            (GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes)
+                .replacingOccurrences(of: "drain: 5s", with: "drain: 100ms")
+        })
+        try await bench.simulators.apns.take(.closeListener(cut: true))
+        for index in 0..<50 {
+            let answer = try await bench.post(GatewayBench.webhook([("ios", "i\(index)")]))
+            #expect(answer.status == 200)
+        }
+        let other = try await Simulators.start()
+        let config = GatewayBench.plugins(bench.simulators) + "\n" + GatewayBench.routes
+        try Self.write(
+            config.replacingOccurrences(of: bench.simulators.apns.origin, with: other.apns.origin)
+                .replacingOccurrences(of: bench.simulators.files.ca, with: other.files.ca)
+                .replacingOccurrences(
+                    of: bench.simulators.files.apnsKey, with: other.files.apnsKey), bench)
+        #expect(try await bench.gateway.reload().changed == ["apns", "fcm"])
+        let tokens = await bench.delivered(other.apns, 50)
+        #expect(Set(tokens).count == 50)
+        await bench.end()
+        await other.shutdown()
+    }
+}
