@@ -5,9 +5,11 @@ internal import SignalboxPluginHost
 
 // The functions of gateway.h that make, start and end a gateway; what each does is said there.
 
+/// The version of the library; see gateway.h.
 @c @implementation
 public func sbx_gateway_version() -> UInt32 { SBX_ABI_MAJOR << 16 | SBX_ABI_MINOR }
 
+/// Makes a gateway; see gateway.h.
 @c @implementation
 public func sbx_gateway_create(
     _ options: UnsafePointer<sbx_gateway_options>?,
@@ -24,6 +26,7 @@ public func sbx_gateway_create(
     return SBX_OK
 }
 
+/// Offers a plugin that is linked into the program; see gateway.h.
 @c @implementation
 public func sbx_gateway_add_plugin(
     _ gateway: OpaquePointer?, _ name: sbx_str, _ entry: sbx_entry_fn?,
@@ -42,6 +45,7 @@ public func sbx_gateway_add_plugin(
     func refuse(_ fault: LoadFault) -> sbx_status { fail(error, SBX_E_INVALID, fault.message) }
 }
 
+/// Starts a gateway; see gateway.h.
 @c @implementation
 public func sbx_gateway_start(
     _ gateway: OpaquePointer?, _ error: UnsafeMutablePointer<sbx_error>?
@@ -55,6 +59,7 @@ public func sbx_gateway_start(
     return answer(result, error)
 }
 
+/// Takes over a changed configuration; see gateway.h.
 @c @implementation
 public func sbx_gateway_reload(
     _ gateway: OpaquePointer?, _ config_text: sbx_str, _ error: UnsafeMutablePointer<sbx_error>?
@@ -90,6 +95,7 @@ private func answer(
     }
 }
 
+/// Takes nothing more in and waits; see gateway.h.
 @c @implementation
 public func sbx_gateway_drain(
     _ gateway: OpaquePointer?, _ timeout_ms: UInt32, _ left: UnsafeMutablePointer<UInt64>?
@@ -100,6 +106,7 @@ public func sbx_gateway_drain(
     return SBX_OK
 }
 
+/// Stops a gateway and frees it; see gateway.h.
 @c @implementation
 public func sbx_gateway_destroy(_ gateway: OpaquePointer?) {
     guard let gateway else { return }

@@ -3,16 +3,19 @@ internal import Signalbox
 
 // The functions of gateway.h that tell how a gateway does; what each does is said there.
 
+/// The port of `gateway.listen`; see gateway.h.
 @c @implementation
 public func sbx_gateway_listen_port(_ gateway: OpaquePointer?) -> UInt32 {
     UInt32(GatewayHandle.from(gateway)?.gateway?.port ?? 0)
 }
 
+/// The port of `gateway.admin`; see gateway.h.
 @c @implementation
 public func sbx_gateway_admin_port(_ gateway: OpaquePointer?) -> UInt32 {
     UInt32(GatewayHandle.from(gateway)?.gateway?.adminPort ?? 0)
 }
 
+/// All numbers of now; see gateway.h.
 @c @implementation
 public func sbx_gateway_metrics(
     _ gateway: OpaquePointer?,
@@ -25,6 +28,7 @@ public func sbx_gateway_metrics(
     return SBX_OK
 }
 
+/// How many deliveries wait; see gateway.h.
 @c @implementation
 public func sbx_gateway_waiting(_ gateway: OpaquePointer?) -> UInt64 {
     UInt64(GatewayHandle.from(gateway)?.gateway?.waitingCount ?? 0)

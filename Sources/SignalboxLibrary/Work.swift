@@ -4,11 +4,13 @@ internal import SignalboxCore
 
 // The functions of gateway.h that give a running gateway its work; what each does is said there.
 
+/// Told what became of submitted events.
 public typealias SubmissionDone =
     @convention(c) (
         UnsafeMutableRawPointer?, UnsafePointer<sbx_submission>?
     ) -> Void
 
+/// Submits events as structs; see gateway.h.
 @c @implementation
 public func sbx_gateway_submit(
     _ gateway: OpaquePointer?, _ source: sbx_str, _ events: UnsafePointer<sbx_event>?, _ n: Int,
@@ -23,6 +25,7 @@ public func sbx_gateway_submit(
         error)
 }
 
+/// Submits events as JSON; see gateway.h.
 @c @implementation
 public func sbx_gateway_submit_json(
     _ gateway: OpaquePointer?, _ source: sbx_str, _ json: sbx_str, _ done: SubmissionDone?,
@@ -88,11 +91,13 @@ extension SubmitError {
     }
 }
 
+/// Given the answer to a request.
 public typealias AnswerDone =
     @convention(c) (
         UnsafeMutableRawPointer?, UnsafePointer<sbx_answer>?
     ) -> Void
 
+/// Answers a request and waits; see gateway.h.
 @c @implementation
 public func sbx_gateway_handle(
     _ gateway: OpaquePointer?, _ request: UnsafePointer<sbx_request>?, _ done: AnswerDone?,
@@ -109,6 +114,7 @@ public func sbx_gateway_handle(
     return SBX_OK
 }
 
+/// Answers a request later; see gateway.h.
 @c @implementation
 public func sbx_gateway_handle_async(
     _ gateway: OpaquePointer?, _ request: UnsafePointer<sbx_request>?, _ done: AnswerDone?,
