@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo test chaos bench build setup lint format clean
+.PHONY: run demo test chaos bench build install setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -16,6 +16,11 @@ demo: build
 
 build: setup
 	swift build -c release
+
+# Program, library, headers, pkg-config file and plugins into a folder that can be moved.
+PREFIX ?= /usr/local
+install: build
+	@scripts/install.sh "$(DESTDIR)$(PREFIX)" .build/release
 
 test: setup lint
 	swift build --build-tests

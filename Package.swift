@@ -37,7 +37,8 @@ func plugin(_ name: String) -> (product: Product, target: Target) {
 
 let plugins = [
     plugin("APNs"), plugin("AppLinks"), plugin("CustomerInsights"), plugin("FCM"),
-    plugin("LivePerson"), plugin("Sendbird"), plugin("SendbirdDesk"), plugin("Zendesk"),
+    plugin("LivePerson"), plugin("Sendbird"), plugin("SendbirdDesk"), plugin("Texts"),
+    plugin("Zendesk"),
 ]
 
 let package = Package(

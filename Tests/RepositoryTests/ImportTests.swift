@@ -50,6 +50,7 @@ import Testing
         "Plugins/LivePerson": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/Sendbird": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/SendbirdDesk": ["SignalboxPluginKit", "CSignalbox"],
+        "Plugins/Texts": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/Zendesk": ["SignalboxPluginKit", "CSignalbox"],
     ]
 

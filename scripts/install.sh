@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Installs what was built into a prefix: program, library, headers, pkg-config file, plugins, and the
+# Swift runtime that they need, so that the prefix can be moved to another place or machine.
+#   scripts/install.sh PREFIX [BUILD_FOLDER]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+fail() { printf 'install: %s\n' "$*" >&2; exit 1; }
+
+prefix=${1:?install: name the prefix: scripts/install.sh PREFIX}
+build=${2:-.build/release}
+[ -x "$build/signalbox" ] || fail "$build/signalbox is not there; run make build first"
+command -v patchelf >/dev/null || fail "patchelf is not installed; run scripts/setup.sh"
+version=$(sed -n 's/.*static let version = "\(.*\)"/\1/p' Sources/Signalbox/Gateway.swift)
+[ -n "$version" ] || fail "the version is not in Sources/Signalbox/Gateway.swift"
+
+lib=$prefix/lib
+plugins=$lib/signalbox
+runtime=$plugins/runtime
+mkdir -p "$prefix/bin" "$runtime" "$prefix/include/signalbox" "$lib/pkgconfig" "$prefix/share/signalbox"
+
+# place SOURCE TARGET RPATH: a new file in the target's place, so that what runs is not disturbed.
+place() {
+  cp "$1" "$2.new"
+  chmod u+w "$2.new"
+  strip --strip-unneeded "$2.new" 2>/dev/null || strip -g "$2.new"
+  patchelf --set-rpath "$3" "$2.new"
+  mv -f "$2.new" "$2"
+}
+
+place "$build/signalbox" "$prefix/bin/signalbox" '$ORIGIN/../lib/signalbox/runtime'
+place "$build/libSignalboxLibrary.so" "$lib/libsignalbox.so.1" '$ORIGIN/signalbox/runtime'
+patchelf --set-soname libsignalbox.so.1 "$lib/libsignalbox.so.1"
+ln -sf libsignalbox.so.1 "$lib/libsignalbox.so"
+
+# Every plugin that was built: the libraries that export the entry.
+for file in "$build"/lib*.so; do
+  nm -D --defined-only --extern-only "$file" | grep -q ' sbx_plugin_entry_v1$' || continue
+  place "$file" "$plugins/$(basename "$file")" '$ORIGIN/runtime'
+done
+
+# The parts of the Swift runtime that these files ask for, and those that they ask for in turn.
+swift_libs=$(swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')/linux
+[ -f "$swift_libs/libswiftCore.so" ] || fail "the Swift runtime is not in $swift_libs"
+needed() { patchelf --print-needed "$1"; }
+queue=("$prefix/bin/signalbox" "$lib/libsignalbox.so.1" "$plugins"/lib*.so)
+while [ "${#queue[@]}" -gt 0 ]; do
+  file=${queue[0]}
+  queue=("${queue[@]:1}")
+  for name in $(needed "$file"); do
+    [ -f "$swift_libs/$name" ] && [ ! -f "$runtime/$name" ] || continue
+    cp "$swift_libs/$name" "$runtime/$name"
+    chmod u+w "$runtime/$name"
+    patchelf --set-rpath '$ORIGIN' "$runtime/$name"
+    queue+=("$runtime/$name")
+  done
+done
+
+cp -R include/signalbox include/module.modulemap "$prefix/include/"
+cat > "$lib/pkgconfig/signalbox.pc" <<PC
+prefix=\${pcfiledir}/../..
+includedir=\${prefix}/include
+libdir=\${prefix}/lib
+plugindir=\${libdir}/signalbox
+
+Name: signalbox
+Description: Notification gateway: events in, push notifications out
+Version: $version
+Cflags: -I\${includedir}
+Libs: -L\${libdir} -lsignalbox
+PC
+[ -x scripts/sdk.sh ] && scripts/sdk.sh "$prefix/share/signalbox/sdk"
+printf 'install: signalbox %s is in %s\n' "$version" "$prefix"
