@@ -165,6 +165,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: swift),
 
+        // A program in Swift that embeds the gateway.
+        .executableTarget(
+            name: "SwiftHost", dependencies: ["Signalbox", "SignalboxCore"],
+            path: "Examples/hosts/swift", swiftSettings: tests),
+
         // Tests.
         .testTarget(
             name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: tests),

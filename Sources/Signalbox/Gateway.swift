@@ -107,7 +107,8 @@ public final class Gateway: Sendable {
     @discardableResult
     public func stop() async -> Int {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return 0 }
-        let drainMs = parts.live?.now.plan.config.gateway.drainMs ?? 0
+        // Who has drained has said how long to wait.
+        let drainMs = isTaking ? parts.live?.now.plan.config.gateway.drainMs ?? 0 : 0
         let left = await drain(timeoutMs: drainMs)
         await reloads.withLock { $0 }?.value
         if left > 0 {

@@ -51,7 +51,10 @@ public final class PushEngine: Sendable {
     private let group: MultiThreadedEventLoopGroup
 
     /// Starts `threads` event loops.
-    public init(threads: Int) { group = MultiThreadedEventLoopGroup(numberOfThreads: threads) }
+    public init(threads: Int) {
+        group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
+        PipeSignal.settle(group)
+    }
 
     /// Makes a pool; fails if the endpoint's certificates cannot be read.
     ///

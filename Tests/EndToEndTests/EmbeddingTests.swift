@@ -1,0 +1,175 @@
+import Foundation
+import PluginBench
+import SignalboxTestKit
+import Testing
+
+/// An installed prefix, and programs that use it.
+@Suite struct EmbeddingTests {
+    /// Installed once from what was built, and then moved: whatever holds a path of before is broken.
+    static let prefix = Result { () throws -> URL in
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        let build = URL(filePath: try PluginBench.bundled("Zendesk")).deletingLastPathComponent()
+        let made = folder.appending(path: "made")
+        let output = try Tool.run(
+            [PluginBench.root.appending(path: "scripts/install.sh").path, made.path, build.path])
+        guard output.status == 0 else { throw PluginBench.Failure(description: output.text) }
+        let moved = folder.appending(path: "moved")
+        try FileManager.default.moveItem(at: made, to: moved)
+        return moved
+    }
+
+    /// A copy of a folder of the repository to build in, and a folder for data.
+    private func workshop(_ folder: String) throws -> (sources: URL, data: String) {
+        let place = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        let sources = place.appending(path: "sources")
+        try FileManager.default.copyItem(
+            at: PluginBench.root.appending(path: folder), to: sources)
+        return (sources, place.appending(path: "data").path)
+    }
+
+    private func environment() throws -> [String: String] {
+        ["PKG_CONFIG_PATH": try Self.prefix.get().appending(path: "lib/pkgconfig").path]
+    }
+
+    private func expect(_ output: Tool.Output, ends end: String) {
+        #expect(output.status == 0, "\(output.text)")
+        #expect(output.text.hasSuffix(end + "\n"), "\(output.text)")
+    }
+
+    @Test func `an installed prefix can be moved and names no folder of the build`() throws {
+        let prefix = try Self.prefix.get()
+        let list = try Tool.run([prefix.appending(path: "bin/signalbox").path, "plugins", "list"])
+        #expect(list.status == 0)
+        #expect(list.text.contains(prefix.appending(path: "lib/signalbox/libAPNs.so").path))
+        let files = try Tool.run([
+            "find", prefix.path, "-type", "f", "-name", "*.so*", "-o", "-name", "signalbox",
+            "-type", "f",
+        ])
+        .text.split(separator: "\n").map(String.init)
+        #expect(files.count > 15)
+        for file in files {
+            let dynamic = try Tool.run(["readelf", "-d", file]).text
+            let paths = dynamic.split(separator: "\n").filter {
+                $0.contains("runpath") || $0.contains("rpath")
+            }
+            for path in paths { #expect(path.contains("[$ORIGIN"), "\(file): \(path)") }
+        }
+        let flags = try Tool.run(
+            ["pkg-config", "--cflags", "--libs", "signalbox"], environment: environment())
+        #expect(flags.text.contains("-lsignalbox"))
+        let version = try Tool.run(
+            ["pkg-config", "--modversion", "signalbox"], environment: environment())
+        #expect(version.text == "0.1.0\n")
+    }
+
+    @Test func `a host in C, with a plugin that is linked in`() throws {
+        let (sources, data) = try workshop("Examples/hosts/c")
+        let built = try Tool.run(["make", "-C", sources.path], environment: environment())
+        #expect(built.status == 0, "\(built.text)")
+        let run = try Tool.run([sources.appending(path: "host").path, data])
+        expect(run, ends: "delivered 3, left 0")
+        #expect(run.text.contains("to ada: Versandt\nto bob: Paid\n"))
+    }
+
+    /// Runs a host against simulators, with the configuration of the hosts' folder.
+    private func run(
+        _ command: (_ config: String, _ data: String) -> [String], _ extra: [String: String]
+    ) async throws {
+        let simulators = try await Simulators.start()
+        let (sources, data) = try workshop("Examples/hosts")
+        let config = sources.appending(path: "gateway.yaml")
+        let text = try String(contentsOf: config, encoding: .utf8)
+            .replacingOccurrences(of: "run/sim/apns.p8", with: simulators.files.apnsKey)
+            .replacingOccurrences(of: "run/sim/ca.pem", with: simulators.files.ca)
+        try text.write(to: config, atomically: true, encoding: .utf8)
+        var variables = extra
+        variables["APNS_ORIGIN"] = simulators.apns.origin
+        let output = try Tool.run(command(config.path, data), environment: variables)
+        expect(output, ends: "delivered 3, left 0")
+        let pushes = simulators.apns.received
+        #expect(Set(pushes.map(\.token)) == ["a", "b", "c"])
+        let german = pushes.first { $0.token == "a" }
+        #expect(german?.body["aps"]?["alert"]?["title"]?.string == "Versandt")
+        await simulators.shutdown()
+    }
+
+    @Test func `a host in Python, without any dependency`() async throws {
+        let prefix = try Self.prefix.get()
+        let script = PluginBench.root.appending(path: "Examples/hosts/python/host.py").path
+        try await run(
+            { ["python3", script, $0, $1] },
+            ["LIBSIGNALBOX": prefix.appending(path: "lib/libsignalbox.so.1").path])
+    }
+
+    @Test func `a host in Rust`() async throws {
+        let (sources, _) = try workshop("Examples/hosts/rust")
+        var variables = try environment()
+        let built = try Tool.run(
+            [
+                "cargo", "build", "--offline", "--manifest-path",
+                sources.appending(path: "Cargo.toml").path,
+            ],
+            environment: variables)
+        #expect(built.status == 0, "\(built.text)")
+        variables = [:]
+        try await run({ [sources.appending(path: "target/debug/host").path, $0, $1] }, variables)
+    }
+
+    @Test func `a host in Swift`() async throws {
+        let plugins = try Self.prefix.get().appending(path: "lib/signalbox").path
+        let host = URL(filePath: try PluginBench.bundled("Zendesk")).deletingLastPathComponent()
+            .appending(path: "SwiftHost").path
+        try await run({ [host, $0, $1, plugins] }, [:])
+    }
+
+    @Test
+    func `the library has manners: signals, threads, files, several gateways, words for faults`()
+        throws
+    {
+        let (sources, data) = try workshop("Tests/Fixtures/Embedding")
+        let program = sources.appending(path: "manners").path
+        let flags = try Tool.run(
+            ["pkg-config", "--cflags", "--libs", "signalbox"], environment: environment()
+        ).text.split(separator: " ").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+        let lib = try Self.prefix.get().appending(path: "lib").path
+        let built = try Tool.run(
+            [
+                "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
+                "-Dsbx_plugin_entry_v1=hello_entry",
+                sources.appending(path: "manners.c").path,
+                PluginBench.root.appending(path: "Plugins/HelloC/hello.c").path, "-o", program,
+            ] + flags.filter { !$0.isEmpty } + ["-Wl,-rpath,\(lib)", "-lpthread"])
+        #expect(built.status == 0, "\(built.text)")
+        try FileManager.default.createDirectory(
+            atPath: data, withIntermediateDirectories: true)
+        let output = try Tool.run([program, data])
+        #expect(output.status == 0 && output.text.isEmpty, "\(output.text)")
+    }
+}
+
+/// Runs programs.
+enum Tool {
+    struct Output {
+        var status: Int32
+        /// Standard output and error.
+        var text: String
+    }
+
+    /// Runs a program; `environment` is laid over the process's own.
+    static func run(
+        _ command: [String], environment: [String: String] = [:]
+    ) throws -> Output {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = command
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return Output(status: process.terminationStatus, text: text)
+    }
+}

@@ -1,0 +1,126 @@
+/* What libsignalbox.so promises to the program that it runs in: prints one line per broken promise. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <signalbox/gateway.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int faults;
+#define CHECK(what) do { if (!(what)) { faults++; fprintf(stderr, "line %d: %s\n", __LINE__, #what); } } while (0)
+static sbx_str str(const char *text) { return (sbx_str){text, strlen(text)}; }
+static void on_pipe(int number) { (void)number; }
+
+static int entries(const char *folder) {
+  DIR *stream = opendir(folder);
+  int count = 0;
+  while (readdir(stream)) count++;
+  closedir(stream);
+  return count;
+}
+
+static const char config[] =
+    "version: 1\n"
+    "gateway: { listen: \"127.0.0.1:0\", admin: \"127.0.0.1:0\", sources: [shop] }\n"
+    "plugins:\n  texts: { library: Texts }\n  hello: { library: HelloWire, config: { endpoint: \"https://127.0.0.1:1\" } }\n"
+    "routes:\n  - { name: shop, from: shop, build: { with: texts }, send: { ios: hello } }\n";
+
+const sbx_plugin *hello_entry(const sbx_host *host, sbx_error *error);
+
+static sbx_gateway *start(const char *data, const char *text, sbx_error *error, sbx_status *status) {
+  sbx_gateway_options o = {.struct_size = sizeof o, .config_text = str(text), .data_folder = str(data)};
+  sbx_gateway *gateway = NULL;
+  CHECK(sbx_gateway_create(&o, &gateway, error) == SBX_OK);
+  CHECK(sbx_gateway_add_plugin(gateway, str("HelloWire"), hello_entry, error) == SBX_OK);
+  *status = sbx_gateway_start(gateway, error);
+  return gateway;
+}
+
+static _Atomic int submitted;
+static void on_submission(void *context, const sbx_submission *s) {
+  (void)context;
+  if (s->status == SBX_OK && s->event_count == 1 && s->event_ids[0] != 0) atomic_fetch_add(&submitted, 1);
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  char one[512], two[512];
+  snprintf(one, sizeof one, "%s/one", argv[1]);
+  snprintf(two, sizeof two, "%s/two", argv[1]);
+  sbx_error error = {.struct_size = sizeof error};
+  sbx_status status;
+  struct sigaction before[32], after;
+  signal(SIGPIPE, on_pipe);
+  signal(SIGTERM, on_pipe);
+  for (int n = 1; n < 32; n++) sigaction(n, NULL, &before[n]);
+  CHECK(sbx_gateway_version() == (SBX_ABI_MAJOR << 16 | SBX_ABI_MINOR));
+
+  /* What is wrong is said, and nothing runs. */
+  sbx_gateway *gateway = NULL;
+  sbx_gateway_options none = {.struct_size = sizeof none};
+  CHECK(sbx_gateway_create(&none, &gateway, &error) == SBX_E_INVALID && strstr(error.message, "config_file"));
+  gateway = start(one, "version: 2\n", &error, &status);
+  CHECK(status == SBX_E_INVALID && strstr(error.message, "gateway.yaml:1:"));
+  CHECK(sbx_gateway_listen_port(gateway) == 0);
+  CHECK(sbx_gateway_submit_json(gateway, str("shop"), str("[]"), NULL, NULL, &error) == SBX_E_STOPPING);
+  CHECK(sbx_gateway_metrics(gateway, NULL, NULL) == SBX_E_STOPPING);
+  sbx_gateway_destroy(gateway);
+  sbx_gateway_destroy(NULL);
+
+  int fds = 0, threads = 0;
+  for (int round = 0; round < 8; round++) {
+    /* Two gateways in one process, each with a folder of its own. */
+    sbx_gateway *a = start(one, config, &error, &status);
+    if (status) fprintf(stderr, "start: %s\n", error.message);
+    CHECK(status == SBX_OK);
+    sbx_gateway *b = start(two, config, &error, &status);
+    CHECK(status == SBX_OK);
+    CHECK(sbx_gateway_start(a, &error) == SBX_E_INVALID && strstr(error.message, "has been started"));
+    CHECK(sbx_gateway_add_plugin(a, str("X"), hello_entry, &error) == SBX_E_INVALID);
+    CHECK(sbx_gateway_listen_port(a) != 0 && sbx_gateway_listen_port(a) != sbx_gateway_listen_port(b));
+    CHECK(sbx_gateway_admin_port(a) != 0);
+    /* A third one may not have the first one's folder. */
+    sbx_gateway *c = start(one, config, &error, &status);
+    CHECK(status == SBX_E_INVALID && strstr(error.message, "data"));
+    sbx_gateway_destroy(c);
+
+    sbx_str json = str("{\"type\":\"t\",\"recipients\":[{\"platform\":\"ios\",\"token\":\"x\"}]}");
+    atomic_store(&submitted, 0);
+    for (int i = 0; i < 10; i++) CHECK(sbx_gateway_submit_json(a, str("shop"), json, on_submission, NULL, &error) == SBX_OK);
+    while (atomic_load(&submitted) < 10) sched_yield();
+    CHECK(sbx_gateway_waiting(a) == 10u * (unsigned)(round + 1));
+    CHECK(sbx_gateway_waiting(b) == 0);
+    CHECK(sbx_gateway_submit_json(a, str("stranger"), json, NULL, NULL, &error) == SBX_E_INVALID && strstr(error.message, "gateway.sources"));
+    CHECK(sbx_gateway_submit_json(a, str("shop"), str("{\"typ\":\"t\"}"), NULL, NULL, &error) == SBX_E_INVALID && strstr(error.message, "did you mean \"type\""));
+    CHECK(sbx_gateway_submit_json(a, str("shop"), str("{"), NULL, NULL, &error) == SBX_E_INVALID);
+    /* A caller that was compiled with a shorter struct. */
+    sbx_event event = {.struct_size = offsetof(sbx_event, data), .type = str("t"), .data = str("no JSON, and not read")};
+    CHECK(sbx_gateway_submit(a, str("shop"), &event, 1, sizeof event, NULL, NULL, &error) == SBX_OK);
+    event.struct_size = sizeof event;
+    CHECK(sbx_gateway_submit(a, str("shop"), &event, 1, sizeof event, NULL, NULL, &error) == SBX_E_INVALID && strstr(error.message, "not a JSON object"));
+    CHECK(sbx_gateway_reload(a, str("version: 3\n"), &error) == SBX_E_INVALID);
+    CHECK(sbx_gateway_reload(a, str(config), &error) == SBX_OK);
+    uint64_t left = 0;
+    CHECK(sbx_gateway_drain(a, 10, &left) == SBX_OK && left == 10u * (unsigned)(round + 1));
+    CHECK(sbx_gateway_submit_json(a, str("shop"), json, NULL, NULL, &error) == SBX_E_STOPPING);
+    sbx_gateway_destroy(a);
+    sbx_gateway_destroy(b);
+    if (round == 1) fds = entries("/proc/self/fd");
+    if (round == 1) threads = entries("/proc/self/task");
+  }
+  /* Threads that have been told to end may need a moment. */
+  for (int i = 0; i < 100000 && entries("/proc/self/task") > threads; i++) sched_yield();
+  CHECK(entries("/proc/self/fd") <= fds);
+  CHECK(entries("/proc/self/task") <= threads);
+  for (int n = 1; n < 32; n++) {
+    if (n == SIGKILL || n == SIGSTOP) continue;
+    sigaction(n, NULL, &after);
+    CHECK(after.sa_handler == before[n].sa_handler);
+  }
+  return faults != 0;
+}
