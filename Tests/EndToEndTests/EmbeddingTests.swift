@@ -6,17 +6,19 @@ import Testing
 /// An installed prefix, and programs that use it.
 @Suite struct EmbeddingTests {
     /// Installed once from what was built, and then moved: whatever holds a path of before is broken.
-    static let prefix = Result { () throws -> URL in
+    static let installed = Task { () throws -> URL in
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         let build = URL(filePath: try PluginBench.bundled("Zendesk")).deletingLastPathComponent()
         let made = folder.appending(path: "made")
-        let output = try Tool.run(
+        let output = try await Tool.run(
             [PluginBench.root.appending(path: "scripts/install.sh").path, made.path, build.path])
         guard output.status == 0 else { throw PluginBench.Failure(description: output.text) }
         let moved = folder.appending(path: "moved")
         try FileManager.default.moveItem(at: made, to: moved)
         return moved
     }
+
+    private var prefix: URL { get async throws { try await Self.installed.value } }
 
     /// A copy of a folder of the repository to build in, and a folder for data.
     private func workshop(_ folder: String) throws -> (sources: URL, data: String) {
@@ -28,8 +30,8 @@ import Testing
         return (sources, place.appending(path: "data").path)
     }
 
-    private func environment() throws -> [String: String] {
-        ["PKG_CONFIG_PATH": try Self.prefix.get().appending(path: "lib/pkgconfig").path]
+    private func environment() async throws -> [String: String] {
+        ["PKG_CONFIG_PATH": try await prefix.appending(path: "lib/pkgconfig").path]
     }
 
     private func expect(_ output: Tool.Output, ends end: String) {
@@ -37,37 +39,40 @@ import Testing
         #expect(output.text.hasSuffix(end + "\n"), "\(output.text)")
     }
 
-    @Test func `an installed prefix can be moved and names no folder of the build`() throws {
-        let prefix = try Self.prefix.get()
-        let list = try Tool.run([prefix.appending(path: "bin/signalbox").path, "plugins", "list"])
+    @Test func `an installed prefix can be moved and names no folder of the build`() async throws {
+        let prefix = try await self.prefix
+        let list = try await Tool.run([
+            prefix.appending(path: "bin/signalbox").path, "plugins", "list",
+        ])
         #expect(list.status == 0)
         #expect(list.text.contains(prefix.appending(path: "lib/signalbox/libAPNs.so").path))
-        let files = try Tool.run([
+        let files = try await Tool.run([
             "find", prefix.path, "-type", "f", "-name", "*.so*", "-o", "-name", "signalbox",
             "-type", "f",
         ])
         .text.split(separator: "\n").map(String.init)
         #expect(files.count > 15)
         for file in files {
-            let dynamic = try Tool.run(["readelf", "-d", file]).text
+            let dynamic = try await Tool.run(["readelf", "-d", file]).text
             let paths = dynamic.split(separator: "\n").filter {
                 $0.contains("runpath") || $0.contains("rpath")
             }
             for path in paths { #expect(path.contains("[$ORIGIN"), "\(file): \(path)") }
         }
-        let flags = try Tool.run(
-            ["pkg-config", "--cflags", "--libs", "signalbox"], environment: environment())
+        let flags = try await Tool.run(
+            ["pkg-config", "--cflags", "--libs", "signalbox"], environment: try await environment())
         #expect(flags.text.contains("-lsignalbox"))
-        let version = try Tool.run(
-            ["pkg-config", "--modversion", "signalbox"], environment: environment())
+        let version = try await Tool.run(
+            ["pkg-config", "--modversion", "signalbox"], environment: try await environment())
         #expect(version.text == "0.1.0\n")
     }
 
-    @Test func `a host in C, with a plugin that is linked in`() throws {
+    @Test func `a host in C, with a plugin that is linked in`() async throws {
         let (sources, data) = try workshop("Examples/hosts/c")
-        let built = try Tool.run(["make", "-C", sources.path], environment: environment())
+        let built = try await Tool.run(
+            ["make", "-C", sources.path], environment: try await environment())
         #expect(built.status == 0, "\(built.text)")
-        let run = try Tool.run([sources.appending(path: "host").path, data])
+        let run = try await Tool.run([sources.appending(path: "host").path, data])
         expect(run, ends: "delivered 3, left 0")
         #expect(run.text.contains("to ada: Versandt\nto bob: Paid\n"))
     }
@@ -85,7 +90,7 @@ import Testing
         try text.write(to: config, atomically: true, encoding: .utf8)
         var variables = extra
         variables["APNS_ORIGIN"] = simulators.apns.origin
-        let output = try Tool.run(command(config.path, data), environment: variables)
+        let output = try await Tool.run(command(config.path, data), environment: variables)
         expect(output, ends: "delivered 3, left 0")
         let pushes = simulators.apns.received
         #expect(Set(pushes.map(\.token)) == ["a", "b", "c"])
@@ -95,7 +100,7 @@ import Testing
     }
 
     @Test func `a host in Python, without any dependency`() async throws {
-        let prefix = try Self.prefix.get()
+        let prefix = try await self.prefix
         let script = PluginBench.root.appending(path: "Examples/hosts/python/host.py").path
         try await run(
             { ["python3", script, $0, $1] },
@@ -104,8 +109,8 @@ import Testing
 
     @Test func `a host in Rust`() async throws {
         let (sources, _) = try workshop("Examples/hosts/rust")
-        var variables = try environment()
-        let built = try Tool.run(
+        var variables = try await environment()
+        let built = try await Tool.run(
             [
                 "cargo", "build", "--offline", "--manifest-path",
                 sources.appending(path: "Cargo.toml").path,
@@ -117,7 +122,7 @@ import Testing
     }
 
     @Test func `a host in Swift`() async throws {
-        let plugins = try Self.prefix.get().appending(path: "lib/signalbox").path
+        let plugins = try await prefix.appending(path: "lib/signalbox").path
         let host = URL(filePath: try PluginBench.bundled("Zendesk")).deletingLastPathComponent()
             .appending(path: "SwiftHost").path
         try await run({ [host, $0, $1, plugins] }, [:])
@@ -125,15 +130,15 @@ import Testing
 
     @Test
     func `the library has manners: signals, threads, files, several gateways, words for faults`()
-        throws
+        async throws
     {
         let (sources, data) = try workshop("Tests/Fixtures/Embedding")
         let program = sources.appending(path: "manners").path
-        let flags = try Tool.run(
-            ["pkg-config", "--cflags", "--libs", "signalbox"], environment: environment()
+        let flags = try await Tool.run(
+            ["pkg-config", "--cflags", "--libs", "signalbox"], environment: try await environment()
         ).text.split(separator: " ").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
-        let lib = try Self.prefix.get().appending(path: "lib").path
-        let built = try Tool.run(
+        let lib = try await prefix.appending(path: "lib").path
+        let built = try await Tool.run(
             [
                 "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
                 "-Dsbx_plugin_entry_v1=hello_entry",
@@ -143,33 +148,7 @@ import Testing
         #expect(built.status == 0, "\(built.text)")
         try FileManager.default.createDirectory(
             atPath: data, withIntermediateDirectories: true)
-        let output = try Tool.run([program, data])
+        let output = try await Tool.run([program, data])
         #expect(output.status == 0 && output.text.isEmpty, "\(output.text)")
-    }
-}
-
-/// Runs programs.
-enum Tool {
-    struct Output {
-        var status: Int32
-        /// Standard output and error.
-        var text: String
-    }
-
-    /// Runs a program; `environment` is laid over the process's own.
-    static func run(
-        _ command: [String], environment: [String: String] = [:]
-    ) throws -> Output {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = command
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return Output(status: process.terminationStatus, text: text)
     }
 }
