@@ -161,7 +161,7 @@ let package = Package(
             name: "SignalboxTestKit",
             dependencies: [
                 "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
-                "SignalboxStore", "SignalboxThreads", "CSignalbox",
+                "SignalboxStore", "SignalboxThreads", "SignalboxPluginHost", "CSignalbox",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: swift),
 

@@ -7,7 +7,7 @@ import SignalboxTestKit
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures the durable queue on this machine.",
-        shouldDisplay: false, subcommands: [Store.self, Backlog.self, Resume.self, Webhooks.self])
+        shouldDisplay: false, subcommands: [Store.self, Backlog.self, Resume.self, Webhooks.self, Reload.self])
 
     /// Where the database is.
     struct Folder: ParsableArguments {
@@ -67,6 +67,26 @@ struct BenchCommand: AsyncParsableCommand {
             Output.line(
                 "                                   \(report.answered) answered, \(report.pushed) pushed"
             )
+        }
+    }
+}
+
+extension BenchCommand {
+    struct Reload: AsyncParsableCommand {
+        @OptionGroup var config: ConfigOptions
+        @Option var count = 110
+
+        func run() async throws {
+            var options = try config.gatewayOptions()
+            options.silence()
+            mkdir("run", 0o700)
+            let report = try await ReloadBench.run(
+                options, names: ["Zendesk", "APNs", "FCM"], folder: "run/bench-plugins",
+                count: count)
+            Output.line(
+                "reload of \(report.instances) changed plugins        p50 "
+                    + "\(Figure.text(report.p50Ms)) ms, "
+                    + "\(Figure.text(report.residentKiB)) KiB stay per reload")
         }
     }
 }

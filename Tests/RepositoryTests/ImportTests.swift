@@ -36,7 +36,7 @@ import Testing
         ],
         "Sources/SignalboxTestKit": [
             "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
-            "SignalboxStore", "SignalboxThreads", "CSignalbox", "Logging",
+            "SignalboxStore", "SignalboxThreads", "SignalboxPluginHost", "CSignalbox", "Logging",
         ],
         "Sources/SignalboxLibrary": [
             "Signalbox", "SignalboxCore", "SignalboxPluginHost",
