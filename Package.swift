@@ -230,6 +230,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: tests),
         .testTarget(name: "RepositoryTests", swiftSettings: tests),
+        .testTarget(
+            name: "ContractTests",
+            dependencies: [
+                "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "PluginBench",
+            ], exclude: ["Hosts", "Plugins", "Releases", "Short"], swiftSettings: tests),
     ] + plugins.map(\.target),
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
