@@ -3,6 +3,7 @@ import PluginBench
 import SignalboxCore
 import SignalboxJSON
 import SignalboxPluginHost
+import Synchronization
 
 /// What goes into a plugin. Hosts/main.c and `Flow.run` do the same with it: requests become events,
 /// these notifications, these requests and outcomes; at last all devices are reported dead.
@@ -70,6 +71,7 @@ struct Flow: Sendable {
         let events = try await ingest(instance, &out)
         let deliveries = try build(instance, events, &out)
         if let role = SendHTTPRole(instance) { try await send(role, deliveries, &out) }
+        if let role = SendRole(instance) { try submit(role, deliveries, &out) }
         if let role = RegisterRole(instance) { try await report(role, events, &out) }
         guard await instance.stop(deadlineMs: 5_000), services.faults.isEmpty else {
             throw PluginBench.Failure(description: "it did not end well: \(services.faults)")
@@ -166,6 +168,27 @@ struct Flow: Sendable {
         let batch = try taken(role.prepare(app: "", deliveries: deliveries), &out)
         if batch.requests.isEmpty { return }
         out.add(role.classify(app: "", responses: answers(to: batch)).settled)
+    }
+
+    private func submit(
+        _ role: SendRole, _ deliveries: [Delivery], _ out: inout Transcript
+    ) throws {
+        out.add("submit by \(role.maxBatch ?? 0)")
+        let heard = Mutex(Transcript())
+        role.whenRoom { heard.withLock { $0.add("credit") } }
+        var rest = deliveries[...]
+        while !rest.isEmpty {
+            let taken = try role.submit(app: "", deliveries: Array(rest)) { outcomes in
+                heard.withLock { $0.add(outcomes) }
+            }.get()
+            out.lines += heard.withLock { heard in
+                defer { heard.lines = [] }
+                return heard.lines
+            }
+            guard taken > 0 else { throw PluginBench.Failure(description: "nothing was taken") }
+            out.add("taken \(taken)")
+            rest = rest.dropFirst(taken)
+        }
     }
 
     private func report(

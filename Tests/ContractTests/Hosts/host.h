@@ -35,11 +35,12 @@ const sbx_kv *keep_pairs(const sbx_kv *pairs, size_t n);
 void take(void *to, size_t bytes, const void *from, uint32_t size);
 #define EDGE(type, n) ((type *)edge((n) * sizeof(type)))
 
-/* services.c, json.c, credential.c */
+/* services.c, json.c, credential.c, deliver.c */
 sbx_host *make_host(const char *instance);
 const void *json_service(void);
 const void *sign_service(void);
 const void *credential_service(void);
+const void *send_host_service(void);
 void refresh_credentials(struct run *run);
 
 /* The body of a function that answers with a service's table, which lies against the end of its memory. */
@@ -77,11 +78,16 @@ struct delivery {
 extern struct delivery deliveries[ITEMS_MAX];
 extern size_t delivery_count;
 
-/* ingest.c, build.c, translate.c */
+/* What is kept, as structs for a plugin: a device, and the deliveries from one of them on. */
+const sbx_device *edge_device(const sbx_device *kept);
+const sbx_delivery *edge_deliveries(size_t first);
+
+/* ingest.c, build.c, translate.c, deliver.c */
 void show_paths(struct run *run);
 void ingest(struct run *run, const char *target, const char *pattern, const char *body);
 void build(struct run *run);
 void send_all(struct run *run);
+void deliver_all(struct run *run);
 void report_all(struct run *run);
 
 #endif

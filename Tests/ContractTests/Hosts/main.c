@@ -83,6 +83,7 @@ static void run_plugin(const char *library, const char *config, char **target, c
   }
   if (has(&plugin, SBX_ROLE_BUILD)) build(&run);
   if (has(&plugin, SBX_ROLE_SEND_HTTP)) send_all(&run);
+  if (has(&plugin, SBX_ROLE_SEND)) deliver_all(&run);
   if (has(&plugin, SBX_ROLE_REGISTER)) report_all(&run);
   end(&run);
 }

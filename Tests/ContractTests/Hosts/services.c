@@ -49,6 +49,7 @@ static const void *service(const sbx_host *host, const char *id) {
   if (strcmp(id, SBX_SVC_CLOCK) == 0) return clock_service();
   if (strcmp(id, SBX_SVC_SECRETS) == 0) return secrets_service();
   if (strcmp(id, SBX_SVC_JSON) == 0) return json_service();
+  if (strcmp(id, SBX_SVC_SEND_HOST) == 0) return send_host_service();
   if (strcmp(id, SBX_SVC_SIGN) == 0) return sign_service();
   if (strcmp(id, SBX_SVC_CREDENTIAL) == 0) return credential_service();
   return NULL;

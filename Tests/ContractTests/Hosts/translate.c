@@ -1,8 +1,6 @@
 /* The roles send-http and register: items in, requests out; answers in, outcomes out. */
 #include "host.h"
 
-const sbx_device *edge_device(const sbx_device *kept);
-
 struct writing {
   size_t count;
   struct {
@@ -88,14 +86,6 @@ static void answer(struct run *run, classify_fn classify, const struct writing *
   edge_release();
 }
 
-static const sbx_notification *edge_notification(const sbx_notification *kept) {
-  sbx_notification *n = EDGE(sbx_notification, 1);
-  *n = *kept;
-  n->struct_size = sizeof *n;
-  FUTURE(n);
-  return n;
-}
-
 void send_all(struct run *run) {
   const sbx_send_http *given = run->plugin->role(SBX_ROLE_SEND_HTTP);
   struct writing written = {0};
@@ -103,17 +93,7 @@ void send_all(struct run *run) {
   printf("send by %u\n", role.max_batch);
   ask_endpoint(run, role.endpoint, STR(""));
   ask_endpoint(run, role.endpoint, STR("other"));
-  sbx_delivery *batch = EDGE(sbx_delivery, delivery_count);
-  const sbx_notification *note = NULL;
-  for (size_t k = 0; k < delivery_count; k++) {
-    char id[32];
-    if (k == 0 || deliveries[k].note != deliveries[k - 1].note) note = edge_notification(deliveries[k].note);
-    batch[k] = (sbx_delivery){.struct_size = sizeof *batch, .attempt = (uint32_t)k + 1,
-      .flags = deliveries[k].flags & SBX_T_BADGE ? SBX_D_BADGE : 0, .badge = deliveries[k].badge, .id = 100 + k,
-      .deadline_unix_ms = NOW_MS + 5000 + k, .notification = note, .device = edge_device(deliveries[k].device),
-      .stable_id = edge_text((sbx_str){id, (size_t)snprintf(id, sizeof id, "stable-%zu", k)})};
-    FUTURE(&batch[k]);
-  }
+  const sbx_delivery *batch = edge_deliveries(0);
   sbx_error *error = edge_error();
   sbx_status status = role.prepare(run->instance, edge_text(STR("")), batch, delivery_count, sizeof *batch,
                                    make_sink(&written), error);

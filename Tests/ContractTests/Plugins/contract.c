@@ -59,13 +59,15 @@ static const void *role(const char *id) {
   if (strcmp(id, SBX_ROLE_INGEST) == 0) return ingest_role();
   if (strcmp(id, SBX_ROLE_BUILD) == 0) return build_role();
   if (strcmp(id, SBX_ROLE_SEND_HTTP) == 0) return send_role();
+  if (strcmp(id, SBX_ROLE_SEND) == 0) return deliver_role();
   if (strcmp(id, SBX_ROLE_REGISTER) == 0) return register_role();
   return NULL;
 }
 
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error) {
-  static const char *const roles[] = {SBX_ROLE_INGEST, SBX_ROLE_BUILD, SBX_ROLE_SEND_HTTP, SBX_ROLE_REGISTER, NULL};
-  static const char *const needs[] = {SBX_SVC_LOG, SBX_SVC_CLOCK, SBX_SVC_SECRETS, NULL};
+  static const char *const roles[] = {SBX_ROLE_INGEST, SBX_ROLE_BUILD, SBX_ROLE_SEND_HTTP, SBX_ROLE_SEND,
+                                      SBX_ROLE_REGISTER, NULL};
+  static const char *const needs[] = {SBX_SVC_LOG, SBX_SVC_CLOCK, SBX_SVC_SECRETS, SBX_SVC_SEND_HOST, NULL};
   static sbx_plugin plugin = {
     .struct_size = sizeof plugin, .abi_major = SBX_ABI_MAJOR, .abi_minor = SBX_ABI_MINOR, .needs_minor = NEEDS_MINOR,
     .flags = SBX_F_SERIAL, .id = "org.example.contract", .version = "1.2.3", .summary = "has every role",

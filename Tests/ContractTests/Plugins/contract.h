@@ -1,4 +1,4 @@
-/* contract.h - a plugin with every role that translates. It puts what it is given into what it
+/* contract.h - a plugin with every role. It puts what it is given into what it
  * makes, so that a host that passes one field wrongly shows it. No JSON, no allocation per call. */
 #ifndef CONTRACT_H
 #define CONTRACT_H
@@ -40,6 +40,7 @@ static inline sbx_status fail(sbx_error *error, sbx_status status, const char *w
 const sbx_ingest *ingest_role(void);
 const sbx_build *build_role(void);
 const sbx_send_http *send_role(void);
+const sbx_send *deliver_role(void);
 const sbx_register *register_role(void);
 
 #endif
