@@ -11,7 +11,7 @@ import Testing
         for header in try headers.files() {
             let text = try headers.text(header)
             let hasFunctions = text.contains(Self.function)
-            #expect(!hasFunctions || text.contains("Thread"), "\(header)")
+            #expect(!hasFunctions || text.contains("Thread:"), "\(header)")
         }
     }
 
