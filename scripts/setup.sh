@@ -18,6 +18,10 @@ if [ -z "$version" ] || [ "$major" -lt 6 ] || { [ "$major" -eq 6 ] && [ "$minor"
   fail "Swift ${version:-of an unknown version} is too old; Signalbox needs Swift 6.3 or later."
 fi
 
+# The contract's tests lay out its headers with the clang that comes with Swift.
+command -v clang >/dev/null 2>&1 ||
+  fail "clang is not on PATH. Swift's toolchain brings one: put the folder of swift itself on PATH."
+
 command -v dpkg-query >/dev/null 2>&1 ||
   fail "this script knows Debian and Ubuntu only. Install the equivalents of: ${packages[*]}"
 

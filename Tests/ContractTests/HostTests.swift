@@ -25,6 +25,7 @@ import Testing
             #require(transcript.pluginReach), #require(transcript.hostReach)
         )
         #expect(plugin.wrong == 0 && host.wrong == 0)
+        if pair.host == pair.plugin { #expect(plugin.other == 0 && host.other == 0) }
         // The newer side looks for the newer fields of the other one, and finds them if they are there.
         let isBoth = pair.host.isNext && pair.plugin.isNext
         if pair.plugin.isNext { #expect((isBoth ? plugin.with : plugin.without) > 40) }
@@ -83,6 +84,19 @@ import Testing
                 + #""notification":{"title":"Agent replied","body":"Hello","ticket_id":5}}"#,
             #"{"notification":{}}"#,
         ], secrets: ["api.api_token"])
+
+    @Test func `bundled plugins read no further than an older host's structs reach`() throws {
+        let libraries = try [
+            (PluginBench.bundled("Zendesk"), Self.zendesk.config),
+            (PluginBench.bundled("APNs"), Self.apns),
+        ]
+        let full = try Self.zendesk.run(host: Edition.current.host(), libraries: libraries)
+        let (transcript, result) = try Self.zendesk.run(
+            host: Edition.current.host("-DOLDER"), libraries: libraries)
+        #expect(result.status == 0, "\(result.output)\(result.errors)")
+        // They have no use for what is missing, so nothing else may differ.
+        #expect(transcript.lines == full.transcript.lines)
+    }
 
     static let apns = """
         {"key":"key","team_id":"0123456789","key_id":"ABCDEFGHIJ","topic":"com.example.app",\

@@ -32,7 +32,7 @@ import Testing
     @Test func `the layout tells what it should`() throws {
         let layout = try Layout.of(.current)
         for line in [
-            "struct sbx_error 256 align 4", "field sbx_error 12 char[244] message",
+            "struct sbx_str 16 align 8", "field sbx_error 12 char[244] message",
             "field sbx_request 8 struct sbx_str method", "type int32_t sbx_status",
             "constant SBX_E_STOPPING ((sbx_status)-12)", "id SBX_SVC_LOG \"sbx.log/1\"",
             "function sbx_timer void (*cancel)(const struct sbx_host *host, uint64_t timer)",

@@ -11,13 +11,16 @@ struct Transcript: Sendable {
         var with = 0
         var without = 0
         var wrong = 0
+        /// Structs of another size than on the side that counts.
+        var other = 0
 
         init?(_ line: String?) {
-            let match = line?.firstMatch(of: /with=([0-9]+) without=([0-9]+) wrong=([0-9]+)/)
+            let match = line?.firstMatch(
+                of: /with=([0-9]+) without=([0-9]+) wrong=([0-9]+) other=([0-9]+)/)
             guard let match, let with = Int(match.output.1), let without = Int(match.output.2),
-                let wrong = Int(match.output.3)
+                let wrong = Int(match.output.3), let other = Int(match.output.4)
             else { return nil }
-            (self.with, self.without, self.wrong) = (with, without, wrong)
+            (self.with, self.without, self.wrong, self.other) = (with, without, wrong, other)
         }
     }
 

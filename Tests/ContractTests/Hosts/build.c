@@ -60,14 +60,14 @@ static sbx_status skip(sbx_build_sink *sink, uint32_t recipient, sbx_str reason)
 }
 
 const sbx_device *edge_device(const sbx_device *kept) {
-  sbx_device *d = EDGE(sbx_device, 1);
-  *d = (sbx_device){.struct_size = sizeof *d, .app = edge_text(kept->app), .platform = edge_text(kept->platform),
+  const uint32_t size = SIZE_OF(sbx_device, attributes);
+  sbx_device d = {.struct_size = size, .app = edge_text(kept->app), .platform = edge_text(kept->platform),
     .provider = edge_text(kept->provider), .token = edge_text(kept->token), .user = edge_text(kept->user),
     .source_token = edge_text(kept->source_token), .locale = edge_text(kept->locale),
     .registered_unix_ms = kept->registered_unix_ms, .attributes = kept->attributes,
     .attribute_count = kept->attribute_count};
-  FUTURE(d);
-  return d;
+  FUTURE(&d);
+  return edge_copy(&d, size);
 }
 
 static void build_one(struct run *run, const sbx_build *role, const struct event *kept) {
@@ -76,18 +76,20 @@ static void build_one(struct run *run, const sbx_build *role, const struct event
   *event = kept->raw;
   event->struct_size = sizeof *event;
   event->recipient_count = 0;
-  event->recipient_stride = sizeof(sbx_recipient);
-  sbx_recipient *recipients = EDGE(sbx_recipient, kept->raw.recipient_count);
+  const uint32_t size = SIZE_OF(sbx_recipient, attributes);
+  event->recipient_stride = size;
+  char *recipients = edge(kept->raw.recipient_count * size);
   for (size_t k = 0; k < kept->raw.recipient_count; k++) {
-    recipients[k] = kept->recipients[k];
-    recipients[k].struct_size = sizeof *recipients;
-    recipients[k].device = edge_device(&kept->devices[k]);
-    FUTURE(&recipients[k]);
+    sbx_recipient one = kept->recipients[k];
+    one.struct_size = size;
+    one.device = edge_device(&kept->devices[k]);
+    FUTURE(&one);
+    memcpy(recipients + k * size, &one, size);
   }
   sbx_build_input *input = EDGE(sbx_build_input, 1);
   *input = (sbx_build_input){.struct_size = sizeof *input, .event = event, .route = edge_text(STR("r")),
-    .instance = edge_text(STR("test")), .options = edge_text(STR("{}")), .recipients = recipients,
-    .recipient_count = kept->raw.recipient_count, .recipient_stride = sizeof *recipients};
+    .instance = edge_text(STR("test")), .options = edge_text(STR("{}")), .recipients = (void *)recipients,
+    .recipient_count = kept->raw.recipient_count, .recipient_stride = size};
   sbx_build_sink *sink = EDGE(sbx_build_sink, 1);
   *sink = (sbx_build_sink){.struct_size = sizeof *sink, .state = &building, .emit = emit, .skip = skip};
   FUTURE(event);

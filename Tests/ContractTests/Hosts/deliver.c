@@ -14,11 +14,11 @@ static void credit(const sbx_host *host, size_t room) {
 const void *send_host_service(void) { TABLE(sbx_send_host, .complete = complete, .credit = credit); }
 
 static const sbx_notification *edge_notification(const sbx_notification *kept) {
-  sbx_notification *n = EDGE(sbx_notification, 1);
-  *n = *kept;
-  n->struct_size = sizeof *n;
-  FUTURE(n);
-  return n;
+  const uint32_t size = SIZE_OF(sbx_notification, overrides);
+  sbx_notification n = *kept;
+  n.struct_size = size;
+  FUTURE(&n);
+  return edge_copy(&n, size);
 }
 
 const sbx_delivery *edge_deliveries(size_t first) {

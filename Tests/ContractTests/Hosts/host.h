@@ -35,6 +35,14 @@ const sbx_kv *keep_pairs(const sbx_kv *pairs, size_t n);
 void take(void *to, size_t bytes, const void *from, uint32_t size);
 #define EDGE(type, n) ((type *)edge((n) * sizeof(type)))
 
+/* How far this host's structs reach. One that plays an older host ends them in front of a field. */
+#ifdef OLDER
+#define SIZE_OF(type, last) offsetof(type, last)
+#else
+#define SIZE_OF(type, last) sizeof(type)
+#endif
+void *edge_copy(const void *from, size_t bytes);
+
 /* services.c, json.c, credential.c, deliver.c */
 sbx_host *make_host(const char *instance);
 const void *json_service(void);

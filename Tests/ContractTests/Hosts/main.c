@@ -96,6 +96,6 @@ int main(int argc, char **argv) {
   while (bodies < argc && strcmp(argv[bodies], "--") != 0) bodies++;
   if (bodies >= argc || bodies < 5 || bodies % 2 == 0) die("usage: host PATH PATTERN [LIBRARY CONFIG]... -- BODY...");
   for (int i = 3; i < bodies; i += 2) run_plugin(argv[i], argv[i + 1], argv + 1, argv + bodies + 1);
-  printf("reach with=%u without=%u wrong=%u\n", reach.with, reach.without, reach.wrong);
+  printf("reach with=%u without=%u wrong=%u other=%u\n", reach.with, reach.without, reach.wrong, reach.other);
   return 0;
 }

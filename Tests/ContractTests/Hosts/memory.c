@@ -33,9 +33,11 @@ void edge_release(void) {
   }
 }
 
+void *edge_copy(const void *from, size_t bytes) { return memcpy(edge(bytes), from, bytes); }
+
 sbx_str edge_text(sbx_str text) {
   if (text.len == 0) return (sbx_str){NULL, 0};
-  return (sbx_str){memcpy(edge(text.len), text.ptr, text.len), text.len};
+  return (sbx_str){edge_copy(text.ptr, text.len), text.len};
 }
 
 sbx_error *edge_error(void) {

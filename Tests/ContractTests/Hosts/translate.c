@@ -110,14 +110,16 @@ void report_all(struct run *run) {
   ask_endpoint(run, role.endpoint, STR(""));
   const struct event *event = &events[0];
   size_t n = event->raw.recipient_count;
-  sbx_change *changes = EDGE(sbx_change, n);
+  const uint32_t size = SIZE_OF(sbx_change, reason);
+  char *changes = edge(n * size);
   for (size_t k = 0; k < n; k++) {
-    changes[k] = (sbx_change){.struct_size = sizeof *changes, .kind = SBX_CHANGE_INVALID, .id = 200 + k,
+    sbx_change one = {.struct_size = size, .kind = SBX_CHANGE_INVALID, .id = 200 + k,
       .time_unix_ms = NOW_MS + k, .device = edge_device(&event->devices[k]), .reason = edge_text(STR("Unregistered"))};
-    FUTURE(&changes[k]);
+    FUTURE(&one);
+    memcpy(changes + k * size, &one, size);
   }
   sbx_error *error = edge_error();
-  sbx_status status = role.prepare(run->instance, edge_text(STR("")), changes, n, sizeof *changes, make_sink(&written),
+  sbx_status status = role.prepare(run->instance, edge_text(STR("")), (void *)changes, n, size, make_sink(&written),
                                    error);
   if (status != SBX_OK) print_fault("prepare", status, error);
   edge_release();

@@ -1,5 +1,5 @@
 /* contract.h - a plugin with every role. It puts what it is given into what it
- * makes, so that a host that passes one field wrongly shows it. No JSON, no allocation per call. */
+ * makes, so that a host that passes one field wrongly shows it. */
 #ifndef CONTRACT_H
 #define CONTRACT_H
 #include "next.h"

@@ -10,11 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Structs of the other side with the appended fields, without them, and with nonsense in them. */
+/* Structs of the other side with the appended fields, without them, with nonsense in them, and those whose
+ * size is another than here. */
 struct reach {
-  unsigned with, without, wrong;
+  unsigned with, without, wrong, other;
 };
 extern struct reach reach;
+
+#define SIZED(p) ((void)(reach.other += (p)->struct_size != sizeof *(p)))
 
 #ifdef SBX_NEXT
 #define MARK 0xa5a5a5a5a5a5a5a5u
@@ -25,11 +28,11 @@ extern struct reach reach;
 #define REACHES(p) SBX_HAS(p, next_number)
 #endif
 #define SEE(p) \
-  (!REACHES(p) ? reach.without++ \
+  (SIZED(p), !REACHES(p) ? reach.without++ \
    : (p)->next_number == (__typeof__((p)->next_number))MARK ? reach.with++ : reach.wrong++)
 #else
 #define FUTURE(s) ((void)(s))
-#define SEE(p) ((void)(p))
+#define SEE(p) SIZED(p)
 #endif
 
 #ifdef WRONG_STRIDE
