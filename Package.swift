@@ -234,7 +234,11 @@ let package = Package(
             name: "ContractTests",
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "PluginBench",
-            ], exclude: ["Hosts", "Plugins", "Releases", "Short"], swiftSettings: tests),
+            ],
+            exclude: [
+                "Hosts", "Plugins", "README.md", "Releases", "Short", "libsignalbox-symbols.txt",
+            ],
+            swiftSettings: tests),
     ] + plugins.map(\.target),
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

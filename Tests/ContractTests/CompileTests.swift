@@ -34,7 +34,7 @@ import Testing
 
     /// A source that expands every macro.
     private func uses(_ headers: Headers) throws -> String {
-        let constants = try Layout.of(headers).facts("constant").compactMap {
+        let constants = try Layout.of(.current).facts("constant").compactMap {
             $0.split(separator: " ").first
         }.filter { $0 != "SBX_EXPORT" }
         return """

@@ -28,7 +28,14 @@ struct Layout: Sendable {
         }
     }
 
+    /// The layout of headers; the current one is made once.
     static func of(_ headers: Headers) throws -> Layout {
+        headers.folder == Headers.current.folder ? try current.get() : try make(headers)
+    }
+
+    private static let current = Result { try make(.current) }
+
+    private static func make(_ headers: Headers) throws -> Layout {
         Layout(try Tool.output(["scripts/abi/layout.sh", headers.folder.path]))
     }
 

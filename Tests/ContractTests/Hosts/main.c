@@ -91,7 +91,7 @@ static void run_plugin(const char *library, const char *config, char **target, c
 int main(int argc, char **argv) {
   int bodies = 3;
   /* A plugin that hangs is a failure, not a test that never ends. */
-  alarm(30);
+  alarm(120);
   setvbuf(stdout, NULL, _IOLBF, 0);
   while (bodies < argc && strcmp(argv[bodies], "--") != 0) bodies++;
   if (bodies >= argc || bodies < 5 || bodies % 2 == 0) die("usage: host PATH PATTERN [LIBRARY CONFIG]... -- BODY...");
