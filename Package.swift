@@ -230,6 +230,15 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: tests),
         .testTarget(name: "RepositoryTests", swiftSettings: tests),
+        .testTarget(
+            name: "ContractTests",
+            dependencies: [
+                "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "PluginBench",
+            ],
+            exclude: [
+                "Hosts", "Plugins", "README.md", "Releases", "Short", "libsignalbox-symbols.txt",
+            ],
+            swiftSettings: tests),
     ] + plugins.map(\.target),
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -4,7 +4,7 @@ set -euo pipefail
 
 packages=(
   libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev libsqlite3-dev
-  pkg-config gcc g++ binutils patchelf curl tzdata python3
+  pkg-config gcc g++ binutils patchelf curl tzdata python3 abigail-tools
 )
 
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -17,6 +17,10 @@ minor=${version#*.}
 if [ -z "$version" ] || [ "$major" -lt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -lt 3 ]; }; then
   fail "Swift ${version:-of an unknown version} is too old; Signalbox needs Swift 6.3 or later."
 fi
+
+# The contract's tests lay out its headers with the clang that comes with Swift.
+command -v clang >/dev/null 2>&1 ||
+  fail "clang is not on PATH. Swift's toolchain brings one: put the folder of swift itself on PATH."
 
 command -v dpkg-query >/dev/null 2>&1 ||
   fail "this script knows Debian and Ubuntu only. Install the equivalents of: ${packages[*]}"

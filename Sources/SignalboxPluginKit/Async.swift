@@ -61,7 +61,7 @@ extension Host {
                 raw, given,
                 { context, answer in
                     guard let pending = Pending<Result<HTTPAnswer, PluginError>>.take(context),
-                        let answer = answer?.pointee
+                        let answer = answer?.known(sbx_http_answer())
                     else { return }
                     pending.body(HTTPAnswer.read(answer))
                 }, context)
@@ -165,7 +165,7 @@ extension Host {
             return
         }
         let list = devices.map { start in
-            (0..<count).map { Device(start.element($0, stride).pointee) }
+            (0..<count).map { Device(start.element($0, stride)) }
         }
         pending?.body(.success(list ?? []))
     }

@@ -32,8 +32,8 @@ public struct BuildInput: ~Copyable {
         guard index >= 0, index < recipientCount, let start = raw.pointee.recipients else {
             return Recipient(Device())
         }
-        let given = start.element(index, raw.pointee.recipient_stride).pointee
-        var device = given.device.map { Device($0.pointee) } ?? Device()
+        let given = start.element(index, raw.pointee.recipient_stride).known(sbx_recipient())
+        var device = given.device.map { Device($0) } ?? Device()
         device.token = ""
         device.sourceToken = ""
         return Recipient(device, attributes: texts(given.attributes, given.attribute_count))

@@ -73,3 +73,18 @@ extension UnsafePointer {
         (UnsafeRawPointer(self) + index * stride).assumingMemoryBound(to: Pointee.self)
     }
 }
+
+extension UnsafePointer where Pointee: BitwiseCopyable {
+    /// A host's struct that begins with its size, at the size that this side knows.
+    ///
+    /// What an older host's does not reach stays as in `empty`; nothing behind it is read.
+    func known(_ empty: Pointee) -> Pointee {
+        var out = empty
+        let size = UnsafeRawPointer(self).load(as: UInt32.self)
+        withUnsafeMutableBytes(of: &out) { target in
+            let count = Swift.min(Int(size), target.count)
+            target.copyMemory(from: UnsafeRawBufferPointer(start: self, count: count))
+        }
+        return out
+    }
+}

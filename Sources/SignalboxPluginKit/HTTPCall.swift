@@ -73,7 +73,8 @@ extension Host {
             raw, given,
             { context, answer in
                 guard let context, let answer else { return }
-                Unmanaged<Answer>.fromOpaque(context).takeUnretainedValue().take(answer.pointee)
+                Unmanaged<Answer>.fromOpaque(context).takeUnretainedValue().take(
+                    answer.known(sbx_http_answer()))
             }, Unmanaged.passUnretained(answer).toOpaque())
         guard status == SBX_OK else {
             throw PluginError(.init(code: status), "the call was not taken (status \(status))")

@@ -128,7 +128,7 @@ public final class Host: @unchecked Sendable {
         let status = certificates.pointee.read(
             raw, arena.text(secret), arena.text(password), &found, &error)
         guard status == SBX_OK, let found else { throw PluginError(code: status, error: error) }
-        return Certificate(found.pointee)
+        return Certificate(found.known(sbx_certificate()))
     }
 
     /// Counts.

@@ -97,7 +97,8 @@ public struct Device: Sendable {
         attributes.first { $0.0 == name }?.1
     }
 
-    init(_ raw: sbx_device) {
+    init(_ given: UnsafePointer<sbx_device>) {
+        let raw = given.known(sbx_device())
         app = raw.app.text
         platform = raw.platform.text
         provider = raw.provider.text
@@ -106,7 +107,6 @@ public struct Device: Sendable {
         user = raw.user.text
         locale = raw.locale.text
         registeredUnixMs = raw.registered_unix_ms
-        guard raw.struct_size >= MemoryLayout<sbx_device>.size else { return }
         attributes = texts(raw.attributes, raw.attribute_count)
     }
 

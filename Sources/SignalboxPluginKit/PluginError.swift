@@ -52,7 +52,7 @@ public struct PluginError: Error, Sendable, CustomStringConvertible {
 
     /// Writes it where the host reads it.
     func report(to error: UnsafeMutablePointer<sbx_error>?) -> sbx_status {
-        guard let error, error.pointee.struct_size >= MemoryLayout<sbx_error>.size else {
+        guard let error, error.pointee.struct_size >= sbx_error.sizeWithMessage else {
             return status.code
         }
         error.pointee.status = status.code
@@ -80,6 +80,13 @@ func reporting(
 }
 
 extension sbx_error {
+    /// How far a struct must reach to have a message; whoever made it may know nothing of what comes behind.
+    static let sizeWithMessage: Int = {
+        let whole = MemoryLayout<sbx_error>.size
+        let start = MemoryLayout<sbx_error>.offset(of: \.message)
+        return start.map { $0 + MemoryLayout.size(ofValue: sbx_error().message) } ?? whole
+    }()
+
     static var fresh: sbx_error {
         var error = sbx_error()
         error.struct_size = UInt32(MemoryLayout<sbx_error>.size)

@@ -76,12 +76,12 @@ public struct ChangeBatch: ~Copyable {
     /// A change.
     public subscript(index: Int) -> Change {
         precondition(index >= 0 && index < count, "there is no such change")
-        guard let change = raw?.element(index, stride).pointee else {
+        guard let change = raw?.element(index, stride).known(sbx_change()) else {
             preconditionFailure("an empty batch has no changes")
         }
         return Change(
             id: change.id, kind: ChangeKind(rawValue: change.kind),
-            timeUnixMs: change.time_unix_ms, device: Device(change.device.pointee),
+            timeUnixMs: change.time_unix_ms, device: Device(change.device),
             reason: change.reason.text, subject: change.subject.text)
     }
 }

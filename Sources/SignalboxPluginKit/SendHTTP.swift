@@ -104,7 +104,7 @@ public struct RenderedNotification: Sendable {
     public var overrides: [(family: String, json: String)]
 
     init(_ given: UnsafePointer<sbx_notification>) {
-        let raw = given.pointee
+        let raw = given.known(sbx_notification())
         var note = Notification()
         note.isSilent = raw.flags & SBX_N_SILENT != 0
         note.isDataOnly = raw.flags & SBX_N_DATA_ONLY != 0

@@ -40,6 +40,13 @@ extension sbx_error {
         return error
     }
 
+    /// How far a struct must reach to have a message; whoever made it may know nothing of what comes behind.
+    static let sizeWithMessage: Int = {
+        let whole = MemoryLayout<sbx_error>.size
+        let start = MemoryLayout<sbx_error>.offset(of: \.message)
+        return start.map { $0 + MemoryLayout.size(ofValue: sbx_error().message) } ?? whole
+    }()
+
     /// What the plugin wrote, or a word for the status.
     func words(for status: sbx_status) -> String {
         let text = withUnsafePointer(to: message) { tuple in
@@ -60,7 +67,7 @@ enum CError {
     static func write(
         _ error: UnsafeMutablePointer<sbx_error>?, _ status: sbx_status, _ message: String
     ) -> sbx_status {
-        guard let error, error.pointee.struct_size >= MemoryLayout<sbx_error>.size else {
+        guard let error, error.pointee.struct_size >= sbx_error.sizeWithMessage else {
             return status
         }
         error.pointee.status = status

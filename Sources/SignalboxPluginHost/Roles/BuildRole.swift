@@ -92,9 +92,10 @@ private final class BuildSink {
         var taken: [BuiltContent.Target] = []
         taken.reserveCapacity(count)
         for index in 0..<count {
-            guard let target = targets?.element(index, stride: stride).pointee,
-                Int(target.recipient) < isNamed.count
-            else { return SBX_E_INVALID }
+            guard let given = targets?.element(index, stride: stride) else { return SBX_E_INVALID }
+            var target = sbx_target()
+            Tables.copy(given, size: given.pointee.struct_size, to: &target)
+            guard Int(target.recipient) < isNamed.count else { return SBX_E_INVALID }
             let badge = target.flags & SBX_T_BADGE != 0 ? target.badge : nil
             taken.append(.init(recipient: Int(target.recipient), badge: badge))
         }

@@ -85,7 +85,7 @@ final class HTTPSink {
         // All are checked before any is taken.
         var places: [Int] = []
         for index in 0..<count {
-            let raw = given.element(index, stride: stride).pointee
+            let raw = Self.read(given, index, stride)
             guard Self.isSound(raw), let start = raw.items, raw.item_count > 0 else {
                 return undo(places)
             }
@@ -94,8 +94,18 @@ final class HTTPSink {
                 places.append(place)
             }
         }
-        for index in 0..<count { append(given.element(index, stride: stride).pointee) }
+        for index in 0..<count { append(Self.read(given, index, stride)) }
         return SBX_OK
+    }
+
+    /// A request at the size that this host knows.
+    private static func read(
+        _ given: UnsafePointer<sbx_http_request>, _ index: Int, _ stride: Int
+    ) -> sbx_http_request {
+        let given = given.element(index, stride: stride)
+        var raw = sbx_http_request()
+        Tables.copy(given, size: given.pointee.struct_size, to: &raw)
+        return raw
     }
 
     private func append(_ raw: sbx_http_request) {

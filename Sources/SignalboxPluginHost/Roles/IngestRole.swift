@@ -111,7 +111,9 @@ public final class IngestRole: Sendable {
             guard let start, count > 0 else { return .success([]) }
             return .success(
                 (0..<count).map { index in
-                    let path = start.element(index, stride: stride).pointee
+                    let given = start.element(index, stride: stride)
+                    var path = sbx_ingest_path()
+                    Tables.copy(given, size: given.pointee.struct_size, to: &path)
                     let methods = path.methods.text.split(separator: ",").map { String($0) }
                     return IngestPath(pattern: path.pattern.text, methods: methods)
                 })

@@ -201,7 +201,8 @@ final class IngestSink: @unchecked Sendable {
         }
         table.defer = { sink, timeout in IngestSink.from(sink)?.wait(timeout) ?? SBX_E_INVALID }
         table.finish = { sink, status, error in
-            let words = (error?.pointee ?? .fresh)
+            var words = sbx_error.fresh
+            if let error { Tables.copy(error, size: error.pointee.struct_size, to: &words) }
             IngestSink.from(sink)?.finish(
                 status == SBX_OK ? nil : PluginFault(status: status, error: words))
         }

@@ -1,0 +1,63 @@
+import Foundation
+import PluginBench
+import Testing
+
+/// What the built libraries show to the outside.
+@Suite struct ExportTests {
+    /// The list `plugins` of Package.swift.
+    static let plugins: [String] = {
+        let manifest = PluginBench.root.appending(path: "Package.swift")
+        let text = (try? String(contentsOf: manifest, encoding: .utf8)) ?? ""
+        return text.matches(of: /plugin\("([A-Za-z0-9]+)"\)/).map { String($0.output.1) }
+    }()
+
+    @Test(arguments: plugins)
+    func `a bundled plugin exports one symbol`(name: String) throws {
+        #expect(try symbols(of: name) == ["sbx_plugin_entry_v1"])
+    }
+
+    /// What a built library defines for others, sorted.
+    private func symbols(of name: String) throws -> [String] {
+        let file = try PluginBench.bundled(name)
+        let output = try Tool.output(["nm", "-D", "--extern-only", "--defined-only", file])
+        return output.split(separator: "\n").compactMap {
+            $0.split(separator: " ").last.map { String($0) }
+        }.sorted()
+    }
+
+    /// Dynamic libraries beside the plugins, each with the file that lists its symbols.
+    static let libraries = ["SignalboxLibrary": "libsignalbox-symbols.txt"]
+
+    @Test(arguments: libraries.keys.sorted())
+    func `a library exports what is listed, and that is what the headers declare`(name: String)
+        throws
+    {
+        let list = try #require(Self.libraries[name])
+        let file = PluginBench.root.appending(path: "Tests/ContractTests/\(list)")
+        let listed = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map {
+            String($0)
+        }
+        #expect(try symbols(of: name) == listed)
+        let declared = try Layout.of(.current).facts("function").compactMap { line in
+            line.firstMatch(of: /^- .*?[ *](sbx_[a-z0-9_]+)\(/).map { String($0.output.1) }
+        }
+        #expect(declared.filter { $0 != "sbx_plugin_entry_v1" }.sorted() == listed)
+    }
+
+    @Test func `every dynamic library of the package is checked`() throws {
+        let manifest = try String(
+            contentsOf: PluginBench.root.appending(path: "Package.swift"), encoding: .utf8)
+        let names = manifest.matches(of: /\.library\(\s*name: "([A-Za-z0-9]+)",\s*type: \.dynamic/)
+        #expect(Set(names.map { String($0.output.1) }) == Set(Self.libraries.keys))
+    }
+
+    @Test func `every plugin in Swift is in the list`() throws {
+        let folder = PluginBench.root.appending(path: "Plugins")
+        let folders = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+            FileManager.default.fileExists(
+                atPath: folder.appending(path: "\($0)/Plugin.swift").path)
+        }
+        #expect(Set(folders) == Set(Self.plugins))
+        #expect(Self.plugins.count >= 8)
+    }
+}

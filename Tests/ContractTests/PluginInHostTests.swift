@@ -1,0 +1,43 @@
+import Foundation
+import PluginBench
+import SignalboxPluginHost
+import Testing
+
+/// Plugins that were compiled against other headers, in the present host.
+@Suite struct PluginInHostTests {
+    @Test(arguments: Edition.all)
+    func `a plugin of another minor runs as its neighbours do`(edition: Edition) async throws {
+        let transcript = try await Flow.contract.run(library: edition.plugin())
+        #expect(transcript.flow == (try Flow.expected()))
+        let reach = try #require(transcript.pluginReach)
+        #expect(reach.wrong == 0)
+        if edition == .current {
+            // SwiftPM does not notice changes of headers that Swift imports.
+            #expect(
+                reach.other == 0,
+                "this host was compiled with other headers than those of include/: build it anew")
+        }
+        if edition.isNext {
+            // It looked for what a newer host would give it, everywhere, and went without.
+            #expect(reach.with == 0 && reach.without > 40, "\(reach)")
+        }
+    }
+
+    @Test func `its descriptor says what it was made for`() throws {
+        for edition in Edition.all {
+            let descriptor = try PluginLibrary.load(edition.plugin()).descriptor
+            #expect(descriptor.abi == (try edition.headers().version()))
+        }
+    }
+
+    @Test func `one that needs a newer minor is refused with words`() throws {
+        let minor = try Headers.next.get().minor()
+        let library = try Edition.next.plugin("-DNEEDS_MINOR=\(minor)")
+        let fault = #expect(throws: LoadFault.self) { try PluginLibrary.load(library) }
+        let known = try #require(fault)
+        #expect(known.code == "plugin-needs-newer-host")
+        #expect(known.message.contains("needs contract 1.\(minor)"), "\(known.message)")
+        #expect(known.message.contains("this host has 1.\(minor - 1)"), "\(known.message)")
+        #expect(known.message.contains("update signalbox"), "\(known.message)")
+    }
+}
