@@ -16,7 +16,7 @@ const char smtp_config_schema[] =
   "\"description\":\"PEM file of trusted roots instead of the system's\"},"
   "\"username\":{\"type\":\"string\",\"maxLength\":255,\"default\":\"\","
   "\"description\":\"account to log in with; needs password\"},"
-  "\"password\":{\"type\":\"string\",\"format\":\"secret\",\"minLength\":1,\"maxLength\":512,"
+  "\"password\":{\"type\":\"string\",\"format\":\"secret\",\"minLength\":1,\"maxLength\":1024,"
   "\"description\":\"the account's password, such as ${file:secrets/smtp}\"},"
   "\"from\":{\"type\":\"string\",\"minLength\":3,\"maxLength\":500,"
   "\"description\":\"the sender, such as Support <support@example.com>; bounces go there, too\"},"

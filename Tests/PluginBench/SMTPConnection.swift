@@ -52,10 +52,12 @@ final class SMTPConnection {
         let verb = line.prefix { $0 != " " }.uppercased()
         switch verb {
         case "EHLO":
-            let offers = server.options.offers + (server.tls != nil && tls == nil ? ["STARTTLS"] : [])
+            let offers =
+                server.options.offers + (server.tls != nil && tls == nil ? ["STARTTLS"] : [])
             let all = ["test"] + offers
-            say(all.enumerated().map { "250\($0 + 1 < all.count ? "-" : " ")\($1)" }
-                .joined(separator: "\r\n"))
+            say(
+                all.enumerated().map { "250\($0 + 1 < all.count ? "-" : " ")\($1)" }
+                    .joined(separator: "\r\n"))
         case "STARTTLS":
             say("220 go ahead")
             // What came with the command in the clear would be taken for what came after it.

@@ -127,6 +127,9 @@ package final class SMTPServer: Sendable {
                 close(fd)
                 break
             }
+            var one: Int32 = 1
+            setsockopt(
+                fd, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
             Thread.start {
                 SMTPConnection(self, fd, number).serve()
                 self.state.updateAll { $0.sockets.remove(fd) }

@@ -8,7 +8,9 @@ final class SMTPServerTLS: @unchecked Sendable {
     private let context: OpaquePointer
 
     init(_ identity: ThrowAway.Identity) throws {
-        let certificate = Self.read(identity.certificatePEM) { PEM_read_bio_X509($0, nil, nil, nil) }
+        let certificate = Self.read(identity.certificatePEM) {
+            PEM_read_bio_X509($0, nil, nil, nil)
+        }
         let key = Self.read(identity.privateKeyPEM) { PEM_read_bio_PrivateKey($0, nil, nil, nil) }
         defer {
             X509_free(certificate)

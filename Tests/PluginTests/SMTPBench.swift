@@ -57,7 +57,8 @@ struct SMTPBench {
         role = try #require(SendRole(instance))
     }
 
-    static func identity(names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1"]) throws
+    static func identity(names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1"])
+        throws
         -> ThrowAway.Identity
     {
         try ThrowAway.serverIdentity(names: names, addresses: addresses, authority: authority.get())
@@ -65,7 +66,10 @@ struct SMTPBench {
 
     static func delivery(
         _ id: UInt64 = 1, to address: String = "you@example.org", stableID: String? = nil,
-        deadlineUnixMs: UInt64 = 0, _ change: (inout SignalboxCore.Notification) -> Void = { $0.title = "T"; $0.body = "B" }
+        deadlineUnixMs: UInt64 = 0,
+        _ change: (inout SignalboxCore.Notification) -> Void = {
+            $0.title = "T"; $0.body = "B"
+        }
     ) -> SignalboxCore.Delivery {
         Delivery(
             id: id, eventID: 1, route: "r", sender: "s",
@@ -148,7 +152,8 @@ struct Message {
             if part.hasPrefix("=?UTF-8?B?"), part.hasSuffix("?=") {
                 #expect(part.count <= 75)
                 let bytes = Base64.decode(part.dropFirst(10).dropLast(2)) ?? []
-                #expect(String(validating: bytes, as: UTF8.self) != nil, "a word ends in a character")
+                #expect(
+                    String(validating: bytes, as: UTF8.self) != nil, "a word ends in a character")
                 if !isWord, !out.isEmpty { out.append(32) }
                 out += bytes
                 isWord = true
@@ -166,14 +171,16 @@ struct Message {
         switch headers["content-transfer-encoding"] {
         case "7bit": return body
         case "base64":
-            return String(decoding: Base64.decode(body.replacing("\r\n", with: "")) ?? [], as: UTF8.self)
+            return String(
+                decoding: Base64.decode(body.replacing("\r\n", with: "")) ?? [], as: UTF8.self)
         case "quoted-printable":
             var out: [UInt8] = []
             let bytes = Array(body.replacing("=\r\n", with: "").utf8)
             var index = 0
             while index < bytes.count {
                 if bytes[index] == UInt8(ascii: "="), index + 2 < bytes.count,
-                    let byte = UInt8(String(decoding: bytes[index + 1...index + 2], as: UTF8.self), radix: 16)
+                    let byte = UInt8(
+                        String(decoding: bytes[index + 1...index + 2], as: UTF8.self), radix: 16)
                 {
                     out.append(byte)
                     index += 3

@@ -16,7 +16,8 @@ import Testing
                 $0.link = "https://example.com/5"
             })
         #expect(
-            message.mail.wire == """
+            message.mail.wire
+                == """
                 Date: Sun, 01 Mar 2026 12:34:56 +0000
                 To: you@example.org
                 Message-ID: <00000000-0000-4000-8000-000000000001@example.com>
@@ -37,7 +38,8 @@ import Testing
                 https://example.com/5
 
                 """.replacing("\n", with: "\r\n"))
-        #expect(message.mail.from == "MAIL FROM:<box@example.com> SIZE=\(message.mail.wire.utf8.count)")
+        #expect(
+            message.mail.from == "MAIL FROM:<box@example.com> SIZE=\(message.mail.wire.utf8.count)")
         #expect(message.mail.to == "RCPT TO:<you@example.org>")
         await bench.end()
     }
@@ -45,7 +47,8 @@ import Testing
     @Test(arguments: [
         "plain", "Grüße aus Wien", "日本語の長い件名がここにあって、七十六文字より長くなるはずです。本当に。",
         String(repeating: "long words ", count: 30).trimmingCharacters(in: .whitespaces),
-        String(repeating: "x", count: 500), "looks =?UTF-8?B?ZW5jb2RlZA==?= but is not", "👩‍👩‍👧‍👦🇦🇹 family",
+        String(repeating: "x", count: 500), "looks =?UTF-8?B?ZW5jb2RlZA==?= but is not",
+        "👩‍👩‍👧‍👦🇦🇹 family",
         String(repeating: "ü", count: 100),
     ])
     func `a subject of any kind is read as it was written`(subject: String) async throws {
@@ -60,7 +63,10 @@ import Testing
 
     @Test(arguments: [
         ("short lines\nof ASCII\n", "7bit"), ("tab\tand = signs", "7bit"),
-        ("Schöne Grüße, und ein langer Absatz, der umgebrochen wird, weil er viel zu lang ist.", "quoted-printable"),
+        (
+            "Schöne Grüße, und ein langer Absatz, der umgebrochen wird, weil er viel zu lang ist.",
+            "quoted-printable"
+        ),
         (String(repeating: "ASCII without an end ", count: 100), "quoted-printable"),
         ("ends in spaces  \nand = and\ttab\t\nü", "quoted-printable"),
         (String(repeating: "=", count: 200) + "é", "quoted-printable"),
@@ -68,9 +74,13 @@ import Testing
         (".\n..\n.hidden\nü.", "quoted-printable"), (".\n..\n.hidden\n.", "7bit"),
         ("a lone \r carriage return, a null \u{0} and a bell \u{7}", "7bit"),
     ])
-    func `a body of any kind is read as it was written`(body: String, encoding: String) async throws {
+    func `a body of any kind is read as it was written`(body: String, encoding: String) async throws
+    {
         let bench = try await SMTPBench()
-        let message = try await bench.mail(SMTPBench.delivery { $0.title = "T"; $0.body = body })
+        let message = try await bench.mail(
+            SMTPBench.delivery {
+                $0.title = "T"; $0.body = body
+            })
         #expect(message.headers["content-transfer-encoding"] == encoding)
         let lines = body.replacing("\r", with: "\n").filter { $0 != "\u{0}" && $0 != "\u{7}" }
         let wanted = lines.hasSuffix("\n") ? lines : lines + "\n"
@@ -82,10 +92,13 @@ import Testing
         await bench.end()
     }
 
-    @Test func `lines that begin with a dot are stuffed on the wire, and only those`() async throws {
+    @Test func `lines that begin with a dot are stuffed on the wire, and only those`() async throws
+    {
         let bench = try await SMTPBench()
         let message = try await bench.mail(
-            SMTPBench.delivery { $0.title = "T"; $0.body = ".\n..a\nb.\n." })
+            SMTPBench.delivery {
+                $0.title = "T"; $0.body = ".\n..a\nb.\n."
+            })
         #expect(message.mail.wire.hasSuffix("\r\n\r\n..\r\n...a\r\nb.\r\n..\r\n"))
         #expect(message.text == ".\r\n..a\r\nb.\r\n.\r\n")
         await bench.end()
@@ -132,23 +145,31 @@ import Testing
                 ]
             })
         #expect(Set(message.headers.keys) == Self.usual)
-        #expect(message.words("subject") == "x Bcc: victim@example.org . MAIL FROM:<evil@example.org>")
+        #expect(
+            message.words("subject") == "x Bcc: victim@example.org . MAIL FROM:<evil@example.org>")
         #expect(message.headers["message-id"] == "<id___X-Evil__1@example.com>")
-        #expect(bench.server.lines.filter { $0.hasPrefix("MAIL") || $0.hasPrefix("RCPT") }.count == 2)
+        #expect(
+            bench.server.lines.filter { $0.hasPrefix("MAIL") || $0.hasPrefix("RCPT") }.count == 2)
         #expect(bench.server.mails.count == 1)
         await bench.end()
     }
 
     static let usual: Set = [
-        "date", "to", "message-id", "from", "subject", "auto-submitted", "mime-version", "content-type",
+        "date", "to", "message-id", "from", "subject", "auto-submitted", "mime-version",
+        "content-type",
     ]
 
     @Test(arguments: [
-        "", "you", "@example.org", "you@", "you@@example.org", "a b@example.org", "you@example.org>",
-        "you@example.org\r\nRCPT TO:<x@y.z>", "you@example.org\nDATA", "<you@example.org>", "you@exa mple.org",
-        "you@example.org> NOTIFY=SUCCESS", "you@-example.org", "you@example-.org", "you@example..org",
-        ".you@example.org", "you.@example.org", "y..u@example.org", "you@example.org.", "\"a b\"@example.org",
-        "you@[127.0.0.1]", "you,them@example.org", "you@example.org,them@example.org", "you@ex\u{0}ample.org",
+        "", "you", "@example.org", "you@", "you@@example.org", "a b@example.org",
+        "you@example.org>",
+        "you@example.org\r\nRCPT TO:<x@y.z>", "you@example.org\nDATA", "<you@example.org>",
+        "you@exa mple.org",
+        "you@example.org> NOTIFY=SUCCESS", "you@-example.org", "you@example-.org",
+        "you@example..org",
+        ".you@example.org", "you.@example.org", "y..u@example.org", "you@example.org.",
+        "\"a b\"@example.org",
+        "you@[127.0.0.1]", "you,them@example.org", "you@example.org,them@example.org",
+        "you@ex\u{0}ample.org",
         "you@example.org\u{85}x", "a:b@example.org", "a(c)@example.org", "you@under_score.org",
         String(repeating: "a", count: 65) + "@example.org",
         "a@" + String(repeating: "b", count: 64) + ".org",
@@ -195,15 +216,27 @@ import Testing
         await taking.end()
     }
 
-    @Test(arguments: [
-        ("nothing_to_show", { @Sendable in $0.isSilent = true; $0.title = "T" }),
-        ("nothing_to_show", { @Sendable in $0.badge = 3 }),
-        ("malformed_overrides", { @Sendable in Self.override("7", &$0) }),
-        ("malformed_overrides", { @Sendable in Self.override(#"{"html":7}"#, &$0) }),
-        ("malformed_overrides", { @Sendable in Self.override(#"{"subject":["a"]}"#, &$0) }),
-        ("message_too_large", { @Sendable in $0.body = String(repeating: "x", count: 1_048_577) }),
-        ("message_too_large", { @Sendable in $0.body = String(repeating: "ж", count: 500_000) }),
-    ] as [(String, @Sendable (inout SignalboxCore.Notification) -> Void)])
+    @Test(
+        arguments: [
+            (
+                "nothing_to_show",
+                { @Sendable in
+                    $0.isSilent = true; $0.title = "T"
+                }
+            ),
+            ("nothing_to_show", { @Sendable in $0.badge = 3 }),
+            ("malformed_overrides", { @Sendable in Self.override("7", &$0) }),
+            ("malformed_overrides", { @Sendable in Self.override(#"{"html":7}"#, &$0) }),
+            ("malformed_overrides", { @Sendable in Self.override(#"{"subject":["a"]}"#, &$0) }),
+            (
+                "message_too_large",
+                { @Sendable in $0.body = String(repeating: "x", count: 1_048_577) }
+            ),
+            (
+                "message_too_large",
+                { @Sendable in $0.body = String(repeating: "ж", count: 500_000) }
+            ),
+        ] as [(String, @Sendable (inout SignalboxCore.Notification) -> Void)])
     func `what cannot be a mail is refused at once`(
         reason: String, change: @Sendable (inout SignalboxCore.Notification) -> Void
     ) async throws {

@@ -53,7 +53,9 @@ import Testing
     @Test func `a server that takes one connection only gets all mails over that`() async throws {
         var options = SMTPServer.Options()
         options.script = {
-            if $0.connection > 1, $0.line.isEmpty { return .sayAndHangUp("421 4.7.0 one is enough") }
+            if $0.connection > 1, $0.line.isEmpty {
+                return .sayAndHangUp("421 4.7.0 one is enough")
+            }
             return $0.line == "." ? .stall : .usual
         }
         let bench = try await SMTPBench(options, config: [("connections_max", .integer(3))])
@@ -136,35 +138,41 @@ import Testing
         let found = bench.server.mails.map { Message($0) }.map {
             "\($0.headers["to"] ?? "") \($0.headers["subject"] ?? "")"
         }
-        #expect(Set(found) == Set((1...20).map { "u\($0)@example.org \($0 % 7 < 4 ? "one" : "two")" }))
+        #expect(
+            Set(found) == Set((1...20).map { "u\($0)@example.org \($0 % 7 < 4 ? "one" : "two")" }))
         await bench.end()
     }
 
-    @Test(arguments: [
-        ([("username", .string("me"))], "username needs password"),
-        ([("password", .string("${file:password}"))], "password needs username"),
-        ([("from", .string("nobody"))], "from is neither"),
-        ([("from", .string("A <b@c.example"))], "from is neither"),
-        ([("from", .string("A\r\nBcc: x@y.example <b@c.example>"))], "from is neither"),
-        ([("from", .string("A <b@c.example>\nX: y"))], "from is neither"),
-        ([("reply_to", .string("a@b.example, c@d.example"))], "reply_to is neither"),
-        ([("subject_prefix", .string("a\r\nBcc: x@y.example"))], "subject_prefix has a control character"),
-        (
-            [("username", .string("a\u{0}b")), ("password", .string("${file:password}"))],
-            "username has a control character"
-        ),
-        ([("ca_file", .string("/nowhere/ca.pem"))], "ca_file is not a readable file"),
-        (
-            [
-                ("host", .string("mail.example.com")), ("username", .string("me")),
-                ("password", .string("${file:password}")),
-            ], "security none would send the password in the clear"
-        ),
-        ([("port", .integer(0))], "port"), ([("connections_max", .integer(17))], "connections_max"),
-        ([("security", .string("ssl"))], "security"), ([("host", .string("a b"))], "host"),
-        ([("helo", .string("a\r\nb"))], "helo"), ([("host", .null)], "host"),
-        ([("retries", .integer(1))], "retries"),
-    ] as [([(String, JSONValue)], String)])
+    @Test(
+        arguments: [
+            ([("username", .string("me"))], "username needs password"),
+            ([("password", .string("${file:password}"))], "password needs username"),
+            ([("from", .string("nobody"))], "from is neither"),
+            ([("from", .string("A <b@c.example"))], "from is neither"),
+            ([("from", .string("A\r\nBcc: x@y.example <b@c.example>"))], "from is neither"),
+            ([("from", .string("A <b@c.example>\nX: y"))], "from is neither"),
+            ([("reply_to", .string("a@b.example, c@d.example"))], "reply_to is neither"),
+            (
+                [("subject_prefix", .string("a\r\nBcc: x@y.example"))],
+                "subject_prefix has a control character"
+            ),
+            (
+                [("username", .string("a\u{0}b")), ("password", .string("${file:password}"))],
+                "username has a control character"
+            ),
+            ([("ca_file", .string("/nowhere/ca.pem"))], "ca_file is not a readable file"),
+            (
+                [
+                    ("host", .string("mail.example.com")), ("username", .string("me")),
+                    ("password", .string("${file:password}")),
+                ], "security none would send the password in the clear"
+            ),
+            ([("port", .integer(0))], "port"),
+            ([("connections_max", .integer(17))], "connections_max"),
+            ([("security", .string("ssl"))], "security"), ([("host", .string("a b"))], "host"),
+            ([("helo", .string("a\r\nb"))], "helo"), ([("host", .null)], "host"),
+            ([("retries", .integer(1))], "retries"),
+        ] as [([(String, JSONValue)], String)])
     func `a config that cannot work is refused with a reason`(
         config: [(String, JSONValue)], words: String
     ) async throws {

@@ -30,7 +30,8 @@ import Testing
         #expect(message.mail.isSecure)
         #expect(
             bench.server.lines.map { $0.prefix { $0 != ":" } } == [
-                "EHLO client.example", "STARTTLS", "EHLO client.example", "MAIL FROM", "RCPT TO", "DATA", ".",
+                "EHLO client.example", "STARTTLS", "EHLO client.example", "MAIL FROM", "RCPT TO",
+                "DATA", ".",
             ])
         await bench.end()
     }
@@ -49,19 +50,24 @@ import Testing
     }
 
     @Test(arguments: [("other.example", "127.0.0.2"), ("localhost", "127.0.0.2")])
-    func `a certificate for somebody else is not trusted`(name: String, address: String) async throws {
+    func `a certificate for somebody else is not trusted`(name: String, address: String)
+        async throws
+    {
         let options = try Self.secure {
             $0.identity = try? SMTPBench.identity(names: [name], addresses: [address])
         }
         let bench = try await SMTPBench(options, config: Self.starttls)
         let outcome = try await bench.send()
-        #expect(outcome.kind == .retry && outcome.reason == "tls_certificate" && outcome.scope == .instance)
+        #expect(
+            outcome.kind == .retry && outcome.reason == "tls_certificate"
+                && outcome.scope == .instance)
         #expect(bench.server.lines.count == 2)
         await bench.end()
     }
 
     @Test func `a certificate of unknown roots is not trusted`() async throws {
-        let bench = try await SMTPBench(try Self.secure(), config: [("security", .string("starttls"))])
+        let bench = try await SMTPBench(
+            try Self.secure(), config: [("security", .string("starttls"))])
         #expect(try await bench.send().reason == "tls_certificate")
         await bench.end()
     }
@@ -92,7 +98,8 @@ import Testing
         let options = try Self.secure {
             $0.offers = []
             $0.script = {
-                $0.line.hasPrefix("EHLO") && !$0.isSecure ? .say("250-x\r\n250-AUTH PLAIN\r\n250 STARTTLS") : .usual
+                $0.line.hasPrefix("EHLO") && !$0.isSecure
+                    ? .say("250-x\r\n250-AUTH PLAIN\r\n250 STARTTLS") : .usual
             }
         }
         let bench = try await SMTPBench(options, config: Self.starttls + Self.login, password: "pw")
@@ -110,14 +117,17 @@ import Testing
             $0.username = "me@example.com"
             $0.password = password
         }
-        let bench = try await SMTPBench(options, config: Self.starttls + Self.login, password: password)
+        let bench = try await SMTPBench(
+            options, config: Self.starttls + Self.login, password: password)
         _ = try await bench.mail()
         #expect(bench.server.logins == 1)
         #expect(!bench.services.lines.description.contains("sswor"))
         await bench.end()
     }
 
-    @Test func `a refused password is not tried again and again, and a new one at once`() async throws {
+    @Test func `a refused password is not tried again and again, and a new one at once`()
+        async throws
+    {
         let options = try Self.secure {
             $0.offers = ["AUTH PLAIN", "PIPELINING"]
             $0.username = "me@example.com"
@@ -127,7 +137,9 @@ import Testing
             options, config: Self.starttls + Self.login + [("connections_max", .integer(4))],
             password: "wrong")
         let first = try await bench.send()
-        #expect(first.kind == .auth && first.reason == "credentials_refused" && first.scope == .instance)
+        #expect(
+            first.kind == .auth && first.reason == "credentials_refused" && first.scope == .instance
+        )
         #expect(first.providerCode == 535 && first.retryAfterMs == 30_000)
         #expect(first.detail == "AUTH: 535 5.7.8")
         let tried = bench.server.logins
@@ -152,8 +164,10 @@ import Testing
     }
 
     @Test func `a login in the clear reaches this machine alone`() async throws {
-        let options = { var options = SMTPServer.Options(); options.offers = ["AUTH PLAIN"]
-            options.username = "me@example.com"; options.password = "pw"; return options }()
+        let options = {
+            var options = SMTPServer.Options(); options.offers = ["AUTH PLAIN"]
+            options.username = "me@example.com"; options.password = "pw"; return options
+        }()
         let bench = try await SMTPBench(options, config: Self.login, password: "pw")
         _ = try await bench.mail()
         await bench.end()
@@ -166,7 +180,9 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `commands go in one write where the server can read them so`(isPipelining: Bool) async throws {
+    func `commands go in one write where the server can read them so`(isPipelining: Bool)
+        async throws
+    {
         var options = SMTPServer.Options()
         options.offers = isPipelining ? ["PIPELINING"] : []
         let bench = try await SMTPBench(options)
@@ -177,7 +193,9 @@ import Testing
         await bench.end()
     }
 
-    @Test func `one connection carries many mails, and a refused recipient does not end it`() async throws {
+    @Test func `one connection carries many mails, and a refused recipient does not end it`()
+        async throws
+    {
         var options = SMTPServer.Options()
         options.script = { $0.line.contains("<gone@") ? .say("550 5.1.1 no") : .usual }
         let bench = try await SMTPBench(options)
@@ -196,7 +214,8 @@ import Testing
         var options = SMTPServer.Options()
         options.script = {
             $0.line.contains("<gone@")
-                ? .say("550 5.1.1 no") : $0.line == "DATA" && $0.connection == 1 ? .say("354 go") : .usual
+                ? .say("550 5.1.1 no")
+                : $0.line == "DATA" && $0.connection == 1 ? .say("354 go") : .usual
         }
         let bench = try await SMTPBench(options)
         let outcome = try await bench.send(SMTPBench.delivery(to: "gone@example.org"))
@@ -218,13 +237,16 @@ import Testing
         let bench = try await SMTPBench(options)
         #expect(try await bench.send(SMTPBench.delivery(1)).kind == .delivered)
         if how == "close" { await bench.services.waitFor { bench.server.openConnections == 0 } }
-        #expect(try await bench.send(SMTPBench.delivery(2, to: "two@example.org")).kind == .delivered)
+        #expect(
+            try await bench.send(SMTPBench.delivery(2, to: "two@example.org")).kind == .delivered)
         #expect(bench.server.connections == 2)
         await bench.end()
     }
 
     @Test(arguments: ["", "EHLO", "MAIL", "RCPT", "DATA", "."])
-    func `a server that hangs up in the middle has the mail tried again later`(place: String) async throws {
+    func `a server that hangs up in the middle has the mail tried again later`(place: String)
+        async throws
+    {
         var options = SMTPServer.Options()
         options.script = {
             place == $0.line || (!place.isEmpty && $0.line.hasPrefix(place)) ? .hangUp : .usual
@@ -255,7 +277,9 @@ import Testing
         await bench.end()
     }
 
-    @Test(arguments: ["hello", "2", "999 what", "250-one\r\n251 two", "250\tx", "HTTP/1.1 400 Bad Request", ""])
+    @Test(arguments: [
+        "hello", "2", "999 what", "250-one\r\n251 two", "250\tx", "HTTP/1.1 400 Bad Request", "",
+    ])
     func `what is no reply is not taken for one`(text: String) async throws {
         var options = SMTPServer.Options()
         options.script = { $0.line == "" ? .say(text) : .usual }
@@ -302,7 +326,8 @@ import Testing
         bench.server.shutdown()
         await bench.services.waitFor { !bench.server.isListening }
         let outcome = try await bench.send()
-        #expect(outcome.kind == .retry && outcome.reason == "unreachable" && outcome.scope == .instance)
+        #expect(
+            outcome.kind == .retry && outcome.reason == "unreachable" && outcome.scope == .instance)
         #expect(outcome.detail == "connection refused")
         await bench.end()
     }

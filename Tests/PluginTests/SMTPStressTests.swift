@@ -20,7 +20,8 @@ import Testing
         let built = try Self.run(
             [
                 "cc", "-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", "-O1",
-                "-fsanitize=\(sanitizer)", "-fno-sanitize-recover=all", "-DSMTP_GIVE_UP_NS=800000000u",
+                "-fsanitize=\(sanitizer)", "-fno-sanitize-recover=all",
+                "-DSMTP_GIVE_UP_NS=800000000u",
                 "-DSMTP_IDLE_NS=20000000u", "-I", PluginBench.root.appending(path: "include").path,
                 "-o", program,
             ] + sources + ["-lssl", "-lcrypto", "-pthread"])

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["APNs", "FCM", "Zendesk"])
+    @Test(arguments: ["APNs", "FCM", "HelloC", "SMTP", "Zendesk"])
     func `a bundled plugin exports one symbol`(name: String) throws {
         let file = Repository.buildFolder.appending(path: "lib\(name).so").path
         let result = try Repository.run(["nm", "-D", "--extern-only", "--defined-only", file])

@@ -1,7 +1,7 @@
 #include "server.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
+#include <netinet/tcp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
@@ -163,6 +163,8 @@ static void *listen_on(void *argument) {
     int fd = accept(s->fd, NULL, NULL);
     if (fd < 0) continue;
     struct timeval limit = {5, 0};
+    int one = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     connection *c = calloc(1, sizeof *c);
