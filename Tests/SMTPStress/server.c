@@ -84,7 +84,7 @@ static int reply(connection *c, const char *good, int *went_well) {
     case 6: return put(c, "250-one\r\n550 two\r\n");
     case 7: return put(c, "452 4.5.3 slow down\r\n");
     case 8: return put(c, "2") && 0;
-    default: *went_well = 1; return poll(NULL, 0, 260), put(c, good);
+    default: *went_well = 1; return poll(NULL, 0, 130), put(c, good);
   }
 }
 
@@ -163,8 +163,8 @@ static void *listen_on(void *argument) {
     int fd = accept(s->fd, NULL, NULL);
     if (fd < 0) continue;
     struct timeval limit = {5, 0};
-    int one = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     connection *c = calloc(1, sizeof *c);

@@ -162,7 +162,7 @@ static void *keep_offering(void *argument) {
   for (unsigned k = 0; k < o->rounds; k++) {
     unsigned before = atomic_load(&credits);
     if (offer(&o->seed)) continue;
-    for (int ms = 0; ms < 300 && atomic_load(&credits) == before; ms++) poll(NULL, 0, 1);
+    for (int ms = 0; ms < 60 && atomic_load(&credits) == before; ms++) poll(NULL, 0, 1);
   }
   return NULL;
 }
@@ -178,14 +178,14 @@ static void one_life(unsigned *seed, const char *ca_file) {
   server_start(the_server, has_tls ? ca_file : NULL);
   int len = snprintf(config, sizeof config,
     "/host=%s\n/port=#%d\n/security=%s\n/ca_file=%s\n/username=me\n/password=password\n/from=Me <me@example.com>\n"
-    "/connections_max=#%u\n/timeout_ms=#200\n", random_below(seed, 2) ? "127.0.0.1" : "localhost", the_server->port,
+    "/connections_max=#%u\n/timeout_ms=#100\n", random_below(seed, 2) ? "127.0.0.1" : "localhost", the_server->port,
     has_tls ? "starttls" : "none", has_tls ? ca_file : "", random_below(seed, 4) + 1);
   for (unsigned k = 0; k < DELIVERIES_MAX; k++) atomic_store(&outcomes[k], 0);
   atomic_store(&next_id, 0);
   atomic_store(&is_stopped, 0);
   if (plugin->create(&host, (sbx_str){config, (size_t)len}, &instance, &error) != SBX_OK) fail(error.message);
   if (plugin->start(instance, &error) != SBX_OK) fail(error.message);
-  offering offerings[2] = {{*seed, random_below(seed, 60)}, {~*seed, random_below(seed, 60)}};
+  offering offerings[2] = {{*seed, random_below(seed, 40)}, {~*seed, random_below(seed, 40)}};
   pthread_t threads[2];
   for (int k = 0; k < 2; k++) pthread_create(&threads[k], NULL, keep_offering, &offerings[k]);
   for (int k = 0; k < 2; k++) pthread_join(threads[k], NULL);
