@@ -16,6 +16,19 @@ let tests: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny")
 ]
 
+/// Plugins in C.
+let c: [CSetting] = [
+    .enableWarning("all"), .enableWarning("extra"), .enableWarning("pedantic"),
+    .treatAllWarnings(as: .error),
+]
+
+/// What a plugin exports: one symbol.
+let pluginExports: [LinkerSetting] = [
+    .unsafeFlags([
+        "-Xlinker", "--version-script=\(Context.packageDirectory)/scripts/plugin-exports.map",
+    ])
+]
+
 /// One folder under Plugins/ is one shared library that exports one symbol.
 func plugin(_ name: String) -> (product: Product, target: Target) {
     (
@@ -26,12 +39,24 @@ func plugin(_ name: String) -> (product: Product, target: Target) {
             path: "Plugins/\(name)",
             exclude: ["README.md"],
             swiftSettings: safeSwift,
-            linkerSettings: [
-                .unsafeFlags([
-                    "-Xlinker",
-                    "--version-script=\(Context.packageDirectory)/scripts/plugin-exports.map",
-                ])
-            ])
+            linkerSettings: pluginExports)
+    )
+}
+
+/// The same in C: the contract and nothing else of ours.
+func cPlugin(
+    _ name: String, dependencies: [Target.Dependency] = [], exclude: [String] = []
+) -> (product: Product, target: Target) {
+    (
+        .library(name: name, type: .dynamic, targets: [name]),
+        .target(
+            name: name,
+            dependencies: ["CSignalbox"] + dependencies,
+            path: "Plugins/\(name)",
+            exclude: exclude,
+            publicHeadersPath: ".",
+            cSettings: c,
+            linkerSettings: pluginExports)
     )
 }
 
@@ -39,6 +64,7 @@ let plugins = [
     plugin("APNs"), plugin("AppLinks"), plugin("CustomerInsights"), plugin("FCM"),
     plugin("LivePerson"), plugin("Sendbird"), plugin("SendbirdDesk"), plugin("Texts"),
     plugin("Zendesk"),
+    cPlugin("HelloC"), cPlugin("SMTP", dependencies: ["COpenSSL"], exclude: ["README.md"]),
 ]
 
 let package = Package(
@@ -183,6 +209,7 @@ let package = Package(
             name: "PluginBench",
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "SignalboxCrypto",
+                "SignalboxThreads", "COpenSSL",
             ], path: "Tests/PluginBench", swiftSettings: tests),
         .testTarget(
             name: "SignalboxPluginHostTests",
@@ -241,5 +268,6 @@ let package = Package(
             swiftSettings: tests),
     ] + plugins.map(\.target),
     swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu11,
     cxxLanguageStandard: .cxx17
 )

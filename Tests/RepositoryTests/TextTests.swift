@@ -5,7 +5,7 @@ import Testing
 @Suite struct TextTests {
     static let sources =
         Repository.files(under: "Sources", endings: [".swift", ".h", ".cpp"])
-        + Repository.files(under: "Plugins", endings: [".swift", ".c"])
+        + Repository.files(under: "Plugins", endings: [".swift", ".c", ".h"])
         + Repository.files(under: "include", endings: [".h"])
 
     @Test func `no file is longer than 500 lines`() throws {

@@ -1,0 +1,100 @@
+/* queue.c - deliveries between submit() and the workers, in the order in which they came. */
+#include "instance.h"
+
+#include <stdlib.h>
+
+static size_t size_of(const smtp_job *job) { return job->headers.len + (job->content ? job->content->text.len : 0); }
+
+bool smtp_queue_put(sbx_instance *i, smtp_job *job) {
+  pthread_mutex_lock(&i->lock);
+  size_t size = size_of(job);
+  bool has_room = i->phase == SMTP_RUNNING && i->count < i->capacity &&
+                  (!i->count || i->bytes + size <= SMTP_QUEUE_BYTES);
+  if (has_room) {
+    job->next = NULL;
+    *i->last = job;
+    i->last = &job->next;
+    i->count++;
+    i->bytes += size;
+    /* All of them: one that must not connect now would only swallow the signal. */
+    pthread_cond_broadcast(&i->changed);
+  } else {
+    i->is_credit_due = true;
+  }
+  pthread_mutex_unlock(&i->lock);
+  return has_room;
+}
+
+void smtp_queue_put_back(sbx_instance *i, smtp_job *job) {
+  pthread_mutex_lock(&i->lock);
+  job->next = i->first;
+  i->first = job;
+  if (!job->next) i->last = &job->next;
+  i->count++;
+  i->bytes += size_of(job);
+  pthread_cond_broadcast(&i->changed);
+  pthread_mutex_unlock(&i->lock);
+}
+
+static smtp_job *pop(sbx_instance *i) {
+  smtp_job *job = i->first;
+  i->first = job->next;
+  if (!i->first) i->last = &i->first;
+  i->count--;
+  i->bytes -= size_of(job);
+  return job;
+}
+
+/* How much room to tell the host of: only if it waits for some, and once a batch is worth the call. */
+static size_t credit(sbx_instance *i) {
+  size_t room = i->capacity > i->count ? i->capacity - i->count : 0;
+  if (!i->is_credit_due || i->phase != SMTP_RUNNING || room < (i->capacity + 1) / 2) return 0;
+  i->is_credit_due = false;
+  return room;
+}
+
+smtp_next smtp_queue_take(sbx_instance *i, bool is_connected, smtp_job **job) {
+  smtp_next next = SMTP_NEXT_END;
+  size_t room = 0;
+  uint64_t idle_at = smtp_now_ns() + SMTP_IDLE_NS;
+  pthread_mutex_lock(&i->lock);
+  for (;;) {
+    uint64_t now = smtp_now_ns();
+    if (i->phase == SMTP_ABORTED || (i->phase == SMTP_DRAINING && (!is_connected || !i->first))) break;
+    /* While a new connection is of no use, those that are open do the work. */
+    bool is_held = !is_connected && i->connected && now < i->hold_until_ns;
+    if (i->first && !is_held) {
+      *job = pop(i);
+      room = credit(i);
+      next = SMTP_NEXT_JOB;
+      break;
+    }
+    if (is_connected && now >= idle_at) {
+      next = SMTP_NEXT_IDLE;
+      break;
+    }
+    if (is_connected) smtp_cond_wait(&i->changed, &i->lock, idle_at);
+    else if (is_held) smtp_cond_wait(&i->changed, &i->lock, i->hold_until_ns);
+    else pthread_cond_wait(&i->changed, &i->lock);
+  }
+  pthread_mutex_unlock(&i->lock);
+  if (room) i->send->credit(i->host, room);
+  return next;
+}
+
+smtp_job *smtp_queue_take_all(sbx_instance *i) {
+  pthread_mutex_lock(&i->lock);
+  smtp_job *all = i->first;
+  i->first = NULL;
+  i->last = &i->first;
+  i->count = i->bytes = 0;
+  pthread_mutex_unlock(&i->lock);
+  return all;
+}
+
+void smtp_job_free(smtp_job *job) {
+  smtp_content_release(job->content);
+  smtp_buffer_free(&job->to);
+  smtp_buffer_free(&job->headers);
+  free(job);
+}

@@ -1,0 +1,78 @@
+/* submit.c - the send role: deliveries become jobs. */
+#include "instance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Content that neighbours in a batch share. */
+typedef struct shared {
+  const sbx_notification *note;
+  smtp_content *content;
+  const char *fault;
+} shared;
+
+static const smtp_content *content_for(sbx_instance *i, const sbx_notification *note, shared *last) {
+  if (last->note != note) {
+    smtp_content_release(last->content);
+    last->content = smtp_content_make(i->host, &i->config, note, &last->fault);
+    last->note = note;
+  }
+  return last->content;
+}
+
+/* A job, or NULL with the reason why there is none. */
+static smtp_job *make_job(sbx_instance *i, const sbx_delivery *delivery, shared *last, const char **fault) {
+  sbx_str to = delivery->device->token;
+  smtp_address kind = smtp_address_check(to);
+  *fault = "malformed_address";
+  if (kind == SMTP_ADDRESS_BAD) return NULL;
+  if (!content_for(i, delivery->notification, last)) {
+    *fault = last->fault;
+    return NULL;
+  }
+  *fault = "no_memory";
+  smtp_job *job = calloc(1, sizeof *job);
+  if (!job) return NULL;
+  job->id = delivery->id;
+  job->deadline_unix_ms = delivery->deadline_unix_ms;
+  job->give_up_ns = smtp_now_ns() + SMTP_GIVE_UP_NS;
+  job->content = smtp_content_share(last->content);
+  job->needs_utf8 = kind == SMTP_ADDRESS_UTF8 || job->content->needs_utf8;
+  job->is_dry_run = delivery->notification->flags & SBX_N_DRY_RUN;
+  smtp_put_str(&job->to, to);
+  smtp_put_own_headers(&job->headers, &i->config, to, delivery->stable_id, i->clock->unix_ms(i->host));
+  if (!job->to.has_failed && !job->headers.has_failed) return job;
+  smtp_job_free(job);
+  return NULL;
+}
+
+static void refuse(sbx_instance *i, uint64_t id, const char *reason) {
+  /* Everything that is found here stays wrong, but for a lack of memory. */
+  uint32_t kind = strcmp(reason, "no_memory") ? SBX_OUTCOME_REJECTED : SBX_OUTCOME_RETRY;
+  smtp_verdict verdict = smtp_decide(kind, SBX_SCOPE_ITEM, reason, "not sent");
+  smtp_settle(i, id, &verdict);
+}
+
+static sbx_status submit(sbx_instance *i, sbx_str app, const sbx_delivery *deliveries, size_t n, size_t stride,
+                         size_t *taken, sbx_error *error) {
+  (void)app, (void)error;
+  shared last = {0};
+  size_t count = 0;
+  for (; count < n; count++) {
+    const sbx_delivery *delivery = SBX_AT(sbx_delivery, deliveries, count, stride);
+    const char *fault = NULL;
+    smtp_job *job = make_job(i, delivery, &last, &fault);
+    if (!job) {
+      refuse(i, delivery->id, fault);
+    } else if (!smtp_queue_put(i, job)) {
+      smtp_job_free(job);
+      break;
+    }
+  }
+  smtp_content_release(last.content);
+  if (!count && n) return SBX_E_AGAIN;
+  *taken = count;
+  return SBX_OK;
+}
+
+const sbx_send smtp_send_role = {sizeof smtp_send_role, 0, submit};

@@ -1,0 +1,206 @@
+import Foundation
+import Logging
+import PluginBench
+import Signalbox
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxJSON
+import SignalboxTestKit
+import Synchronization
+import Testing
+
+/// A route with an e-mail address among its devices: webhook in, mail out, everything settled.
+@Suite(.timeLimit(.minutes(5))) struct SMTPFlowTests {
+    /// A mail server with TLS and a login, and a gateway whose users plugin names users only.
+    struct Flow {
+        let server: SMTPServer
+        let bench: GatewayBench
+
+        init(script: @escaping @Sendable (SMTPServer.Moment) -> SMTPServer.Action = { _ in .usual })
+            async throws
+        {
+            let authority = try ThrowAway.certificateAuthority(name: "mail")
+            var options = SMTPServer.Options()
+            options.identity = try ThrowAway.serverIdentity(authority: authority)
+            options.offers.append("AUTH PLAIN")
+            options.username = "box@example.com"
+            options.password = "mail-secret"
+            options.script = script
+            let server = try SMTPServer(options)
+            self.server = server
+            let ca = try ProgramTests.temporary(
+                "ca.pem", String(decoding: authority.certificatePEM, as: UTF8.self))
+            let library = try PluginBench.compile(DeviceTests.userSource)
+            bench = try await GatewayBench(config: { simulators in
+                (GatewayBench.plugins(simulators) + Self.smtp(server.port, ca: ca)
+                    + DeviceTests.clients
+                    + "\n" + Self.routes)
+                    .replacing(
+                        "  z: { library: Zendesk, config: { path: /in/z } }",
+                        with: "  z: { library: \(library) }"
+                    ).replacing("drain: 5s", with: "drain: 300ms")
+            })
+        }
+
+        static func smtp(_ port: Int, ca: String) -> String {
+            """
+
+              smtp:
+                library: SMTP
+                config:
+                  host: localhost
+                  port: \(port)
+                  ca_file: "\(ca)"
+                  username: box@example.com
+                  password: mail-secret
+                  from: Signalbox <box@example.com>
+                  subject_prefix: "[Box]"
+            """
+        }
+
+        static let routes = """
+            retry: { quick: { initial: 10ms, factor: 1.5, max: 200ms, retries: 100 } }
+            routes:
+              - name: hello
+                from: z
+                build:
+                  set: { title: "Grüße" }
+                  overrides: { smtp: { html: "<p>hello</p>" } }
+                send: { ios: apns, email: smtp }
+                deliver: { retry: quick, expires: 1h }
+            """
+
+        func post(_ user: String) async throws {
+            #expect(try await bench.post(#"{"user":"\#(user)"}"#, path: "/in/users").status == 200)
+        }
+
+        func mails(_ count: Int) async throws -> [SMTPServer.Mail] {
+            for _ in 0..<6_000 where server.mails.count < count {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            return server.mails
+        }
+
+        func end() async {
+            server.release()
+            await bench.end()
+            server.shutdown()
+        }
+    }
+
+    @Test func `an event reaches a user's phone and his mail address`() async throws {
+        let flow = try await Flow()
+        _ = try await DeviceTests.register(flow.bench, "kim", "0a1b")
+        _ = try await DeviceTests.register(
+            flow.bench, "kim", "kim@example.org", platform: "email")
+        try await flow.post("kim")
+        #expect(await flow.bench.delivered(flow.bench.simulators.apns, 1) == ["0a1b"])
+        let mail = try #require(try await flow.mails(1).first)
+        #expect(mail.isSecure && mail.to == "RCPT TO:<kim@example.org>")
+        #expect(mail.wire.contains("\r\nSubject: =?UTF-8?B?W0JveF0gR3LDvMOfZQ==?=\r\n"))
+        #expect(mail.wire.contains("<p>hello</p>") && mail.wire.contains("\r\nhello\r\n"))
+        await flow.bench.gateway.stop()
+        // Settled: nothing is left that a later start would send again.
+        let log = flow.bench.log.all
+        #expect(log.count { $0.contains("delivered") && $0.contains("plugin.instance=smtp") } == 1)
+        #expect(!log.description.contains("kim@") && !log.description.contains("mail-secret"))
+        await flow.end()
+    }
+
+    @Test func `an address that the server calls unknown leaves the registry`() async throws {
+        let flow = try await Flow {
+            $0.line.contains("<gone@") ? .say("550 5.1.1 <gone@example.org>: no such user") : .usual
+        }
+        _ = try await DeviceTests.register(
+            flow.bench, "kim", "gone@example.org", platform: "email")
+        _ = try await DeviceTests.register(
+            flow.bench, "kim", "kim@example.org", platform: "email")
+        try await flow.post("kim")
+        #expect(try await flow.mails(1).map(\.to) == ["RCPT TO:<kim@example.org>"])
+        let letter = try #require(try await DurabilityTests.dead(flow.bench, 1)["dead"]?[0])
+        #expect(letter["reason"]?.string == "mailbox_unknown" && letter["sender"]?.string == "smtp")
+        #expect(letter["attempts"]?[0]?["code"]?.integer == 550)
+        #expect(letter["attempts"]?[0]?["detail"]?.string == "RCPT: 550 5.1.1")
+        #expect(try await DeviceTests.tokens(flow.bench, "kim") == ["kim@example.org"])
+        await flow.end()
+    }
+
+    /// Something that a test turns on.
+    private final class Switch: Sendable {
+        private let value = Mutex(false)
+        var isOn: Bool { value.withLock { $0 } }
+        func turnOn() { value.withLock { $0 = true } }
+    }
+
+    /// Message-IDs of mails.
+    private static func ids(_ mails: [SMTPServer.Mail]) -> [Substring] {
+        mails.compactMap { mail in
+            mail.wire.split(separator: "\r\n").first { $0.hasPrefix("Message-ID: ") }
+        }
+    }
+
+    @Test func `a server that is down for a while gets every mail once`() async throws {
+        let isUp = Switch()
+        let flow = try await Flow {
+            $0.line.isEmpty && !isUp.isOn ? .sayAndHangUp("421 4.3.2 down") : .usual
+        }
+        _ = try await DeviceTests.register(
+            flow.bench, "kim", "kim@example.org", platform: "email")
+        for _ in 0..<30 { try await flow.post("kim") }
+        for _ in 0..<6_000
+        where !flow.bench.log.all.contains(where: { $0.contains("reason=server_unavailable") }) {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        isUp.turnOn()
+        #expect(Set(Self.ids(try await flow.mails(30))).count == 30)
+        await flow.end()
+        #expect(flow.server.mails.count == 30)
+    }
+
+    @Test func `more mails than fit into the plugin's queue all arrive, once`() async throws {
+        let flow = try await Flow { $0.line == "." ? .stall : .usual }
+        _ = try await DeviceTests.register(
+            flow.bench, "kim", "kim@example.org", platform: "email")
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask { for _ in 0..<50 { try await flow.post("kim") } }
+            }
+            try await group.waitForAll()
+        }
+        // The first wait at the server until all are there, so that the plugin has had no room for most.
+        flow.server.release()
+        #expect(Set(Self.ids(try await flow.mails(400))).count == 400)
+        await flow.end()
+        #expect(flow.server.mails.count == 400)
+        #expect(!flow.bench.log.all.contains { $0.contains("breaks the contract") })
+    }
+
+    @Test func `mails under way when the gateway stops leave at its next start, under the same id`()
+        async throws
+    {
+        let seen = Switch()
+        let flow = try await Flow { moment in
+            guard moment.line == "." else { return .usual }
+            seen.turnOn()
+            return .stall
+        }
+        _ = try await DeviceTests.register(
+            flow.bench, "kim", "kim@example.org", platform: "email")
+        for _ in 0..<5 { try await flow.post("kim") }
+        for _ in 0..<6_000 where !seen.isOn { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(await flow.bench.gateway.stop() == 5)
+        #expect(flow.server.mails.isEmpty)
+        flow.server.release()
+        var options = GatewayOptions(
+            configPath: flow.bench.folder.appending(path: "gateway.yaml").path)
+        options.addPluginFolders([try GatewayBench.pluginFolder()])
+        let next = try await Gateway.start(options)
+        // The server of before takes what it had when it is released, too; ids tell them from new ones.
+        while Set(Self.ids(flow.server.mails)).count < 5 {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(await next.stop() == 0)
+        #expect(Set(Self.ids(flow.server.mails)).count == 5)
+        await flow.end()
+    }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxJSON
+import SignalboxPluginHost
+import Testing
+
+/// What the SMTP plugin takes, and what becomes of it when it is to end.
+@Suite(.timeLimit(.minutes(2))) struct SMTPQueueTests {
+    static func stalling(at place: String) -> SMTPServer.Options {
+        var options = SMTPServer.Options()
+        options.script = { $0.line.hasPrefix(place) ? .stall : .usual }
+        return options
+    }
+
+    @Test func `a full queue takes a part, and says when there is room`() async throws {
+        let bench = try await SMTPBench(Self.stalling(at: "MAIL"))
+        let room = Once<Bool>()
+        bench.role.whenRoom { room.set(true) }
+        let all = (1...60).map { SMTPBench.delivery($0) }
+        // 16 wait, and one is under way as soon as the worker has come for it.
+        var taken = 0
+        while taken < 17 {
+            taken += try bench.submit(Array(all[taken...]))
+            await Task.yield()
+        }
+        #expect(try bench.submit(Array(all[taken...])) == 0)
+        bench.server.release()
+        #expect(await room.value() == true)
+        while taken < 60 {
+            taken += try bench.submit(Array(all[taken...]))
+            await Task.yield()
+        }
+        let outcomes = await bench.outcomes(60)
+        #expect(outcomes.map(\.item) == Array(1...60))
+        #expect(outcomes.allSatisfy { $0.kind == .delivered })
+        #expect(bench.server.mails.count == 60)
+        await bench.end()
+    }
+
+    @Test func `as many connections as are allowed, and no more`() async throws {
+        let bench = try await SMTPBench(
+            Self.stalling(at: "MAIL"), config: [("connections_max", .integer(3))])
+        #expect(try bench.submit((1...20).map { SMTPBench.delivery($0) }) == 20)
+        await bench.services.waitFor { bench.server.lines.count { $0.hasPrefix("MAIL") } == 3 }
+        #expect(bench.server.connections == 3 && bench.inbox.all.isEmpty)
+        bench.server.release()
+        #expect(await bench.outcomes(20).allSatisfy { $0.kind == .delivered })
+        #expect(bench.server.connections == 3)
+        await bench.end()
+    }
+
+    @Test func `a server that takes one connection only gets all mails over that`() async throws {
+        var options = SMTPServer.Options()
+        options.script = {
+            if $0.connection > 1, $0.line.isEmpty {
+                return .sayAndHangUp("421 4.7.0 one is enough")
+            }
+            return $0.line == "." ? .stall : .usual
+        }
+        let bench = try await SMTPBench(options, config: [("connections_max", .integer(3))])
+        try bench.submit([SMTPBench.delivery(1)])
+        await bench.services.waitFor { bench.server.lines.last == "." }
+        #expect(try bench.submit((2...20).map { SMTPBench.delivery($0) }) == 19)
+        // The others find work, fail, and leave it to the one that is open.
+        await bench.services.waitFor { bench.server.connections > 1 }
+        bench.server.release()
+        let outcomes = await bench.outcomes(20)
+        #expect(outcomes.map(\.item) == Array(1...20))
+        #expect(outcomes.allSatisfy { $0.kind == .delivered }, "\(outcomes.map(\.reason))")
+        #expect(Set(bench.server.mails.map(\.connection)) == [1])
+        await bench.end()
+    }
+
+    @Test func `a stop ends what does not end by itself, and gives everything back`() async throws {
+        let bench = try await SMTPBench(Self.stalling(at: "."))
+        #expect(try bench.submit((1...10).map { SMTPBench.delivery($0) }) == 10)
+        await bench.services.waitFor { bench.server.lines.last == "." }
+        #expect(bench.inbox.all.isEmpty)
+        #expect(await bench.instance.stop(deadlineMs: 400))
+        let outcomes = bench.inbox.all.sorted { $0.item < $1.item }
+        #expect(outcomes.map(\.item) == Array(1...10))
+        #expect(outcomes.allSatisfy { $0.kind == .retry && $0.reason == "stopping" })
+        bench.server.release()
+        bench.server.shutdown()
+        #expect(bench.services.faults == [])
+    }
+
+    @Test func `a stop sends what is queued for an open connection`() async throws {
+        let bench = try await SMTPBench()
+        _ = try await bench.mail()
+        #expect(try bench.submit((2...17).map { SMTPBench.delivery($0) }) == 16)
+        #expect(await bench.instance.stop(deadlineMs: 10_000))
+        #expect(bench.inbox.all.count == 17)
+        #expect(bench.inbox.all.allSatisfy { $0.kind == .delivered })
+        #expect(bench.server.connections == 1)
+        await bench.services.waitFor { bench.server.lines.last == "QUIT" }
+        bench.server.shutdown()
+        #expect(bench.services.faults == [])
+    }
+
+    @Test(arguments: ["", "EHLO", "RCPT"])
+    func `a stop comes through wherever a connection hangs`(place: String) async throws {
+        var options = SMTPServer.Options()
+        options.script = {
+            place == $0.line || (!place.isEmpty && $0.line.hasPrefix(place)) ? .stall : .usual
+        }
+        let bench = try await SMTPBench(options, config: [("connections_max", .integer(2))])
+        #expect(try bench.submit((1...5).map { SMTPBench.delivery($0) }) == 5)
+        await bench.services.waitFor { bench.server.connections == 2 }
+        #expect(await bench.instance.stop(deadlineMs: 300))
+        #expect(bench.inbox.all.map(\.item).sorted() == Array(1...5))
+        #expect(bench.inbox.all.allSatisfy { $0.kind == .retry })
+        bench.server.shutdown()
+        #expect(bench.services.faults == [])
+    }
+
+    @Test func `what is worthless by now is not sent`() async throws {
+        let bench = try await SMTPBench()
+        let outcome = try await bench.send(
+            SMTPBench.delivery(deadlineUnixMs: SMTPBench.now - 1))
+        #expect(outcome.kind == .retry && outcome.reason == "expired")
+        _ = try await bench.mail(SMTPBench.delivery(2, deadlineUnixMs: SMTPBench.now + 60_000))
+        #expect(bench.server.mails.count == 1)
+        await bench.end()
+    }
+
+    @Test func `neighbours share a content, and each has its own recipient`() async throws {
+        let bench = try await SMTPBench(config: [("connections_max", .integer(2))])
+        let (one, two) = (SendBench.note { $0.title = "one" }, SendBench.note { $0.title = "two" })
+        let all = (1...20).map { id in
+            var delivery = SMTPBench.delivery(UInt64(id), to: "u\(id)@example.org")
+            delivery.content = id % 7 < 4 ? one : two
+            return delivery
+        }
+        #expect(try bench.submit(all) == 20)
+        _ = await bench.outcomes(20)
+        let found = bench.server.mails.map { Message($0) }.map {
+            "\($0.headers["to"] ?? "") \($0.headers["subject"] ?? "")"
+        }
+        #expect(
+            Set(found) == Set((1...20).map { "u\($0)@example.org \($0 % 7 < 4 ? "one" : "two")" }))
+        await bench.end()
+    }
+
+    @Test(
+        arguments: [
+            ([("username", .string("me"))], "username needs password"),
+            ([("password", .string("${file:password}"))], "password needs username"),
+            ([("from", .string("nobody"))], "from is neither"),
+            ([("from", .string("A <b@c.example"))], "from is neither"),
+            ([("from", .string("A\r\nBcc: x@y.example <b@c.example>"))], "from is neither"),
+            ([("from", .string("A <b@c.example>\nX: y"))], "from is neither"),
+            ([("reply_to", .string("a@b.example, c@d.example"))], "reply_to is neither"),
+            (
+                [("subject_prefix", .string("a\r\nBcc: x@y.example"))],
+                "subject_prefix has a control character"
+            ),
+            (
+                [("username", .string("a\u{0}b")), ("password", .string("${file:password}"))],
+                "username has a control character"
+            ),
+            ([("ca_file", .string("/nowhere/ca.pem"))], "ca_file is not a readable file"),
+            (
+                [
+                    ("host", .string("mail.example.com")), ("username", .string("me")),
+                    ("password", .string("${file:password}")),
+                ], "security none would send the password in the clear"
+            ),
+            ([("port", .integer(0))], "port"),
+            ([("connections_max", .integer(17))], "connections_max"),
+            ([("security", .string("ssl"))], "security"), ([("host", .string("a b"))], "host"),
+            ([("helo", .string("a\r\nb"))], "helo"), ([("host", .null)], "host"),
+            ([("retries", .integer(1))], "retries"),
+        ] as [([(String, JSONValue)], String)])
+    func `a config that cannot work is refused with a reason`(
+        config: [(String, JSONValue)], words: String
+    ) async throws {
+        do {
+            _ = try await SMTPBench(config: config, password: "secret-pw")
+            Issue.record("it was taken")
+        } catch {
+            let text = (error as? PluginFault)?.message ?? "\(error)"
+            #expect(text.contains(words), "\(text)")
+            #expect(!text.contains("secret-pw"))
+        }
+    }
+}

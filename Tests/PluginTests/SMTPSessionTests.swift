@@ -1,0 +1,343 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxJSON
+import SignalboxPluginHost
+import Testing
+
+/// How the SMTP plugin connects, logs in and keeps connections.
+@Suite(.timeLimit(.minutes(2))) struct SMTPSessionTests {
+    static let login: [(String, JSONValue)] = [
+        ("username", .string("me@example.com")), ("password", .string("${file:password}")),
+    ]
+
+    static func secure(_ change: (inout SMTPServer.Options) -> Void = { _ in }) throws
+        -> SMTPServer.Options
+    {
+        var options = SMTPServer.Options()
+        options.identity = try SMTPBench.identity()
+        change(&options)
+        return options
+    }
+
+    static let starttls: [(String, JSONValue)] = [
+        ("security", .string("starttls")), ("ca_file", .string("CA_FILE")),
+    ]
+
+    @Test func `STARTTLS comes before everything that is worth reading`() async throws {
+        let bench = try await SMTPBench(try Self.secure(), config: Self.starttls)
+        let message = try await bench.mail()
+        #expect(message.mail.isSecure)
+        #expect(
+            bench.server.lines.map { $0.prefix { $0 != ":" } } == [
+                "EHLO client.example", "STARTTLS", "EHLO client.example", "MAIL FROM", "RCPT TO",
+                "DATA", ".",
+            ])
+        await bench.end()
+    }
+
+    @Test func `TLS from the first byte, by a name that has to be looked up`() async throws {
+        let options = try Self.secure { $0.isTLSFirst = true }
+        let bench = try await SMTPBench(
+            options,
+            config: [
+                ("security", .string("tls")), ("ca_file", .string("CA_FILE")),
+                ("host", .string("localhost")),
+            ])
+        #expect(try await bench.mail().mail.isSecure)
+        #expect(!bench.server.lines.contains("STARTTLS"))
+        await bench.end()
+    }
+
+    @Test(arguments: [("other.example", "127.0.0.2"), ("localhost", "127.0.0.2")])
+    func `a certificate for somebody else is not trusted`(name: String, address: String)
+        async throws
+    {
+        let options = try Self.secure {
+            $0.identity = try? SMTPBench.identity(names: [name], addresses: [address])
+        }
+        let bench = try await SMTPBench(options, config: Self.starttls)
+        let outcome = try await bench.send()
+        #expect(
+            outcome.kind == .retry && outcome.reason == "tls_certificate"
+                && outcome.scope == .instance)
+        #expect(bench.server.lines.count == 2)
+        await bench.end()
+    }
+
+    @Test func `a certificate of unknown roots is not trusted`() async throws {
+        let bench = try await SMTPBench(
+            try Self.secure(), config: [("security", .string("starttls"))])
+        #expect(try await bench.send().reason == "tls_certificate")
+        await bench.end()
+    }
+
+    @Test func `a server without STARTTLS gets nothing`() async throws {
+        let bench = try await SMTPBench(config: Self.starttls)
+        let outcome = try await bench.send()
+        #expect(outcome.kind == .config && outcome.reason == "starttls_not_offered")
+        #expect(outcome.scope == .instance)
+        #expect(bench.server.lines == ["EHLO client.example"])
+        await bench.end()
+    }
+
+    @Test func `replies slipped in before TLS are not believed`() async throws {
+        let options = try Self.secure {
+            $0.script = {
+                $0.line == "STARTTLS" ? .say("220 go\r\n250-evil\r\n250 AUTH PLAIN") : .usual
+            }
+        }
+        let bench = try await SMTPBench(options, config: Self.starttls + Self.login, password: "pw")
+        let outcome = try await bench.send()
+        #expect(outcome.kind == .retry && outcome.reason == "protocol")
+        #expect(bench.server.logins == 0)
+        await bench.end()
+    }
+
+    @Test func `what was offered before TLS is forgotten`() async throws {
+        let options = try Self.secure {
+            $0.offers = []
+            $0.script = {
+                $0.line.hasPrefix("EHLO") && !$0.isSecure
+                    ? .say("250-x\r\n250-AUTH PLAIN\r\n250 STARTTLS") : .usual
+            }
+        }
+        let bench = try await SMTPBench(options, config: Self.starttls + Self.login, password: "pw")
+        let outcome = try await bench.send()
+        #expect(outcome.kind == .config && outcome.reason == "login_not_offered")
+        #expect(bench.server.logins == 0)
+        await bench.end()
+    }
+
+    @Test(arguments: [["AUTH PLAIN LOGIN"], ["AUTH LOGIN XOAUTH2"], ["AUTH=LOGIN"], ["auth plain"]])
+    func `login by every way that is offered`(offers: [String]) async throws {
+        let password = "pässword with spaces = and \u{1F511}" + String(repeating: "x", count: 200)
+        let options = try Self.secure {
+            $0.offers = offers
+            $0.username = "me@example.com"
+            $0.password = password
+        }
+        let bench = try await SMTPBench(
+            options, config: Self.starttls + Self.login, password: password)
+        _ = try await bench.mail()
+        #expect(bench.server.logins == 1)
+        #expect(!bench.services.lines.description.contains("sswor"))
+        await bench.end()
+    }
+
+    @Test func `a refused password is not tried again and again, and a new one at once`()
+        async throws
+    {
+        let options = try Self.secure {
+            $0.offers = ["AUTH PLAIN", "PIPELINING"]
+            $0.username = "me@example.com"
+            $0.password = "right"
+        }
+        let bench = try await SMTPBench(
+            options, config: Self.starttls + Self.login + [("connections_max", .integer(4))],
+            password: "wrong")
+        let first = try await bench.send()
+        #expect(
+            first.kind == .auth && first.reason == "credentials_refused" && first.scope == .instance
+        )
+        #expect(first.providerCode == 535 && first.retryAfterMs == 30_000)
+        #expect(first.detail == "AUTH: 535 5.7.8")
+        let tried = bench.server.logins
+        #expect(tried == 1)
+        let taken = try bench.submit((2...30).map { SMTPBench.delivery($0) })
+        #expect(taken == 29)
+        #expect(await bench.outcomes(30).allSatisfy { $0.reason == "credentials_refused" })
+        #expect(bench.server.logins == tried)
+        try Data("right".utf8).write(to: bench.folder.appending(path: "password"))
+        await bench.services.waitFor {
+            bench.services.lines.contains { $0.contains("a secret file has changed") }
+        }
+        // The plugin is told on a thread of its own.
+        var last = first
+        for id in 100...160 where last.kind == .auth {
+            last = try await bench.send(SMTPBench.delivery(UInt64(id)))
+        }
+        #expect(last.kind == .delivered && bench.server.logins == 2)
+        let log = bench.services.lines.description
+        #expect(!log.contains("wrong") && !log.contains("right") && !log.contains("you@"))
+        await bench.end()
+    }
+
+    @Test func `a login in the clear reaches this machine alone`() async throws {
+        let options = {
+            var options = SMTPServer.Options(); options.offers = ["AUTH PLAIN"]
+            options.username = "me@example.com"; options.password = "pw"; return options
+        }()
+        let bench = try await SMTPBench(options, config: Self.login, password: "pw")
+        _ = try await bench.mail()
+        await bench.end()
+        for host in ["192.0.2.1", "mail.example.com", "127.0.0.1.example.com", "1270.example"] {
+            await #expect(throws: PluginFault.self) {
+                _ = try await SMTPBench(
+                    config: Self.login + [("host", .string(host))], password: "pw")
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `commands go in one write where the server can read them so`(isPipelining: Bool)
+        async throws
+    {
+        var options = SMTPServer.Options()
+        options.offers = isPipelining ? ["PIPELINING"] : []
+        let bench = try await SMTPBench(options)
+        _ = try await bench.mail()
+        let chunk = try #require(bench.server.chunks.first { $0.hasPrefix("MAIL") })
+        let lines = chunk.split(separator: "\r\n").map { $0.prefix(4) }
+        #expect(lines == (isPipelining ? ["MAIL", "RCPT", "DATA"] : ["MAIL"]))
+        await bench.end()
+    }
+
+    @Test func `one connection carries many mails, and a refused recipient does not end it`()
+        async throws
+    {
+        var options = SMTPServer.Options()
+        options.script = { $0.line.contains("<gone@") ? .say("550 5.1.1 no") : .usual }
+        let bench = try await SMTPBench(options)
+        for id in 1...10 as ClosedRange<UInt64> {
+            let address = id % 3 == 0 ? "gone@example.org" : "you@example.org"
+            let outcome = try await bench.send(SMTPBench.delivery(id, to: address))
+            #expect(outcome.kind == (id % 3 == 0 ? .unregistered : .delivered), "\(outcome.reason)")
+        }
+        #expect(bench.server.connections == 1 && bench.server.mails.count == 7)
+        #expect(bench.server.lines.filter { $0 == "RSET" }.count == 3)
+        await bench.end()
+        #expect(bench.server.lines.last == "QUIT")
+    }
+
+    @Test func `a server that wants a message for nobody gets an empty one`() async throws {
+        var options = SMTPServer.Options()
+        options.script = {
+            $0.line.contains("<gone@")
+                ? .say("550 5.1.1 no")
+                : $0.line == "DATA" && $0.connection == 1 ? .say("354 go") : .usual
+        }
+        let bench = try await SMTPBench(options)
+        let outcome = try await bench.send(SMTPBench.delivery(to: "gone@example.org"))
+        #expect(outcome.kind == .unregistered)
+        #expect(bench.server.lines.suffix(2) == ["DATA", "."])
+        await bench.end()
+    }
+
+    @Test(arguments: ["close", "421"])
+    func `a server that closes an idle connection loses no mail`(how: String) async throws {
+        var options = SMTPServer.Options()
+        options.script = { moment in
+            guard moment.connection == 1 else { return .usual }
+            // Before the second mail: by a bare end, or by saying so when it is spoken to.
+            if how == "close", moment.line == "." { return .sayAndHangUp("250 taken") }
+            if how == "421", moment.line.contains("two@") { return .sayAndHangUp("421 4.4.2 idle") }
+            return .usual
+        }
+        let bench = try await SMTPBench(options)
+        #expect(try await bench.send(SMTPBench.delivery(1)).kind == .delivered)
+        if how == "close" { await bench.services.waitFor { bench.server.openConnections == 0 } }
+        #expect(
+            try await bench.send(SMTPBench.delivery(2, to: "two@example.org")).kind == .delivered)
+        #expect(bench.server.connections == 2)
+        await bench.end()
+    }
+
+    @Test(arguments: ["", "EHLO", "MAIL", "RCPT", "DATA", "."])
+    func `a server that hangs up in the middle has the mail tried again later`(place: String)
+        async throws
+    {
+        var options = SMTPServer.Options()
+        options.script = {
+            place == $0.line || (!place.isEmpty && $0.line.hasPrefix(place)) ? .hangUp : .usual
+        }
+        let bench = try await SMTPBench(options)
+        let outcome = try await bench.send()
+        #expect(outcome.kind == .retry && outcome.reason == "lost" && outcome.providerCode == 0)
+        #expect(bench.server.connections == 1)
+        await bench.end()
+    }
+
+    @Test(arguments: ["", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA", "."])
+    func `a server that says nothing more holds nobody up`(place: String) async throws {
+        let options = try Self.secure {
+            $0.offers = ["AUTH PLAIN"]
+            $0.username = "me@example.com"
+            $0.password = "pw"
+            $0.script = {
+                place == $0.line || (!place.isEmpty && $0.line.hasPrefix(place)) ? .stall : .usual
+            }
+        }
+        let bench = try await SMTPBench(
+            options, config: Self.starttls + Self.login + [("timeout_ms", .integer(150))],
+            password: "pw")
+        let outcome = try await bench.send()
+        #expect(outcome.kind == .retry && outcome.reason == "timeout")
+        bench.server.release()
+        await bench.end()
+    }
+
+    @Test(arguments: [
+        "hello", "2", "999 what", "250-one\r\n251 two", "250\tx", "HTTP/1.1 400 Bad Request", "",
+    ])
+    func `what is no reply is not taken for one`(text: String) async throws {
+        var options = SMTPServer.Options()
+        options.script = { $0.line == "" ? .say(text) : .usual }
+        let bench = try await SMTPBench(options)
+        let outcome = try await bench.send()
+        #expect(outcome.kind == .retry && outcome.reason == "protocol")
+        await bench.end()
+    }
+
+    @Test func `a reply without an end is given up`() async throws {
+        var options = SMTPServer.Options()
+        options.script = {
+            $0.line == "" ? .say(String(repeating: "220-and so on\r\n", count: 10_000)) : .usual
+        }
+        let bench = try await SMTPBench(options)
+        #expect(try await bench.send().reason == "protocol")
+        await bench.end()
+    }
+
+    @Test func `a server of before EHLO is spoken to in its own way`() async throws {
+        var options = SMTPServer.Options()
+        options.script = { $0.line.hasPrefix("EHLO") ? .say("500 what") : .usual }
+        let bench = try await SMTPBench(options)
+        let message = try await bench.mail()
+        #expect(message.mail.from == "MAIL FROM:<box@example.com>")
+        #expect(bench.server.lines.contains("HELO client.example"))
+        await bench.end()
+    }
+
+    @Test func `a mail over the server's SIZE is not sent`() async throws {
+        var options = SMTPServer.Options()
+        options.offers = ["SIZE 1000"]
+        let bench = try await SMTPBench(options)
+        let outcome = try await bench.send(
+            SMTPBench.delivery { $0.body = String(repeating: "x", count: 1_000) })
+        #expect(outcome.kind == .rejected && outcome.reason == "message_too_large")
+        _ = try await bench.mail(SMTPBench.delivery(2))
+        #expect(bench.server.lines.filter { $0.hasPrefix("MAIL") }.count == 1)
+        await bench.end()
+    }
+
+    @Test func `a port where nobody listens is said to be out of reach`() async throws {
+        let bench = try await SMTPBench()
+        bench.server.shutdown()
+        await bench.services.waitFor { !bench.server.isListening }
+        let outcome = try await bench.send()
+        #expect(
+            outcome.kind == .retry && outcome.reason == "unreachable" && outcome.scope == .instance)
+        #expect(outcome.detail == "connection refused")
+        await bench.end()
+    }
+
+    @Test func `this machine is named by its address if it has no name`() async throws {
+        let bench = try await SMTPBench(config: [("helo", .string(""))])
+        _ = try await bench.mail()
+        let hello = try #require(bench.server.lines.first?.dropFirst(5))
+        let name = ProcessInfo.processInfo.hostName
+        #expect(hello == "[127.0.0.1]" || (name.contains(".") && hello == name), "\(hello)")
+        await bench.end()
+    }
+}
