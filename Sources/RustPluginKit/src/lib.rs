@@ -51,7 +51,9 @@ pub mod sys;
 pub use crate::encoding::{base64_decode, base64_encode, hex_decode, hex_encode};
 pub use crate::encoding::{percent_decode, percent_encode, retry_after_ms, rfc3339_unix_ms};
 pub use crate::error::{Error, Result, Status};
-pub use crate::host::{Algorithm, Certificate, Counter, Credential, Devices, Gauge, Host, HttpAnswer};
+pub use crate::host::{
+    Algorithm, Certificate, Counter, Credential, Devices, Gauge, Host, HttpAnswer,
+};
 pub use crate::host::{HttpCall, Key, Level, Secret, Timer};
 pub use crate::json::{escape, Call, Json, JsonKind, JsonWriter, Members};
 pub use crate::memory::{Pair, Text};

@@ -26,9 +26,9 @@ pub(crate) fn install() {
             if !is_guarded {
                 return others(info);
             }
-            let place = info.location().map_or(String::new(), |at| {
-                format!(" at {}:{}", at.file(), at.line())
-            });
+            let place = info
+                .location()
+                .map_or(String::new(), |at| format!(" at {}:{}", at.file(), at.line()));
             let _ = PLACE.try_with(|known| known.replace(place));
         }));
     });
@@ -60,10 +60,7 @@ fn words(payload: &(dyn Any + Send)) -> String {
 ///
 /// # Safety
 /// `error` is null or a struct that the host made.
-pub(crate) unsafe fn guard(
-    error: *mut sbx_error,
-    body: impl FnOnce() -> Result<()>,
-) -> sbx_status {
+pub(crate) unsafe fn guard(error: *mut sbx_error, body: impl FnOnce() -> Result<()>) -> sbx_status {
     match catch(body).and_then(|result| result) {
         Ok(()) => SBX_OK,
         Err(fault) => fault.report(error),

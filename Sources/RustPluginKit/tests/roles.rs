@@ -130,7 +130,11 @@ impl SendHttp for Probe {
     fn endpoint(&self, app: &str) -> Result<Endpoint> {
         self.trip("endpoint");
         let password = app.to_string();
-        Ok(Endpoint { client_password: password, is_alpn_required: true, ..Endpoint::new("https://h") })
+        Ok(Endpoint {
+            client_password: password,
+            is_alpn_required: true,
+            ..Endpoint::new("https://h")
+        })
     }
 
     fn prepare(&self, batch: &DeliveryBatch<'_>, sink: &HttpSink<'_>) -> Result<()> {
@@ -239,9 +243,8 @@ fn the_entry_says_what_the_plugin_is() {
     assert_eq!(plugin.flags, SBX_F_SERIAL);
     assert_eq!((text(plugin.id), text(plugin.version)), ("org.example.probe", "1.2"));
     assert_eq!(text(plugin.config_schema), r#"{"type":"object"}"#);
-    let roles = [
-        SBX_ROLE_INGEST, SBX_ROLE_BUILD, SBX_ROLE_SEND_HTTP, SBX_ROLE_REGISTER, SBX_ROLE_SEND,
-    ];
+    let roles =
+        [SBX_ROLE_INGEST, SBX_ROLE_BUILD, SBX_ROLE_SEND_HTTP, SBX_ROLE_REGISTER, SBX_ROLE_SEND];
     assert_eq!(list(plugin.roles), roles);
     let needs = [SBX_SVC_JSON, SBX_SVC_CLOCK, SBX_SVC_SEND_HOST, SBX_SVC_SIGN];
     assert_eq!(list(plugin.needs), needs);
@@ -253,7 +256,10 @@ fn the_entry_says_what_the_plugin_is() {
     unsafe {
         assert!(role(b"sbx.role.teapot/1\0".as_ptr().cast()).is_null());
         assert!(role(ptr::null()).is_null());
-        assert_eq!(role(b"sbx.role.send/1\0".as_ptr().cast()), role(b"sbx.role.send/1\0".as_ptr().cast()));
+        assert_eq!(
+            role(b"sbx.role.send/1\0".as_ptr().cast()),
+            role(b"sbx.role.send/1\0".as_ptr().cast())
+        );
     }
 }
 
@@ -413,7 +419,10 @@ fn timers_run_once_or_never_and_watchers_often() {
     host.after(7, || panic!("in a callback")).unwrap();
     fire(3);
     let lines = seen();
-    assert!(lines[1].starts_with("log 4 a callback panicked error=the plugin panicked at"), "{lines:?}");
+    assert!(
+        lines[1].starts_with("log 4 a callback panicked error=the plugin panicked at"),
+        "{lines:?}"
+    );
     let watched = Dropped("watched");
     host.watch("key", move || watched.note("changed")).unwrap();
     fire(4);
@@ -423,7 +432,9 @@ fn timers_run_once_or_never_and_watchers_often() {
     host.after(8, move || drop(left)).unwrap();
     end(instance);
     let lines = seen();
-    assert!(lines.contains(&"drop left".to_string()) && lines.contains(&"drop watched".to_string()));
+    assert!(
+        lines.contains(&"drop left".to_string()) && lines.contains(&"drop watched".to_string())
+    );
 }
 
 #[path = "roles/calls.rs"]

@@ -68,8 +68,13 @@ mod tests {
     #[test]
     fn base64_is_that_of_the_rfc() {
         let vectors = [
-            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
-            ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
         ];
         for (plain, encoded) in vectors {
             assert_eq!(base64_encode(plain.as_bytes()), encoded);

@@ -61,7 +61,9 @@ impl Host {
             let code = get(host, raw(name), &mut value);
             Error::check(code).map(|_| text(value).to_string())
         })?;
-        found.map_err(|fault| Error::new(fault.status, format!("the credential {name} is not there")))
+        found.map_err(|fault| {
+            Error::new(fault.status, format!("the credential {name} is not there"))
+        })
     }
 
     fn set_credential(&self, name: &str, new: &Credential) -> Result<()> {

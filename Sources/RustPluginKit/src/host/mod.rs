@@ -123,9 +123,8 @@ impl Host {
         function: Option<F>,
         call: impl FnOnce(F, *const sbx_host) -> T,
     ) -> Result<T> {
-        let function = function.ok_or_else(|| {
-            Error::unsupported("the host does not offer this service")
-        })?;
+        let function =
+            function.ok_or_else(|| Error::unsupported("the host does not offer this service"))?;
         let _open = self.inner.gate.enter()?;
         Ok(call(function, self.inner.raw))
     }
@@ -158,7 +157,11 @@ impl Host {
     /// Says that something of the plugin's own panicked where no one waits for an answer.
     pub(crate) fn report_panic<T>(&self, body: impl FnOnce() -> T) {
         if let Err(fault) = panics::catch(body) {
-            self.log(Level::Error, "a callback panicked", &[crate::Pair::new("error", &fault.message)]);
+            self.log(
+                Level::Error,
+                "a callback panicked",
+                &[crate::Pair::new("error", &fault.message)],
+            );
         }
     }
 }

@@ -50,9 +50,13 @@ impl Host {
         F: for<'a> FnOnce(Result<Devices<'a>>) + Send + 'static,
     {
         let pending = Asked { host: self.clone(), done: Box::new(done) };
-        self.ask_later(self.inner.tables.registry.devices, pending, |devices, host, context| unsafe {
-            devices(host, raw(app), raw(user), Some(answered), context)
-        });
+        self.ask_later(
+            self.inner.tables.registry.devices,
+            pending,
+            |devices, host, context| unsafe {
+                devices(host, raw(app), raw(user), Some(answered), context)
+            },
+        );
     }
 
     /// The device with a token, if it is known.
@@ -77,9 +81,11 @@ impl Host {
         let pending = Asked { host: self.clone(), done };
         let device = change.device.raw();
         let given = change.raw(&device);
-        self.ask_later(self.inner.tables.registry.change, pending, |change, host, context| unsafe {
-            change(host, &given, Some(answered), context)
-        });
+        self.ask_later(
+            self.inner.tables.registry.change,
+            pending,
+            |change, host, context| unsafe { change(host, &given, Some(answered), context) },
+        );
     }
 }
 

@@ -110,14 +110,16 @@ impl<'a> Json<'a> {
     /// The value of an integer.
     pub fn integer(&self) -> Option<i64> {
         let mut out = 0;
-        let code = self.ask(self.table().integer, |integer| unsafe { integer(self.raw, &mut out) })?;
+        let code =
+            self.ask(self.table().integer, |integer| unsafe { integer(self.raw, &mut out) })?;
         (code == SBX_OK).then_some(out)
     }
 
     /// The value of `true` or `false`.
     pub fn boolean(&self) -> Option<bool> {
         let mut out = 0;
-        let code = self.ask(self.table().boolean, |boolean| unsafe { boolean(self.raw, &mut out) })?;
+        let code =
+            self.ask(self.table().boolean, |boolean| unsafe { boolean(self.raw, &mut out) })?;
         (code == SBX_OK).then_some(out == 1)
     }
 
@@ -143,7 +145,8 @@ impl<'a> Json<'a> {
     /// The value at an RFC 6901 pointer: `/notification/title`; empty: the value itself.
     pub fn at(&self, pointer: &str) -> Option<Json<'a>> {
         let mut out = self.raw;
-        let code = self.ask(self.table().at, |at| unsafe { at(self.raw, raw(pointer), &mut out) })?;
+        let code =
+            self.ask(self.table().at, |at| unsafe { at(self.raw, raw(pointer), &mut out) })?;
         (code == SBX_OK).then_some(Json { call: self.call, raw: out })
     }
 

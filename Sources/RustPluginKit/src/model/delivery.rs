@@ -158,8 +158,10 @@ impl Memory {
     }
 
     fn pairs(&mut self, given: &[Pair<'_>]) -> &'static [Pair<'static>] {
-        let copied: Vec<Pair<'static>> =
-            given.iter().map(|pair| Pair::new(self.text(pair.key()), self.text(pair.value()))).collect();
+        let copied: Vec<Pair<'static>> = given
+            .iter()
+            .map(|pair| Pair::new(self.text(pair.key()), self.text(pair.value())))
+            .collect();
         self.pairs.push(copied.into());
         let own: *const [Pair<'static>] = &**self.pairs.last().expect("it was pushed");
         unsafe { &*own }

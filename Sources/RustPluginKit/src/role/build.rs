@@ -120,7 +120,8 @@ impl BuildSink<'_> {
         let emit = self.table.emit.ok_or_else(missing)?;
         let (given, stride) = (notification.raw(), size_of::<sbx_target>());
         // A target is the contract's own struct.
-        let code = unsafe { emit(self.raw, &given, targets.as_ptr().cast(), targets.len(), stride) };
+        let code =
+            unsafe { emit(self.raw, &given, targets.as_ptr().cast(), targets.len(), stride) };
         Error::check(code)
             .map_err(|fault| Error::new(fault.status, "the notification was not taken"))
     }

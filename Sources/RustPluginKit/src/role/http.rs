@@ -79,7 +79,11 @@ impl Endpoint {
             client_password: raw(&own.client_password),
         };
         let known = size_of::<sbx_endpoint>().min((*out).struct_size as usize);
-        std::ptr::copy_nonoverlapping((&full as *const sbx_endpoint).cast::<u8>(), out.cast(), known);
+        std::ptr::copy_nonoverlapping(
+            (&full as *const sbx_endpoint).cast::<u8>(),
+            out.cast(),
+            known,
+        );
         instance.keep(own);
         Ok(())
     }

@@ -58,7 +58,9 @@ impl<'a> ChangeBatch<'a> {
 pub(super) fn table<P: Register>() -> sbx_register {
     sbx_register {
         max_batch: P::MAX_CHANGES,
-        kinds: P::KINDS.iter().fold(0, |all, kind| all | 1u64.checked_shl(kind.code()).unwrap_or(0)),
+        kinds: P::KINDS
+            .iter()
+            .fold(0, |all, kind| all | 1u64.checked_shl(kind.code()).unwrap_or(0)),
         endpoint: Some(endpoint::<P>),
         prepare: Some(prepare::<P>),
         classify: Some(classify::<P>),

@@ -27,7 +27,8 @@ pub trait SendOwn: Plugin {
 impl Host {
     /// What became of deliveries that [`SendOwn::submit`] has taken, by their ids; from any thread.
     pub fn complete(&self, outcomes: &[(u64, Outcome<'_>)]) -> Result<()> {
-        let list: Vec<sbx_outcome> = outcomes.iter().map(|(id, outcome)| outcome.raw(*id)).collect();
+        let list: Vec<sbx_outcome> =
+            outcomes.iter().map(|(id, outcome)| outcome.raw(*id)).collect();
         self.ask(self.inner.tables.send_host.complete, |complete, host| unsafe {
             complete(host, list.as_ptr(), list.len(), size_of::<sbx_outcome>())
         })

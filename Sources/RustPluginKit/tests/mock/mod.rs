@@ -97,19 +97,12 @@ fn leaked<T>(table: T) -> *const c_void {
 
 unsafe extern "C" fn service(_: *const sbx_host, id: *const c_char) -> *const c_void {
     match CStr::from_ptr(id).to_str().unwrap() {
-        SBX_SVC_LOG => {
-            leaked(sbx_log { enabled: Some(enabled), write: Some(write), ..fresh() })
+        SBX_SVC_LOG => leaked(sbx_log { enabled: Some(enabled), write: Some(write), ..fresh() }),
+        SBX_SVC_JSON => {
+            leaked(sbx_json { parse: Some(parse), kind: Some(kind), text: Some(text), ..fresh() })
         }
-        SBX_SVC_JSON => leaked(sbx_json {
-            parse: Some(parse),
-            kind: Some(kind),
-            text: Some(text),
-            ..fresh()
-        }),
         SBX_SVC_CLOCK => leaked(sbx_clock { unix_ms: Some(unix_ms), ..fresh() }),
-        SBX_SVC_TIMER => {
-            leaked(sbx_timer { after: Some(after), cancel: Some(cancel), ..fresh() })
-        }
+        SBX_SVC_TIMER => leaked(sbx_timer { after: Some(after), cancel: Some(cancel), ..fresh() }),
         SBX_SVC_SECRETS => leaked(sbx_secrets { get: Some(get), watch: Some(watch), ..fresh() }),
         SBX_SVC_SEND_HOST => {
             leaked(sbx_send_host { complete: Some(complete), credit: Some(credit), ..fresh() })
@@ -187,7 +180,11 @@ unsafe extern "C" fn after(
     note(format!("after {ms}"));
     CALLBACKS.lock().unwrap().push((run.unwrap(), context as usize));
     // Over a bound, as far as this host goes.
-    if ms > 1_000 { 0 } else { 7 }
+    if ms > 1_000 {
+        0
+    } else {
+        7
+    }
 }
 
 unsafe extern "C" fn cancel(_: *const sbx_host, timer: u64) {

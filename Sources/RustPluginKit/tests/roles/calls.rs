@@ -40,7 +40,11 @@ unsafe extern "C" fn change(
     line(format!("change {count} {}", read(changes).kind))
 }
 
-unsafe extern "C" fn reject(_: *mut sbx_ingest_sink, reason: sbx_str, detail: sbx_str) -> sbx_status {
+unsafe extern "C" fn reject(
+    _: *mut sbx_ingest_sink,
+    reason: sbx_str,
+    detail: sbx_str,
+) -> sbx_status {
     line(format!("reject {} {}", text_of(reason), text_of(detail)))
 }
 
@@ -80,7 +84,9 @@ fn handle(request: &sbx_request, mut sink: sbx_ingest_sink) -> (sbx_status, Stri
     let instance = create("{}").unwrap();
     let mut error = error();
     let code = unsafe {
-        role::<sbx_ingest>(SBX_ROLE_INGEST).handle.unwrap()(instance, request, &mut sink, &mut error)
+        role::<sbx_ingest>(SBX_ROLE_INGEST).handle.unwrap()(
+            instance, request, &mut sink, &mut error,
+        )
     };
     end(instance);
     (code, words_of(&error))
@@ -105,7 +111,10 @@ fn paths_stay_where_they_are() {
         assert_eq!(paths(instance, &mut list, &mut count, &mut stride), SBX_OK);
         assert_eq!((count, stride), (2, size_of::<sbx_ingest_path>()));
         let second = read(list.add(1));
-        assert_eq!((text_of(second.pattern), text_of(second.methods)), ("/b/{id}".into(), "GET,PUT".into()));
+        assert_eq!(
+            (text_of(second.pattern), text_of(second.methods)),
+            ("/b/{id}".into(), "GET,PUT".into())
+        );
         assert_eq!(text_of(read(list).methods), "POST");
     }
     end(instance);
@@ -196,9 +205,8 @@ unsafe extern "C" fn skipped(_: *mut sbx_build_sink, index: u32, reason: sbx_str
 fn a_builder_walks_the_arrays_of_a_newer_host() {
     let _turn = turn();
     let attributes = [sbx_kv { key: str_of("unread"), value: str_of("3") }];
-    let devices = ["u1", "u2"].map(|user| {
-        longer(sbx_device { user: str_of(user), token: str_of("secret"), ..fresh() })
-    });
+    let devices = ["u1", "u2"]
+        .map(|user| longer(sbx_device { user: str_of(user), token: str_of("secret"), ..fresh() }));
     let recipients = [0, 1].map(|index: usize| {
         longer(sbx_recipient {
             struct_size: size_of::<Longer<sbx_recipient>>() as u32,
@@ -222,8 +230,7 @@ fn a_builder_walks_the_arrays_of_a_newer_host() {
     };
     assert_eq!(code, SBX_OK);
     end(instance);
-    let expected =
-        [r#"u1||Some("3")"#, r#"u2||Some("3")"#, "skip 0 sender", "T to 1 badge 4"];
+    let expected = [r#"u1||Some("3")"#, r#"u2||Some("3")"#, "skip 0 sender", "T to 1 badge 4"];
     assert_eq!(done(), expected);
 }
 
@@ -255,7 +262,11 @@ unsafe extern "C" fn settled(
         note(format!("{item} is {kind} {} after {wait}", text_of(outcome.reason)));
     }
     // An outcome of an item that is not there.
-    if count == 3 { SBX_E_INVALID } else { SBX_OK }
+    if count == 3 {
+        SBX_E_INVALID
+    } else {
+        SBX_OK
+    }
 }
 
 fn http_sink() -> sbx_http_sink {
@@ -267,9 +278,8 @@ fn deliveries_become_requests_and_answers_outcomes() {
     let _turn = turn();
     let note = sbx_notification { body: str_of("B"), ..fresh() };
     let device = sbx_device { token: str_of("t"), ..fresh() };
-    let delivery = |id| {
-        longer(sbx_delivery { id, notification: &note, device: &device, ..fresh() })
-    };
+    let delivery =
+        |id| longer(sbx_delivery { id, notification: &note, device: &device, ..fresh() });
     let deliveries = [delivery(5), delivery(6)];
     let instance = create("{}").unwrap();
     let table: sbx_send_http = role(SBX_ROLE_SEND_HTTP);
@@ -348,8 +358,15 @@ fn changes_of_unknown_kinds_arrive() {
         let prepare = role::<sbx_register>(SBX_ROLE_REGISTER).prepare.unwrap();
         let stride = size_of::<sbx_change>();
         let (none, list) = (str_of(""), changes.as_ptr());
-        let code =
-            prepare(instance, none, list, 2, stride, &mut http_sink(), ptr::null_mut::<sbx_error>());
+        let code = prepare(
+            instance,
+            none,
+            list,
+            2,
+            stride,
+            &mut http_sink(),
+            ptr::null_mut::<sbx_error>(),
+        );
         assert_eq!(code, SBX_OK);
     }
     assert_eq!(done(), ["1 Invalid <T>", "2 Other(77) <T>"]);
@@ -374,8 +391,15 @@ fn a_sender_of_its_own_gets_copies_and_completes_from_its_threads() {
     unsafe {
         let submit = role::<sbx_send>(SBX_ROLE_SEND).submit.unwrap();
         let (list, stride) = (deliveries.as_ptr(), size_of::<sbx_delivery>());
-        let code =
-            submit(instance, str_of("app"), list, 2, stride, &mut taken, ptr::null_mut::<sbx_error>());
+        let code = submit(
+            instance,
+            str_of("app"),
+            list,
+            2,
+            stride,
+            &mut taken,
+            ptr::null_mut::<sbx_error>(),
+        );
         assert_eq!((code, taken), (SBX_OK, 2));
     }
     assert_eq!(done(), ["complete 1 1 app/T/a@b/{}", "complete 2 1 app/T/a@b/{}", "credit 1"]);

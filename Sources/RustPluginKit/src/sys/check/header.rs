@@ -15,11 +15,8 @@ pub struct Header {
 
 impl Header {
     pub fn read(folder: &Path) -> Header {
-        let mut header = Header {
-            structs: BTreeMap::new(),
-            functions: BTreeMap::new(),
-            constants: Vec::new(),
-        };
+        let mut header =
+            Header { structs: BTreeMap::new(), functions: BTreeMap::new(), constants: Vec::new() };
         for entry in std::fs::read_dir(folder).expect("the folder of the headers") {
             let path = entry.expect("a header").path();
             if path.is_dir() {
