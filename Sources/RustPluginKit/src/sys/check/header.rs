@@ -2,9 +2,10 @@
 //! their types in Rust.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What the headers declare.
+#[derive(Default)]
 pub struct Header {
     /// Fields with their types in Rust, by struct.
     pub structs: BTreeMap<String, Vec<(String, String)>>,
@@ -14,19 +15,24 @@ pub struct Header {
 }
 
 impl Header {
-    pub fn read(folder: &Path) -> Header {
-        let mut header =
-            Header { structs: BTreeMap::new(), functions: BTreeMap::new(), constants: Vec::new() };
-        for entry in std::fs::read_dir(folder).expect("the folder of the headers") {
-            let path = entry.expect("a header").path();
-            if path.is_dir() {
-                let inner = Header::read(&path);
-                header.structs.extend(inner.structs);
-                header.functions.extend(inner.functions);
-                header.constants.extend(inner.constants);
-            } else {
-                header.take(&std::fs::read_to_string(&path).expect("text"));
+    /// A header with all that it includes by a path of its own folder.
+    pub fn read(path: &Path) -> Header {
+        let mut header = Header::default();
+        let mut known: Vec<PathBuf> = Vec::new();
+        let mut waiting = vec![path.to_path_buf()];
+        while let Some(path) = waiting.pop() {
+            let path = path.canonicalize().expect("a header that is there");
+            if known.contains(&path) {
+                continue;
             }
+            let text = std::fs::read_to_string(&path).expect("text");
+            let folder = path.parent().expect("the folder of a header");
+            for line in text.lines() {
+                let name = line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"'));
+                waiting.extend(name.map(|name| folder.join(name)));
+            }
+            header.take(&text);
+            known.push(path);
         }
         header
     }

@@ -34,7 +34,7 @@ fn include() -> PathBuf {
 }
 
 fn header() -> Header {
-    Header::read(&include().join("signalbox"))
+    Header::read(&include().join("signalbox/plugin.h"))
 }
 
 fn structs() -> Vec<Struct> {
