@@ -27,7 +27,8 @@ impl Build for Instance {
 
     fn build(&self, input: &BuildInput<'_>, sink: &BuildSink<'_>) -> Result<()> {
         let (data, options) = (input.data()?, input.options()?);
-        let text = data.string_at("/text").ok_or_else(|| Error::invalid("the event has no text"))?;
+        let text = data.string_at("/text");
+        let text = text.ok_or_else(|| Error::invalid("the event has no text"))?;
         let length = options.at("/length").and_then(|json| json.integer()).unwrap_or(200);
         let length = usize::try_from(length).unwrap_or(200);
         let mut body: String = text.chars().take(length).collect();
@@ -40,6 +41,9 @@ impl Build for Instance {
                 Some("true") => sink.skip(index, "muted")?,
                 _ => targets.push(Target::new(index)),
             }
+        }
+        if targets.is_empty() {
+            return Ok(());
         }
         let title = options.string_at("/title").unwrap_or("");
         sink.emit(&Notification { title, body: &body, ..Notification::default() }, &targets)

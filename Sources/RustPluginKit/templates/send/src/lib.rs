@@ -5,13 +5,10 @@
 use signalbox_plugin::*;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
-use std::sync::Mutex;
+use std::sync::mpsc::{sync_channel, SyncSender};
+use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// So many wait at most; the host is told when there is room again.
-const WAITING_MAX: usize = 256;
 
 struct Instance {
     host: Host,
@@ -32,18 +29,28 @@ impl Plugin for Instance {
     }
 
     fn start(&self) -> Result<()> {
-        let (queue, waiting) = sync_channel(WAITING_MAX);
+        // So many wait at most; the host is told when there is room again.
+        let (queue, waiting) = sync_channel::<OwnedDelivery>(256);
         let (host, socket) = (self.host.clone(), self.socket.clone());
-        let thread = std::thread::spawn(move || work(&host, &socket, &waiting));
-        *self.worker.lock().expect("nothing panics while it is locked") = Some((queue, thread));
+        let thread = std::thread::spawn(move || {
+            let mut stream = None;
+            for delivery in waiting {
+                let outcome = match send(&delivery, &socket, &mut stream) {
+                    Ok(()) => Outcome::new(OutcomeKind::Delivered, "sent"),
+                    Err(_) => Outcome::new(OutcomeKind::Retry, "socket"),
+                };
+                // These fail when the host is gone, and with it the delivery.
+                let _ = host.complete(&[(delivery.id, outcome)]).and_then(|_| host.credit(1));
+            }
+        });
+        *self.worker.lock().unwrap_or_else(PoisonError::into_inner) = Some((queue, thread));
         Ok(())
     }
 
     fn stop(&self, _time_left: Duration) -> Result<()> {
-        let worker = self.worker.lock().expect("nothing panics while it is locked").take();
+        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((queue, thread)) = worker {
-            // The thread ends when it has sent what waits.
-            drop(queue);
+            drop(queue); // The thread ends when it has sent what waits.
             thread.join().map_err(|_| Error::internal("the thread panicked"))?;
         }
         Ok(())
@@ -52,43 +59,24 @@ impl Plugin for Instance {
 
 impl SendOwn for Instance {
     fn submit(&self, _app: &str, deliveries: Vec<OwnedDelivery>) -> Result<usize> {
-        let worker = self.worker.lock().expect("nothing panics while it is locked");
-        let (queue, _) = worker.as_ref().ok_or_else(|| Error::again("it is stopping"))?;
+        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let (queue, _) = worker.as_ref().ok_or_else(|| Error::again("it has not started"))?;
         Ok(deliveries.into_iter().take_while(|one| queue.try_send(one.clone()).is_ok()).count())
     }
 }
 
-fn work(host: &Host, socket: &str, waiting: &Receiver<OwnedDelivery>) {
-    let mut stream = None;
-    for delivery in waiting {
-        let sent = send(&delivery, socket, &mut stream);
-        let outcome = match sent {
-            Ok(()) => Outcome::new(OutcomeKind::Delivered, "sent"),
-            Err(_) => Outcome::new(OutcomeKind::Retry, "socket"),
-        };
-        if sent.is_err() {
-            stream = None;
-        }
-        // The host is gone if these fail, and with it the delivery.
-        let _ = host.complete(&[(delivery.id, outcome)]);
-        let _ = host.credit(1);
-    }
-}
-
+/// Writes a line; a stream that failed is not used again.
 fn send(delivery: &OwnedDelivery, to: &str, open: &mut Option<UnixStream>) -> std::io::Result<()> {
-    let note = delivery.notification();
-    let mut line = JsonWriter::of_object(|out| {
-        out.member("to", delivery.device().token);
-        out.member("title", note.title);
+    let (device, note) = (delivery.device(), delivery.notification());
+    let line = JsonWriter::of_object(|out| {
+        out.member("to", device.token);
         out.member("body", note.body);
     });
-    line.push('\n');
-    let stream = match open.take() {
-        Some(stream) => stream,
-        None => UnixStream::connect(to)?,
-    };
+    let mut stream = open.take().map_or_else(|| UnixStream::connect(to), Ok)?;
     stream.set_write_timeout(Some(Duration::from_secs(10)))?;
-    open.insert(stream).write_all(line.as_bytes())
+    stream.write_all(format!("{line}\n").as_bytes())?;
+    *open = Some(stream);
+    Ok(())
 }
 
 signalbox_plugin::plugin!(Instance: SendOwn);
