@@ -16,6 +16,7 @@ demo: build
 
 build: setup
 	swift build -c release
+	scripts/rust-plugins.sh release
 
 # Program, library, headers, pkg-config file and plugins into a folder that can be moved.
 PREFIX ?= /usr/local
@@ -24,6 +25,7 @@ install: build
 
 test: setup lint
 	swift build --build-tests
+	scripts/rust-plugins.sh debug
 	swift test
 
 # The crash test with 20 rounds instead of 3.

@@ -21,6 +21,13 @@ fi
 # The contract's tests lay out its headers with the clang that comes with Swift.
 command -v clang >/dev/null 2>&1 ||
   fail "clang is not on PATH. Swift's toolchain brings one: put the folder of swift itself on PATH."
+# Plugins in Rust need no more than what Debian 12 has; a newer one, from wherever, will do.
+if command -v cargo >/dev/null 2>&1 && command -v rustc >/dev/null 2>&1; then
+  version=$(rustc --version 2>/dev/null | sed -n 's/^rustc 1\.\([0-9]*\).*/\1/p')
+  [ "${version:-0}" -ge 63 ] || fail "$(command -v rustc) is older than Rust 1.63; update it."
+else
+  packages+=(cargo rustc)
+fi
 
 command -v dpkg-query >/dev/null 2>&1 ||
   fail "this script knows Debian and Ubuntu only. Install the equivalents of: ${packages[*]}"

@@ -1,0 +1,199 @@
+//! Why a call failed.
+
+use crate::memory;
+use crate::sys::{self, *};
+use std::fmt;
+
+/// What a call came to, if it was not well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Status {
+    /// A fault of the side that answers.
+    Internal,
+    /// The two sides share no version.
+    Version,
+    /// An argument, a config or a body is malformed.
+    Invalid,
+    /// Well-formed, but not offered.
+    Unsupported,
+    /// Not now: no room, or a credential is on its way.
+    Again,
+    /// The deadline passed; whether it happened is unknown.
+    Timeout,
+    /// A signature, a password or a token does not fit.
+    Auth,
+    /// There is no such thing.
+    NotFound,
+    /// Over a bound.
+    TooLarge,
+    /// No connection was made, so nothing was sent.
+    Unreachable,
+    /// The connection broke; whether it happened is unknown.
+    Lost,
+    /// The host is shutting down, or the instance is stopped.
+    Stopping,
+}
+
+impl Status {
+    const ALL: [(Status, sbx_status, &'static str); 12] = [
+        (Status::Internal, SBX_E_INTERNAL, "an internal fault"),
+        (Status::Version, SBX_E_VERSION, "the versions do not fit"),
+        (Status::Invalid, SBX_E_INVALID, "it is malformed"),
+        (Status::Unsupported, SBX_E_UNSUPPORTED, "the host does not offer it"),
+        (Status::Again, SBX_E_AGAIN, "there is no room for it now"),
+        (Status::Timeout, SBX_E_TIMEOUT, "it took too long"),
+        (Status::Auth, SBX_E_AUTH, "it is not authorised"),
+        (Status::NotFound, SBX_E_NOT_FOUND, "it is not there"),
+        (Status::TooLarge, SBX_E_TOO_LARGE, "it is too large"),
+        (Status::Unreachable, SBX_E_UNREACHABLE, "it cannot be reached"),
+        (Status::Lost, SBX_E_LOST, "the connection was lost"),
+        (Status::Stopping, SBX_E_STOPPING, "the host is stopping"),
+    ];
+
+    pub(crate) fn code(self) -> sbx_status {
+        Status::ALL.iter().find(|one| one.0 == self).map_or(SBX_E_INTERNAL, |one| one.1)
+    }
+
+    /// `None`: it went well. What is not known counts as internal.
+    pub(crate) fn of(code: sbx_status) -> Option<Status> {
+        if code == SBX_OK {
+            return None;
+        }
+        let known = Status::ALL.iter().find(|one| one.1 == code);
+        Some(known.map_or(Status::Internal, |one| one.0))
+    }
+
+    fn words(self) -> &'static str {
+        Status::ALL.iter().find(|one| one.0 == self).map_or("", |one| one.2)
+    }
+}
+
+/// A failure with words for people.
+///
+/// Never put a secret, a device token or a message body into the words: the host logs them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// What kind of failure.
+    pub status: Status,
+    /// For people; what is over 243 bytes is cut.
+    pub message: String,
+}
+
+/// What a call came to.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// Makes an error.
+    pub fn new(status: Status, message: impl Into<String>) -> Error {
+        Error { status, message: message.into() }
+    }
+
+    /// A fault of the plugin.
+    pub fn internal(message: impl Into<String>) -> Error {
+        Error::new(Status::Internal, message)
+    }
+
+    /// An argument, a config or a body is malformed.
+    pub fn invalid(message: impl Into<String>) -> Error {
+        Error::new(Status::Invalid, message)
+    }
+
+    /// Well-formed, but not offered.
+    pub fn unsupported(message: impl Into<String>) -> Error {
+        Error::new(Status::Unsupported, message)
+    }
+
+    /// Not now.
+    pub fn again(message: impl Into<String>) -> Error {
+        Error::new(Status::Again, message)
+    }
+
+    /// A signature, a password or a token does not fit.
+    pub fn auth(message: impl Into<String>) -> Error {
+        Error::new(Status::Auth, message)
+    }
+
+    /// There is no such thing.
+    pub fn not_found(message: impl Into<String>) -> Error {
+        Error::new(Status::NotFound, message)
+    }
+
+    /// `Ok`, or an error that says what the status means.
+    pub(crate) fn check(code: sbx_status) -> Result<()> {
+        match Status::of(code) {
+            None => Ok(()),
+            Some(status) => Err(Error::new(status, status.words())),
+        }
+    }
+
+    /// The same with what the host wrote, if it wrote something.
+    pub(crate) fn check_with(code: sbx_status, error: &sbx_error) -> Result<()> {
+        Error::check(code).map_err(|fault| {
+            let bytes: Vec<u8> =
+                error.message.iter().take_while(|c| **c != 0).map(|c| *c as u8).collect();
+            match bytes.is_empty() {
+                true => fault,
+                false => Error::new(fault.status, String::from_utf8_lossy(&bytes)),
+            }
+        })
+    }
+
+    /// Writes it where the host reads it.
+    ///
+    /// # Safety
+    /// `error` is null or a struct that the host made.
+    pub(crate) unsafe fn report(&self, error: *mut sbx_error) -> sbx_status {
+        let code = self.status.code();
+        // All of its fields are of the first version; a shorter one cannot be written to.
+        let size = std::mem::size_of::<sbx_error>();
+        if !error.is_null() && (*error).struct_size as usize >= size {
+            *error = self.raw((*error).struct_size);
+        }
+        code
+    }
+
+    pub(crate) fn raw(&self, struct_size: u32) -> sbx_error {
+        let mut out: sbx_error = sys::fresh();
+        out.struct_size = struct_size;
+        out.status = self.status.code();
+        let mut end = self.message.len().min(out.message.len() - 1);
+        while !self.message.is_char_boundary(end) {
+            end -= 1;
+        }
+        for (to, from) in out.message.iter_mut().zip(&self.message.as_bytes()[..end]) {
+            *to = *from as std::os::raw::c_char;
+        }
+        out
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A call of a service that fills a buffer: once with room that mostly does, and once more with what it
+/// asks for.
+pub(crate) fn filled(
+    capacity: usize,
+    mut call: impl FnMut(*mut u8, *mut usize, *mut sbx_error) -> Result<sbx_status>,
+) -> Result<Vec<u8>> {
+    let mut room = vec![0; capacity];
+    for _ in 0..2 {
+        let mut length = room.len();
+        let mut error: sbx_error = sys::fresh();
+        let code = call(room.as_mut_ptr(), &mut length, &mut error)?;
+        if code == SBX_E_TOO_LARGE && length > room.len() {
+            memory::wipe(&mut room);
+            room = vec![0; length];
+            continue;
+        }
+        Error::check_with(code, &error)?;
+        room.truncate(length);
+        return Ok(room);
+    }
+    Err(Error::internal("the host asks for ever more room"))
+}

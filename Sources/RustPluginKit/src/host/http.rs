@@ -1,0 +1,160 @@
+//! Ordinary REST calls.
+
+use super::{resume, Host, Pending};
+use crate::error::{Error, Result, Status};
+use crate::json::{Call, Json};
+use crate::memory::{bytes, pairs, raw, raw_bytes, Pair};
+use crate::sys::{self, *};
+use std::os::raw::c_void;
+
+/// An ordinary REST call; pushes go through the role `SendHttp`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HttpCall<'a> {
+    /// `POST`
+    pub method: &'a str,
+    /// Absolute.
+    pub url: &'a str,
+    /// Header fields.
+    pub headers: &'a [Pair<'a>],
+    /// Body.
+    pub body: &'a [u8],
+    /// PEM file of trusted roots; empty: the system's.
+    pub ca_file: &'a str,
+    /// For all of it; 0: 10 s.
+    pub timeout_ms: u32,
+    /// Redirects that are followed.
+    pub redirects_max: u32,
+    /// Refuse loopback, link-local and private addresses, after DNS: for addresses that others name.
+    pub refuses_private_addresses: bool,
+}
+
+impl HttpCall<'_> {
+    fn raw(&self) -> sbx_http_call {
+        sbx_http_call {
+            flags: if self.refuses_private_addresses { SBX_HTTP_NO_PRIVATE } else { 0 },
+            method: raw(self.method),
+            url: raw(self.url),
+            headers: Pair::raw(self.headers),
+            header_count: self.headers.len(),
+            body: raw_bytes(self.body),
+            ca_file: raw(self.ca_file),
+            timeout_ms: self.timeout_ms,
+            redirects_max: self.redirects_max,
+            ..sys::fresh()
+        }
+    }
+}
+
+/// The answer to a REST call; lives until the closure that gets it returns.
+pub struct HttpAnswer<'a> {
+    raw: sbx_http_answer,
+    call: Call<'a>,
+}
+
+impl<'a> HttpAnswer<'a> {
+    /// 200, 401, ...
+    pub fn status(&self) -> u32 {
+        self.raw.http_status
+    }
+
+    /// The first value of a header field; names are in lower case.
+    pub fn header(&self, name: &str) -> Option<&'a str> {
+        Pair::find(self.headers(), name)
+    }
+
+    /// Header fields.
+    pub fn headers(&self) -> &'a [Pair<'a>] {
+        // Borrowed for 'a.
+        unsafe { pairs(self.raw.headers, self.raw.header_count) }
+    }
+
+    /// The body.
+    pub fn body(&self) -> &'a [u8] {
+        unsafe { bytes(self.raw.body) }
+    }
+
+    /// The body, parsed.
+    pub fn json(&self) -> Result<Json<'a>> {
+        self.call.parse(self.body())
+    }
+
+    /// # Safety
+    /// `answer` is borrowed for 'a.
+    unsafe fn read(answer: *const sbx_http_answer, host: &'a Host) -> Result<HttpAnswer<'a>> {
+        if answer.is_null() {
+            return Err(Error::internal("the host gave no answer"));
+        }
+        let raw = sys::read(answer);
+        Error::check(raw.status)?;
+        Ok(HttpAnswer { raw, call: Call::new(host) })
+    }
+}
+
+type Done = Box<dyn for<'a> FnOnce(Result<HttpAnswer<'a>>) + Send>;
+
+struct Submitted {
+    host: Host,
+    done: Done,
+}
+
+impl Pending for Submitted {
+    fn fail(self, fault: Error) {
+        (self.done)(Err(fault));
+    }
+}
+
+impl Host {
+    /// Makes a REST call; `done` gets the answer once, on a worker thread, or before this returns if the
+    /// host does not take the call.
+    pub fn http<F>(&self, call: &HttpCall<'_>, done: F)
+    where
+        F: for<'a> FnOnce(Result<HttpAnswer<'a>>) + Send + 'static,
+    {
+        let pending = Submitted { host: self.clone(), done: Box::new(done) };
+        let given = call.raw();
+        self.ask_later(self.inner.tables.http.submit, pending, |submit, host, context| unsafe {
+            submit(host, &given, Some(submitted), context)
+        });
+    }
+
+    /// Makes a call and waits for it: only in `start`, `stop` and `refresh`.
+    pub fn http_wait<T, F>(&self, call: &HttpCall<'_>, read: F) -> Result<T>
+    where
+        F: for<'a> FnOnce(HttpAnswer<'a>) -> Result<T>,
+    {
+        let mut wait = Wait { host: self, read: Some(read), result: None };
+        let context: *mut Wait<'_, T, F> = &mut wait;
+        let given = call.raw();
+        let code = self.ask(self.inner.tables.http.call, |call, host| unsafe {
+            call(host, &given, Some(waited::<T, F>), context.cast())
+        })?;
+        Error::check(code)?;
+        wait.result.unwrap_or_else(|| Err(Error::new(Status::Internal, "there is no answer")))
+    }
+}
+
+/// A call that somebody waits for.
+struct Wait<'h, T, F> {
+    host: &'h Host,
+    read: Option<F>,
+    result: Option<Result<T>>,
+}
+
+unsafe extern "C" fn submitted(context: *mut c_void, answer: *const sbx_http_answer) {
+    let Submitted { host, done } = resume(context);
+    host.report_panic(|| done(HttpAnswer::read(answer, &host)));
+}
+
+unsafe extern "C" fn waited<T, F>(context: *mut c_void, answer: *const sbx_http_answer)
+where
+    F: for<'a> FnOnce(HttpAnswer<'a>) -> Result<T>,
+{
+    // Lives in the frame of `http_wait`, which waits for this function.
+    let wait = &mut *context.cast::<Wait<'_, T, F>>();
+    let (host, read) = (wait.host, wait.read.take());
+    let result = crate::panics::catch(|| match read {
+        Some(read) => HttpAnswer::read(answer, host).and_then(read),
+        None => Err(Error::internal("the host answered twice")),
+    });
+    wait.result = Some(result.and_then(|result| result));
+}

@@ -1,0 +1,101 @@
+//! Log lines, metrics and the clock.
+
+use super::Host;
+use crate::memory::{raw, Pair};
+
+/// How urgent a log line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Every step.
+    Trace = 0,
+    /// For who looks for a fault.
+    Debug,
+    /// What happened.
+    Info,
+    /// What somebody should look at.
+    Warn,
+    /// What went wrong.
+    Error,
+}
+
+impl Host {
+    /// Writes a line: `message` is fixed lower-case text, `fields` what varies. Never a token, a secret
+    /// or a body.
+    pub fn log(&self, level: Level, message: &str, fields: &[Pair<'_>]) {
+        if !self.is_logged(level) {
+            return;
+        }
+        let _ = self.ask(self.inner.tables.log.write, |write, host| {
+            // Text and pairs are borrowed for the call.
+            unsafe { write(host, level as u32, raw(message), Pair::raw(fields), fields.len()) }
+        });
+    }
+
+    /// Whether a line of this level would be kept; ask before building an expensive one.
+    pub fn is_logged(&self, level: Level) -> bool {
+        let enabled = self.inner.tables.log.enabled;
+        self.ask(enabled, |enabled, host| unsafe { enabled(host, level as u32) == 1 })
+            .unwrap_or(false)
+    }
+
+    /// A counter (`webhooks_rejected_total`); keep it, and count with [`Counter::add`].
+    pub fn counter(&self, name: &str, labels: &[Pair<'_>]) -> Counter {
+        let handle = self.ask(self.inner.tables.metrics.counter, |counter, host| unsafe {
+            counter(host, raw(name), Pair::raw(labels), labels.len())
+        });
+        Counter { host: self.clone(), handle: handle.unwrap_or(0) }
+    }
+
+    /// A gauge (`certificate_expires_seconds`); keep it, and set it.
+    pub fn gauge(&self, name: &str, labels: &[Pair<'_>]) -> Gauge {
+        let handle = self.ask(self.inner.tables.metrics.gauge, |gauge, host| unsafe {
+            gauge(host, raw(name), Pair::raw(labels), labels.len())
+        });
+        Gauge { host: self.clone(), handle: handle.unwrap_or(0) }
+    }
+
+    /// Milliseconds since 1970, by the host's clock, which tests can set.
+    pub fn now_unix_ms(&self) -> u64 {
+        self.ask(self.inner.tables.clock.unix_ms, |clock, host| unsafe { clock(host) }).unwrap_or(0)
+    }
+
+    /// How far local time is ahead of UTC in a zone (`Europe/Vienna`) at an instant, in seconds; `None`:
+    /// there is no such zone.
+    pub fn utc_offset(&self, zone: &str, unix_ms: u64) -> Option<i32> {
+        let mut seconds = 0;
+        let code = self.ask(self.inner.tables.clock.utc_offset, |offset, host| unsafe {
+            offset(host, raw(zone), unix_ms, &mut seconds)
+        });
+        (code == Ok(0)).then_some(seconds)
+    }
+}
+
+/// A number that operators can read, and that only grows.
+#[derive(Clone)]
+pub struct Counter {
+    host: Host,
+    handle: u64,
+}
+
+impl Counter {
+    /// Counts.
+    pub fn add(&self, delta: u64) {
+        let add = self.host.inner.tables.metrics.add;
+        let _ = self.host.ask(add, |add, host| unsafe { add(host, self.handle, delta) });
+    }
+}
+
+/// A number that goes up and down.
+#[derive(Clone)]
+pub struct Gauge {
+    host: Host,
+    handle: u64,
+}
+
+impl Gauge {
+    /// Sets it.
+    pub fn set(&self, value: i64) {
+        let set = self.host.inner.tables.metrics.set;
+        let _ = self.host.ask(set, |set, host| unsafe { set(host, self.handle, value) });
+    }
+}

@@ -1,0 +1,170 @@
+//! Secrets by name, and signatures with keys that stay in the host.
+
+use super::{lock, Host};
+use crate::error::{filled, Error, Result};
+use crate::memory::{raw, raw_bytes, wipe};
+use crate::sys::{self, *};
+use std::fmt;
+use std::os::raw::c_void;
+use std::sync::Arc;
+
+/// Algorithms for [`Host::sign`] and [`Host::verify`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// EC P-256; a signature is raw r‖s, 64 bytes.
+    Es256 = 1,
+    /// RSA, PKCS#1 v1.5.
+    Rs256,
+    /// RSA, PSS.
+    Ps256,
+    /// The secret's bytes as key, 32 bytes.
+    HmacSha256,
+    /// 20 bytes: only for sources that ask for it.
+    HmacSha1,
+}
+
+/// Which key to use: a secret, or a place inside of one that is a JSON document.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<'a> {
+    secret: &'a str,
+    pointer: &'a str,
+}
+
+impl<'a> Key<'a> {
+    /// The key at an RFC 6901 pointer (`/private_key`) into a secret.
+    pub fn at(secret: &'a str, pointer: &'a str) -> Key<'a> {
+        Key { secret, pointer }
+    }
+}
+
+impl<'a> From<&'a str> for Key<'a> {
+    /// The secret as it is.
+    fn from(secret: &'a str) -> Key<'a> {
+        Key { secret, pointer: "" }
+    }
+}
+
+/// The value of a secret, overwritten when it is no longer needed.
+pub struct Secret(Vec<u8>);
+
+impl Secret {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Whether these bytes are the secret, in a time that does not tell how much of it they are.
+    pub fn equals(&self, given: &[u8]) -> bool {
+        let mut difference = (self.0.len() != given.len()) as u8 | self.0.is_empty() as u8;
+        for (index, byte) in given.iter().enumerate() {
+            let own = if self.0.is_empty() { 0 } else { self.0[index % self.0.len()] };
+            difference |= byte ^ own;
+        }
+        // Read as if it could have changed: the loop must not end early.
+        unsafe { std::ptr::read_volatile(&difference) == 0 }
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("<secret>")
+    }
+}
+
+/// Whom to tell of a changed secret.
+pub(crate) struct Watcher {
+    host: std::sync::Weak<super::Inner>,
+    body: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Host {
+    /// The value behind a config field of format `secret`; prefer [`Host::sign`].
+    pub fn secret(&self, name: &str) -> Result<Secret> {
+        let get = self.inner.tables.secrets.get;
+        filled(1024, |room, length, _| {
+            self.ask(get, |get, host| unsafe { get(host, raw(name), room.cast(), length) })
+        })
+        .map(Secret)
+    }
+
+    /// Runs this on a worker thread whenever the file of a secret has changed, until `stop`; only in
+    /// `start`.
+    pub fn watch(&self, secret: &str, body: impl Fn() + Send + Sync + 'static) -> Result<()> {
+        let watcher = Arc::new(Watcher { host: Arc::downgrade(&self.inner), body: Box::new(body) });
+        let context = Arc::as_ptr(&watcher) as *mut c_void;
+        // Kept until the instance is destroyed, when no callback runs any more.
+        lock(&self.inner.watchers).push(watcher);
+        let watch = self.inner.tables.secrets.watch;
+        let code = self.ask(watch, |watch, host| unsafe {
+            watch(host, raw(secret), Some(changed), context)
+        })?;
+        Error::check(code)
+    }
+
+    /// Signs with a secret that stays in the host.
+    pub fn sign<'k>(
+        &self,
+        algorithm: Algorithm,
+        key: impl Into<Key<'k>>,
+        data: &[u8],
+    ) -> Result<Vec<u8>> {
+        let (key, sign) = (key.into(), self.inner.tables.sign.sign);
+        filled(512, |room, length, error| {
+            self.ask(sign, |sign, host| unsafe {
+                let (secret, pointer) = (raw(key.secret), raw(key.pointer));
+                let data = raw_bytes(data);
+                sign(host, algorithm as u32, secret, pointer, data, room.cast(), length, error)
+            })
+        })
+    }
+
+    /// Whether a signature fits, in constant time.
+    pub fn verify<'k>(
+        &self,
+        algorithm: Algorithm,
+        key: impl Into<Key<'k>>,
+        data: &[u8],
+        signature: &[u8],
+    ) -> Result<bool> {
+        let key = key.into();
+        let mut error: sbx_error = sys::fresh();
+        let code = self.ask(self.inner.tables.sign.verify, |verify, host| unsafe {
+            let (secret, pointer) = (raw(key.secret), raw(key.pointer));
+            let (data, signature) = (raw_bytes(data), raw_bytes(signature));
+            verify(host, algorithm as u32, secret, pointer, data, signature, &mut error)
+        })?;
+        if code == SBX_E_AUTH {
+            return Ok(false);
+        }
+        Error::check_with(code, &error).map(|_| true)
+    }
+
+    /// Whether a signature fits one of several keys, while keys are changed: all are tried.
+    pub fn verify_any<S: AsRef<str>>(
+        &self,
+        algorithm: Algorithm,
+        keys: &[S],
+        data: &[u8],
+        signature: &[u8],
+    ) -> Result<bool> {
+        let mut fits = false;
+        for key in keys {
+            fits |= self.verify(algorithm, key.as_ref(), data, signature)?;
+        }
+        Ok(fits)
+    }
+}
+
+unsafe extern "C" fn changed(context: *mut c_void) {
+    // Kept alive by its host until the instance is destroyed.
+    let watcher = &*context.cast::<Watcher>();
+    if let Some(inner) = watcher.host.upgrade() {
+        Host { inner }.report_panic(|| (watcher.body)());
+    }
+}

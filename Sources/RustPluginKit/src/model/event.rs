@@ -1,0 +1,76 @@
+//! Events.
+
+use super::Recipient;
+use crate::memory::{raw, text};
+use crate::sys::{self, *};
+use std::mem::size_of;
+
+/// Something that happened at the source.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Event<'a> {
+    /// Its type, from a closed list of the plugin: `ticket.replied`.
+    pub kind: &'a str,
+    /// What it is about: `ticket/5`.
+    pub subject: &'a str,
+    /// Same key, same event, accepted once per window; empty: none.
+    pub dedupe: &'a str,
+    /// A JSON object; routes and templates read it.
+    pub data: &'a str,
+    /// 0: the time of receipt.
+    pub time_unix_ms: u64,
+    /// Who should get it.
+    pub recipients: &'a [Recipient<'a>],
+}
+
+impl<'a> Event<'a> {
+    /// # Safety
+    /// The event is borrowed for 'a; its recipients are not read.
+    pub(crate) unsafe fn read(given: *const sbx_event) -> Event<'a> {
+        if given.is_null() {
+            return Event::default();
+        }
+        let given = sys::read(given);
+        Event {
+            kind: text(given.r#type),
+            subject: text(given.subject),
+            dedupe: text(given.dedupe),
+            data: text(given.data),
+            time_unix_ms: given.time_unix_ms,
+            recipients: &[],
+        }
+    }
+}
+
+/// Events in the contract's form, with the arrays that they point into.
+pub(crate) struct RawEvents {
+    pub events: Vec<sbx_event>,
+    _recipients: Vec<sbx_recipient>,
+    _devices: Vec<sbx_device>,
+}
+
+impl RawEvents {
+    pub fn new(events: &[Event<'_>]) -> RawEvents {
+        let all = || events.iter().flat_map(|event| event.recipients);
+        // Both lists are whole before anything points into them.
+        let devices: Vec<sbx_device> = all().map(|one| one.device.raw()).collect();
+        let recipients: Vec<sbx_recipient> =
+            all().zip(&devices).map(|(one, device)| one.raw(device)).collect();
+        let mut from = 0;
+        let raw_events = events.iter().map(|event| {
+            let own = &recipients[from..from + event.recipients.len()];
+            from += own.len();
+            sbx_event {
+                r#type: raw(event.kind),
+                subject: raw(event.subject),
+                dedupe: raw(event.dedupe),
+                data: raw(event.data),
+                time_unix_ms: event.time_unix_ms,
+                recipients: own.as_ptr(),
+                recipient_count: own.len(),
+                recipient_stride: size_of::<sbx_recipient>(),
+                ..sys::fresh()
+            }
+        });
+        RawEvents { events: raw_events.collect(), _recipients: recipients, _devices: devices }
+    }
+}

@@ -1,0 +1,68 @@
+//! Nothing unwinds out of a plugin: a panic becomes `SBX_E_INTERNAL` with words.
+//!
+//! What a panic says may hold a body or a token, so only text that stands in the source is repeated.
+//! The place where it happened says the rest.
+
+use crate::error::{Error, Result};
+use crate::sys::{sbx_error, sbx_status, SBX_OK};
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+thread_local! {
+    /// How many guarded calls this thread is in.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Keeps panics inside of guarded calls off the standard error stream, and remembers where they were.
+pub(crate) fn install() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let others = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let is_guarded = DEPTH.try_with(|depth| depth.get() > 0).unwrap_or(false);
+            if !is_guarded {
+                return others(info);
+            }
+            let place = info
+                .location()
+                .map_or(String::new(), |at| format!(" at {}:{}", at.file(), at.line()));
+            let _ = PLACE.try_with(|known| known.replace(place));
+        }));
+    });
+}
+
+/// Runs what a panic must not leave.
+pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Result<T> {
+    DEPTH.with(|depth| depth.set(depth.get() + 1));
+    let result = panic::catch_unwind(AssertUnwindSafe(body));
+    DEPTH.with(|depth| depth.set(depth.get() - 1));
+    result.map_err(|payload| {
+        let fault = Error::internal(words(&*payload));
+        // Its own drop might panic; that is worth a few bytes.
+        std::mem::forget(payload);
+        fault
+    })
+}
+
+fn words(payload: &(dyn Any + Send)) -> String {
+    let place = PLACE.with(|place| place.take());
+    match payload.downcast_ref::<&'static str>() {
+        Some(text) => format!("the plugin panicked{place}: {text}"),
+        None => format!("the plugin panicked{place}"),
+    }
+}
+
+/// The body of an exported function: what fails becomes a status, with its words where the host reads
+/// them.
+///
+/// # Safety
+/// `error` is null or a struct that the host made.
+pub(crate) unsafe fn guard(error: *mut sbx_error, body: impl FnOnce() -> Result<()>) -> sbx_status {
+    match catch(body).and_then(|result| result) {
+        Ok(()) => SBX_OK,
+        Err(fault) => fault.report(error),
+    }
+}

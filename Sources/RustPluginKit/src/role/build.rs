@@ -1,0 +1,161 @@
+//! An event and its recipients in, neutral notifications out.
+
+use crate::error::{Error, Result};
+use crate::instance::Instance;
+use crate::json::{Call, Json};
+use crate::memory::{raw, text, Strided};
+use crate::model::{Event, Notification, Recipient};
+use crate::panics::guard;
+use crate::plugin::Plugin;
+use crate::sys::{self, *};
+use std::marker::PhantomData;
+use std::mem::size_of;
+
+/// Makes notifications of events.
+pub trait Build: Plugin {
+    /// JSON Schema of a route's `build.options`; `None`: takes none.
+    const OPTIONS_SCHEMA: Option<&'static str> = None;
+
+    /// Pure: same input, same output; no services but log and JSON.
+    fn build(&self, input: &BuildInput<'_>, sink: &BuildSink<'_>) -> Result<()>;
+}
+
+/// What a builder works on; lives during [`Build::build`].
+pub struct BuildInput<'a> {
+    raw: sbx_build_input,
+    recipients: Strided<'a, sbx_recipient>,
+    call: Call<'a>,
+}
+
+// Everything in it is borrowed for 'a.
+impl<'a> BuildInput<'a> {
+    /// The event, without its recipients: those are beside it.
+    pub fn event(&self) -> Event<'a> {
+        unsafe { Event::read(self.raw.event) }
+    }
+
+    /// The event's data, parsed.
+    pub fn data(&self) -> Result<Json<'a>> {
+        self.call.parse(object(self.event().data))
+    }
+
+    /// The route's name.
+    pub fn route(&self) -> &'a str {
+        unsafe { text(self.raw.route) }
+    }
+
+    /// The instance that emitted the event.
+    pub fn instance(&self) -> &'a str {
+        unsafe { text(self.raw.instance) }
+    }
+
+    /// The route's options, parsed.
+    pub fn options(&self) -> Result<Json<'a>> {
+        self.call.parse(object(unsafe { text(self.raw.options) }))
+    }
+
+    /// How many recipients there are.
+    pub fn recipient_count(&self) -> usize {
+        self.recipients.len()
+    }
+
+    /// Recipients, in the order that [`Target`] counts, and without their tokens: a builder needs none.
+    pub fn recipients(&self) -> impl Iterator<Item = Recipient<'a>> + 'a {
+        self.recipients.iter().map(|raw| {
+            let mut recipient = unsafe { Recipient::of(raw) };
+            recipient.device.token = "";
+            recipient.device.source_token = "";
+            recipient
+        })
+    }
+
+    /// All recipients as targets.
+    pub fn everyone(&self) -> Vec<Target> {
+        (0..self.recipient_count()).map(Target::new).collect()
+    }
+
+    /// The call, to parse other JSON.
+    pub fn call(&self) -> Call<'a> {
+        self.call
+    }
+}
+
+fn object(text: &str) -> &[u8] {
+    match text {
+        "" => b"{}",
+        given => given.as_bytes(),
+    }
+}
+
+/// A recipient of a content, with what is that recipient's alone.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Target(sbx_target);
+
+impl Target {
+    /// The recipient at this place of [`BuildInput::recipients`].
+    pub fn new(recipient: usize) -> Target {
+        let recipient = u32::try_from(recipient).unwrap_or(u32::MAX);
+        Target(sbx_target { recipient, ..sys::fresh() })
+    }
+
+    /// A badge that wins over the notification's.
+    pub fn badge(mut self, badge: i32) -> Target {
+        self.0.flags |= SBX_T_BADGE;
+        self.0.badge = badge;
+        self
+    }
+}
+
+/// Where notifications go; lives during [`Build::build`].
+pub struct BuildSink<'a> {
+    raw: *mut sbx_build_sink,
+    table: sbx_build_sink,
+    borrowed: PhantomData<&'a mut sbx_build_sink>,
+}
+
+impl BuildSink<'_> {
+    /// This content goes to these recipients; emit a content once for all who share it.
+    pub fn emit(&self, notification: &Notification<'_>, targets: &[Target]) -> Result<()> {
+        let emit = self.table.emit.ok_or_else(missing)?;
+        let (given, stride) = (notification.raw(), size_of::<sbx_target>());
+        // A target is the contract's own struct.
+        let code =
+            unsafe { emit(self.raw, &given, targets.as_ptr().cast(), targets.len(), stride) };
+        Error::check(code)
+            .map_err(|fault| Error::new(fault.status, "the notification was not taken"))
+    }
+
+    /// Left out on purpose; `reason` is from a closed list.
+    pub fn skip(&self, recipient: usize, reason: &str) -> Result<()> {
+        let skip = self.table.skip.ok_or_else(missing)?;
+        let recipient = u32::try_from(recipient).unwrap_or(u32::MAX);
+        Error::check(unsafe { skip(self.raw, recipient, raw(reason)) })
+    }
+}
+
+fn missing() -> Error {
+    Error::unsupported("the host's sink does not offer it")
+}
+
+pub(super) fn table<P: Build>() -> sbx_build {
+    sbx_build { build: Some(build::<P>), ..sys::fresh() }
+}
+
+unsafe extern "C" fn build<P: Build>(
+    instance: *mut sbx_instance,
+    input: *const sbx_build_input,
+    sink: *mut sbx_build_sink,
+    error: *mut sbx_error,
+) -> sbx_status {
+    guard(error, || {
+        if input.is_null() || sink.is_null() {
+            return Err(Error::internal("build() was called without an input or a sink"));
+        }
+        let (plugin, call) = Instance::plugin::<P>(instance)?;
+        let raw = sys::read(input);
+        let recipients = Strided::new(raw.recipients, raw.recipient_count, raw.recipient_stride);
+        let sink = BuildSink { raw: sink, table: sys::read(sink), borrowed: PhantomData };
+        plugin.build(&BuildInput { raw, recipients, call }, &sink)
+    })
+}

@@ -1,0 +1,263 @@
+//! Requests and answers of the translating roles.
+
+use crate::error::{Error, Result};
+use crate::instance::Instance;
+use crate::json::{Call, Json};
+use crate::memory::{array, bytes, pairs, raw, text, Pair, Strided, Text};
+use crate::model::{Outcome, OutcomeKind};
+use crate::sys::{self, *};
+use std::marker::PhantomData;
+use std::mem::size_of;
+
+/// Where requests of an app go; empty or 0 takes the host's default.
+#[derive(Clone, Debug, Default)]
+pub struct Endpoint {
+    /// `https://api.push.apple.com`
+    pub origin: String,
+    /// PEM file of trusted roots; empty: the system's.
+    pub ca_file: String,
+    /// Name of a secret with a PEM chain or PKCS#12; empty: none.
+    pub client_certificate: String,
+    /// Name of a secret with a PEM key; empty: it is in `client_certificate`.
+    pub client_key: String,
+    /// Name of a secret that opens either; empty: none.
+    pub client_password: String,
+    /// Refuse a peer that does not choose `h2`.
+    pub is_alpn_required: bool,
+    /// One request at a time on a connection until its first 2xx.
+    pub is_one_stream_first: bool,
+    /// A request whose fate is unknown is not tried again.
+    pub is_at_most_once: bool,
+    /// From submit to answer.
+    pub request_timeout_ms: u32,
+    /// TCP, TLS and the peer's SETTINGS together.
+    pub connect_timeout_ms: u32,
+    /// PING after so long without traffic.
+    pub ping_idle_ms: u32,
+    /// A connection that owes a PING's answer so long is dead.
+    pub ping_timeout_ms: u32,
+    /// Most connections.
+    pub connections_max: u32,
+    /// Own cap below the peer's SETTINGS.
+    pub streams_max: u32,
+}
+
+impl Endpoint {
+    /// An endpoint with the host's defaults.
+    pub fn new(origin: impl Into<String>) -> Endpoint {
+        Endpoint { origin: origin.into(), ..Endpoint::default() }
+    }
+
+    /// Fills in what the host's struct has room for; the text is kept by the instance.
+    ///
+    /// # Safety
+    /// `out` is null or a struct that the host made.
+    pub(super) unsafe fn write(self, instance: &Instance, out: *mut sbx_endpoint) -> Result<()> {
+        if out.is_null() {
+            return Err(Error::internal("endpoint() was called without a place"));
+        }
+        // A box: the text stays where it is when the box is moved.
+        let own = Box::new(self);
+        let flags = [
+            (own.is_alpn_required, SBX_ENDPOINT_ALPN_REQUIRED),
+            (own.is_one_stream_first, SBX_ENDPOINT_ONE_STREAM_FIRST),
+            (own.is_at_most_once, SBX_ENDPOINT_AT_MOST_ONCE),
+        ];
+        let full = sbx_endpoint {
+            struct_size: (*out).struct_size,
+            flags: flags.iter().filter(|flag| flag.0).map(|flag| flag.1).sum(),
+            origin: raw(&own.origin),
+            ca_file: raw(&own.ca_file),
+            client_certificate: raw(&own.client_certificate),
+            client_key: raw(&own.client_key),
+            request_timeout_ms: own.request_timeout_ms,
+            connect_timeout_ms: own.connect_timeout_ms,
+            ping_idle_ms: own.ping_idle_ms,
+            ping_timeout_ms: own.ping_timeout_ms,
+            connections_max: own.connections_max,
+            streams_max: own.streams_max,
+            client_password: raw(&own.client_password),
+        };
+        let known = size_of::<sbx_endpoint>().min((*out).struct_size as usize);
+        std::ptr::copy_nonoverlapping(
+            (&full as *const sbx_endpoint).cast::<u8>(),
+            out.cast(),
+            known,
+        );
+        instance.keep(own);
+        Ok(())
+    }
+}
+
+/// A request as the plugin writes it; the host copies all of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HttpRequest<'a> {
+    /// `POST`
+    pub method: &'a str,
+    /// Begins with `/`; percent-encoded.
+    pub path: &'a str,
+    /// Names in lower case; host, content-length and te are the host's.
+    pub headers: &'a [Pair<'a>],
+    /// Segments, sent one after the other.
+    pub body: &'a [Text<'a>],
+    /// The deliveries or changes it stands for; at least one.
+    pub items: &'a [u64],
+}
+
+impl HttpRequest<'_> {
+    fn raw(&self) -> sbx_http_request {
+        sbx_http_request {
+            method: raw(self.method),
+            path: raw(self.path),
+            headers: Pair::raw(self.headers),
+            header_count: self.headers.len(),
+            // A text is the contract's own struct.
+            body: self.body.as_ptr().cast(),
+            body_segments: self.body.len(),
+            items: self.items.as_ptr(),
+            item_count: self.items.len(),
+            ..sys::fresh()
+        }
+    }
+}
+
+/// Where a translator writes; lives during `prepare` or `classify`.
+pub struct HttpSink<'a> {
+    raw: *mut sbx_http_sink,
+    table: sbx_http_sink,
+    borrowed: PhantomData<&'a mut sbx_http_sink>,
+}
+
+impl<'a> HttpSink<'a> {
+    /// # Safety
+    /// The sink is null or the host's, and lives for 'a.
+    pub(super) unsafe fn new(raw: *mut sbx_http_sink) -> Result<HttpSink<'a>> {
+        if raw.is_null() {
+            return Err(Error::internal("a role was called without a sink"));
+        }
+        Ok(HttpSink { raw, table: sys::read(raw), borrowed: PhantomData })
+    }
+
+    /// Sends a request.
+    pub fn request(&self, request: &HttpRequest<'_>) -> Result<()> {
+        self.requests(std::slice::from_ref(request))
+    }
+
+    /// Sends requests; a failing call takes none of them.
+    pub fn requests(&self, requests: &[HttpRequest<'_>]) -> Result<()> {
+        let function = self.table.request.ok_or_else(missing)?;
+        let list: Vec<sbx_http_request> = requests.iter().map(HttpRequest::raw).collect();
+        let stride = size_of::<sbx_http_request>();
+        let code = unsafe { function(self.raw, list.as_ptr(), list.len(), stride) };
+        Error::check(code).map_err(|fault| Error::new(fault.status, "the request was not taken"))
+    }
+
+    /// An item is decided.
+    pub fn settle(&self, item: u64, outcome: &Outcome<'_>) -> Result<()> {
+        self.settle_all(&[item], outcome)
+    }
+
+    /// Items are decided in the same way; a failing call takes none of them.
+    pub fn settle_all(&self, items: &[u64], outcome: &Outcome<'_>) -> Result<()> {
+        let function = self.table.settle.ok_or_else(missing)?;
+        let list: Vec<sbx_outcome> = items.iter().map(|item| outcome.raw(*item)).collect();
+        let stride = size_of::<sbx_outcome>();
+        let code = unsafe { function(self.raw, list.as_ptr(), list.len(), stride) };
+        Error::check(code).map_err(|fault| Error::new(fault.status, "the outcome was not taken"))
+    }
+}
+
+fn missing() -> Error {
+    Error::unsupported("the host's sink does not offer it")
+}
+
+/// Answers to requests; lives during `classify`.
+pub struct ResponseBatch<'a> {
+    list: Strided<'a, sbx_http_response>,
+    call: Call<'a>,
+}
+
+impl<'a> ResponseBatch<'a> {
+    pub(super) fn new(list: Strided<'a, sbx_http_response>, call: Call<'a>) -> ResponseBatch<'a> {
+        ResponseBatch { list, call }
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One after the other.
+    pub fn iter(&self) -> impl Iterator<Item = Response<'a>> + 'a {
+        let call = self.call;
+        self.list.iter().map(move |raw| Response { raw, call })
+    }
+}
+
+/// One answer.
+pub struct Response<'a> {
+    raw: sbx_http_response,
+    call: Call<'a>,
+}
+
+// Everything in it is borrowed for 'a.
+impl<'a> Response<'a> {
+    /// 200, 410, ...
+    pub fn status(&self) -> u32 {
+        self.raw.http_status
+    }
+
+    /// The app that the request was for.
+    pub fn app(&self) -> &'a str {
+        unsafe { text(self.raw.app) }
+    }
+
+    /// The deliveries or changes that it answers.
+    pub fn items(&self) -> &'a [u64] {
+        unsafe { array(self.raw.items, self.raw.item_count) }
+    }
+
+    /// The first value of a header field; names are in lower case.
+    pub fn header(&self, name: &str) -> Option<&'a str> {
+        unsafe { Pair::find(pairs(self.raw.headers, self.raw.header_count), name) }
+    }
+
+    /// The body.
+    pub fn body(&self) -> &'a [u8] {
+        unsafe { bytes(self.raw.body) }
+    }
+
+    /// The body, parsed.
+    pub fn json(&self) -> Result<Json<'a>> {
+        self.call.parse(self.body())
+    }
+
+    /// The wait that the answer asks for in `retry-after`, in milliseconds.
+    pub fn retry_after_ms(&self) -> Option<u64> {
+        let now = self.call.host().now_unix_ms();
+        crate::encoding::retry_after_ms(self.header("retry-after")?, now)
+    }
+
+    /// What the status means by HTTP's own rules: 2xx delivered, 429 and 503 throttled for as long as the
+    /// answer says, 408 and other 5xx to be tried again, 401 and 403 a matter of the config, the rest
+    /// rejected. For providers that say no more.
+    pub fn plain_outcome(&self) -> Outcome<'static> {
+        let (kind, reason) = match self.status() {
+            200..=299 => (OutcomeKind::Delivered, "ok"),
+            429 | 503 => (OutcomeKind::Throttled, "throttled"),
+            408 | 500..=599 => (OutcomeKind::Retry, "server_error"),
+            401 | 403 => (OutcomeKind::Config, "forbidden"),
+            _ => (OutcomeKind::Rejected, "refused"),
+        };
+        Outcome {
+            provider_code: self.status(),
+            retry_after_ms: self.retry_after_ms().unwrap_or(0),
+            ..Outcome::new(kind, reason)
+        }
+    }
+}

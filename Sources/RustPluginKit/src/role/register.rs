@@ -1,0 +1,112 @@
+//! Changes of devices in, HTTP requests to the source's system out.
+
+use super::{Endpoint, HttpSink, ResponseBatch};
+use crate::error::Result;
+use crate::instance::Instance;
+use crate::memory::{text, Strided};
+use crate::model::{Change, ChangeKind};
+use crate::panics::guard;
+use crate::plugin::Plugin;
+use crate::sys::{self, *};
+
+/// Tells a source's system what happened to its devices.
+pub trait Register: Plugin {
+    /// Most changes per call; 0: the host's choice.
+    const MAX_CHANGES: u32 = 0;
+    /// The kinds of changes that it wants.
+    const KINDS: &'static [ChangeKind];
+
+    /// Where to connect; `NotFound` if this instance reports nothing.
+    fn endpoint(&self, app: &str) -> Result<Endpoint>;
+
+    /// Renders changes: each ends up in one request or one outcome.
+    fn prepare(&self, batch: &ChangeBatch<'_>, sink: &HttpSink<'_>) -> Result<()>;
+
+    /// Settles every item of every response.
+    fn classify(&self, batch: &ResponseBatch<'_>, sink: &HttpSink<'_>) -> Result<()>;
+}
+
+/// Changes of devices of one app; lives during [`Register::prepare`].
+pub struct ChangeBatch<'a> {
+    app: &'a str,
+    list: Strided<'a, sbx_change>,
+}
+
+impl<'a> ChangeBatch<'a> {
+    /// The app of all their devices; empty: the default app.
+    pub fn app(&self) -> &'a str {
+        self.app
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One after the other.
+    pub fn iter(&self) -> impl Iterator<Item = Change<'a>> + 'a {
+        // Borrowed for 'a.
+        self.list.iter().map(|raw| unsafe { Change::of(raw) })
+    }
+}
+
+pub(super) fn table<P: Register>() -> sbx_register {
+    sbx_register {
+        max_batch: P::MAX_CHANGES,
+        kinds: P::KINDS
+            .iter()
+            .fold(0, |all, kind| all | 1u64.checked_shl(kind.code()).unwrap_or(0)),
+        endpoint: Some(endpoint::<P>),
+        prepare: Some(prepare::<P>),
+        classify: Some(classify::<P>),
+        ..sys::fresh()
+    }
+}
+
+unsafe extern "C" fn endpoint<P: Register>(
+    instance: *mut sbx_instance,
+    app: sbx_str,
+    out: *mut sbx_endpoint,
+    error: *mut sbx_error,
+) -> sbx_status {
+    guard(error, || {
+        let (plugin, _) = Instance::plugin::<P>(instance)?;
+        plugin.endpoint(text(app))?.write(Instance::from(instance)?, out)
+    })
+}
+
+unsafe extern "C" fn prepare<P: Register>(
+    instance: *mut sbx_instance,
+    app: sbx_str,
+    changes: *const sbx_change,
+    count: usize,
+    stride: usize,
+    sink: *mut sbx_http_sink,
+    error: *mut sbx_error,
+) -> sbx_status {
+    guard(error, || {
+        let (plugin, _) = Instance::plugin::<P>(instance)?;
+        let batch = ChangeBatch { app: text(app), list: Strided::new(changes, count, stride) };
+        plugin.prepare(&batch, &HttpSink::new(sink)?)
+    })
+}
+
+unsafe extern "C" fn classify<P: Register>(
+    instance: *mut sbx_instance,
+    responses: *const sbx_http_response,
+    count: usize,
+    stride: usize,
+    sink: *mut sbx_http_sink,
+    error: *mut sbx_error,
+) -> sbx_status {
+    guard(error, || {
+        let (plugin, call) = Instance::plugin::<P>(instance)?;
+        let list = Strided::new(responses, count, stride);
+        plugin.classify(&ResponseBatch::new(list, call), &HttpSink::new(sink)?)
+    })
+}

@@ -1,0 +1,79 @@
+//! Deliveries in, HTTP/2 requests out; responses in, outcomes out.
+
+use super::{Endpoint, HttpSink, ResponseBatch};
+use crate::error::Result;
+use crate::instance::Instance;
+use crate::memory::{text, Strided};
+use crate::model::DeliveryBatch;
+use crate::panics::guard;
+use crate::plugin::Plugin;
+use crate::sys::{self, *};
+
+/// Renders deliveries for a provider; the host sends them.
+pub trait SendHttp: Plugin {
+    /// Most deliveries or responses per call; 0: the host's choice.
+    const MAX_BATCH: u32 = 0;
+
+    /// Where to connect for an app (empty: the default app); `NotFound` if there is no such app.
+    fn endpoint(&self, app: &str) -> Result<Endpoint>;
+
+    /// Renders deliveries of one app: each ends up in one request or one outcome. `Again`, before anything
+    /// was sent, if a credential is on its way.
+    fn prepare(&self, batch: &DeliveryBatch<'_>, sink: &HttpSink<'_>) -> Result<()>;
+
+    /// Settles every item of every response, or requests again for it.
+    fn classify(&self, batch: &ResponseBatch<'_>, sink: &HttpSink<'_>) -> Result<()>;
+}
+
+pub(super) fn table<P: SendHttp>() -> sbx_send_http {
+    sbx_send_http {
+        max_batch: P::MAX_BATCH,
+        endpoint: Some(endpoint::<P>),
+        prepare: Some(prepare::<P>),
+        classify: Some(classify::<P>),
+        ..sys::fresh()
+    }
+}
+
+unsafe extern "C" fn endpoint<P: SendHttp>(
+    instance: *mut sbx_instance,
+    app: sbx_str,
+    out: *mut sbx_endpoint,
+    error: *mut sbx_error,
+) -> sbx_status {
+    guard(error, || {
+        let (plugin, _) = Instance::plugin::<P>(instance)?;
+        plugin.endpoint(text(app))?.write(Instance::from(instance)?, out)
+    })
+}
+
+unsafe extern "C" fn prepare<P: SendHttp>(
+    instance: *mut sbx_instance,
+    app: sbx_str,
+    deliveries: *const sbx_delivery,
+    count: usize,
+    stride: usize,
+    sink: *mut sbx_http_sink,
+    error: *mut sbx_error,
+) -> sbx_status {
+    guard(error, || {
+        let (plugin, _) = Instance::plugin::<P>(instance)?;
+        let list = Strided::new(deliveries, count, stride);
+        plugin.prepare(&DeliveryBatch::new(text(app), list), &HttpSink::new(sink)?)
+    })
+}
+
+unsafe extern "C" fn classify<P: SendHttp>(
+    instance: *mut sbx_instance,
+    responses: *const sbx_http_response,
+    count: usize,
+    stride: usize,
+    sink: *mut sbx_http_sink,
+    error: *mut sbx_error,
+) -> sbx_status {
+    guard(error, || {
+        let (plugin, call) = Instance::plugin::<P>(instance)?;
+        let list = Strided::new(responses, count, stride);
+        plugin.classify(&ResponseBatch::new(list, call), &HttpSink::new(sink)?)
+    })
+}

@@ -1,0 +1,95 @@
+//! How the contract is declared, and the two things every struct of it needs: to be read from a
+//! side that knows less or more of it, and to be made with its size.
+
+use std::mem::{size_of, MaybeUninit};
+use std::ptr;
+
+/// A struct that may grow: it begins with `struct_size`, and all zero is a valid value.
+///
+/// # Safety
+/// `repr(C)`, the first field is a `u32` that holds the size its builder knows, and every field may
+/// be zero.
+pub unsafe trait Growing: Copy {}
+
+/// What both sides know of a struct; the rest is zero, which means "not given".
+///
+/// # Safety
+/// `given` points to a struct of this kind whose first `struct_size` bytes can be read.
+pub unsafe fn read<T: Growing>(given: *const T) -> T {
+    let mut own = MaybeUninit::<T>::zeroed();
+    let known = ptr::read_unaligned(given.cast::<u32>()) as usize;
+    let bytes = known.min(size_of::<T>());
+    ptr::copy_nonoverlapping(given.cast::<u8>(), own.as_mut_ptr().cast::<u8>(), bytes);
+    own.assume_init()
+}
+
+/// An empty struct that says its size.
+pub fn fresh<T: Growing>() -> T {
+    let mut own = MaybeUninit::<T>::zeroed();
+    // Growing: zero is valid, and the size comes first.
+    unsafe {
+        own.as_mut_ptr().cast::<u32>().write(size_of::<T>() as u32);
+        own.assume_init()
+    }
+}
+
+/// Declares structs of the contract: `growing` ones begin with their size, `frozen` ones never
+/// change. For tests it also writes down what was declared.
+macro_rules! contract {
+    ($($kind:ident $name:ident { $($field:ident: $type:ty,)* })*) => {
+        $(
+            #[repr(C)]
+            #[derive(Clone, Copy)]
+            pub struct $name { $(pub $field: $type,)* }
+            contract!(@$kind $name);
+        )*
+
+        #[cfg(test)]
+        pub(super) fn structs() -> Vec<crate::sys::check::Struct> {
+            vec![$({
+                let room = std::mem::MaybeUninit::<$name>::uninit();
+                let start = room.as_ptr();
+                crate::sys::check::Struct {
+                    name: stringify!($name),
+                    size: std::mem::size_of::<$name>(),
+                    fields: vec![$(
+                        crate::sys::check::Field {
+                            name: stringify!($field).trim_start_matches("r#"),
+                            kind: stringify!($type),
+                            size: std::mem::size_of::<$type>(),
+                            // The address alone is taken; nothing is read.
+                            offset: unsafe { std::ptr::addr_of!((*start).$field) } as usize
+                                - start as usize,
+                        },
+                    )*],
+                }
+            },)*]
+        }
+    };
+    (@growing $name:ident) => { unsafe impl crate::sys::Growing for $name {} };
+    (@frozen $name:ident) => {};
+}
+
+/// Declares constants of the contract, and for tests writes down which.
+macro_rules! constants {
+    ($($name:ident: $type:ty = $value:expr;)*) => {
+        $(pub const $name: $type = $value;)*
+
+        #[cfg(test)]
+        pub(super) fn constants() -> Vec<(&'static str, String)> {
+            vec![$((stringify!($name), $name.to_string()),)*]
+        }
+    };
+}
+
+/// Declares types of functions, each of which may be missing, and for tests writes down which.
+macro_rules! functions {
+    ($($(#[$words:meta])* $name:ident = $type:ty;)*) => {
+        $($(#[$words])* pub type $name = Option<$type>;)*
+
+        #[cfg(test)]
+        pub(super) fn functions() -> Vec<(&'static str, &'static str)> {
+            vec![$((stringify!($name), stringify!(Option<$type>)),)*]
+        }
+    };
+}

@@ -1,0 +1,71 @@
+//! Tells a system which tokens are dead, up to a hundred per call: `{"tokens": ["..."]}`.
+#![forbid(unsafe_code)]
+#![allow(non_snake_case)]
+
+use signalbox_plugin::*;
+
+struct Instance {
+    host: Host,
+    origin: String,
+    path: String,
+}
+
+impl Plugin for Instance {
+    const INFO: Info = Info::new("org.example.@NAME@", "0.1.0", "reports dead tokens")
+        .needs(&["sbx.secrets/1"])
+        .config_schema(
+            r#"{
+              "type": "object", "required": ["origin", "token"],
+              "properties": {
+                "origin": { "type": "string", "format": "uri", "description": "such as https://api.example.com" },
+                "path": { "type": "string", "pattern": "^/[!-~]*$", "default": "/tokens/dead" },
+                "token": { "type": "string", "format": "secret", "minLength": 1 }
+              }
+            }"#,
+        );
+
+    fn create(host: Host, config: Json<'_>) -> Result<Instance> {
+        let text = |pointer: &str| config.string_at(pointer).unwrap_or("").to_string();
+        Ok(Instance { host, origin: text("/origin"), path: text("/path") })
+    }
+}
+
+impl Register for Instance {
+    const MAX_CHANGES: u32 = 100;
+    const KINDS: &'static [ChangeKind] = &[ChangeKind::Invalid];
+
+    fn endpoint(&self, _app: &str) -> Result<Endpoint> {
+        Ok(Endpoint::new(&self.origin))
+    }
+
+    fn prepare(&self, batch: &ChangeBatch<'_>, sink: &HttpSink<'_>) -> Result<()> {
+        let token = self.host.secret("token")?;
+        let bearer = format!("Bearer {}", String::from_utf8_lossy(token.bytes()));
+        let body = JsonWriter::of_object(|out| {
+            out.key("tokens").array(|out| {
+                // As the source delivered them: it knows no others.
+                batch.iter().for_each(|change| out.string(change.source_token()));
+            });
+        });
+        let items: Vec<u64> = batch.iter().map(|change| change.id).collect();
+        sink.request(&HttpRequest {
+            method: "POST",
+            path: &self.path,
+            headers: &[
+                Pair::new("authorization", &bearer),
+                Pair::new("content-type", "application/json"),
+            ],
+            body: &[body.as_str().into()],
+            items: &items,
+        })
+    }
+
+    fn classify(&self, batch: &ResponseBatch<'_>, sink: &HttpSink<'_>) -> Result<()> {
+        for response in batch.iter() {
+            sink.settle_all(response.items(), &response.plain_outcome())?;
+        }
+        Ok(())
+    }
+}
+
+signalbox_plugin::plugin!(Instance: Register);

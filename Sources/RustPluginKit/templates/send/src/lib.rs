@@ -1,0 +1,82 @@
+//! Sends each notification as a line of JSON to a Unix socket, from a thread of its own.
+#![forbid(unsafe_code)]
+#![allow(non_snake_case)]
+
+use signalbox_plugin::*;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{sync_channel, SyncSender};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+struct Instance {
+    host: Host,
+    socket: String,
+    worker: Mutex<Option<(SyncSender<OwnedDelivery>, JoinHandle<()>)>>,
+}
+
+impl Plugin for Instance {
+    const INFO: Info = Info::new("org.example.@NAME@", "0.1.0", "lines of JSON to a Unix socket")
+        .config_schema(
+            r#"{ "type": "object", "required": ["socket"],
+                 "properties": { "socket": { "type": "string", "format": "path" } } }"#,
+        );
+
+    fn create(host: Host, config: Json<'_>) -> Result<Instance> {
+        let socket = config.string_at("/socket").unwrap_or("").to_string();
+        Ok(Instance { host, socket, worker: Mutex::new(None) })
+    }
+
+    fn start(&self) -> Result<()> {
+        // So many wait at most; the host is told when there is room again.
+        let (queue, waiting) = sync_channel::<OwnedDelivery>(256);
+        let (host, socket) = (self.host.clone(), self.socket.clone());
+        let thread = std::thread::spawn(move || {
+            let mut stream = None;
+            for delivery in waiting {
+                let outcome = match send(&delivery, &socket, &mut stream) {
+                    Ok(()) => Outcome::new(OutcomeKind::Delivered, "sent"),
+                    Err(_) => Outcome::new(OutcomeKind::Retry, "socket"),
+                };
+                // These fail when the host is gone, and with it the delivery.
+                let _ = host.complete(&[(delivery.id, outcome)]).and_then(|_| host.credit(1));
+            }
+        });
+        *self.worker.lock().unwrap_or_else(PoisonError::into_inner) = Some((queue, thread));
+        Ok(())
+    }
+
+    fn stop(&self, _time_left: Duration) -> Result<()> {
+        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((queue, thread)) = worker {
+            drop(queue); // The thread ends when it has sent what waits.
+            thread.join().map_err(|_| Error::internal("the thread panicked"))?;
+        }
+        Ok(())
+    }
+}
+
+impl SendOwn for Instance {
+    fn submit(&self, _app: &str, deliveries: Vec<OwnedDelivery>) -> Result<usize> {
+        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let (queue, _) = worker.as_ref().ok_or_else(|| Error::again("it has not started"))?;
+        Ok(deliveries.into_iter().take_while(|one| queue.try_send(one.clone()).is_ok()).count())
+    }
+}
+
+/// Writes a line; a stream that failed is not used again.
+fn send(delivery: &OwnedDelivery, to: &str, open: &mut Option<UnixStream>) -> std::io::Result<()> {
+    let (device, note) = (delivery.device(), delivery.notification());
+    let line = JsonWriter::of_object(|out| {
+        out.member("to", device.token);
+        out.member("body", note.body);
+    });
+    let mut stream = open.take().map_or_else(|| UnixStream::connect(to), Ok)?;
+    stream.set_write_timeout(Some(Duration::from_secs(10)))?;
+    stream.write_all(format!("{line}\n").as_bytes())?;
+    *open = Some(stream);
+    Ok(())
+}
+
+signalbox_plugin::plugin!(Instance: SendOwn);

@@ -1,0 +1,441 @@
+//! A plugin through its C tables: what crosses, what is refused, and that nothing unwinds out of it.
+
+mod mock;
+
+use mock::*;
+use signalbox_plugin::sys::*;
+use signalbox_plugin::*;
+use std::mem::size_of;
+use std::ptr;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Hosts and requests that a careless plugin would keep.
+static KEPT: Mutex<Vec<Host>> = Mutex::new(Vec::new());
+
+struct Probe {
+    host: Host,
+    config: String,
+}
+
+impl Probe {
+    /// Panics in the place that the config names, with text that came out of a body.
+    fn trip(&self, place: &str) {
+        if self.config.contains(&format!("panic {place}")) {
+            panic!("token-{}", self.config.len());
+        }
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        self.host.log(Level::Info, "dropped", &[]);
+        self.trip("drop");
+    }
+}
+
+impl Plugin for Probe {
+    const INFO: Info = Info::new("org.example.probe", "1.2", "tries everything")
+        .config_schema(r#"{"type":"object"}"#)
+        .needs(&["sbx.sign/1"])
+        .serial();
+
+    fn create(host: Host, config: Json<'_>) -> Result<Probe> {
+        KEPT.lock().unwrap().push(host.clone());
+        let config = config.text().to_string();
+        if config.contains("panic create") {
+            panic!("a fixed text");
+        }
+        if config.contains("refuse") {
+            return Err(Error::invalid("ä".repeat(200)));
+        }
+        Ok(Probe { host, config })
+    }
+
+    fn start(&self) -> Result<()> {
+        self.trip("start");
+        Ok(())
+    }
+
+    fn stop(&self, time_left: Duration) -> Result<()> {
+        self.trip("stop");
+        self.host.log(Level::Info, "stop", &[Pair::new("ms", &time_left.as_millis().to_string())]);
+        if self.config.contains("late") {
+            return Err(Error::internal("a thread still runs"));
+        }
+        Ok(())
+    }
+}
+
+impl Ingest for Probe {
+    fn paths(&self) -> Vec<IngestPath> {
+        self.trip("paths");
+        vec![IngestPath::new("/a"), IngestPath::new("/b/{id}").methods("GET,PUT")]
+    }
+
+    fn handle(&self, request: &Request<'_>, sink: IngestSink<'_>) -> Result<()> {
+        self.trip("handle");
+        match request.path() {
+            "/headers" => {
+                let values = [request.header("a"), request.param("p"), request.header("none")];
+                note(format!("{values:?} {:?}", request.body()));
+            }
+            "/emit" => {
+                let attributes = [Pair::new("unread", "3")];
+                let recipients = [
+                    Recipient::device(Device { token: "t", platform: "ios", ..Device::default() }),
+                    Recipient { attributes: &attributes, ..Recipient::user("u", "app") },
+                ];
+                let plain = Event { kind: "first", data: "{}", ..Event::default() };
+                let event = Event { kind: "second", recipients: &recipients, ..plain };
+                sink.emit_all(&[plain, event, plain])?;
+                sink.reject("bad", "an item");
+                sink.respond_problem(400, "Bad Request", "it \"is\"", |out| out.member("a", "b"))?;
+            }
+            "/forget" => drop(sink.defer(5)?),
+            "/defer" => {
+                let open = sink.defer(5)?;
+                let answer = std::thread::spawn(move || {
+                    let change = Change::new(ChangeKind::Unregistered, Device::default());
+                    open.change(&[change])?;
+                    open.finish(Err(Error::again("come again")));
+                    Ok(())
+                });
+                answer.join().expect("no panic")?;
+            }
+            path => return Err(Error::not_found(format!("no {path}"))),
+        }
+        Ok(())
+    }
+}
+
+impl Build for Probe {
+    const OPTIONS_SCHEMA: Option<&'static str> = Some(r#"{"type":"object"}"#);
+
+    fn build(&self, input: &BuildInput<'_>, sink: &BuildSink<'_>) -> Result<()> {
+        self.trip("build");
+        for recipient in input.recipients() {
+            let device = recipient.device;
+            note(format!("{}|{}|{:?}", device.user, device.token, recipient.attribute("unread")));
+        }
+        sink.skip(0, "sender")?;
+        let note = Notification { title: "T", badge: Some(0), ..Notification::default() };
+        sink.emit(&note, &[Target::new(1).badge(4)])
+    }
+}
+
+impl SendHttp for Probe {
+    const MAX_BATCH: u32 = 3;
+
+    fn endpoint(&self, app: &str) -> Result<Endpoint> {
+        self.trip("endpoint");
+        let password = app.to_string();
+        Ok(Endpoint {
+            client_password: password,
+            is_alpn_required: true,
+            ..Endpoint::new("https://h")
+        })
+    }
+
+    fn prepare(&self, batch: &DeliveryBatch<'_>, sink: &HttpSink<'_>) -> Result<()> {
+        self.trip("prepare");
+        for delivery in batch.iter() {
+            let (token, body) = (delivery.device().token, delivery.notification().body);
+            let body: [Text<'_>; 3] = [body.into(), b"|"[..].into(), token.into()];
+            let items = [delivery.id()];
+            sink.request(&HttpRequest {
+                method: "POST",
+                path: "/p",
+                headers: &[Pair::new("a", "b")],
+                body: &body,
+                items: &items,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn classify(&self, batch: &ResponseBatch<'_>, sink: &HttpSink<'_>) -> Result<()> {
+        self.trip("classify");
+        for response in batch.iter() {
+            sink.settle_all(response.items(), &response.plain_outcome())?;
+        }
+        Ok(())
+    }
+}
+
+impl Register for Probe {
+    const MAX_CHANGES: u32 = 100;
+    const KINDS: &'static [ChangeKind] = &[ChangeKind::Registered, ChangeKind::Invalid];
+
+    fn endpoint(&self, _: &str) -> Result<Endpoint> {
+        Err(Error::not_found("nothing is reported"))
+    }
+
+    fn prepare(&self, batch: &ChangeBatch<'_>, _: &HttpSink<'_>) -> Result<()> {
+        self.trip("changes");
+        for change in batch.iter() {
+            note(format!("{} {:?} {}", change.id, change.kind, change.source_token()));
+        }
+        Ok(())
+    }
+
+    fn classify(&self, _: &ResponseBatch<'_>, _: &HttpSink<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl SendOwn for Probe {
+    fn submit(&self, app: &str, deliveries: Vec<OwnedDelivery>) -> Result<usize> {
+        self.trip("submit");
+        let (host, app) = (self.host.clone(), app.to_string());
+        let worker = std::thread::spawn(move || {
+            for delivery in &deliveries {
+                let (note, device) = (delivery.notification(), delivery.device());
+                let family = Pair::find(note.overrides, "mail").unwrap_or("");
+                let reason = format!("{app}/{}/{}/{family}", note.title, device.token);
+                let outcome = Outcome::new(OutcomeKind::Delivered, &reason);
+                host.complete(&[(delivery.id, outcome)])?;
+            }
+            host.credit(1)
+        });
+        worker.join().expect("no panic")?;
+        // More than there are: the host is told of those alone.
+        Ok(9)
+    }
+}
+
+signalbox_plugin::plugin!(Probe: Ingest, Build, SendHttp, Register, SendOwn);
+
+fn end(instance: *mut sbx_instance) -> sbx_status {
+    unsafe {
+        let code = plugin().stop.unwrap()(instance, u64::MAX, ptr::null_mut());
+        plugin().destroy.unwrap()(instance);
+        code
+    }
+}
+
+fn turn() -> std::sync::MutexGuard<'static, ()> {
+    let turn = TURN.lock().unwrap_or_else(|other| other.into_inner());
+    seen();
+    CALLBACKS.lock().unwrap().clear();
+    turn
+}
+
+#[test]
+fn the_entry_says_what_the_plugin_is() {
+    let _turn = turn();
+    let text = |start: *const std::os::raw::c_char| unsafe {
+        std::ffi::CStr::from_ptr(start).to_str().unwrap()
+    };
+    let list = |mut start: *const *const std::os::raw::c_char| {
+        let mut out = Vec::new();
+        unsafe {
+            while !(*start).is_null() {
+                out.push(text(*start));
+                start = start.add(1);
+            }
+        }
+        out
+    };
+    let plugin = plugin();
+    assert_eq!(plugin.struct_size as usize, size_of::<sbx_plugin>());
+    assert_eq!((plugin.abi_major, plugin.abi_minor, plugin.needs_minor), (1, 0, 0));
+    assert_eq!(plugin.flags, SBX_F_SERIAL);
+    assert_eq!((text(plugin.id), text(plugin.version)), ("org.example.probe", "1.2"));
+    assert_eq!(text(plugin.config_schema), r#"{"type":"object"}"#);
+    let roles =
+        [SBX_ROLE_INGEST, SBX_ROLE_BUILD, SBX_ROLE_SEND_HTTP, SBX_ROLE_REGISTER, SBX_ROLE_SEND];
+    assert_eq!(list(plugin.roles), roles);
+    let needs = [SBX_SVC_JSON, SBX_SVC_CLOCK, SBX_SVC_SEND_HOST, SBX_SVC_SIGN];
+    assert_eq!(list(plugin.needs), needs);
+    assert_eq!(text(role::<sbx_build>(SBX_ROLE_BUILD).options_schema), r#"{"type":"object"}"#);
+    assert_eq!(role::<sbx_send_http>(SBX_ROLE_SEND_HTTP).max_batch, 3);
+    let register: sbx_register = role(SBX_ROLE_REGISTER);
+    assert_eq!((register.max_batch, register.kinds), (100, 1 << 1 | 1 << 3));
+    let role = plugin.role.unwrap();
+    unsafe {
+        assert!(role(b"sbx.role.teapot/1\0".as_ptr().cast()).is_null());
+        assert!(role(ptr::null()).is_null());
+        assert_eq!(
+            role(b"sbx.role.send/1\0".as_ptr().cast()),
+            role(b"sbx.role.send/1\0".as_ptr().cast())
+        );
+    }
+}
+
+#[test]
+fn a_refusal_has_words_that_are_cut_between_characters() {
+    let _turn = turn();
+    let (code, words) = create("refuse").unwrap_err();
+    assert_eq!(code, SBX_E_INVALID);
+    // 243 bytes are there, and each character has two.
+    assert_eq!(words, "ä".repeat(121));
+}
+
+#[test]
+fn a_panic_is_an_internal_fault_wherever_it_happens() {
+    let _turn = turn();
+    let (code, words) = create("panic create").unwrap_err();
+    assert_eq!(code, SBX_E_INTERNAL);
+    assert!(words.starts_with("the plugin panicked at "), "{words}");
+    assert!(words.contains("roles.rs") && words.ends_with(": a fixed text"), "{words}");
+    let (code, words) = create("panic start").unwrap_err();
+    assert_eq!(code, SBX_E_INTERNAL);
+    // This one was put together at run time: it may hold anything.
+    assert!(words.contains("roles.rs") && !words.contains("token"), "{words}");
+
+    let check = |place: &str, call: &dyn Fn(*mut sbx_instance, *mut sbx_error) -> sbx_status| {
+        let instance = create(&format!("panic {place}")).expect("an instance");
+        let mut error = error();
+        assert_eq!(call(instance, &mut error), SBX_E_INTERNAL, "{place}");
+        if place != "paths" {
+            assert!(words_of(&error).contains("the plugin panicked at"), "{place}");
+            assert!(!words_of(&error).contains("token"), "{place}");
+        }
+        end(instance);
+    };
+    let none = str_of("");
+    unsafe {
+        check("paths", &|i, _| {
+            let (mut list, mut n, mut stride) = (ptr::null(), 0, 0);
+            role::<sbx_ingest>(SBX_ROLE_INGEST).paths.unwrap()(i, &mut list, &mut n, &mut stride)
+        });
+        check("handle", &|i, e| {
+            role::<sbx_ingest>(SBX_ROLE_INGEST).handle.unwrap()(i, &fresh(), &mut fresh(), e)
+        });
+        check("build", &|i, e| {
+            role::<sbx_build>(SBX_ROLE_BUILD).build.unwrap()(i, &fresh(), &mut fresh(), e)
+        });
+        let http = || role::<sbx_send_http>(SBX_ROLE_SEND_HTTP);
+        check("endpoint", &|i, e| http().endpoint.unwrap()(i, none, &mut fresh(), e));
+        check("prepare", &|i, e| {
+            http().prepare.unwrap()(i, none, ptr::null(), 0, 0, &mut fresh(), e)
+        });
+        check("classify", &|i, e| http().classify.unwrap()(i, ptr::null(), 0, 0, &mut fresh(), e));
+        let register = || role::<sbx_register>(SBX_ROLE_REGISTER);
+        check("changes", &|i, e| {
+            register().prepare.unwrap()(i, none, ptr::null(), 0, 0, &mut fresh(), e)
+        });
+        check("submit", &|i, e| {
+            role::<sbx_send>(SBX_ROLE_SEND).submit.unwrap()(i, none, ptr::null(), 0, 0, &mut 0, e)
+        });
+    }
+    let instance = create("panic stop").unwrap();
+    assert_eq!(end(instance), SBX_E_INTERNAL);
+    seen();
+    let instance = create("panic drop").unwrap();
+    assert_eq!(end(instance), SBX_OK);
+    assert!(seen().contains(&"log 2 dropped".to_string()));
+}
+
+#[test]
+fn a_stop_that_is_late_is_a_timeout_and_the_time_left_counts_on_the_hosts_clock() {
+    let _turn = turn();
+    let instance = create("late").unwrap();
+    assert_eq!(end(instance), SBX_E_TIMEOUT);
+    let instance = create("{}").unwrap();
+    unsafe {
+        // A deadline that has passed.
+        assert_eq!(plugin().stop.unwrap()(instance, 1, ptr::null_mut()), SBX_OK);
+        plugin().destroy.unwrap()(instance);
+    }
+    assert!(seen().contains(&"log 2 stop ms=0".to_string()));
+}
+
+#[test]
+fn a_host_that_is_kept_too_long_does_nothing() {
+    let _turn = turn();
+    KEPT.lock().unwrap().clear();
+    let instance = create("{}").unwrap();
+    let host = KEPT.lock().unwrap()[0].clone();
+    assert_eq!(host.instance_name(), "probe");
+    assert_eq!(host.now_unix_ms(), 1_767_323_045_000);
+    end(instance);
+    seen();
+    host.log(Level::Error, "after the end", &[]);
+    assert_eq!(host.instance_name(), "");
+    assert_eq!(host.secret("key").unwrap_err().status, Status::Stopping);
+    assert!(host.after(1, || ()).is_none());
+    assert_eq!(seen(), Vec::<String>::new());
+    // So it is when there never was an instance.
+    create("refuse").unwrap_err();
+    let host = KEPT.lock().unwrap().pop().unwrap();
+    assert_eq!(host.secret("key").unwrap_err().status, Status::Stopping);
+}
+
+#[test]
+fn services_that_are_missing_or_shorter_are_not_offered() {
+    let _turn = turn();
+    KEPT.lock().unwrap().clear();
+    let instance = create("{}").unwrap();
+    let host = KEPT.lock().unwrap()[0].clone();
+    let missing = host.sign(Algorithm::HmacSha256, "key", b"x").unwrap_err();
+    assert_eq!(missing.status, Status::Unsupported);
+    host.change(&Change::new(ChangeKind::Registered, Device::default()), |answer| {
+        note(format!("{:?}", answer.unwrap_err().status));
+    });
+    host.value("key", |answer| note(format!("{:?}", answer.unwrap_err().status)));
+    assert_eq!(seen(), ["Unsupported", "Unsupported"]);
+    let secret = host.secret("key").unwrap();
+    assert_eq!(secret.bytes().len(), 5_003);
+    assert!(secret.equals(format!("key{}", "x".repeat(5_000)).as_bytes()));
+    assert!(!secret.equals(b"key") && !secret.equals(b""));
+    assert_eq!(format!("{secret:?}"), "<secret>");
+    end(instance);
+}
+
+#[test]
+fn timers_run_once_or_never_and_watchers_often() {
+    let _turn = turn();
+    KEPT.lock().unwrap().clear();
+    let instance = create("{}").unwrap();
+    let host = KEPT.lock().unwrap()[0].clone();
+    struct Dropped(&'static str);
+    impl Dropped {
+        fn note(&self, word: &str) {
+            note(format!("{word} {}", self.0));
+        }
+    }
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.note("drop");
+        }
+    }
+    let fire = |index: usize| {
+        let (run, context) = CALLBACKS.lock().unwrap()[index];
+        unsafe { run(context as *mut _) };
+    };
+    let run = Dropped("run");
+    // By a method: a field alone would not take the whole along.
+    assert!(host.after(5, move || run.note("ran")).is_some());
+    fire(0);
+    assert_eq!(seen(), ["after 5", "ran run", "drop run"]);
+    let cancelled = Dropped("cancelled");
+    host.after(6, move || drop(cancelled)).unwrap().cancel();
+    assert_eq!(seen(), ["after 6", "cancel 7", "drop cancelled"]);
+    let refused = Dropped("refused");
+    assert!(host.after(2_000, move || drop(refused)).is_none());
+    assert_eq!(seen(), ["after 2000", "drop refused"]);
+    host.after(7, || panic!("in a callback")).unwrap();
+    fire(3);
+    let lines = seen();
+    assert!(
+        lines[1].starts_with("log 4 a callback panicked error=the plugin panicked at"),
+        "{lines:?}"
+    );
+    let watched = Dropped("watched");
+    host.watch("key", move || watched.note("changed")).unwrap();
+    fire(4);
+    fire(4);
+    assert_eq!(seen(), ["changed watched", "changed watched"]);
+    let left = Dropped("left");
+    host.after(8, move || drop(left)).unwrap();
+    end(instance);
+    let lines = seen();
+    assert!(
+        lines.contains(&"drop left".to_string()) && lines.contains(&"drop watched".to_string())
+    );
+}
+
+#[path = "roles/calls.rs"]
+mod calls;

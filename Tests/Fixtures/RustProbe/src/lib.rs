@@ -1,0 +1,202 @@
+//! Asks the host for everything it offers: each path under `/probe/` is one question.
+#![forbid(unsafe_code)]
+#![allow(non_snake_case)]
+
+use signalbox_plugin::*;
+
+struct Probe {
+    host: Host,
+}
+
+impl Plugin for Probe {
+    const INFO: Info = Info::new("org.example.probe", "0.1.0", "asks for everything");
+
+    fn create(host: Host, _: Json<'_>) -> Result<Probe> {
+        Ok(Probe { host })
+    }
+
+    fn start(&self) -> Result<()> {
+        let host = self.host.clone();
+        self.host.watch("key", move || host.counter("key_changes_total", &[]).add(1))?;
+        self.host.define_credential("token", 1)
+    }
+
+    fn refresh(&self, name: &str) -> Result<Credential> {
+        let call =
+            HttpCall { method: "POST", url: "https://login.example/token", ..HttpCall::default() };
+        let value = self.host.http_wait(&call, |answer| {
+            let json = answer.json()?;
+            let token = json.string_at("/access_token");
+            token.map(str::to_string).ok_or_else(|| Error::auth("there is no token"))
+        })?;
+        let now = self.host.now_unix_ms();
+        let value = format!("{name} {value}");
+        Ok(Credential { value, refresh_unix_ms: now + 60_000, expires_unix_ms: now + 120_000 })
+    }
+}
+
+impl Ingest for Probe {
+    fn paths(&self) -> Vec<IngestPath> {
+        vec![IngestPath::new("/probe/{what}").methods("GET,POST")]
+    }
+
+    fn handle(&self, request: &Request<'_>, sink: IngestSink<'_>) -> Result<()> {
+        let what = request.param("what").unwrap_or("");
+        match what {
+            "value" | "http" | "registry" | "timer" | "late" => return self.later(what, sink),
+            "forget" => return sink.defer(60_000).map(drop),
+            "panic" => panic!("{}", String::from_utf8_lossy(request.body())),
+            _ => {}
+        }
+        let answer = self.now(what, request)?;
+        sink.respond(200, &[], answer.as_bytes())
+    }
+}
+
+impl Probe {
+    /// What is answered at once.
+    fn now(&self, what: &str, request: &Request<'_>) -> Result<String> {
+        let host = &self.host;
+        Ok(match what {
+            "names" => format!("{} {}", host.instance_name(), host.version()),
+            "log" => {
+                host.log(Level::Warn, "a line", &[Pair::new("a", "1"), Pair::new("b", "2")]);
+                host.counter("seen_total", &[Pair::new("kind", "x")]).add(2);
+                host.gauge("height", &[]).set(-5);
+                String::new()
+            }
+            "clock" => {
+                let offsets = ["Europe/Vienna", "Moon/Crater"].map(|zone| host.utc_offset(zone, 0));
+                format!("{} {offsets:?}", host.now_unix_ms())
+            }
+            "sign" => {
+                let made = host.sign(Algorithm::HmacSha256, "key", request.body())?;
+                let fits =
+                    |bytes: &[u8]| host.verify(Algorithm::HmacSha256, "key", request.body(), bytes);
+                let none = host.sign(Algorithm::Es256, Key::at("key", "/a"), b"");
+                let status = none.map_err(|fault| fault.status);
+                format!("{} {} {} {status:?}", hex_encode(&made), fits(&made)?, fits(b"x")?)
+            }
+            "secret" => host.secret("key")?.equals(request.body()).to_string(),
+            "json" => walk(request.json()?),
+            "credential" => host.credential("token")?,
+            "certificate" => {
+                let found = host.certificate("certificate", "")?;
+                format!("{} {}", found.subject, found.not_after_unix_s > found.not_before_unix_s)
+            }
+            _ => return Err(Error::not_found("there is no such question")),
+        })
+    }
+
+    /// What is answered later, by closures that take the open request along.
+    fn later(&self, what: &str, sink: IngestSink<'_>) -> Result<()> {
+        let open = sink.defer(60_000)?;
+        let host = self.host.clone();
+        match what {
+            "value" => self.host.set_value("k", b"v1", 0, move |kept| {
+                let again = host.clone();
+                host.value("k", move |found| {
+                    let text =
+                        format!("{kept:?} {:?}", found.map(|value| value.map(<[u8]>::to_vec)));
+                    let last = again.clone();
+                    again.remove_value("k", move |_| {
+                        last.value("k", move |found| end(open, &format!("{text} {found:?}")));
+                    });
+                });
+            }),
+            "http" => {
+                let headers = [Pair::new("x-a", "1")];
+                let call = HttpCall {
+                    method: "PUT",
+                    url: "https://api.example/x",
+                    headers: &headers,
+                    body: b"body",
+                    timeout_ms: 1_000,
+                    refuses_private_addresses: true,
+                    ..HttpCall::default()
+                };
+                self.host.http(&call, move |answer| match answer {
+                    Ok(answer) => {
+                        let json = answer.json().ok();
+                        let field = json.and_then(|json| json.at("/a")).map(|json| json.text());
+                        let header = answer.header("x-b");
+                        end(open, &format!("{} {header:?} {field:?}", answer.status()));
+                    }
+                    Err(fault) => end(open, &format!("{:?}", fault.status)),
+                });
+            }
+            "registry" => {
+                let pairs = [Pair::new("muted", "true")];
+                let device = Device {
+                    app: "app",
+                    platform: "ios",
+                    token: "t1",
+                    user: "u",
+                    attributes: &pairs,
+                    ..Device::default()
+                };
+                self.host.change(&Change::new(ChangeKind::Registered, device), move |kept| {
+                    let again = host.clone();
+                    host.devices("app", "u", move |found| {
+                        let found: Vec<String> = found.map_or(vec![], |devices| {
+                            devices
+                                .iter()
+                                .map(|one| format!("{} {:?}", one.token, one.attribute("muted")))
+                                .collect()
+                        });
+                        again.device("app", "none", move |none| {
+                            end(
+                                open,
+                                &format!(
+                                    "{kept:?} {found:?} {}",
+                                    none.map_or(false, |none| none.is_none())
+                                ),
+                            );
+                        });
+                    });
+                });
+            }
+            "timer" => {
+                let cancelled = self.host.after(60_000, || ());
+                self.host.after(1, move || {
+                    cancelled.map(Timer::cancel);
+                    end(open, "rang");
+                });
+            }
+            // The closure has the open request, and drops it.
+            _ => drop(self.host.after(1, move || {
+                let _open = open;
+                panic!("too late");
+            })),
+        }
+        Ok(())
+    }
+}
+
+fn end(open: Deferred, text: &str) {
+    let answered = open.respond(200, &[], text.as_bytes());
+    open.finish(answered);
+}
+
+/// Every kind of value, by every way to it.
+fn walk(json: Json<'_>) -> String {
+    let mut out = format!("{:?} of {}:", json.kind(), json.len());
+    for (name, value) in json.members() {
+        out += &format!(" {name}={:?}/{}", value.kind(), value.text());
+    }
+    let list: Vec<Option<i64>> = json
+        .get("list")
+        .into_iter()
+        .flat_map(|list| list.elements())
+        .map(|one| one.integer())
+        .collect();
+    let (slash, flag) = (json.get("a/b~c"), json.at("/flag"));
+    out += &format!(
+        " {list:?} {:?} {:?}",
+        slash.and_then(|one| one.string()),
+        flag.and_then(|one| one.boolean())
+    );
+    out + &format!(" {}", json.at("/none").is_none() && json.elements().next().is_none())
+}
+
+signalbox_plugin::plugin!(Probe: Ingest);

@@ -1,0 +1,243 @@
+import Foundation
+import Glibc
+import PluginBench
+import SignalboxCore
+import SignalboxJSON
+import SignalboxPluginHost
+import Synchronization
+import Testing
+
+/// The projects that authors in Rust begin with: each is built as they would, and does its work.
+@Suite struct RustTemplateTests {
+    let services = BenchServices(nowUnixMs: 1_767_323_045_000)
+    static let token: [String: [UInt8]] = ["token": Array("token-of-the-sender".utf8)]
+
+    /// A started instance of a template's plugin.
+    private func instance(
+        _ role: String, config: String, secrets: [String: [UInt8]] = token
+    ) async throws -> PluginInstance {
+        let name = "Template_" + role.replacingOccurrences(of: "-", with: "_")
+        let library = try await RustBench.template(role, name: name)
+        #expect(try PluginLibrary.load(library).descriptor.id == "org.example.\(name)")
+        let symbols = try await RustBench.tool(["nm", "-D", "--defined-only", library])
+        #expect(symbols.hasSuffix(" T sbx_plugin_entry_v1\n"))
+        #expect(symbols.split(separator: "\n").count == 1, "\(symbols)")
+        return try await PluginBench.instance(
+            of: library, config: try JSONValue.parse(config), secrets: secrets, services: services)
+    }
+
+    private func end(_ instance: PluginInstance) async {
+        #expect(await instance.stop(deadlineMs: 5_000))
+        #expect(services.faults == [])
+    }
+
+    private func delivery(_ id: UInt64, _ note: SignalboxCore.Notification) -> Delivery {
+        Delivery(
+            id: id, eventID: 1, route: "r", sender: "s", stableID: "stable-\(id)",
+            deadlineUnixMs: 0, content: SharedNotification(note),
+            device: Device(platform: "ios", token: "t\(id)"))
+    }
+
+    @Test(arguments: ["ingest", "build", "send-http", "register", "send"])
+    func `a project has less than a hundred lines, and its schema is sound`(
+        role: String
+    ) async throws {
+        let folder = PluginBench.root.appending(path: "Sources/RustPluginKit/templates/\(role)")
+        let files = FileManager.default.enumerator(atPath: folder.path)?.allObjects as? [String]
+        var lines = 0
+        for file in files ?? [] where file != "src" {
+            let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+            lines += text.split(separator: "\n", omittingEmptySubsequences: false).count - 1
+        }
+        #expect((50..<100).contains(lines), "\(lines)")
+        let name = "Template_" + role.replacingOccurrences(of: "-", with: "_")
+        let library = try PluginLibrary.load(try await RustBench.template(role, name: name))
+        #expect(library.descriptor.roles == ["sbx.role.\(role)/1"])
+        for schema in [library.descriptor.configSchema, library.buildOptionsSchema] {
+            if let schema { _ = try ConfigSchema.parse(schema) }
+        }
+    }
+
+    @Test func `ingest: a message becomes an event for its user`() async throws {
+        let instance = try await instance("ingest", config: #"{"path":"/in/m","token":"token"}"#)
+        let role = try #require(try await IngestRole(instance, limits: Limits()))
+        #expect(role.paths == [IngestPath(pattern: "/in/m", methods: ["POST"])])
+        for (body, bearer, kind) in [
+            (#"{"id":"1","user":"u","text":"hi \"there\""}"#, "token-of-the-sender", nil),
+            (#"{"id":"1","user":"u","text":"hi"}"#, "token", PluginFault.Kind.auth),
+            (#"{"id":"1","user":"","text":"hi"}"#, "token-of-the-sender", .invalid),
+            ("[", "token-of-the-sender", .invalid),
+        ] {
+            var request = IngestRequest(
+                method: "POST", path: "/in/m", pattern: "/in/m", body: Array(body.utf8),
+                receivedUnixMs: 5)
+            request.headers = [Attribute("authorization", "Bearer \(bearer)")]
+            let once = Once<IngestResult>()
+            role.handle(request) { once.set($0) }
+            let result = try #require(await once.value())
+            #expect(result.fault?.kind == kind)
+            guard kind == nil else { continue }
+            let event = try #require(result.events.first)
+            #expect(event.type == "message.sent" && event.dedupe == "1")
+            #expect(event.recipients.map(\.device.user) == ["u"])
+            #expect(event.data == #"{"text":"hi \"there\""}"#)
+        }
+        await end(instance)
+    }
+
+    @Test func `build: text is cut, and who has muted it is left out`() async throws {
+        let instance = try await instance("build", config: "{}")
+        let role = try #require(BuildRole(instance))
+        let recipients = ["false", "true", ""].map {
+            Recipient(device: Device(token: "t"), attributes: [Attribute("muted", $0)])
+        }
+        let built = try role.build(
+            Event(type: "t", data: #"{"text":"äöü€!"}"#), recipients: recipients, route: "r",
+            options: #"{"title":"T","length":3}"#
+        ).get()
+        let content = try #require(built.contents.first)
+        #expect(content.notification.title == "T" && content.notification.body == "äöü…")
+        #expect(content.targets.map(\.recipient) == [0, 2])
+        let muted = try role.build(
+            Event(type: "t", data: #"{"text":"x"}"#), recipients: [recipients[1]], route: "r",
+            options: "{}"
+        ).get()
+        #expect(muted.contents.isEmpty)
+        await end(instance)
+    }
+
+    @Test func `send-http: notifications are posted, answers classified`() async throws {
+        let instance = try await instance(
+            "send-http",
+            config: #"{"origin":"https://push.example.com","path":"/m","token":"token"}"#)
+        let role = try #require(SendHTTPRole(instance))
+        #expect(try await role.endpoint(app: "").origin == "https://push.example.com")
+        var note = SignalboxCore.Notification()
+        note.title = "T"
+        note.body = "say \"hi\""
+        guard
+            case .ready(let batch, let settled) = role.prepare(
+                app: "", deliveries: [delivery(1, note), delivery(2, note)])
+        else {
+            Issue.record("the batch was not taken")
+            return
+        }
+        #expect(settled.isEmpty)
+        let requests = batch.requests.map { RenderedRequest($0, in: batch) }
+        #expect(requests.map(\.items) == [[1], [2]])
+        #expect(requests.map(\.path) == ["/m", "/m"])
+        #expect(requests[1].text == #"{"to":"t2","title":"T","body":"say \"hi\""}"#)
+        #expect(requests[1].headers["authorization"] == "Bearer token-of-the-sender")
+        #expect(requests[1].headers["idempotency-key"] == "stable-2")
+        for (status, kind) in [
+            (200, Outcome.Kind.delivered), (410, .unregistered), (429, .throttled), (500, .retry),
+            (401, .config), (400, .rejected),
+        ] {
+            let (outcomes, _) = role.classify(
+                app: "",
+                responses: [
+                    HTTPResponse(
+                        status: UInt32(status), headers: [Attribute("retry-after", "7")], body: [],
+                        items: [9])
+                ])
+            let outcome = try #require(outcomes.first)
+            #expect(outcome.kind == kind && outcome.item == 9)
+            #expect(outcome.providerCode == UInt32(status))
+            if status == 429 { #expect(outcome.retryAfterMs == 7_000) }
+        }
+        await end(instance)
+    }
+
+    @Test func `register: dead tokens go back as they came`() async throws {
+        let instance = try await instance(
+            "register",
+            config: #"{"origin":"https://api.example.com","path":"/d","token":"token"}"#)
+        let role = try #require(RegisterRole(instance))
+        #expect(role.wants(.invalid) && !role.wants(.registered))
+        let changes = (1...2).map { index in
+            DeviceChange(
+                kind: .invalid,
+                device: Device(platform: "ios", token: "t\(index)", sourceToken: "<T\(index)>"),
+                timeUnixMs: 5)
+        }
+        let deliveries = changes.enumerated().map { index, change in
+            Delivery(
+                id: UInt64(index + 1), eventID: 1, route: "", sender: "s", stableID: "x",
+                deadlineUnixMs: 0, content: change.carrier, device: change.device)
+        }
+        guard case .ready(let batch, _) = role.prepare(app: "", deliveries: deliveries) else {
+            Issue.record("the batch was not taken")
+            return
+        }
+        let request = try #require(batch.requests.first.map { RenderedRequest($0, in: batch) })
+        #expect(batch.requests.count == 1 && request.items == [1, 2])
+        #expect(request.text == #"{"tokens":["<T1>","<T2>"]}"#)
+        let (outcomes, _) = role.classify(
+            app: "", responses: [HTTPResponse(status: 204, headers: [], body: [], items: [1, 2])])
+        #expect(outcomes.map(\.kind) == [.delivered, .delivered])
+        await end(instance)
+    }
+
+    @Test func `send: lines reach a socket, and no socket is a reason to try again`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "s").path
+        let instance = try await instance("send", config: #"{"socket":"\#(path)"}"#, secrets: [:])
+        let role = try #require(SendRole(instance))
+        let outcomes = Mutex<[Outcome]>([])
+        var note = SignalboxCore.Notification()
+        note.body = "B"
+        let early = role.submit(app: "", deliveries: [delivery(1, note)]) { more in
+            outcomes.withLock { $0 += more }
+        }
+        #expect(try early.get() == 1)
+        await services.waitFor { outcomes.withLock { $0.count == 1 } }
+        #expect(outcomes.withLock { $0.map(\.kind) } == [.retry])
+
+        let listener = try UnixListener(path)
+        let received = Once<String>()
+        Thread.detachNewThread { received.set(listener.lines(3)) }
+        let more = role.submit(app: "", deliveries: (2...4).map { delivery($0, note) }) { more in
+            outcomes.withLock { $0 += more }
+        }
+        #expect(try more.get() == 3)
+        let lines = (2...4).map { #"{"to":"t\#($0)","body":"B"}"# + "\n" }
+        #expect(await received.value() == lines.joined())
+        await services.waitFor { outcomes.withLock { $0.count == 4 } }
+        #expect(outcomes.withLock { $0.dropFirst().map(\.item) } == [2, 3, 4])
+        #expect(outcomes.withLock { $0.dropFirst().allSatisfy { $0.kind == .delivered } })
+        await end(instance)
+    }
+}
+
+/// A Unix socket that takes one connection.
+private struct UnixListener {
+    struct Failure: Error {}
+    private let socket: Int32
+
+    init(_ path: String) throws {
+        socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let status = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, size) }
+        }
+        guard status == 0, listen(socket, 1) == 0 else { throw Failure() }
+    }
+
+    /// Reads so many lines.
+    func lines(_ count: Int) -> String {
+        let peer = accept(socket, nil, nil)
+        var text = ""
+        var byte: UInt8 = 0
+        while text.filter({ $0 == "\n" }).count < count, read(peer, &byte, 1) == 1 {
+            text.unicodeScalars.append(Unicode.Scalar(byte))
+        }
+        close(peer)
+        close(socket)
+        return text
+    }
+}
