@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxJSON
 
 /// What is asked over the wire, and what is told.
 enum WireMethod: UInt16, CaseIterable {
@@ -96,7 +97,10 @@ struct LibraryFacts: WireValue, Equatable {
     init(_ descriptor: PluginDescriptor) {
         id = descriptor.id
         roles = descriptor.roles
-        schema = descriptor.configSchema
+        // As the inspector gives it, which writes it anew.
+        schema = descriptor.configSchema.map { text in
+            (try? JSONValue.parse(text))?.text ?? text
+        }
     }
 
     func write(to writer: WireWriter) {
