@@ -107,6 +107,7 @@ let package = Package(
         .systemLibrary(
             name: "CYaml", path: "Sources/CLibraries/CYaml", pkgConfig: "yaml-0.1",
             providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CLinux", path: "Sources/CLibraries/CLinux"),
         .target(
             name: "CSimdjson", path: "Sources/CLibraries/CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
@@ -122,8 +123,9 @@ let package = Package(
             swiftSettings: swift),
         .target(
             name: "SignalboxPluginHost",
-            dependencies: ["SignalboxCore", "SignalboxJSON", "SignalboxThreads", "CSignalbox"],
-            swiftSettings: swift),
+            dependencies: [
+                "SignalboxCore", "SignalboxJSON", "SignalboxThreads", "CSignalbox", "CLinux",
+            ], swiftSettings: swift),
         .target(
             name: "SignalboxPluginKit", dependencies: ["CSignalbox"],
             // Views of memory that is borrowed for a call say so to the compiler.

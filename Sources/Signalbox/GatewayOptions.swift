@@ -28,7 +28,13 @@ public struct GatewayOptions: Sendable {
     /// Called for each outcome of a delivery, on a thread of the gateway; must return soon.
     public var onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
     /// Milliseconds since 1970; another one than the system's lets time be virtual.
-    public var nowUnixMs: @Sendable () -> UInt64 = { Clock.unixMs }
+    public var nowUnixMs: @Sendable () -> UInt64 = { Clock.unixMs } {
+        didSet { hasSystemClock = false }
+    }
+    /// Nobody has put another clock in the place of the system's.
+    private(set) var hasSystemClock = true
+    /// How plugins with `isolation: process` are run.
+    public var isolation = IsolationOptions()
 
     /// Makes options for the process's own environment.
     public init(configPath: String) {
@@ -68,6 +74,9 @@ public struct GatewayOptions: Sendable {
     public mutating func searchBeside(_ folder: String?) {
         searchPath = .standard(environment: environment.variables, beside: folder)
     }
+
+    /// Names a `signalbox` program, with its first arguments: plugins with `isolation: process` run in it.
+    public mutating func setRunner(_ command: [String]) { isolation.runner = command }
 
     /// Looks for plugins in these folders first.
     public mutating func addPluginFolders(_ folders: [String]) {

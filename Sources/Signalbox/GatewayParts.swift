@@ -35,7 +35,8 @@ final class GatewayParts: @unchecked Sendable {
     init(_ plan: GatewayPlan, options: GatewayOptions) throws(ConfigurationError) {
         let settings = plan.config.gateway
         program = InstanceSet.Program(
-            name: options.program.name, version: options.program.version)
+            name: options.program.name, version: options.program.version,
+            isolation: options.isolation)
         onOutcome = options.onOutcome
         logger =
             options.logger
@@ -47,7 +48,10 @@ final class GatewayParts: @unchecked Sendable {
         dataBytesMax = options.dataBytesMax
         dataFolder = options.dataFolder ?? plan.config.dataPath
         let cores = Threads.cores
-        workers = WorkerThreads(count: max(2, cores), waitingMax: 10_000)
+        // A thread that waits for another process needs no core.
+        let isolatedCount = plan.plugins.count(where: \.settings.isIsolated)
+        workers = WorkerThreads(
+            count: max(2, cores) + min(isolatedCount, 16), waitingMax: 10_000)
         engine = PushEngine(threads: max(1, cores / 2))
         do throws(RESTFault) {
             rest = try RESTClient()
@@ -61,7 +65,7 @@ final class GatewayParts: @unchecked Sendable {
         }
         services = GatewayServices(
             logger: logger, metrics: metrics, workers: workers, alarms: alarms, rest: rest,
-            clock: options.nowUnixMs)
+            clock: options.nowUnixMs, hasSystemClock: options.hasSystemClock)
         clock = options.nowUnixMs
     }
 

@@ -44,6 +44,9 @@ public struct PluginTool: Sendable {
         }
     }
 
+    /// What the process of an isolated plugin runs; it ends with its gateway.
+    public static func runIsolated() async { await IsolatedRunner.run() }
+
     /// The line that the inspecting process prints.
     public static func describe(_ file: String) -> String { PluginInspector.describe(file) }
 

@@ -5,7 +5,9 @@ import Signalbox
 struct PluginsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plugins", abstract: "Looks at plugin libraries.",
-        subcommands: [ListCommand.self, InspectCommand.self, DescribeCommand.self])
+        subcommands: [
+            ListCommand.self, InspectCommand.self, DescribeCommand.self, RunIsolatedCommand.self,
+        ])
 
     /// Runs this program again to look at a library, so that a crash of it is not ours.
     static let inspection = ["/proc/self/exe", "plugins", "describe"]
@@ -66,6 +68,17 @@ struct PluginsCommand: AsyncParsableCommand {
             }
             if finding.fault != nil { throw Exit.fault }
         }
+    }
+
+    /// What the process of a plugin with `isolation: process` runs.
+    struct RunIsolatedCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "run-isolated", abstract: "Runs one plugin for the gateway that started it.",
+            shouldDisplay: false)
+
+        @Argument(help: "The instance's name, for people who look at processes.") var name: String
+
+        func run() async throws { await PluginTool.runIsolated() }
     }
 
     /// What the child process of `inspect` runs.

@@ -32,6 +32,7 @@ struct ConfigOptions: ParsableArguments {
     func gatewayOptions() throws -> GatewayOptions {
         var options = GatewayOptions(configPath: config)
         options.addPluginFolders(pluginFolder)
+        options.setRunner(["/proc/self/exe"])
         if let listen, !options.setListen(listen) {
             throw ValidationError("--listen must be host:port, such as 127.0.0.1:8080")
         }

@@ -5,7 +5,7 @@ extension GatewayConfig {
     static let gatewayKeys = [
         "listen", "admin", "data", "drain", "dedupe", "log", "tls", "sources",
     ]
-    static let pluginKeys = ["library", "config"]
+    static let pluginKeys = ["library", "isolation", "config"]
 
     /// Reads a configuration; everything that is wrong with it comes at once, in the file's order.
     ///
@@ -170,6 +170,8 @@ extension GatewayConfig {
                 PluginSettings(
                     name: entry.key, position: entry.keyPosition, library: library?.text ?? "",
                     libraryPosition: library?.value.position ?? entry.keyPosition,
+                    isIsolated: map.word("isolation", of: ["none", "process"]) == "process",
+                    isolationPosition: map["isolation"]?.position ?? entry.keyPosition,
                     config: map["config"]))
         }
     }

@@ -78,6 +78,10 @@ public struct PluginSettings: Sendable {
     public var library: String
     /// Where the library stands.
     public var libraryPosition: SourcePosition
+    /// Its code runs in a process of its own.
+    public var isIsolated: Bool
+    /// Where that stands.
+    public var isolationPosition: SourcePosition
     /// What the plugin's schema is for; nil: nothing given.
     public var config: ConfigValue?
 }

@@ -92,6 +92,8 @@ public struct PluginCertificate: Sendable {
 public protocol HostServices: Sendable {
     /// Milliseconds since 1970.
     var nowUnixMs: UInt64 { get }
+    /// That is the system's time; false: it has to be asked for, since it goes its own way.
+    var hasSystemClock: Bool { get }
     /// Would a line of this level be kept?
     func isLogged(_ level: PluginLogLevel) -> Bool
     /// Writes a line of a plugin instance.
@@ -155,4 +157,9 @@ public protocol HostServices: Sendable {
     func readFile(_ path: String) -> [UInt8]?
     /// A plugin broke a rule of the contract.
     func misbehaved(instance: String, _ what: String)
+}
+
+extension HostServices {
+    /// That is the system's time.
+    public var hasSystemClock: Bool { true }
 }

@@ -103,9 +103,15 @@ final class EventPipeline: Sendable {
         for event in events {
             var event = event
             if event.id == 0 { event.id = nextEventID() }
-            let deliveries = self.deliveries(
-                of: event, generation, receivedUnixMs: receivedUnixMs)
-            items.append(StoreEntry.Item(event: event, deliveries: deliveries))
+            do throws(BuilderGone) {
+                let deliveries = try self.deliveries(
+                    of: event, generation, receivedUnixMs: receivedUnixMs)
+                items.append(StoreEntry.Item(event: event, deliveries: deliveries))
+            } catch {
+                // All of the request comes again.
+                done(.failed("the builder \(error.name) is not there"))
+                return
+            }
         }
         let held = reserve(&items)
         let reports = context.feedback.items(for: changes, from: source)
@@ -166,7 +172,7 @@ final class EventPipeline: Sendable {
 
     private func deliveries(
         of event: Event, _ generation: Generation, receivedUnixMs: UInt64
-    ) -> [Delivery] {
+    ) throws(BuilderGone) -> [Delivery] {
         // The sink checked that data is a JSON object.
         let data = (try? JSONValue.parse(Array(event.data.utf8))) ?? .object([])
         let fields = EventFields(event: event, data: data)
@@ -179,16 +185,18 @@ final class EventPipeline: Sendable {
                     "plugin.instance": "\(event.source)",
                 ])
         }
-        return routes.flatMap { index in
-            deliveries(
+        var out: [Delivery] = []
+        for index in routes {
+            out += try deliveries(
                 of: fields, route: generation.router.routes[index], generation,
                 receivedUnixMs: receivedUnixMs)
         }
+        return out
     }
 
     private func deliveries(
         of fields: EventFields, route: Route, _ generation: Generation, receivedUnixMs: UInt64
-    ) -> [Delivery] {
+    ) throws(BuilderGone) -> [Delivery] {
         let event = fields.event
         var fanOut = FanOut()
         let chosen = fanOut.selectRecipients(of: route, from: event.recipients)
@@ -207,6 +215,14 @@ final class EventPipeline: Sendable {
                     receivedUnixMs: receivedUnixMs, nextID: &last, stableIDs: &stableIDs)
                 return out
             }
+        case .failure(let fault) where fault.kind == .again || fault.kind == .stopping:
+            context.logger.warning(
+                "an event is refused: its builder is not there",
+                metadata: [
+                    "event.id": "\(event.id)", "route.name": "\(route.name)",
+                    "plugin.instance": "\(route.builder)", "error": "\(fault.message)",
+                ])
+            throw BuilderGone(name: route.builder)
         case .failure(let fault):
             context.metrics.event(source: event.source, result: "build_failed")
             context.logger.error(
@@ -243,4 +259,10 @@ final class EventPipeline: Sendable {
         }
         return .failure(PluginFault(.unsupported, "the instance has no build role"))
     }
+}
+
+/// A builder that cannot be asked now, or whose answer was lost: the event is not taken, so that its source
+/// sends it again.
+private struct BuilderGone: Error {
+    let name: String
 }

@@ -2,6 +2,7 @@ internal import Logging
 internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxPluginHost
+internal import SignalboxThreads
 
 /// Makes the lane of a sender and app, with the instances of now.
 struct LaneFactory: Sendable {
@@ -13,13 +14,18 @@ struct LaneFactory: Sendable {
         let burial = Burial(context: context)
         return LaneTable(
             make: { key, number, table in try await lane(key, number, table) },
-            onRefused: { key, error in
+            onRefused: { key, error, table in
                 context.logger.error(
                     "no way to send for this app",
                     metadata: [
                         "plugin.instance": "\(key.sender)", "app": "\(key.app)",
                         "error": "\(error)",
                     ])
+                if let fault = error as? PluginFault, fault.kind == .again {
+                    // Its process is being started again: its deliveries wait.
+                    context.alarms.after(ms: 1_000) { [weak table] in table?.backlog(key) }
+                    return
+                }
                 burial.buryDue(key, reason: "no_endpoint", detail: "\(error)")
             })
     }

@@ -16,11 +16,11 @@ final class LaneTable: Sendable {
 
     private let state = Mutex(State())
     private let make: @Sendable (LaneKey, Int, LaneTable) async throws -> SenderLane
-    private let onRefused: @Sendable (LaneKey, any Error) -> Void
+    private let onRefused: @Sendable (LaneKey, any Error, LaneTable) -> Void
 
     init(
         make: @escaping @Sendable (LaneKey, Int, LaneTable) async throws -> SenderLane,
-        onRefused: @escaping @Sendable (LaneKey, any Error) -> Void
+        onRefused: @escaping @Sendable (LaneKey, any Error, LaneTable) -> Void
     ) {
         self.make = make
         self.onRefused = onRefused
@@ -71,7 +71,7 @@ final class LaneTable: Sendable {
         } catch {
             // Asked again for the next delivery: the plugin may know the app by then.
             state.withLock { $0.entries[key] = nil }
-            onRefused(key, error)
+            onRefused(key, error, self)
         }
     }
 

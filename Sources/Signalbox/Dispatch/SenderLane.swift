@@ -216,8 +216,8 @@ final class SenderLane: Sendable {
 
     /// Works until there is nothing to do now.
     private func run() {
-        let batchMax = min(context.limits.batchMax, carrier.maxBatch ?? Int.max)
         while true {
+            let batchMax = min(context.limits.batchMax, carrier.maxBatch ?? Int.max)
             let now = context.clock()
             let work = state.withLock { state -> Work in
                 let (results, outcomes) = (state.results, state.outcomes)

@@ -16,14 +16,16 @@ final class GatewayServices: HostServices {
     private let alarms: AlarmClock
     private let rest: RESTClient
     private let clock: @Sendable () -> UInt64
+    let hasSystemClock: Bool
     private let keys = KeyRing()
     private let store = Mutex<(any GatewayStore)?>(nil)
     private let pipeline = Mutex<EventPipeline?>(nil)
 
     init(
         logger: Logger, metrics: GatewayMetrics, workers: WorkerThreads, alarms: AlarmClock,
-        rest: RESTClient, clock: @escaping @Sendable () -> UInt64
+        rest: RESTClient, clock: @escaping @Sendable () -> UInt64, hasSystemClock: Bool
     ) {
+        self.hasSystemClock = hasSystemClock
         self.clock = clock
         self.logger = logger
         self.metrics = metrics

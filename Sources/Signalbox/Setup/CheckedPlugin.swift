@@ -2,16 +2,16 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// A plugin whose library is loaded and whose config fits its schema.
+/// A plugin whose library is known and whose config fits its schema.
 struct CheckedPlugin: Sendable {
     var settings: PluginSettings
-    var library: PluginLibrary
+    var library: PluginCode
     var config: CheckedConfig
 
     var name: String { settings.name }
     /// Nothing about it has changed.
     func isSame(as other: CheckedPlugin) -> Bool {
-        library === other.library && config.json.text == other.config.json.text
+        library.isSame(as: other.library) && config.json.text == other.config.json.text
             && config.secrets == other.config.secrets
     }
 
@@ -25,13 +25,16 @@ struct PluginCheck {
     private(set) var plugins: [CheckedPlugin] = []
     private(set) var diagnostics: [Diagnostic] = []
     private var libraries: [String: PluginLibrary] = [:]
+    private var isolated: [String: IsolatedLibrary] = [:]
     private let searchPath: PluginSearchPath
     private let linked: [String: PluginLibrary]
+    private let isolation: IsolationOptions
     private let copyFolder: String
 
     init(_ options: GatewayOptions, copyFolder: String) {
         searchPath = options.searchPath
         linked = options.linked
+        isolation = options.isolation
         self.copyFolder = copyFolder
     }
 
@@ -39,27 +42,41 @@ struct PluginCheck {
         guard !settings.library.isEmpty else { return }
         let owner = "plugin \"\(settings.name)\""
         do throws(LoadFault) {
-            if let library = linked[settings.library] {
-                check(settings, library, owner)
-                return
-            }
-            let path = try searchPath.resolve(settings.library, relativeTo: folder)
-            // Two instances of one library share it.
-            if let known = libraries[path] {
-                check(settings, known, owner)
-                return
-            }
-            let library = try PluginShelf.load(path, copiesIn: copyFolder)
-            libraries[path] = library
-            check(settings, library, owner)
+            check(settings, try code(settings, folder, owner), owner)
         } catch {
             diagnostics.append(
                 Diagnostic(error.code, at: settings.libraryPosition, "\(owner): \(error.message)"))
         }
     }
 
+    private mutating func code(
+        _ settings: PluginSettings, _ folder: String, _ owner: String
+    ) throws(LoadFault) -> PluginCode {
+        if let library = linked[settings.library] {
+            if settings.isIsolated {
+                diagnostics.append(
+                    Diagnostic(
+                        "bad-value", at: settings.isolationPosition,
+                        "\(owner): isolation must be none: the plugin is linked into the program"))
+            }
+            return .loaded(library)
+        }
+        let path = try searchPath.resolve(settings.library, relativeTo: folder)
+        // Two instances of one library share it.
+        if settings.isIsolated {
+            if let known = isolated[path] { return .isolated(known) }
+            let library = try IsolatedLibrary.inspect(path, options: isolation)
+            isolated[path] = library
+            return .isolated(library)
+        }
+        if let known = libraries[path] { return .loaded(known) }
+        let library = try PluginShelf.load(path, copiesIn: copyFolder)
+        libraries[path] = library
+        return .loaded(library)
+    }
+
     private mutating func check(
-        _ settings: PluginSettings, _ library: PluginLibrary, _ owner: String
+        _ settings: PluginSettings, _ library: PluginCode, _ owner: String
     ) {
         let schema: ConfigSchema
         do throws(SchemaFault) {

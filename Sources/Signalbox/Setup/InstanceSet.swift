@@ -1,3 +1,4 @@
+internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxPluginHost
@@ -15,6 +16,8 @@ struct InstanceSet: Sendable {
     struct Program: Sendable {
         var name: String
         var version: String
+        /// How plugins are run in processes of their own.
+        var isolation: IsolationOptions
     }
 
     private(set) var instances: [any HostedInstance] = []
@@ -31,14 +34,13 @@ struct InstanceSet: Sendable {
         var faults: [Diagnostic] = []
         for plugin in plugins {
             do throws(PluginFault) {
-                set.instances.append(
-                    try await PluginInstance.create(
-                        name: plugin.name, library: plugin.library, config: plugin.config,
-                        program: program.name, version: program.version, services: services))
+                set.instances.append(try await make(plugin, program, services))
             } catch {
+                let hasCrashed = plugin.settings.isIsolated && error.kind == .lost
                 faults.append(
                     Diagnostic(
-                        "plugin-refuses-config", at: plugin.configPosition,
+                        hasCrashed ? "plugin-crashes" : "plugin-refuses-config",
+                        at: plugin.configPosition,
                         "plugin \"\(plugin.name)\" (\(plugin.library.descriptor.path)): "
                             + error.message))
             }
@@ -48,6 +50,22 @@ struct InstanceSet: Sendable {
             throw ConfigurationError(diagnostics: faults)
         }
         return set
+    }
+
+    private static func make(
+        _ plugin: CheckedPlugin, _ program: Program, _ services: any HostServices
+    ) async throws(PluginFault) -> any HostedInstance {
+        switch plugin.library {
+        case .loaded(let library):
+            try await PluginInstance.create(
+                name: plugin.name, library: library, config: plugin.config,
+                program: program.name, version: program.version, services: services)
+        case .isolated(let library):
+            try await IsolatedInstance.create(
+                name: plugin.name, library: library.descriptor, config: plugin.config,
+                program: program.name, version: program.version, options: program.isolation,
+                services: services)
+        }
     }
 
     /// Starts all instances and asks for their roles; `kept` run already.

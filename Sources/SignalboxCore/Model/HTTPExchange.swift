@@ -10,6 +10,12 @@ public struct RequestBatch: Sendable {
         /// Number of bytes.
         public var count: Int32
 
+        /// Makes a slice.
+        public init(start: Int32, count: Int32) {
+            self.start = start
+            self.count = count
+        }
+
         /// Nothing.
         public static let empty = Slice(start: 0, count: 0)
     }
@@ -40,6 +46,17 @@ public struct RequestBatch: Sendable {
         public var body: Slice
         /// Range in `items`: the deliveries or changes it stands for.
         public var items: Range<Int32>
+
+        /// Makes a request of slices and ranges of one batch.
+        public init(
+            method: Slice, path: Slice, headers: Range<Int32>, body: Slice, items: Range<Int32>
+        ) {
+            self.method = method
+            self.path = path
+            self.headers = headers
+            self.body = body
+            self.items = items
+        }
     }
 
     /// Everything the slices point into.
@@ -53,6 +70,29 @@ public struct RequestBatch: Sendable {
 
     /// Makes an empty batch.
     public init() {}
+
+    /// Makes a batch of parts that came from elsewhere; nil: one of them reaches beyond another.
+    public init?(
+        bytes: [UInt8], headers: [Header], items: [UInt64], requests: [Request]
+    ) {
+        let end = Int64(bytes.count)
+        func isInside(_ slice: Slice) -> Bool {
+            slice.start >= 0 && slice.count >= 0 && Int64(slice.start) + Int64(slice.count) <= end
+        }
+        guard headers.allSatisfy({ isInside($0.name) && isInside($0.value) }),
+            requests.allSatisfy({ request in
+                isInside(request.method) && isInside(request.path) && isInside(request.body)
+                    && request.headers.lowerBound >= 0
+                    && Int(request.headers.upperBound) <= headers.count
+                    && request.items.lowerBound >= 0
+                    && Int(request.items.upperBound) <= items.count
+            })
+        else { return nil }
+        self.bytes = bytes
+        self.headers = headers
+        self.items = items
+        self.requests = requests
+    }
 
     /// Makes room ahead of a known number of requests.
     public mutating func reserve(requests count: Int, bytes byteCount: Int) {
@@ -84,6 +124,26 @@ public struct RequestBatch: Sendable {
                 method: method, path: path,
                 headers: firstHeader..<Int32(truncatingIfNeeded: headers.count), body: body,
                 items: firstItem..<Int32(truncatingIfNeeded: items.count)))
+    }
+
+    /// Adds all requests of another batch.
+    public mutating func append(contentsOf other: RequestBatch) {
+        let byte = Int32(truncatingIfNeeded: bytes.count)
+        let header = Int32(truncatingIfNeeded: headers.count)
+        let item = Int32(truncatingIfNeeded: items.count)
+        func moved(_ slice: Slice) -> Slice {
+            Slice(start: slice.start + byte, count: slice.count)
+        }
+        bytes += other.bytes
+        headers += other.headers.map { Header(name: moved($0.name), value: moved($0.value)) }
+        items += other.items
+        requests += other.requests.map { request in
+            Request(
+                method: moved(request.method), path: moved(request.path),
+                headers: request.headers.lowerBound + header..<request.headers.upperBound + header,
+                body: moved(request.body),
+                items: request.items.lowerBound + item..<request.items.upperBound + item)
+        }
     }
 
     /// The bytes of a slice.

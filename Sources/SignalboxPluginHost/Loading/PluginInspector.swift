@@ -13,6 +13,13 @@ public enum PluginInspector {
     public static func inspect(
         _ file: String, command: [String], timeoutMs: UInt64 = 10_000
     ) -> Result<PluginDescriptor, LoadFault> {
+        look(at: file, command: command, timeoutMs: timeoutMs).map(\.descriptor)
+    }
+
+    /// The same, with the schema of a route's `build.options`.
+    static func look(
+        at file: String, command: [String], timeoutMs: UInt64 = 10_000
+    ) -> Result<(descriptor: PluginDescriptor, buildOptionsSchema: String?), LoadFault> {
         let output: ChildProcess.Output
         switch ChildProcess.run(command + [file], timeoutMs: timeoutMs) {
         case .failure(let fault):
@@ -40,9 +47,11 @@ public enum PluginInspector {
     /// The line that the inspecting process prints: the descriptor, or the refusal.
     public static func describe(_ file: String) -> String {
         do throws(LoadFault) {
-            let descriptor = try PluginLibrary.load(PluginSearchPath.absolute(file) ?? file)
-                .descriptor
-            return mark + json(descriptor).text
+            let library = try PluginLibrary.load(PluginSearchPath.absolute(file) ?? file)
+            guard case .object(var members) = json(library.descriptor) else { return mark }
+            let schema = library.buildOptionsSchema.map { JSONValue.string($0) }
+            members.append(.init("build_options_schema", schema ?? .null))
+            return mark + JSONValue.object(members).text
         } catch {
             let members: [JSONValue.Member] = [
                 .init("code", .string(error.code)), .init("message", .string(error.message)),
@@ -66,7 +75,7 @@ public enum PluginInspector {
 
     private static func read(
         _ json: JSONValue, _ file: String
-    ) -> Result<PluginDescriptor, LoadFault> {
+    ) -> Result<(descriptor: PluginDescriptor, buildOptionsSchema: String?), LoadFault> {
         if let code = json["code"]?.string {
             return .failure(LoadFault(code, json["message"]?.string ?? file))
         }
@@ -75,12 +84,12 @@ public enum PluginInspector {
             return items.compactMap(\.string)
         }
         let schema = json["config_schema"].flatMap { $0 == .null ? nil : $0.text }
-        return .success(
-            PluginDescriptor(
-                path: json["path"]?.string ?? file, id: json["id"]?.string ?? "",
-                version: json["version"]?.string ?? "", summary: json["summary"]?.string ?? "",
-                abi: json["abi"]?.string ?? "", roles: texts("roles"), needs: texts("needs"),
-                configSchema: schema))
+        let descriptor = PluginDescriptor(
+            path: json["path"]?.string ?? file, id: json["id"]?.string ?? "",
+            version: json["version"]?.string ?? "", summary: json["summary"]?.string ?? "",
+            abi: json["abi"]?.string ?? "", roles: texts("roles"), needs: texts("needs"),
+            configSchema: schema)
+        return .success((descriptor, json["build_options_schema"]?.string))
     }
 }
 

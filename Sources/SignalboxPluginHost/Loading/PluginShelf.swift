@@ -8,7 +8,7 @@ internal import Synchronization
 /// has changed is copied, and the copy is loaded beside the old image.
 public enum PluginShelf {
     /// What makes a file another one.
-    private struct Version: Hashable {
+    struct Version: Hashable {
         var device: UInt64
         var inode: UInt64
         var bytes: Int64
@@ -44,7 +44,7 @@ public enum PluginShelf {
         }
     }
 
-    private static func version(of path: String) -> Version? {
+    static func version(of path: String) -> Version? {
         var facts = stat()
         guard stat(path, &facts) == 0 else { return nil }
         return Version(

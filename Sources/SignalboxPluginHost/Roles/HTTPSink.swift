@@ -6,14 +6,11 @@ final class HTTPSink {
     private(set) var requests = RequestBatch()
     private(set) var outcomes: [Outcome] = []
     private(set) var faults: [String] = []
-    private let items: [UInt64]
-    private var isTaken: [Bool]
-    private var cursor = 0
+    private var ledger: ItemLedger
 
     /// `items`: what has to be taken care of.
     init(items: [UInt64]) {
-        self.items = items
-        isTaken = [Bool](repeating: false, count: items.count)
+        ledger = ItemLedger(items)
         requests.reserve(requests: items.count, bytes: items.count * 768)
     }
 
@@ -22,38 +19,16 @@ final class HTTPSink {
 
     /// Settles what the plugin forgot, as a passing fault.
     func settleForgotten() {
-        var count = 0
-        for (index, taken) in isTaken.enumerated() where !taken {
-            outcomes.append(Outcome(item: items[index], kind: .retry, reason: "plugin_forgot"))
-            count += 1
+        let forgotten = ledger.left
+        outcomes += forgotten.map { Outcome(item: $0, kind: .retry, reason: "plugin_forgot") }
+        if !forgotten.isEmpty {
+            faults.append("forgot \(forgotten.count) of \(ledger.items.count) items")
         }
-        if count > 0 { faults.append("forgot \(count) of \(items.count) items") }
-    }
-
-    /// The place of an item that is not taken care of; plugins go through them in order, so the
-    /// search mostly ends at once.
-    private func place(_ item: UInt64) -> Int? {
-        for step in 0..<items.count {
-            let index = (cursor + step) % items.count
-            if items[index] == item {
-                guard !isTaken[index] else { return nil }
-                return index
-            }
-        }
-        return nil
-    }
-
-    /// Marks an item as taken care of; nil: it is unknown or was marked before.
-    private func take(_ item: UInt64) -> Int? {
-        guard let place = place(item) else { return nil }
-        isTaken[place] = true
-        cursor = (place + 1) % items.count
-        return place
     }
 
     /// A failing call takes none of its array.
     private func undo(_ places: [Int]) -> sbx_status {
-        for place in places { isTaken[place] = false }
+        for place in places { ledger.undo(place) }
         return SBX_E_INVALID
     }
 
@@ -65,13 +40,13 @@ final class HTTPSink {
         var taken: [Outcome] = []
         for index in 0..<count {
             let raw = given.element(index, stride: stride)
-            guard let place = take(raw.pointee.item) else { return undo(places) }
+            guard let place = ledger.take(raw.pointee.item) else { return undo(places) }
             places.append(place)
             if let outcome = CRead.outcome(raw) {
                 taken.append(outcome)
             } else {
                 faults.append("gave an outcome of the unknown kind \(raw.pointee.kind)")
-                taken.append(Outcome(item: items[place], kind: .retry, reason: "plugin_bad_kind"))
+                taken.append(Outcome(item: ledger.items[place], kind: .retry, reason: "plugin_bad_kind"))
             }
         }
         outcomes += taken
@@ -90,7 +65,7 @@ final class HTTPSink {
                 return undo(places)
             }
             for item in 0..<raw.item_count {
-                guard let place = take(start[item]) else { return undo(places) }
+                guard let place = ledger.take(start[item]) else { return undo(places) }
                 places.append(place)
             }
         }
@@ -132,31 +107,16 @@ final class HTTPSink {
 
     /// Whether a request can go onto a wire without harm to its neighbours.
     private static func isSound(_ raw: sbx_http_request) -> Bool {
-        guard !raw.method.isEmpty, raw.method.buffer.allSatisfy({ isToken($0) }),
-            raw.path.buffer.first == UInt8(ascii: "/"),
-            raw.path.buffer.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
+        guard RequestRules.isMethod(raw.method.buffer), RequestRules.isPath(raw.path.buffer),
             raw.header_count == 0 || raw.headers != nil,
             raw.body_segments == 0 || raw.body != nil
         else { return false }
         for index in 0..<raw.header_count {
-            guard let header = raw.headers?[index], !header.key.isEmpty,
-                header.key.buffer.allSatisfy({
-                    isToken($0) && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
-                }),
-                header.value.buffer.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
+            guard let header = raw.headers?[index],
+                RequestRules.isHeader(header.key.buffer, header.value.buffer)
             else { return false }
         }
         return true
-    }
-
-    private static func isToken(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-            UInt8(ascii: "."):
-            true
-        default: false
-        }
     }
 
     private static func from(_ sink: UnsafeMutablePointer<sbx_http_sink>?) -> HTTPSink? {

@@ -127,6 +127,13 @@ public final class IngestRole: Sendable {
     public func handle(
         _ request: IngestRequest, done: @escaping @Sendable (IngestResult) -> Void
     ) {
+        _ = begin(request, done: done)
+    }
+
+    /// The same; how long the request may still stay open, in milliseconds, if the plugin has deferred it.
+    func begin(
+        _ request: IngestRequest, done: @escaping @Sendable (IngestResult) -> Void
+    ) -> UInt32? {
         let sink = IngestSink(
             context: instance.context, limits: limits, receivedUnixMs: request.receivedUnixMs,
             done: done)
@@ -151,8 +158,8 @@ public final class IngestRole: Sendable {
         }
         guard let (status, error) = result else {
             sink.end(fault: PluginFault(.stopping, "the gateway is stopping"))
-            return
+            return nil
         }
-        sink.returned(status == SBX_OK ? nil : PluginFault(status: status, error: error))
+        return sink.returned(status == SBX_OK ? nil : PluginFault(status: status, error: error))
     }
 }

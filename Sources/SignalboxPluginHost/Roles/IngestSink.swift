@@ -10,6 +10,7 @@ final class IngestSink: @unchecked Sendable {
     private struct State {
         var result = IngestResult()
         var isDeferred = false
+        var timeoutMs: UInt32 = 0
         var hasReturned = false
         /// The plugin ended it before `handle` had returned.
         var finished: PluginFault??
@@ -38,14 +39,16 @@ final class IngestSink: @unchecked Sendable {
 
     deinit { table.deallocate() }
 
-    /// `handle` has returned.
-    func returned(_ fault: PluginFault?) {
+    /// `handle` has returned; how long the request may stay open, if it does.
+    func returned(_ fault: PluginFault?) -> UInt32? {
         let next = state.withLock { state -> PluginFault?? in
             state.hasReturned = true
             guard state.isDeferred, fault == nil else { return .some(fault) }
             return state.finished
         }
-        if let next { end(fault: next) }
+        guard let next else { return state.withLock { $0.timeoutMs } }
+        end(fault: next)
+        return nil
     }
 
     /// Ends the request; a second time it does nothing and says so.
@@ -148,6 +151,7 @@ final class IngestSink: @unchecked Sendable {
         let isFirst = state.withLock { state in
             guard !state.isDeferred, !state.hasReturned else { return false }
             state.isDeferred = true
+            state.timeoutMs = timeoutMs
             return true
         }
         guard isFirst else { return SBX_E_INVALID }

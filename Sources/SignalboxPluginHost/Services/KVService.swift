@@ -2,8 +2,8 @@ internal import CSignalbox
 
 /// `sbx.kv/1`.
 enum KVService {
-    private static let keyBytesMax = 512
-    private static let valueBytesMax = 64 * 1024
+    static let keyBytesMax = 512
+    static let valueBytesMax = 64 * 1024
 
     static var table: sbx_kv_store {
         var table = sbx_kv_store()

@@ -75,6 +75,14 @@ final class SecretBox: Sendable {
         }
     }
 
+    /// All of them, as they are now.
+    var all: [String: PluginSecret] { state.withLock { $0.secrets } }
+
+    /// One of them came from this file.
+    func isFile(_ path: String) -> Bool {
+        state.withLock { $0.secrets.values.contains { $0.file == path } }
+    }
+
     /// Some came from files, so they can change.
     var hasFiles: Bool { state.withLock { $0.secrets.values.contains { $0.file != nil } } }
 

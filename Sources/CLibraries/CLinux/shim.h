@@ -1,0 +1,46 @@
+#ifndef SIGNALBOX_CLINUX_H
+#define SIGNALBOX_CLINUX_H
+/* Calls of Linux that Swift's Glibc leaves out: variadic ones, and those of small headers. */
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+/* SIGKILL for this process as soon as the thread that started it ends. */
+static inline int linux_die_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
+
+/* A program that is started gets no descriptor from `first` on. (glibc 2.34; declared for GNU sources only.) */
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+static inline int linux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+/* A pair of connected stream sockets that no program started later inherits. */
+static inline int linux_socket_pair(int ends[2]) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }
+
+/* A counter that poll() can wait for. */
+static inline int linux_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+/* As many bytes as there is room for, without waiting; -1: none now, -2: the peer is gone. */
+static inline long linux_send_now(int socket, const void *bytes, size_t count) {
+  for (;;) {
+    ssize_t sent = send(socket, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0) return sent;
+    if (errno == EINTR) continue;
+    return errno == EAGAIN || errno == EWOULDBLOCK ? -1 : -2;
+  }
+}
+
+/* As many bytes as are there, without waiting; -1: none now, 0 or -2: the peer is gone. */
+static inline long linux_receive_now(int socket, void *bytes, size_t room) {
+  for (;;) {
+    ssize_t got = recv(socket, bytes, room, MSG_DONTWAIT);
+    if (got >= 0) return got;
+    if (errno == EINTR) continue;
+    return errno == EAGAIN || errno == EWOULDBLOCK ? -1 : -2;
+  }
+}
+
+#endif

@@ -1,0 +1,209 @@
+internal import SignalboxCore
+internal import SignalboxThreads
+internal import Synchronization
+
+/// The host's services in the process of an isolated plugin: what needs the gateway is asked of it; threads
+/// and timers are here.
+final class RemoteServices: HostServices {
+    private let peer: WirePeer
+    private let logLevels: UInt32
+    private let asksForTime: Bool
+    private let workers: WorkerThreads
+    private let alarms = AlarmClock()
+    private let metricsCount = Atomic<UInt32>(0)
+
+    init(_ peer: WirePeer, logLevels: UInt32, asksForTime: Bool, workers: WorkerThreads) {
+        self.peer = peer
+        self.logLevels = logLevels
+        self.asksForTime = asksForTime
+        self.workers = workers
+    }
+
+    var hasSystemClock: Bool { !asksForTime }
+
+    var nowUnixMs: UInt64 {
+        guard asksForTime else { return Clock.unixMs }
+        return ask(.now, UInt64.self) { _ in } ?? Clock.unixMs
+    }
+
+    func isLogged(_ level: PluginLogLevel) -> Bool { logLevels & 1 << level.rawValue != 0 }
+
+    // MARK: Told
+
+    func log(instance: String, level: PluginLogLevel, message: String, fields: [Attribute]) {
+        tell(.log) { $0.put(LogMessage(level: level, message: message, fields: fields)) }
+    }
+
+    func misbehaved(instance: String, _ what: String) { tell(.misbehaved) { $0.put(what) } }
+
+    func metric(
+        instance: String, name: String, labels: [Attribute], isGauge: Bool
+    ) -> (any PluginMetric)? {
+        let number = metricsCount.wrappingAdd(1, ordering: .relaxed).newValue
+        let isKept = ask(.metric, Bool.self) {
+            $0.put(MetricMessage(number: number, name: name, labels: labels, isGauge: isGauge))
+        }
+        return isKept == true ? RemoteMetric(number: number, services: self) : nil
+    }
+
+    /// One that talks faster than it is listened to is slowed down.
+    fileprivate func tell(_ method: WireMethod, _ write: (WireWriter) -> Void) {
+        peer.channel.waitForRoom()
+        peer.tell(method, write)
+    }
+
+    // MARK: Asked
+
+    func sign(
+        _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
+    ) throws(PluginFault) -> [UInt8] {
+        try tried(.sign, WireBytes.self) {
+            $0.put(SignMessage(algorithm: algorithm, key: key, data: data))
+        }.bytes
+    }
+
+    func verify(
+        _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
+    ) throws(PluginFault) -> Bool {
+        try tried(.verify, Bool.self) {
+            $0.put(
+                SignMessage(algorithm: algorithm, key: key, data: data, signature: signature))
+        }
+    }
+
+    func utcOffset(zone: String, unixMs: UInt64) -> Int32? {
+        ask(.utcOffset, Int32?.self) { $0.put(ZoneMessage(zone: zone, unixMs: unixMs)) } ?? nil
+    }
+
+    func certificate(
+        _ bytes: [UInt8], password: [UInt8]?
+    ) throws(PluginFault) -> PluginCertificate {
+        try tried(.certificate, PluginCertificate.self) {
+            $0.put(CertificateMessage(bytes: bytes, password: password))
+        }
+    }
+
+    func identity(
+        _ bytes: [UInt8], password: [UInt8]?
+    ) throws(PluginFault) -> (certificate: [UInt8], key: [UInt8]) {
+        let made = try tried(.identity, IdentityMessage.self) {
+            $0.put(CertificateMessage(bytes: bytes, password: password))
+        }
+        return (made.certificate, made.key)
+    }
+
+    func readFile(_ path: String) -> [UInt8]? {
+        (ask(.readFile, WireBytes?.self) { $0.put(path) } ?? nil)?.bytes
+    }
+
+    // MARK: Asked, and answered later
+
+    func call(
+        _ call: PluginHTTPCall,
+        done: @escaping @Sendable (Result<PluginHTTPAnswer, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        try later(.call, { $0.put(call) }, done)
+    }
+
+    func value(
+        instance: String, key: String,
+        done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        try later(.value, { $0.put(key) }) { (result: Result<WireBytes?, PluginFault>) in
+            done(result.map { $0?.bytes })
+        }
+    }
+
+    func set(
+        instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
+        done: @escaping @Sendable (PluginFault?) -> Void
+    ) throws(PluginFault) {
+        let message = SetMessage(key: key, value: value, expiresUnixMs: expiresUnixMs)
+        try later(.set, { $0.put(message) }) { done(Self.fault($0)) }
+    }
+
+    func devices(
+        app: String, user: String,
+        done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
+    ) throws(PluginFault) {
+        try later(.devices, { $0.put(DevicesMessage(app: app, name: user)) }, done)
+    }
+
+    func device(
+        app: String, token: String,
+        done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        try later(.device, { $0.put(DevicesMessage(app: app, name: token)) }, done)
+    }
+
+    func change(
+        instance: String, _ change: DeviceChange,
+        done: @escaping @Sendable (PluginFault?) -> Void
+    ) throws(PluginFault) {
+        try later(.change, { $0.put(change) }) { done(Self.fault($0)) }
+    }
+
+    private static func fault(_ result: Result<WireNothing, PluginFault>) -> PluginFault? {
+        if case .failure(let fault) = result { fault } else { nil }
+    }
+
+    // MARK: Here
+
+    func onWorker(_ work: @escaping @Sendable () -> Void) { workers.submitBounded(work) }
+
+    func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void) {
+        let workers = workers
+        alarms.after(ms: ms) { workers.submitBounded(work) }
+    }
+
+    // MARK: How
+
+    private static let gone = PluginFault(.stopping, "the gateway is gone")
+
+    private func ask<Answer: WireValue>(
+        _ method: WireMethod, _ type: Answer.Type, _ write: (WireWriter) -> Void
+    ) -> Answer? {
+        guard case .success(let frame) = peer.call(method, write) else { return nil }
+        return try? Answer(reading: frame)
+    }
+
+    private func tried<Answer: WireValue>(
+        _ method: WireMethod, _ type: Answer.Type, _ write: (WireWriter) -> Void
+    ) throws(PluginFault) -> Answer {
+        guard let answer = ask(method, WireResult<Answer>.self, write) else { throw Self.gone }
+        return try answer.result.get()
+    }
+
+    private func later<Answer: WireValue>(
+        _ method: WireMethod, _ write: (WireWriter) -> Void,
+        _ done: @escaping @Sendable (Result<Answer, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        let called = peer.call(
+            method,
+            onAnswer: { frame in
+                let answer = frame.flatMap { try? WireResult<Answer>(reading: $0) }
+                done(answer?.result ?? .failure(Self.gone))
+            }, write)
+        guard case .success(let frame) = called,
+            let begun = try? WireResult<WireNothing>(reading: frame)
+        else { throw Self.gone }
+        if case .failure(let fault) = begun.result {
+            peer.forget(frame.call)
+            throw fault
+        }
+    }
+}
+
+private struct RemoteMetric: PluginMetric {
+    let number: UInt32
+    let services: RemoteServices
+
+    func add(_ delta: Int64) { tell(delta, isSet: false) }
+    func set(_ value: Int64) { tell(value, isSet: true) }
+
+    private func tell(_ value: Int64, isSet: Bool) {
+        services.tell(.count) {
+            $0.put(CountMessage(number: number, isSet: isSet, value: value))
+        }
+    }
+}

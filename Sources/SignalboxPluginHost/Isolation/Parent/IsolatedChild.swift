@@ -1,0 +1,106 @@
+internal import SignalboxCore
+internal import SignalboxThreads
+internal import Synchronization
+
+/// One process of an isolated plugin, from its start to its end.
+final class IsolatedChild: Sendable {
+    let process: RunnerProcess
+    let peer: WirePeer
+    let flights = OpenFlights()
+    let bornNs = Clock.monotonicNs
+    /// Why the gateway ended it; nil: it did not.
+    private let verdict = Mutex<String?>(nil)
+
+    /// Starts the process, and a thread that reads what it says.
+    ///
+    /// `onEnd` is called on that thread when there is nothing more to read.
+    init(
+        command: [String], handle: @escaping @Sendable (IsolatedChild, WireMethod, WireFrame)
+            throws(WireFault) -> Void,
+        onEnd: @escaping @Sendable (IsolatedChild, WireFault?) -> Void
+    ) throws(PluginFault) {
+        let started = try RunnerProcess.start(command)
+        process = started.process
+        peer = WirePeer(WireChannel(socket: started.socket))
+        Thread.start { [self] in
+            var fault: WireFault?
+            do throws(WireFault) {
+                try peer.run { method, frame throws(WireFault) in try handle(self, method, frame) }
+            } catch {
+                fault = error
+            }
+            onEnd(self, fault)
+        }
+    }
+
+    /// Ends the process at once; the first reason counts.
+    func kill(because why: String) {
+        verdict.withLock { if $0 == nil { $0 = why } }
+        process.kill()
+    }
+
+    /// Waits for its end; how it ended, in words.
+    func reap() -> String {
+        peer.channel.close()
+        let how = process.reap()
+        return verdict.withLock { $0 }.map { "was ended by the gateway: \($0)" } ?? how
+    }
+}
+
+/// Deliveries that a plugin with a transport of its own has, by flight.
+final class OpenFlights: Sendable {
+    private struct Flight {
+        var open: Set<UInt64>
+        var onOutcomes: @Sendable ([Outcome]) -> Void
+    }
+
+    private struct State {
+        var last: UInt64 = 0
+        var flights: [UInt64: Flight] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    var isEmpty: Bool { state.withLock { $0.flights.isEmpty } }
+
+    func begin(
+        _ items: [UInt64], onOutcomes: @escaping @Sendable ([Outcome]) -> Void
+    ) -> UInt64 {
+        state.withLock { state in
+            state.last += 1
+            state.flights[state.last] = Flight(open: Set(items), onOutcomes: onOutcomes)
+            return state.last
+        }
+    }
+
+    /// These stay with the gateway.
+    func giveBack(_ flight: UInt64, _ items: some Sequence<UInt64>) {
+        state.withLock { state in
+            state.flights[flight]?.open.subtract(items)
+            if state.flights[flight]?.open.isEmpty == true { state.flights[flight] = nil }
+        }
+    }
+
+    /// Outcomes came in; how many of them are of nothing that is open.
+    func settle(_ flight: UInt64, _ outcomes: [Outcome]) -> Int {
+        let (sound, tell) = state.withLock { state -> ([Outcome], (@Sendable ([Outcome]) -> Void)?) in
+            guard state.flights[flight] != nil else { return ([], nil) }
+            let tell = state.flights[flight]?.onOutcomes
+            let sound = outcomes.filter {
+                state.flights[flight]?.open.remove($0.item) != nil
+            }
+            if state.flights[flight]?.open.isEmpty == true { state.flights[flight] = nil }
+            return (sound, tell)
+        }
+        if !sound.isEmpty { tell?(sound) }
+        return outcomes.count - sound.count
+    }
+
+    /// The process is gone: what is open, and whom to tell; nothing is open any more.
+    func end() -> [(items: [UInt64], tell: @Sendable ([Outcome]) -> Void)] {
+        state.withLock { state in
+            defer { state.flights = [:] }
+            return state.flights.values.map { ($0.open.sorted(), $0.onOutcomes) }
+        }
+    }
+}

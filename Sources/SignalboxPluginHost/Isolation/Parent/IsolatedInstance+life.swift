@@ -1,0 +1,248 @@
+internal import SignalboxCore
+internal import SignalboxThreads
+internal import Synchronization
+
+/// From the start of a process to its end, and again. All of it runs on the control thread, which lives as
+/// long as the instance: a process dies with the thread that started it.
+extension IsolatedInstance {
+    private var controlDeadlineNs: UInt64 { Clock.monotonicNs + options.controlMs * 1_000_000 }
+
+    // MARK: Making one
+
+    /// Starts a process and creates the instance there.
+    func open() -> PluginFault? {
+        let desk = ServiceDesk(name: name, services: services, secrets: secrets)
+        let child: IsolatedChild
+        do throws(PluginFault) {
+            child = try IsolatedChild(
+                command: options.runner + ["plugins", "run-isolated", name],
+                handle: { [weak self] child, method, frame throws(WireFault) in
+                    if try desk.handle(method, frame, child.peer) { return }
+                    try self?.take(method, frame, from: child)
+                },
+                onEnd: { [weak self] child, fault in
+                    guard let self else {
+                        child.kill(because: "nobody needs it")
+                        _ = child.reap()
+                        return
+                    }
+                    self.hasEnded(child, fault)
+                })
+        } catch {
+            return error
+        }
+        let isWanted = state.update { state in
+            state.child = child
+            return !state.isStopping || !state.isMaking
+        }
+        guard isWanted else { return give(up: child, PluginFault(.stopping, "it is stopping")) }
+        let message = CreateMessage(
+            name: name, program: program.name, version: program.version, library: library.path,
+            config: config, secrets: secrets.all, logLevels: logLevels,
+            asksForTime: !services.hasSystemClock, workers: UInt32(max(4, Threads.cores + 2)))
+        let made: Result<WireResult<LibraryFacts>, PluginFault> = ask(
+            child, .create, "create()"
+        ) { $0.put(message) }
+        switch made.flatMap(\.result) {
+        case .failure(let fault): return give(up: child, fault)
+        case .success(LibraryFacts(library)): return nil
+        case .success:
+            return give(
+                up: child,
+                PluginFault(
+                    .version,
+                    "\(library.path) is another plugin now, or takes another config; reload the "
+                        + "configuration"))
+        }
+    }
+
+    /// Starts the instance in its process.
+    func begin() -> PluginFault? {
+        guard let child = state.update({ $0.child }) else { return Self.gone }
+        let begun: Result<WireResult<WireNothing>, PluginFault> = ask(child, .start, "start()")
+        if case .failure(let fault) = begun.flatMap(\.result) { return fault }
+        return nil
+    }
+
+    /// Asks for the roles in the process.
+    func askRoles(_ limits: Limits) -> Result<RoleFacts, PluginFault> {
+        guard let child = state.update({ $0.child }) else { return .failure(Self.gone) }
+        let asked: Result<WireResult<RoleFacts>, PluginFault> = ask(child, .roles, "paths()") {
+            $0.put(limits)
+        }
+        let facts = asked.flatMap(\.result)
+        if case .success(let facts) = facts {
+            state.update { state in
+                state.limits = limits
+                state.facts = facts
+            }
+        }
+        return facts
+    }
+
+    /// From now on it serves, and is started again when its process ends.
+    func isServing() {
+        state.updateAll { state in
+            // It may have ended in this moment; then it is started again.
+            guard let child = state.child, !child.peer.isGone else { return }
+            state.isUp = true
+            state.upSinceNs = Clock.monotonicNs
+        }
+        services.metric(instance: name, name: "up", labels: [], isGauge: true)?
+            .set(state.update { $0.isUp } ? 1 : 0)
+        services.metric(instance: name, name: "restarts_total", labels: [], isGauge: false)?.add(0)
+    }
+
+    private static let gone = PluginFault(.lost, "its process has ended")
+
+    private var logLevels: UInt32 {
+        (UInt32(0)...4).reduce(0) { mask, level in
+            let isKept = PluginLogLevel(rawValue: level).map { services.isLogged($0) } ?? false
+            return mask | (isKept ? 1 << level : 0)
+        }
+    }
+
+    /// Asks on the control thread; a process that ends meanwhile is a fault of kind `lost`.
+    private func ask<Answer: WireValue>(
+        _ child: IsolatedChild, _ method: WireMethod, _ what: String,
+        _ write: (WireWriter) -> Void = { _ in }
+    ) -> Result<Answer, PluginFault> {
+        switch child.peer.call(method, deadlineNs: controlDeadlineNs, write) {
+        case .success(let frame):
+            do throws(WireFault) {
+                return .success(try Answer(reading: frame))
+            } catch {
+                return .failure(malformed(child, method, error))
+            }
+        case .failure(.tooLong):
+            return .failure(PluginFault(.tooLarge, "its config and secrets are too large"))
+        case .failure(.late):
+            child.kill(because: "\(what) takes over \(options.controlMs) ms")
+            return .failure(PluginFault(.lost, "its process \(child.reap())"))
+        case .failure(.gone), .failure(.closed):
+            return .failure(PluginFault(.lost, "in \(what) its process \(child.reap())"))
+        }
+    }
+
+    /// A child that cannot be used is ended; the reason goes on.
+    private func give(up child: IsolatedChild, _ fault: PluginFault) -> PluginFault {
+        state.update { if $0.child === child { $0.child = nil } }
+        child.kill(because: "it cannot be used")
+        _ = child.reap()
+        return fault
+    }
+
+    // MARK: The end of one
+
+    /// The process says nothing any more; thread: the one that read.
+    private func hasEnded(_ child: IsolatedChild, _ fault: WireFault?) {
+        if let fault { _ = malformed(child, nil, fault) }
+        let isStopping = state.update { state -> Bool in
+            if state.child === child { state.isUp = false }
+            return state.isStopping
+        }
+        let flights = child.flights.end()
+        // Whoever stops it collects it, too.
+        guard !isStopping else { return }
+        giveBack(flights, lostCalls: child.peer.lostCount)
+        control?.run { [weak self] in self?.bury(child) }
+    }
+
+    /// Collects a process that has ended, and has a new one made if it served.
+    private func bury(_ child: IsolatedChild) {
+        let waiting = child.peer.lostCount
+        let how = child.reap()
+        let now = Clock.monotonicNs
+        let waitMs = state.update { state -> UInt64? in
+            guard state.child === child else { return nil }
+            state.child = nil
+            guard state.facts != nil, !state.isStopping else { return nil }
+            let upMs = state.upSinceNs == 0 ? 0 : (now - state.upSinceNs) / 1_000_000
+            state.upSinceNs = 0
+            return state.backOff.ended(afterMs: upMs)
+        }
+        guard let waitMs else { return }
+        services.metric(instance: name, name: "up", labels: [], isGauge: true)?.set(0)
+        services.log(
+            instance: name, level: .error, message: "the plugin's process \(how)",
+            fields: [
+                Attribute("process.id", "\(child.process.pid)"),
+                Attribute("calls.lost", "\(waiting)"), Attribute("restart_in_ms", "\(waitMs)"),
+            ])
+        schedule(inMs: waitMs)
+    }
+
+    private func schedule(inMs ms: UInt64) {
+        let due = Clock.monotonicNs + ms * 1_000_000
+        state.update { $0.dueNs = due }
+        control?.wake(atNs: due)
+    }
+
+    // MARK: Again
+
+    /// The control thread has something to do.
+    func tick() {
+        let isDue = state.update { state -> Bool in
+            guard let due = state.dueNs, !state.isStopping, due <= Clock.monotonicNs else {
+                return false
+            }
+            state.dueNs = nil
+            state.isMaking = true
+            return true
+        }
+        guard isDue else { return }
+        services.metric(instance: name, name: "restarts_total", labels: [], isGauge: false)?.add(1)
+        _ = secrets.reread(services.readFile)
+        let fault = open() ?? begin() ?? again()
+        let isStopping = state.update { state in
+            state.isMaking = false
+            return state.isStopping
+        }
+        guard let fault else { return isStopping ? () : cameBack() }
+        guard !isStopping else { return }
+        if let child = state.update({ $0.child }) { _ = give(up: child, fault) }
+        let waitMs = state.update { $0.backOff.ended(afterMs: 0) }
+        services.log(
+            instance: name, level: .error, message: "the plugin cannot be started again yet",
+            fields: [
+                Attribute("error", fault.message), Attribute("restart_in_ms", "\(waitMs)"),
+            ])
+        schedule(inMs: waitMs)
+    }
+
+    private func again() -> PluginFault? {
+        let limits = state.update { $0.limits }
+        if case .failure(let fault) = askRoles(limits) { return fault }
+        return nil
+    }
+
+    private func cameBack() {
+        isServing()
+        services.log(
+            instance: name, level: .info, message: "the plugin is up again", fields: [])
+        listeners.withLock { $0.credentialReady }()
+        listeners.withLock { $0.room }()
+    }
+
+    // MARK: Stopping
+
+    func close(_ deadlineMs: UInt64) {
+        guard let child = state.update({ $0.child }) else { return }
+        // A moment more, so that the plugin's own "not in time" arrives.
+        let deadline = Clock.monotonicNs + (deadlineMs + 500) * 1_000_000
+        switch child.peer.call(.stop, deadlineNs: deadline, { $0.put(deadlineMs) }) {
+        case .success: break
+        case .failure(.late):
+            services.misbehaved(
+                instance: name, "did not stop in time; its process was ended")
+            child.kill(because: "it did not stop in time")
+        case .failure: break
+        }
+        state.updateAll { state in
+            state.child = nil
+            state.isUp = false
+        }
+        _ = child.reap()
+        services.metric(instance: name, name: "up", labels: [], isGauge: true)?.set(0)
+    }
+}

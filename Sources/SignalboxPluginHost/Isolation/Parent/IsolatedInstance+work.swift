@@ -1,0 +1,159 @@
+internal import SignalboxCore
+internal import SignalboxThreads
+internal import Synchronization
+
+/// Why a role call brought nothing.
+enum WorkEnd: Error {
+    /// The instance is stopping.
+    case stopping
+    /// There is no process at the moment; nothing was asked.
+    case down
+    /// The process ended during the call; what it did is unknown. Alone: nothing else was asked of it.
+    case lost(isAlone: Bool)
+    /// What was to be sent is larger than a message may be.
+    case tooLong
+
+    /// In words for a caller who can come again.
+    func fault(_ name: String) -> PluginFault {
+        switch self {
+        case .stopping: PluginFault(.stopping, "the gateway is stopping")
+        case .down: PluginFault(.again, "the plugin \"\(name)\" is being started again")
+        case .lost: PluginFault(.again, "the plugin \"\(name)\" ended during the call")
+        case .tooLong: PluginFault(.tooLarge, "it is too large for the plugin \"\(name)\"")
+        }
+    }
+}
+
+/// Role calls.
+extension IsolatedInstance {
+    /// The process that serves now.
+    func current() -> Result<IsolatedChild, WorkEnd> {
+        let (child, isStopping) = state.update { ($0.isUp ? $0.child : nil, $0.isStopping) }
+        if isStopping { return .failure(.stopping) }
+        return child.map { .success($0) } ?? .failure(.down)
+    }
+
+    /// Asks a process, and blocks until it has replied, or is gone.
+    ///
+    /// Thread: worker. `onAnswer` as in `WirePeer.call`.
+    func work(
+        _ child: IsolatedChild, _ method: WireMethod,
+        onAnswer: (@Sendable (WireFrame?) -> Void)? = nil, _ write: (WireWriter) -> Void
+    ) -> Result<WireFrame, WorkEnd> {
+        let deadline = Clock.monotonicNs + options.workMs * 1_000_000
+        let end: WorkEnd
+        switch child.peer.call(method, deadlineNs: deadline, onAnswer: onAnswer, write) {
+        case .success(let frame): return .success(frame)
+        case .failure(.tooLong): return .failure(.tooLong)
+        case .failure(.closed): end = .down
+        case .failure(.gone): end = .lost(isAlone: child.peer.lostCount <= 1)
+        case .failure(.late):
+            let what = "\(method) took over \(options.workMs) ms"
+            services.misbehaved(instance: name, "\(what); its process was ended")
+            child.kill(because: what)
+            end = .lost(isAlone: true)
+        }
+        return .failure(state.update { $0.isStopping } ? .stopping : end)
+    }
+
+    /// Asks a process for a value; one that cannot be is its end.
+    func ask<Answer: WireValue>(
+        _ child: IsolatedChild, _ method: WireMethod, _ write: (WireWriter) -> Void,
+        check: (inout Answer) throws(WireFault) -> Void = { _ in }
+    ) -> Result<Answer, WorkEnd> {
+        switch work(child, method, write) {
+        case .failure(let end): return .failure(end)
+        case .success(let frame):
+            do throws(WireFault) {
+                var answer = try Answer(reading: frame)
+                try check(&answer)
+                return .success(answer)
+            } catch {
+                _ = malformed(child, method, error)
+                return .failure(.lost(isAlone: true))
+            }
+        }
+    }
+
+    /// Asks the process of now for a value.
+    func ask<Answer: WireValue>(
+        _ method: WireMethod, _ write: (WireWriter) -> Void,
+        check: (inout Answer) throws(WireFault) -> Void = { _ in }
+    ) -> Result<Answer, WorkEnd> {
+        switch current() {
+        case .success(let child): ask(child, method, write, check: check)
+        case .failure(let end): .failure(end)
+        }
+    }
+
+    /// The process said something that cannot be: it is not to be trusted any more.
+    func malformed(
+        _ child: IsolatedChild, _ method: WireMethod?, _ fault: WireFault
+    ) -> PluginFault {
+        let place = method.map { " to \($0)" } ?? ""
+        services.misbehaved(
+            instance: name, "its process gave a malformed answer\(place): \(fault.what)")
+        child.kill(because: "it does not keep to the protocol")
+        return PluginFault(.lost, "its process gave a malformed answer\(place): \(fault.what)")
+    }
+
+    /// Blocks until the process is up, or the monotonic time has come; whether it is up.
+    func waitUntilUp(deadlineNs: UInt64) -> Bool {
+        state.wait(until: { state in
+            if state.isUp { return (true, nil) }
+            if state.isStopping || Clock.monotonicNs >= deadlineNs { return (false, nil) }
+            return (nil, deadlineNs)
+        })
+    }
+
+    /// Takes note of what the process tells by itself; thread: the one that reads.
+    func take(
+        _ method: WireMethod, _ frame: WireFrame, from child: IsolatedChild
+    ) throws(WireFault) {
+        switch method {
+        case .credentialReady: listeners.withLock { $0.credentialReady }()
+        case .secretsChanged: listeners.withLock { $0.secretsChanged }()
+        case .room: listeners.withLock { $0.room }()
+        case .outcomes:
+            let message = try OutcomesMessage(reading: frame)
+            let wasOnTrial = sending.withLock { suspects in
+                defer { suspects.cleared(message.outcomes.lazy.map(\.item)) }
+                return suspects.isOn(nowMs: Clock.monotonicNs / 1_000_000)
+            }
+            let strange = child.flights.settle(message.flight, message.outcomes)
+            if strange > 0 {
+                services.misbehaved(
+                    instance: name, "settled \(strange) deliveries that it does not have")
+            }
+            // The next one may go.
+            if wasOnTrial { listeners.withLock { $0.room }() }
+        default: throw WireFault("it may not ask for \(method)")
+        }
+    }
+
+    /// Deliveries that a transport of the plugin's own had when its process ended: whether they arrived
+    /// is unknown.
+    func giveBack(
+        _ flights: [(items: [UInt64], tell: @Sendable ([Outcome]) -> Void)], lostCalls: Int
+    ) {
+        let items = flights.flatMap(\.items)
+        guard !items.isEmpty else { return }
+        let isProven = sending.withLock {
+            $0.crashed(
+                items, isAlone: lostCalls <= 1, nowMs: Clock.monotonicNs / 1_000_000)
+        }
+        for flight in flights {
+            flight.tell(flight.items.map { LostCall.outcome($0, isProven: isProven) })
+        }
+    }
+}
+
+/// What becomes of an item whose call was lost with its process.
+enum LostCall {
+    static func outcome(_ item: UInt64, isProven: Bool) -> Outcome {
+        guard isProven else { return Outcome(item: item, kind: .retry, reason: "plugin_failed") }
+        var outcome = Outcome(item: item, kind: .rejected, reason: "plugin_crashes")
+        outcome.detail = "the plugin's process ended each time it had this"
+        return outcome
+    }
+}

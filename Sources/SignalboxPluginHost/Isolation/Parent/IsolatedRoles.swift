@@ -1,0 +1,114 @@
+internal import SignalboxCore
+
+/// The ingest role of an isolated instance.
+final class IsolatedIngest: Ingesting {
+    let paths: [IngestPath]
+    private let instance: IsolatedInstance
+    private let limits: Limits
+
+    init(_ instance: IsolatedInstance, paths: [IngestPath], limits: Limits) {
+        self.instance = instance
+        self.paths = paths
+        self.limits = limits
+    }
+
+    var instanceName: String { instance.name }
+
+    /// Hands a request to the plugin. One that is lost with the process fails with kind `again`: its
+    /// source sends it again.
+    func handle(_ request: IngestRequest, done: @escaping @Sendable (IngestResult) -> Void) {
+        let child: IsolatedChild
+        switch instance.current() {
+        case .success(let current): child = current
+        case .failure(let end): return done(failed(end))
+        }
+        let worked = instance.work(
+            child, .ingest,
+            onAnswer: { [self] frame in
+                guard let frame else { return done(failed(.lost(isAlone: false))) }
+                done(result(child) { () throws(WireFault) in try IngestResult(reading: frame) })
+            }, { $0.put(request) })
+        switch worked {
+        case .failure(let end): done(failed(end))
+        case .success(let frame): take(frame, child, done)
+        }
+    }
+
+    private func take(
+        _ frame: WireFrame, _ child: IsolatedChild,
+        _ done: @escaping @Sendable (IngestResult) -> Void
+    ) {
+        let message: IngestMessage
+        do throws(WireFault) {
+            message = try IngestMessage(reading: frame)
+        } catch {
+            // Its end ends the request.
+            _ = instance.malformed(child, .ingest, error)
+            return
+        }
+        switch message {
+        case .done(let made):
+            // If it is not there any more, the end of the process was faster, and has ended the request.
+            guard child.peer.forget(frame.call) else { return }
+            done(result(child) { made })
+        case .deferred(let ms):
+            // The plugin's process watches the time itself; this is for one that hangs.
+            instance.services.onWorker(afterMs: UInt64(ms) + 1_000) { [self] in
+                guard child.peer.forget(frame.call) else { return }
+                done(failed(PluginFault(.timeout, "the request took too long")))
+            }
+        }
+    }
+
+    /// A result within the bounds; else that is the process's end.
+    private func result(
+        _ child: IsolatedChild, _ read: () throws(WireFault) -> IngestResult
+    ) -> IngestResult {
+        do throws(WireFault) {
+            var result = try read()
+            try IngestRules.check(&result, limits, source: instance.name)
+            return result
+        } catch {
+            _ = instance.malformed(child, .ingest, error)
+            return failed(.lost(isAlone: true))
+        }
+    }
+
+    private func failed(_ end: WorkEnd) -> IngestResult { failed(end.fault(instance.name)) }
+
+    private func failed(_ fault: PluginFault) -> IngestResult {
+        var result = IngestResult()
+        result.fault = fault
+        return result
+    }
+}
+
+/// The build role of an isolated instance.
+final class IsolatedBuilder: Building {
+    private let instance: IsolatedInstance
+
+    init(_ instance: IsolatedInstance) { self.instance = instance }
+
+    /// Builds notifications; a fault of kind `again`: the process is not there, or ended meanwhile.
+    func build(
+        _ event: Event, recipients: [Recipient], route: String, options: String
+    ) -> Result<BuildResult, PluginFault> {
+        let asked: Result<WireResult<BuildResult>, WorkEnd> = instance.ask(
+            .build,
+            {
+                $0.put(
+                    BuildMessage(
+                        event: event, recipients: recipients, route: route, options: options))
+            },
+            check: { answer throws(WireFault) in
+                guard case .success(let built) = answer.result else { return }
+                let named =
+                    built.contents.flatMap { $0.targets.map(\.recipient) }
+                    + built.skips.map(\.recipient)
+                guard named.allSatisfy({ $0 < recipients.count }) else {
+                    throw WireFault("there is no such recipient")
+                }
+            })
+        return asked.mapError { $0.fault(instance.name) }.flatMap(\.result)
+    }
+}

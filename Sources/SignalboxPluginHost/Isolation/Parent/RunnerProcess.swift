@@ -1,0 +1,145 @@
+internal import CLinux
+internal import Glibc
+internal import SignalboxThreads
+internal import Synchronization
+
+/// The process that a plugin runs in.
+final class RunnerProcess: Sendable {
+    /// The descriptor of its socket in the process itself.
+    static let socket: Int32 = 3
+    /// How long it may take to end after its socket is closed.
+    private static let endMs: UInt64 = 500
+
+    /// How it ended, in words; or that it is still there.
+    private enum Fate {
+        case running
+        case ended(String)
+    }
+
+    let pid: pid_t
+    private let fate = Mutex(Fate.running)
+
+    private init(pid: pid_t) { self.pid = pid }
+
+    /// Starts a program with a socket to it.
+    ///
+    /// It dies with the thread that calls this: that one must live as long as the process.
+    static func start(
+        _ command: [String]
+    ) throws(PluginFault) -> (process: RunnerProcess, socket: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard linux_socket_pair(&ends) == 0 else {
+            throw PluginFault(.unreachable, "there is no socket for its process: \(words(errno))")
+        }
+        defer { close(ends[1]) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        // Nothing of the gateway but a place for last words.
+        posix_spawn_file_actions_adddup2(&actions, ends[1], socket)
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+        linux_spawn_close_from(&actions, socket + 1)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // The threads of the gateway block signals, and the program has handlers: none of that is its.
+        var none = sigset_t()
+        var all = sigset_t()
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        var argv: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
+        defer { for argument in argv { free(argument) } }
+        var environment: [UnsafeMutablePointer<CChar>?] =
+            RunnerEnvironment.entries.map { strdup($0) } + [nil]
+        defer { for entry in environment { free(entry) } }
+        var pid: pid_t = 0
+        let status = posix_spawn(&pid, command[0], &actions, &attributes, &argv, &environment)
+        guard status == 0 else {
+            close(ends[0])
+            throw PluginFault(
+                .unreachable, "its process cannot be started: \(command[0]): \(words(status))")
+        }
+        return (RunnerProcess(pid: pid), ends[0])
+    }
+
+    /// Ends it at once, if it is still there.
+    func kill() {
+        fate.withLock { if case .running = $0 { Glibc.kill(pid, SIGKILL) } }
+    }
+
+    /// Waits for its end, which is due now, and says how it ended: "was ended by SIGSEGV
+    /// (Segmentation fault)".
+    func reap() -> String {
+        let deadline = Clock.monotonicNs + Self.endMs * 1_000_000
+        let pause = Gate(())
+        while true {
+            let isLate = Clock.monotonicNs >= deadline
+            if isLate { kill() }
+            let ended = fate.withLock { fate -> String? in
+                if case .ended(let how) = fate { return how }
+                var raw: Int32 = 0
+                let found = waitpid(pid, &raw, isLate ? 0 : WNOHANG)
+                guard found != 0, found == pid || errno != EINTR else { return nil }
+                // Somebody else may have collected it: a program that ignores SIGCHLD, for one.
+                let how = found == pid ? Self.words(status: raw) : "ended"
+                fate = .ended(how)
+                return how
+            }
+            if let ended { return ended }
+            let until = min(deadline, Clock.monotonicNs + 1_000_000)
+            pause.wait(until: { _ in (Clock.monotonicNs >= until ? () : nil, until) })
+        }
+    }
+
+    private static func words(status: Int32) -> String {
+        let signal = status & 0x7F
+        guard signal != 0 else { return "ended itself (exit \(status >> 8 & 0xFF))" }
+        let text = strsignal(signal).map { String(cString: $0) } ?? "unknown"
+        return "was ended by \(SignalNames.name(signal)) (\(text))"
+    }
+
+    private static func words(_ number: Int32) -> String { String(cString: strerror(number)) }
+}
+
+/// What the process of a plugin gets of the gateway's environment: what programs need to run at all, and
+/// none of the secrets that may stand there.
+enum RunnerEnvironment {
+    private static let names: Set = [
+        "PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TZDIR", "TMPDIR", "SWIFT_BACKTRACE",
+    ]
+
+    static var entries: [String] {
+        var out: [String] = []
+        var next = environ
+        while let entry = next.pointee {
+            let text = String(cString: entry)
+            let name = text.prefix { $0 != "=" as Character }
+            let isWanted =
+                names.contains(String(name)) || name.hasPrefix("LC_") || name.hasPrefix("LD_")
+                || name.hasSuffix("SAN_OPTIONS")
+            if isWanted { out.append(text) }
+            next += 1
+        }
+        // A backtrace takes longer than a new start; whoever wants one says so.
+        if !out.contains(where: { $0.hasPrefix("SWIFT_BACKTRACE=") }) {
+            out.append("SWIFT_BACKTRACE=enable=no")
+        }
+        return out
+    }
+}
+
+/// Names of signals that end processes.
+enum SignalNames {
+    private static let known: [Int32: String] = [
+        SIGSEGV: "SIGSEGV", SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGILL: "SIGILL",
+        SIGFPE: "SIGFPE", SIGTRAP: "SIGTRAP", SIGSYS: "SIGSYS", SIGKILL: "SIGKILL",
+        SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGPIPE: "SIGPIPE", SIGXCPU: "SIGXCPU",
+    ]
+
+    static func name(_ signal: Int32) -> String { known[signal] ?? "signal \(signal)" }
+}

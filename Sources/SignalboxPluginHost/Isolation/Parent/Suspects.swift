@@ -1,0 +1,37 @@
+/// Items that were under way when their process ended: one of them may have been the cause, so they are
+/// offered one at a time until it shows which.
+///
+/// A value: time comes from outside.
+struct Suspects: Sendable {
+    /// Alone so often, and the process ended each time: it is the cause.
+    static let provenAt = 2
+    private static let countMax = 8_192
+    private static let trialMs: UInt64 = 600_000
+
+    private var crashes: [UInt64: Int] = [:]
+    private var untilMs: UInt64 = 0
+
+    /// Items are to be offered one at a time.
+    func isOn(nowMs: UInt64) -> Bool { !crashes.isEmpty && nowMs < untilMs }
+
+    /// The process ended while these were under way, and nothing else if `isAlone`; whether it is proven
+    /// that the only one is the cause.
+    mutating func crashed(_ items: [UInt64], isAlone: Bool, nowMs: UInt64) -> Bool {
+        // What does not come again within the time is forgotten with all others.
+        if nowMs >= untilMs || crashes.count + items.count > Self.countMax { crashes = [:] }
+        untilMs = nowMs + Self.trialMs
+        guard isAlone, items.count == 1, let item = items.first else {
+            for item in items where crashes[item] == nil { crashes[item] = 0 }
+            return false
+        }
+        let count = (crashes[item] ?? 0) + 1
+        crashes[item] = count < Self.provenAt ? count : nil
+        return count >= Self.provenAt
+    }
+
+    /// These did no harm.
+    mutating func cleared(_ items: some Sequence<UInt64>) {
+        guard !crashes.isEmpty else { return }
+        for item in items { crashes[item] = nil }
+    }
+}

@@ -1,0 +1,225 @@
+internal import SignalboxCore
+
+/// Signs, or checks a signature, with a key.
+struct SignMessage: WireValue {
+    var algorithm: SignAlgorithm
+    var key: [UInt8]
+    var data: [UInt8]
+    /// To be checked; nil: to be made.
+    var signature: [UInt8]?
+
+    init(algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]? = nil) {
+        self.algorithm = algorithm
+        self.key = key
+        self.data = data
+        self.signature = signature
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(algorithm.rawValue)
+        writer.put(key)
+        writer.put(data)
+        writer.put(signature) { writer.put($0) }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        guard let algorithm = SignAlgorithm(rawValue: try reader.number()) else {
+            throw WireFault("there is no such algorithm")
+        }
+        self.algorithm = algorithm
+        key = try reader.bytes()
+        data = try reader.bytes()
+        signature = try reader.optional { reader throws(WireFault) in try reader.bytes() }
+    }
+}
+
+/// Keeps a durable value, or removes it.
+struct SetMessage: WireValue {
+    var key: String
+    var value: [UInt8]?
+    var expiresUnixMs: UInt64?
+
+    init(key: String, value: [UInt8]?, expiresUnixMs: UInt64?) {
+        self.key = key
+        self.value = value
+        self.expiresUnixMs = expiresUnixMs
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(key)
+        writer.put(value) { writer.put($0) }
+        writer.put(expiresUnixMs)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        key = try reader.text()
+        value = try reader.optional { reader throws(WireFault) in try reader.bytes() }
+        expiresUnixMs = try reader.value()
+    }
+}
+
+/// Looks for devices of an app: all of a user, or the one with a token.
+struct DevicesMessage: WireValue {
+    var app: String
+    var name: String
+
+    init(app: String, name: String) {
+        self.app = app
+        self.name = name
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(app)
+        writer.put(name)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        app = try reader.text()
+        name = try reader.text()
+    }
+}
+
+/// Asks for the offset of a zone at an instant.
+struct ZoneMessage: WireValue {
+    var zone: String
+    var unixMs: UInt64
+
+    init(zone: String, unixMs: UInt64) {
+        self.zone = zone
+        self.unixMs = unixMs
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(zone)
+        writer.put(unixMs)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        zone = try reader.text()
+        unixMs = try reader.number()
+    }
+}
+
+/// Reads a certificate, or turns one with its key into PEM.
+struct CertificateMessage: WireValue {
+    var bytes: [UInt8]
+    var password: [UInt8]?
+
+    init(bytes: [UInt8], password: [UInt8]?) {
+        self.bytes = bytes
+        self.password = password
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(bytes)
+        writer.put(password) { writer.put($0) }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        bytes = try reader.bytes()
+        password = try reader.optional { reader throws(WireFault) in try reader.bytes() }
+    }
+}
+
+/// A certificate chain with its key.
+struct IdentityMessage: WireValue {
+    var certificate: [UInt8]
+    var key: [UInt8]
+
+    init(certificate: [UInt8], key: [UInt8]) {
+        self.certificate = certificate
+        self.key = key
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(certificate)
+        writer.put(key)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        certificate = try reader.bytes()
+        key = try reader.bytes()
+    }
+}
+
+/// Makes a metric, which is named by its number from then on.
+struct MetricMessage: WireValue {
+    var number: UInt32
+    var name: String
+    var labels: [Attribute]
+    var isGauge: Bool
+
+    init(number: UInt32, name: String, labels: [Attribute], isGauge: Bool) {
+        self.number = number
+        self.name = name
+        self.labels = labels
+        self.isGauge = isGauge
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(number)
+        writer.put(name)
+        writer.put(labels)
+        writer.put(isGauge)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        number = try reader.number()
+        name = try reader.text()
+        labels = try reader.list()
+        isGauge = try reader.flag()
+    }
+}
+
+/// Counts, or sets a gauge.
+struct CountMessage: WireValue {
+    var number: UInt32
+    var isSet: Bool
+    var value: Int64
+
+    init(number: UInt32, isSet: Bool, value: Int64) {
+        self.number = number
+        self.isSet = isSet
+        self.value = value
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(number)
+        writer.put(isSet)
+        writer.put(value)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        number = try reader.number()
+        isSet = try reader.flag()
+        value = try reader.number()
+    }
+}
+
+/// A line for the log.
+struct LogMessage: WireValue {
+    var level: PluginLogLevel
+    var message: String
+    var fields: [Attribute]
+
+    init(level: PluginLogLevel, message: String, fields: [Attribute]) {
+        self.level = level
+        self.message = message
+        self.fields = fields
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(level.rawValue)
+        writer.put(message)
+        writer.put(fields)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        guard let level = PluginLogLevel(rawValue: try reader.number()) else {
+            throw WireFault("there is no such level")
+        }
+        self.level = level
+        message = try reader.text()
+        fields = try reader.list()
+    }
+}

@@ -1,0 +1,185 @@
+internal import SignalboxCore
+
+/// Deliveries as a plugin sees them; a content that several share goes over once.
+struct WireDeliveries: WireValue {
+    let deliveries: [Delivery]
+
+    init(_ deliveries: [Delivery]) { self.deliveries = deliveries }
+
+    func write(to writer: WireWriter) {
+        var contents: [SharedNotification] = []
+        var places: [ObjectIdentifier: UInt32] = [:]
+        var last: (id: ObjectIdentifier, place: UInt32)?
+        let chosen = deliveries.map { delivery -> UInt32 in
+            let id = ObjectIdentifier(delivery.content)
+            if let last, last.id == id { return last.place }
+            let place = places[id] ?? UInt32(contents.count)
+            if places[id] == nil {
+                places[id] = place
+                contents.append(delivery.content)
+            }
+            last = (id, place)
+            return place
+        }
+        writer.put(contents.map(\.notification))
+        writer.put(UInt32(deliveries.count))
+        for (delivery, place) in zip(deliveries, chosen) {
+            writer.put(place)
+            writer.put(delivery.id)
+            writer.put(delivery.attempt)
+            writer.put(delivery.badge != nil)
+            writer.put(delivery.badge ?? 0)
+            writer.put(delivery.deadlineUnixMs)
+            writer.put(delivery.stableID)
+            writer.put(delivery.device)
+        }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        let contents = try reader.list(SignalboxCore.Notification.self).map {
+            SharedNotification($0)
+        }
+        var out: [Delivery] = []
+        for _ in 0..<(try reader.count()) {
+            let place = Int(try reader.number(UInt32.self))
+            guard place < contents.count else { throw WireFault("there is no such content") }
+            let id = try reader.number(UInt64.self)
+            let attempt = try reader.number(UInt32.self)
+            let hasBadge = try reader.flag()
+            let badge = try reader.number(Int32.self)
+            let deadline = try reader.number(UInt64.self)
+            let stableID = try reader.text()
+            out.append(
+                Delivery(
+                    id: id, eventID: 0, route: "", sender: "", stableID: stableID,
+                    attempt: attempt, badge: hasBadge ? badge : nil, deadlineUnixMs: deadline,
+                    content: contents[place], device: try reader.value()))
+        }
+        deliveries = out
+    }
+}
+
+extension HTTPResponse: WireValue {
+    func write(to writer: WireWriter) {
+        writer.put(status)
+        writer.put(headers)
+        writer.put(body)
+        writer.put(UInt32(items.count))
+        items.withUnsafeBytes { writer.append($0) }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        self.init(
+            status: try reader.number(), headers: try reader.list(), body: try reader.bytes(),
+            items: try reader.items())
+    }
+}
+
+extension Outcome: WireValue {
+    func write(to writer: WireWriter) {
+        writer.put(item)
+        writer.put(kind.rawValue)
+        writer.put(scope.rawValue)
+        writer.put(reconnect)
+        writer.put(retryAfterMs)
+        writer.put(goneSinceUnixMs)
+        writer.put(providerCode)
+        for text in [reason, detail, providerID, newToken, credential] { writer.put(text) }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        let item = try reader.number(UInt64.self)
+        guard let kind = Kind(rawValue: try reader.number()),
+            let scope = Scope(rawValue: try reader.number())
+        else { throw WireFault("there is no such kind of outcome") }
+        self.init(item: item, kind: kind)
+        self.scope = scope
+        reconnect = try reader.flag()
+        retryAfterMs = try reader.number()
+        goneSinceUnixMs = try reader.number()
+        providerCode = try reader.number()
+        reason = try reader.text()
+        detail = try reader.text()
+        providerID = try reader.text()
+        newToken = try reader.text()
+        credential = try reader.text()
+    }
+}
+
+extension RequestBatch: WireValue {
+    func write(to writer: WireWriter) {
+        writer.put(bytes)
+        writer.put(UInt32(headers.count))
+        headers.withUnsafeBytes { writer.append($0) }
+        writer.put(UInt32(items.count))
+        items.withUnsafeBytes { writer.append($0) }
+        writer.put(UInt32(requests.count))
+        for request in requests {
+            writer.put(request.method)
+            writer.put(request.path)
+            writer.put(request.headers)
+            writer.put(request.body)
+            writer.put(request.items)
+        }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        let bytes = try reader.bytes()
+        let count = try reader.count(least: MemoryLayout<Header>.stride)
+        // A header is four numbers, whatever they are; whether they lie inside is checked below.
+        let raw = try reader.raw(count: count * MemoryLayout<Header>.stride)
+        let headers = [Header](unsafeUninitializedCapacity: count) { room, filled in
+            UnsafeMutableRawBufferPointer(room).copyMemory(from: raw)
+            filled = count
+        }
+        let items = try reader.items()
+        var requests: [Request] = []
+        let requestCount = try reader.count(least: 40)
+        requests.reserveCapacity(requestCount)
+        for _ in 0..<requestCount {
+            requests.append(
+                Request(
+                    method: try reader.slice(), path: try reader.slice(),
+                    headers: try reader.range(), body: try reader.slice(),
+                    items: try reader.range()))
+        }
+        guard
+            let batch = RequestBatch(
+                bytes: bytes, headers: headers, items: items, requests: requests)
+        else { throw WireFault("a request reaches beyond its batch") }
+        self = batch
+    }
+}
+
+extension WireWriter {
+    func put(_ slice: RequestBatch.Slice) {
+        put(slice.start)
+        put(slice.count)
+    }
+
+    func put(_ range: Range<Int32>) {
+        put(range.lowerBound)
+        put(range.upperBound)
+    }
+}
+
+extension WireReader {
+    mutating func items() throws(WireFault) -> [UInt64] {
+        let count = try count(least: 8)
+        let raw = try raw(count: count * 8)
+        return [UInt64](unsafeUninitializedCapacity: count) { room, filled in
+            UnsafeMutableRawBufferPointer(room).copyMemory(from: raw)
+            filled = count
+        }
+    }
+
+    mutating func slice() throws(WireFault) -> RequestBatch.Slice {
+        RequestBatch.Slice(start: try number(), count: try number())
+    }
+
+    mutating func range() throws(WireFault) -> Range<Int32> {
+        let (low, high) = (try number(Int32.self), try number(Int32.self))
+        guard low >= 0, low <= high else { throw WireFault("a range runs backwards") }
+        return low..<high
+    }
+}

@@ -1,0 +1,202 @@
+internal import SignalboxCore
+internal import SignalboxJSON
+
+extension PluginFault: WireValue {
+    /// Longest message that is believed.
+    private static let wordsMax = 4_096
+
+    func write(to writer: WireWriter) {
+        writer.put(kind.rawValue)
+        writer.put(message)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        guard let kind = Kind(rawValue: try reader.number()) else {
+            throw WireFault("there is no such kind of fault")
+        }
+        let words = try reader.text()
+        self.init(kind, words.utf8.count > Self.wordsMax ? String(words.prefix(1_000)) : words)
+    }
+}
+
+extension SendEndpoint: WireValue {
+    func write(to writer: WireWriter) {
+        writer.put(origin)
+        writer.put(caFile) { writer.put($0) }
+        writer.put(clientIdentity) {
+            writer.put($0.certificate)
+            writer.put($0.key)
+        }
+        for flag in [isALPNRequired, isOneStreamFirst, isAtMostOnce] { writer.put(flag) }
+        for number in [
+            requestTimeoutMs, connectTimeoutMs, pingIdleMs, pingTimeoutMs, connectionsMax,
+            streamsMax,
+        ] {
+            writer.put(UInt32(clamping: number))
+        }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        self.init(
+            origin: try reader.text(),
+            caFile: try reader.optional { reader throws(WireFault) in try reader.text() },
+            clientIdentity: try reader.optional { reader throws(WireFault) in
+                ClientIdentity(certificate: try reader.bytes(), key: try reader.bytes())
+            },
+            isALPNRequired: try reader.flag(), isOneStreamFirst: try reader.flag(),
+            isAtMostOnce: try reader.flag(), requestTimeoutMs: try reader.positive(),
+            connectTimeoutMs: try reader.positive(), pingIdleMs: try reader.positive(),
+            pingTimeoutMs: try reader.positive(), connectionsMax: try reader.positive(),
+            streamsMax: try reader.positive())
+    }
+}
+
+extension WireReader {
+    fileprivate mutating func positive() throws(WireFault) -> Int {
+        Int(try number(UInt32.self))
+    }
+}
+
+extension IngestRequest: WireValue {
+    func write(to writer: WireWriter) {
+        for text in [method, path, pattern, query, remote, clientCertificate] { writer.put(text) }
+        writer.put(body)
+        writer.put(params)
+        writer.put(headers)
+        writer.put(receivedUnixMs)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        let (method, path, pattern) = (try reader.text(), try reader.text(), try reader.text())
+        let (query, remote, subject) = (try reader.text(), try reader.text(), try reader.text())
+        let body = try reader.bytes()
+        let (params, headers) = (try reader.list(Attribute.self), try reader.list(Attribute.self))
+        self.init(
+            method: method, path: path, pattern: pattern, body: body,
+            receivedUnixMs: try reader.number())
+        self.query = query
+        self.remote = remote
+        self.params = params
+        self.headers = headers
+        clientCertificate = subject
+    }
+}
+
+extension IngestResult: WireValue {
+    func write(to writer: WireWriter) {
+        writer.put(events)
+        writer.put(changes)
+        writer.put(rejects)
+        writer.put(answer) {
+            writer.put($0.status)
+            writer.put($0.headers)
+            writer.put($0.body)
+        }
+        writer.put(fault) { writer.put($0) }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        self.init()
+        events = try reader.list()
+        changes = try reader.list()
+        rejects = try reader.list()
+        answer = try reader.optional { reader throws(WireFault) in
+            Answer(
+                status: try reader.number(), headers: try reader.list(),
+                body: try reader.bytes())
+        }
+        fault = try reader.optional { reader throws(WireFault) in try reader.value() }
+    }
+}
+
+extension IngestResult.Reject: WireValue {
+    func write(to writer: WireWriter) {
+        writer.put(reason)
+        writer.put(detail)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        self.init(reason: try reader.text(), detail: try reader.text())
+    }
+}
+
+/// Data is parsed again at the other end, so that it is known to be what it should be.
+extension BuiltContent: WireValue {
+    func write(to writer: WireWriter) {
+        writer.put(notification)
+        writer.put(UInt32(targets.count))
+        for target in targets {
+            writer.put(UInt32(clamping: target.recipient))
+            writer.put(target.badge != nil)
+            writer.put(target.badge ?? 0)
+        }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        let note = try reader.value(SignalboxCore.Notification.self)
+        var data = JSONValue.null
+        if !note.data.isEmpty {
+            guard let parsed = try? JSONValue.parse(note.data), case .object = parsed else {
+                throw WireFault("the data of a notification is no JSON object")
+            }
+            data = parsed
+        }
+        guard note.overrides.allSatisfy({ JSONKinds.isObjectOrEmpty($0.json) }) else {
+            throw WireFault("an override is no JSON object")
+        }
+        var targets: [Target] = []
+        let count = try reader.count(least: 9)
+        targets.reserveCapacity(count)
+        for _ in 0..<count {
+            let recipient = Int(try reader.number(UInt32.self))
+            let hasBadge = try reader.flag()
+            let badge = try reader.number(Int32.self)
+            targets.append(Target(recipient: recipient, badge: hasBadge ? badge : nil))
+        }
+        self.init(notification: note, dataObject: data, targets: targets)
+    }
+}
+
+extension BuildResult: WireValue {
+    func write(to writer: WireWriter) {
+        writer.put(contents)
+        writer.put(UInt32(skips.count))
+        for skip in skips {
+            writer.put(UInt32(clamping: skip.recipient))
+            writer.put(skip.reason)
+        }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        self.init()
+        contents = try reader.list()
+        for _ in 0..<(try reader.count(least: 8)) {
+            let recipient = Int(try reader.number(UInt32.self))
+            skips.append(FanOut.Skip(recipient: recipient, reason: try reader.text()))
+        }
+    }
+}
+
+extension PrepareResult: WireValue {
+    func write(to writer: WireWriter) {
+        switch self {
+        case .ready(let requests, let settled):
+            writer.put(UInt8(0))
+            writer.put(requests)
+            writer.put(settled)
+        case .again: writer.put(UInt8(1))
+        case .failed(let fault):
+            writer.put(UInt8(2))
+            writer.put(fault)
+        }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        switch try reader.number(UInt8.self) {
+        case 0: self = .ready(try reader.value(), settled: try reader.list())
+        case 1: self = .again
+        case 2: self = .failed(try reader.value())
+        default: throw WireFault("there is no such answer to prepare")
+        }
+    }
+}

@@ -1,0 +1,162 @@
+internal import CLinux
+internal import Glibc
+internal import SignalboxThreads
+
+/// Messages over a stream socket, both ways. Nobody who sends ever waits for the peer, unless he asks for
+/// it: what there is no room for is kept, and the thread that reads sends it on.
+final class WireChannel: Sendable {
+    /// Most bytes that are kept for a peer that does not read.
+    private static let keptBytesMax = 2 * Wire.bytesMax
+    /// From so many on, those who can wait are asked to.
+    private static let crowdedBytes = 1 << 20
+    private static let chunkBytes = 64 * 1024
+
+    private struct Out {
+        var kept: [UInt8] = []
+        var sent = 0
+        var isClosed = false
+
+        var keptCount: Int { kept.count - sent }
+    }
+
+    private let socket: Int32
+    /// Rings for the reading thread when there is something to send on.
+    private let bell: Int32
+    private let out = Gate(Out())
+
+    /// Takes a socket over.
+    init(socket: Int32) {
+        self.socket = socket
+        bell = linux_bell()
+    }
+
+    deinit {
+        Glibc.close(socket)
+        Glibc.close(bell)
+    }
+
+    /// Ends it; the reading thread returns, and nothing is sent any more.
+    func close() {
+        out.updateAll { $0.isClosed = true }
+        shutdown(socket, Int32(SHUT_RDWR))
+    }
+
+    /// Sends a message. False: the peer is gone, or has taken nothing for too long.
+    func send(_ message: WireWriter) -> Bool {
+        let bytes = message.bytes
+        let (isSent, rings) = out.update { out -> (Bool, Bool) in
+            guard !out.isClosed else { return (false, false) }
+            var rest = bytes[...]
+            if out.keptCount == 0 {
+                let count = linux_send_now(socket, bytes.baseAddress, bytes.count)
+                guard count > -2 else { return (false, false) }
+                rest = rest.dropFirst(max(0, count))
+            }
+            guard !rest.isEmpty else { return (true, false) }
+            guard out.keptCount + rest.count <= Self.keptBytesMax else {
+                out.isClosed = true
+                return (false, false)
+            }
+            out.kept.append(contentsOf: rest)
+            return (true, true)
+        }
+        if rings {
+            var one: UInt64 = 1
+            _ = write(bell, &one, 8)
+        }
+        if !isSent { shutdown(socket, Int32(SHUT_RDWR)) }
+        return isSent
+    }
+
+    /// Waits while very much is kept: a plugin that talks without end is slowed down.
+    ///
+    /// Thread: any but the one that reads.
+    func waitForRoom() {
+        out.wait(for: { $0.keptCount < Self.crowdedBytes || $0.isClosed ? () : nil })
+    }
+
+    /// Reads messages until the peer is gone; throws if one cannot be a message.
+    ///
+    /// Thread: one, which it blocks.
+    func read(_ handle: (WireFrame) throws(WireFault) -> Void) throws(WireFault) {
+        let chunk = UnsafeMutableRawPointer.allocate(byteCount: Self.chunkBytes, alignment: 16)
+        defer { chunk.deallocate() }
+        var used = 0
+        var open: (frame: WireFrame, filled: Int)?
+        var isDrained = true
+        while true {
+            if isDrained { wait() }
+            let target = open.map { $0.frame.start + $0.filled } ?? chunk + used
+            let room = open.map { $0.frame.count - $0.filled } ?? Self.chunkBytes - used
+            let count = linux_receive_now(socket, target, room)
+            isDrained = count < room
+            if count == -1 { continue }
+            guard count > 0 else { return }
+            if let (frame, filled) = open {
+                open = filled + count < frame.count ? (frame, filled + count) : nil
+                if open == nil { try handle(frame) }
+                continue
+            }
+            used += count
+            open = try Self.take(chunk, &used, handle)
+        }
+    }
+
+    /// Takes whole messages from the front of a chunk; the frame of one whose end is still to come.
+    private static func take(
+        _ chunk: UnsafeMutableRawPointer, _ used: inout Int,
+        _ handle: (WireFrame) throws(WireFault) -> Void
+    ) throws(WireFault) -> (frame: WireFrame, filled: Int)? {
+        var at = 0
+        var open: (WireFrame, Int)?
+        while open == nil, used - at >= Wire.headBytes {
+            let head = chunk + at
+            let count = Int(head.loadUnaligned(as: UInt32.self))
+            guard count <= Wire.bytesMax else { throw WireFault("it claims to have \(count) bytes") }
+            let frame = WireFrame(
+                method: head.loadUnaligned(fromByteOffset: 4, as: UInt16.self),
+                kind: head.loadUnaligned(fromByteOffset: 6, as: UInt16.self),
+                call: head.loadUnaligned(fromByteOffset: 8, as: UInt64.self), count: count)
+            let there = min(count, used - at - Wire.headBytes)
+            frame.start.copyMemory(from: head + Wire.headBytes, byteCount: there)
+            at += Wire.headBytes + there
+            if there == count { try handle(frame) } else { open = (frame, there) }
+        }
+        used -= at
+        if at > 0, used > 0 { memmove(chunk, chunk + at, used) }
+        return open
+    }
+
+    /// Blocks until there is something to read; sends on what is kept meanwhile.
+    private func wait() {
+        while true {
+            let hasMore = out.wait(for: { $0.keptCount > 0 })
+            var entries = [
+                pollfd(fd: socket, events: Int16(POLLIN | (hasMore ? POLLOUT : 0)), revents: 0),
+                pollfd(fd: bell, events: Int16(POLLIN), revents: 0),
+            ]
+            guard poll(&entries, 2, -1) > 0 else { continue }
+            if entries[1].revents != 0 {
+                var rung: UInt64 = 0
+                _ = Glibc.read(bell, &rung, 8)
+            }
+            if hasMore, entries[0].revents & Int16(POLLOUT) != 0 { sendOn() }
+            if entries[0].revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { return }
+        }
+    }
+
+    private func sendOn() {
+        out.updateAll { out in
+            let count = out.kept.withUnsafeBytes { bytes -> Int in
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[out.sent...])
+                return linux_send_now(socket, rest.baseAddress, rest.count)
+            }
+            out.sent += max(0, count)
+            // A peer that is gone shows when it is read from.
+            if out.keptCount == 0 || count < -1 {
+                out.kept = []
+                out.sent = 0
+            }
+        }
+    }
+}

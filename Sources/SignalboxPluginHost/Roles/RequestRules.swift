@@ -1,0 +1,121 @@
+internal import SignalboxCore
+
+/// What has to be taken care of in one call, and what of it was; each item once.
+struct ItemLedger {
+    let items: [UInt64]
+    private var isTaken: [Bool]
+    private var cursor = 0
+    private var takenCount = 0
+
+    init(_ items: [UInt64]) {
+        self.items = items
+        isTaken = [Bool](repeating: false, count: items.count)
+    }
+
+    /// Those that nobody has taken care of.
+    var left: [UInt64] {
+        takenCount == items.count ? [] : zip(items, isTaken).filter { !$0.1 }.map(\.0)
+    }
+
+    /// Marks an item as taken care of, and gives its place; nil: it is unknown or was marked before.
+    mutating func take(_ item: UInt64) -> Int? {
+        guard let place = place(item) else { return nil }
+        isTaken[place] = true
+        takenCount += 1
+        cursor = place + 1 == items.count ? 0 : place + 1
+        return place
+    }
+
+    /// It was not taken care of after all.
+    mutating func undo(_ place: Int) {
+        isTaken[place] = false
+        takenCount -= 1
+    }
+
+    /// Plugins go through items in order, so the search mostly ends at once.
+    private func place(_ item: UInt64) -> Int? {
+        for step in 0..<items.count {
+            let index = (cursor + step) % items.count
+            if items[index] == item { return isTaken[index] ? nil : index }
+        }
+        return nil
+    }
+}
+
+/// What a request must be like, so that it does no harm to its neighbours on a connection.
+enum RequestRules {
+    static func isMethod(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        !bytes.isEmpty && bytes.allSatisfy { isToken($0) }
+    }
+
+    static func isPath(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        bytes.first == UInt8(ascii: "/") && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    }
+
+    static func isHeader(
+        _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        !name.isEmpty
+            && name.allSatisfy {
+                isToken($0) && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
+            } && value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+            UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
+    /// Checks what came from another process: sound requests, and each item taken care of once.
+    static func check(
+        _ batch: RequestBatch, _ settled: [Outcome], of items: [UInt64]
+    ) throws(WireFault) {
+        var ledger = ItemLedger(items)
+        let isSound = batch.bytes.withUnsafeBufferPointer { bytes -> Bool in
+            func part(_ slice: RequestBatch.Slice) -> UnsafeBufferPointer<UInt8> {
+                let start = Int(slice.start)
+                return UnsafeBufferPointer(rebasing: bytes[start..<start + Int(slice.count)])
+            }
+            return batch.requests.allSatisfy { request in
+                !request.items.isEmpty && isMethod(part(request.method))
+                    && isPath(part(request.path))
+                    && request.headers.allSatisfy { index in
+                        let header = batch.headers[Int(index)]
+                        return isHeader(part(header.name), part(header.value))
+                    }
+                    && request.items.allSatisfy { ledger.take(batch.items[Int($0)]) != nil }
+            }
+        }
+        guard isSound else { throw WireFault("a request is malformed, or not of this call") }
+        for outcome in settled where ledger.take(outcome.item) == nil {
+            throw WireFault("an outcome is not of this call")
+        }
+        guard ledger.left.isEmpty else { throw WireFault("items were forgotten") }
+    }
+}
+
+/// What may come of a request, when another process says it.
+enum IngestRules {
+    private static let rejectsMax = 10_000
+
+    static func check(
+        _ result: inout IngestResult, _ limits: Limits, source: String
+    ) throws(WireFault) {
+        guard result.events.count <= limits.eventsPerRequestMax,
+            result.changes.count <= limits.eventsPerRequestMax,
+            result.rejects.count <= rejectsMax,
+            result.events.allSatisfy({ event in
+                !event.type.isEmpty && event.recipients.count <= limits.devicesPerEventMax
+                    && JSONKinds.isObjectOrEmpty(event.data)
+            }), result.changes.allSatisfy(\.isSound),
+            result.answer.map({ (200...599).contains($0.status) }) ?? true,
+            result.fault == nil || result.events.isEmpty && result.changes.isEmpty
+        else { throw WireFault("the result of a request is out of bounds") }
+        for index in result.events.indices { result.events[index].source = source }
+    }
+}
