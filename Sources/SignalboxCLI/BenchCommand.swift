@@ -7,7 +7,8 @@ import SignalboxTestKit
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures the durable queue on this machine.",
-        shouldDisplay: false, subcommands: [Store.self, Backlog.self, Resume.self, Webhooks.self, Reload.self])
+        shouldDisplay: false,
+        subcommands: [Store.self, Backlog.self, Resume.self, Webhooks.self, Reload.self])
 
     /// Where the database is.
     struct Folder: ParsableArguments {

@@ -35,13 +35,16 @@ package enum PluginBench {
     }
 
     /// Compiles a C file into a plugin library.
-    package static func compile(file: String, to library: String) throws -> String {
+    package static func compile(
+        file: String, to library: String, flags: [String] = []
+    ) throws -> String {
         let compiler = Process()
         compiler.executableURL = URL(filePath: "/usr/bin/env")
-        compiler.arguments = [
-            "cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-I",
-            root.appending(path: "include").path, "-o", library, file,
-        ]
+        compiler.arguments =
+            [
+                "cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-I",
+                root.appending(path: "include").path, "-o", library, file,
+            ] + flags
         let pipe = Pipe()
         compiler.standardError = pipe
         try compiler.run()

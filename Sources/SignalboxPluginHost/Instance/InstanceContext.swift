@@ -54,6 +54,14 @@ final class InstanceContext: @unchecked Sendable {
     /// A plugin broke a rule: said once here, in the log and as a number.
     func misbehaved(_ what: String) { services.misbehaved(instance: name, what) }
 
+    /// Whether this thread may call a function of a service that is tagged `[control]`; a plugin that
+    /// calls it from elsewhere is told on.
+    func isControlCall(_ function: String) -> Bool {
+        if CallScope.isControl { return true }
+        misbehaved("called \(function) outside of a [control] call")
+        return false
+    }
+
     private static func copy(_ text: String) -> UnsafeMutablePointer<CChar> {
         let bytes = Array(text.utf8).filter { $0 != 0 } + [0]
         let room = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)

@@ -47,7 +47,7 @@ public final class PluginInstance: @unchecked Sendable {
     }
 
     private func create(_ json: String) -> PluginFault? {
-        CallScope.run { arena in
+        CallScope.run(isControl: true) { arena in
             var made: OpaquePointer?
             var error = sbx_error.fresh
             let status = library.table.create(context.host, arena.text(json), &made, &error)
@@ -64,7 +64,7 @@ public final class PluginInstance: @unchecked Sendable {
     public func start() async throws(PluginFault) {
         guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
         let fault = await control.value { [self] () -> PluginFault? in
-            CallScope.run { _ in
+            CallScope.run(isControl: true) { _ in
                 var error = sbx_error.fresh
                 let status = library.table.start(raw, &error)
                 return status == SBX_OK ? nil : PluginFault(status: status, error: error)
@@ -104,7 +104,9 @@ public final class PluginInstance: @unchecked Sendable {
             context.secrets.endWatches()
             guard let raw else { return true }
             var error = sbx_error.fresh
-            let status = CallScope.run { _ in library.table.stop(raw, deadline, &error) }
+            let status = CallScope.run(isControl: true) { _ in
+                library.table.stop(raw, deadline, &error)
+            }
             guard status == SBX_OK else { return false }
             context.flights.end()
             CallScope.run { _ in library.table.destroy(raw) }
@@ -123,7 +125,9 @@ public final class PluginInstance: @unchecked Sendable {
     /// The table of a role, or nil: the plugin does not have it.
     func role(_ id: String) -> UnsafeRawPointer? {
         guard library.descriptor.roles.contains(id) else { return nil }
-        return id.withCString { library.table.role($0) }
+        let table = id.withCString { library.table.role($0) }
+        if table == nil { context.misbehaved("lists the role \(id) and has no table for it") }
+        return table
     }
 
     /// Runs a `[worker]` call; nil: the instance is stopping.
@@ -143,7 +147,9 @@ public final class PluginInstance: @unchecked Sendable {
         guard let control else { return nil }
         return await control.value { [self] in
             raw.map { raw in
-                CallScope.run { arena in body(PluginPointer(instance: raw), arena) }
+                CallScope.run(isControl: true) { arena in
+                    body(PluginPointer(instance: raw), arena)
+                }
             }
         }
     }
@@ -183,7 +189,9 @@ public final class PluginInstance: @unchecked Sendable {
         _ name: String, _ refresh: CredentialTable.Refresh, _ raw: OpaquePointer
     ) {
         var error = sbx_error.fresh
-        let status = CallScope.run { arena in refresh(raw, arena.text(name), &error) }
+        let status = CallScope.run(isControl: true) { arena in
+            refresh(raw, arena.text(name), &error)
+        }
         let now = context.services.nowUnixMs
         if context.credentials.finish(name, status: status, nowMs: now) {
             onCredentialReady.withLock { $0 }()

@@ -44,11 +44,8 @@ public final class BuildRole: @unchecked Sendable {
             input.pointee.recipients = arena.recipients(recipients)
             input.pointee.recipient_count = recipients.count
             input.pointee.recipient_stride = MemoryLayout<sbx_recipient>.stride
-            let functions = arena.make(sbx_build_sink.self)
-            functions.pointee = BuildSink.functions
-            functions.pointee.state = Unmanaged.passUnretained(sink).toOpaque()
             var error = sbx_error.fresh
-            let status = table.build(raw, input, functions, &error)
+            let status = sink.lent(to: instance.context) { table.build(raw, input, $0, &error) }
             return status == SBX_OK ? nil : PluginFault(status: status, error: error)
         }
         switch fault {
@@ -117,15 +114,27 @@ private final class BuildSink {
         return Unmanaged<BuildSink>.fromOpaque(state).takeUnretainedValue()
     }
 
-    static var functions: sbx_build_sink {
+    private static let slots: SinkSlots<sbx_build_sink> = SinkSlots {
         var table = sbx_build_sink()
         table.struct_size = UInt32(MemoryLayout<sbx_build_sink>.size)
         table.emit = { sink, notification, targets, count, stride in
-            BuildSink.from(sink)?.emit(notification, targets, count, stride) ?? SBX_E_INVALID
+            BuildSink.from(sink)?.emit(notification, targets, count, stride)
+                ?? BuildSink.slots.late(sink)
         }
         table.skip = { sink, recipient, reason in
-            BuildSink.from(sink)?.skip(recipient, reason) ?? SBX_E_INVALID
+            BuildSink.from(sink)?.skip(recipient, reason) ?? BuildSink.slots.late(sink)
         }
         return table
+    }
+
+    /// Lends the struct to the plugin for one call.
+    func lent<Result>(
+        to context: InstanceContext, _ call: (UnsafeMutablePointer<sbx_build_sink>) -> Result
+    ) -> Result {
+        let table = Self.slots.take(for: context) {
+            $0.state = Unmanaged.passUnretained(self).toOpaque()
+        }
+        defer { Self.slots.giveBack(table) }
+        return call(table)
     }
 }

@@ -193,18 +193,32 @@ enum CRead {
         return note
     }
 
-    static func outcome(_ given: UnsafePointer<sbx_outcome>) -> Outcome? {
+    /// Most bytes of an outcome's texts; `reason` is a metric's label, `detail` is for people.
+    static let reasonBytesMax = 128
+    static let detailBytesMax = 1_024
+
+    /// An outcome; nil: its kind is unknown. Texts that are too long are cut, which is a fault.
+    static func outcome(
+        _ given: UnsafePointer<sbx_outcome>, faults: inout [String]
+    ) -> Outcome? {
         var raw = sbx_outcome()
         Tables.copy(given, size: given.pointee.struct_size, to: &raw)
         guard let kind = Outcome.Kind(rawValue: raw.kind) else { return nil }
-        var outcome = Outcome(item: raw.item, kind: kind, reason: raw.reason.text)
+        func cut(_ text: sbx_str, _ name: String, _ bytesMax: Int) -> String {
+            let whole = text.raw
+            guard whole.count > bytesMax else { return text.text }
+            faults.append("gave a \(name) of \(whole.count) bytes; at most \(bytesMax)")
+            return String(decoding: whole.prefix(bytesMax), as: UTF8.self)
+        }
+        var outcome = Outcome(
+            item: raw.item, kind: kind, reason: cut(raw.reason, "reason", reasonBytesMax))
         outcome.scope = Outcome.Scope(rawValue: raw.scope) ?? .item
         outcome.reconnect = raw.flags & SBX_OUTCOME_RECONNECT != 0
         outcome.retryAfterMs = raw.retry_after_ms
         outcome.goneSinceUnixMs = raw.gone_since_unix_ms
         outcome.providerCode = raw.provider_code
-        outcome.detail = raw.detail.text
-        outcome.providerID = raw.provider_id.text
+        outcome.detail = cut(raw.detail, "detail", detailBytesMax)
+        outcome.providerID = cut(raw.provider_id, "provider_id", detailBytesMax)
         outcome.newToken = raw.new_token.text
         outcome.credential = raw.credential.text
         return outcome

@@ -96,7 +96,7 @@ final class FlightTable: Sendable {
             let raw = given.element(index, stride: stride)
             let item = raw.pointee.item
             let outcome: Outcome
-            if let read = CRead.outcome(raw) {
+            if let read = CRead.outcome(raw, faults: &faults) {
                 outcome = read
             } else {
                 faults.append("gave an outcome of the unknown kind \(raw.pointee.kind)")

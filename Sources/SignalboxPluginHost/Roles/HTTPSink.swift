@@ -42,11 +42,12 @@ final class HTTPSink {
             let raw = given.element(index, stride: stride)
             guard let place = ledger.take(raw.pointee.item) else { return undo(places) }
             places.append(place)
-            if let outcome = CRead.outcome(raw) {
+            if let outcome = CRead.outcome(raw, faults: &faults) {
                 taken.append(outcome)
             } else {
                 faults.append("gave an outcome of the unknown kind \(raw.pointee.kind)")
-                taken.append(Outcome(item: ledger.items[place], kind: .retry, reason: "plugin_bad_kind"))
+                taken.append(
+                    Outcome(item: ledger.items[place], kind: .retry, reason: "plugin_bad_kind"))
             }
         }
         outcomes += taken
@@ -61,6 +62,10 @@ final class HTTPSink {
         var places: [Int] = []
         for index in 0..<count {
             let raw = Self.read(given, index, stride)
+            guard Self.isWithinBounds(raw) else {
+                faults.append("wrote a request of over \(Self.requestBytesMax) bytes")
+                return undo(places)
+            }
             guard Self.isSound(raw), let start = raw.items, raw.item_count > 0 else {
                 return undo(places)
             }
@@ -119,22 +124,48 @@ final class HTTPSink {
         return true
     }
 
+    /// Most bytes of a request, all parts together.
+    private static let requestBytesMax = 1 << 20
+
+    private static func isWithinBounds(_ raw: sbx_http_request) -> Bool {
+        var left = requestBytesMax - raw.path.raw.count
+        guard raw.header_count <= 1_000, raw.body_segments <= 10_000 else { return false }
+        for index in 0..<raw.header_count {
+            guard let header = raw.headers?[index] else { break }
+            left -= min(requestBytesMax, header.key.raw.count + header.value.raw.count)
+        }
+        for index in 0..<raw.body_segments {
+            guard let segment = raw.body?[index] else { break }
+            left -= min(requestBytesMax, segment.raw.count)
+        }
+        return left >= 0
+    }
+
     private static func from(_ sink: UnsafeMutablePointer<sbx_http_sink>?) -> HTTPSink? {
         guard let state = sink?.pointee.state else { return nil }
         return Unmanaged<HTTPSink>.fromOpaque(state).takeUnretainedValue()
     }
 
-    /// The struct for the plugin; lives as long as the arena's call.
-    func table(in arena: CArena) -> UnsafeMutablePointer<sbx_http_sink> {
-        let table = arena.make(sbx_http_sink.self)
-        table.pointee.struct_size = UInt32(MemoryLayout<sbx_http_sink>.size)
-        table.pointee.state = Unmanaged.passUnretained(self).toOpaque()
-        table.pointee.request = { sink, requests, count, stride in
-            HTTPSink.from(sink)?.request(requests, count, stride) ?? SBX_E_INVALID
+    private static let slots: SinkSlots<sbx_http_sink> = SinkSlots {
+        var table = sbx_http_sink()
+        table.struct_size = UInt32(MemoryLayout<sbx_http_sink>.size)
+        table.request = { sink, requests, count, stride in
+            HTTPSink.from(sink)?.request(requests, count, stride) ?? HTTPSink.slots.late(sink)
         }
-        table.pointee.settle = { sink, outcomes, count, stride in
-            HTTPSink.from(sink)?.settle(outcomes, count, stride) ?? SBX_E_INVALID
+        table.settle = { sink, outcomes, count, stride in
+            HTTPSink.from(sink)?.settle(outcomes, count, stride) ?? HTTPSink.slots.late(sink)
         }
         return table
+    }
+
+    /// Lends the struct to the plugin for one call.
+    func lent<Result>(
+        to context: InstanceContext, _ call: (UnsafeMutablePointer<sbx_http_sink>) -> Result
+    ) -> Result {
+        let table = Self.slots.take(for: context) {
+            $0.state = Unmanaged.passUnretained(self).toOpaque()
+        }
+        defer { Self.slots.giveBack(table) }
+        return call(table)
     }
 }

@@ -32,12 +32,11 @@ final class IngestSink: @unchecked Sendable {
         self.limits = limits
         self.receivedUnixMs = receivedUnixMs
         self.done = done
-        table = .allocate(capacity: 1)
-        table.initialize(to: Self.functions)
+        table = Self.slots.take(for: context) { _ in }
         table.pointee.state = Unmanaged.passUnretained(self).toOpaque()
     }
 
-    deinit { table.deallocate() }
+    deinit { Self.slots.giveBack(table) }
 
     /// `handle` has returned; how long the request may stay open, if it does.
     func returned(_ fault: PluginFault?) -> UInt32? {
@@ -182,17 +181,17 @@ final class IngestSink: @unchecked Sendable {
         return Unmanaged<IngestSink>.fromOpaque(state).takeUnretainedValue()
     }
 
-    private static var functions: sbx_ingest_sink {
+    private static let slots: SinkSlots<sbx_ingest_sink> = SinkSlots {
         var table = sbx_ingest_sink()
         table.struct_size = UInt32(MemoryLayout<sbx_ingest_sink>.size)
         table.emit = { sink, events, count, stride in
-            IngestSink.from(sink)?.emit(events, count, stride) ?? SBX_E_INVALID
+            IngestSink.from(sink)?.emit(events, count, stride) ?? IngestSink.slots.late(sink)
         }
         table.change = { sink, changes, count, stride in
-            IngestSink.from(sink)?.change(changes, count, stride) ?? SBX_E_INVALID
+            IngestSink.from(sink)?.change(changes, count, stride) ?? IngestSink.slots.late(sink)
         }
         table.reject = { sink, reason, detail in
-            guard let sink = IngestSink.from(sink) else { return SBX_E_INVALID }
+            guard let sink = IngestSink.from(sink) else { return IngestSink.slots.late(sink) }
             let reject = IngestResult.Reject(reason: reason.text, detail: detail.text)
             sink.state.withLock { state in
                 // One request can be wrong in very many places; enough is enough.
@@ -201,14 +200,20 @@ final class IngestSink: @unchecked Sendable {
             return SBX_OK
         }
         table.respond = { sink, status, headers, count, body in
-            IngestSink.from(sink)?.respond(status, headers, count, body) ?? SBX_E_INVALID
+            IngestSink.from(sink)?.respond(status, headers, count, body)
+                ?? IngestSink.slots.late(sink)
         }
-        table.defer = { sink, timeout in IngestSink.from(sink)?.wait(timeout) ?? SBX_E_INVALID }
+        table.defer = { sink, timeout in
+            IngestSink.from(sink)?.wait(timeout) ?? IngestSink.slots.late(sink)
+        }
         table.finish = { sink, status, error in
             var words = sbx_error.fresh
             if let error { Tables.copy(error, size: error.pointee.struct_size, to: &words) }
-            IngestSink.from(sink)?.finish(
-                status == SBX_OK ? nil : PluginFault(status: status, error: words))
+            guard let known = IngestSink.from(sink) else {
+                _ = IngestSink.slots.late(sink)
+                return
+            }
+            known.finish(status == SBX_OK ? nil : PluginFault(status: status, error: words))
         }
         return table
     }

@@ -17,7 +17,7 @@ enum TranslatorCalls {
         let sink = HTTPSink(items: items)
         let called = instance.work { raw, arena -> (sbx_status, sbx_error) in
             var error = sbx_error.fresh
-            let status = call(raw, arena, sink.table(in: arena), &error)
+            let status = sink.lent(to: instance.context) { call(raw, arena, $0, &error) }
             return (status, error)
         }
         guard let (status, error) = called else {
@@ -41,7 +41,9 @@ enum TranslatorCalls {
         let fault = instance.work { raw, arena -> PluginFault? in
             var error = sbx_error.fresh
             let batch = Self.batch(responses, app: app, in: arena)
-            let status = call(raw, batch, responses.count, sink.table(in: arena), &error)
+            let status = sink.lent(to: instance.context) {
+                call(raw, batch, responses.count, $0, &error)
+            }
             return status == SBX_OK ? nil : PluginFault(status: status, error: error)
         }
         if case .some(.some(let fault)) = fault {

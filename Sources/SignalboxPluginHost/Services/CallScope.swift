@@ -11,6 +11,8 @@ final class CallScope {
     private var used = 0
     private var documents: [UnsafeRawPointer: Int] = [:]
     private var depth = 0
+    /// The call is one that may block.
+    private var isControl = false
 
     /// The scope of this thread, or nil outside of a call.
     static var current: CallScope? {
@@ -18,9 +20,15 @@ final class CallScope {
         return scope.depth > 0 ? scope : nil
     }
 
+    /// This thread is in a `[control]` call.
+    static var isControl: Bool { current?.isControl ?? false }
+
     /// Runs a call into a plugin.
-    static func run<Result>(_ body: (CArena) throws -> Result) rethrows -> Result {
+    static func run<Result>(
+        isControl: Bool = false, _ body: (CArena) throws -> Result
+    ) rethrows -> Result {
         let scope = ThreadSlot.scope
+        if scope.depth == 0 { scope.isControl = isControl }
         scope.depth += 1
         defer { scope.leave() }
         return try body(scope.arena)

@@ -10,11 +10,17 @@ enum CredentialService {
             guard let context = InstanceContext.from(host), let refresh, !name.isEmpty else {
                 return SBX_E_INVALID
             }
+            guard context.isControlCall("define() of sbx.credential/1") else {
+                return SBX_E_INVALID
+            }
             return context.credentials.define(name.text, minIntervalMs: interval, refresh: refresh)
                 ? SBX_OK : SBX_E_INVALID
         }
         table.set = { host, name, value, refreshMs, expiresMs in
             guard let context = InstanceContext.from(host) else { return SBX_E_INVALID }
+            guard context.isControlCall("set() of sbx.credential/1") else {
+                return SBX_E_INVALID
+            }
             let isKnown = context.credentials.set(
                 name.text, value: value.text, refreshMs: refreshMs, expiresMs: expiresMs,
                 nowMs: context.services.nowUnixMs)

@@ -22,6 +22,7 @@ enum HTTPService {
             guard let context = InstanceContext.from(host), let call = HTTPService.read(call),
                 let done
             else { return SBX_E_INVALID }
+            guard context.isControlCall("call() of sbx.http/1") else { return SBX_E_INVALID }
             let gate = Gate<Outcome?>(nil)
             let status = HTTPService.start(call, context.services) { result in
                 gate.update { $0 = result }

@@ -15,6 +15,7 @@ enum SecretsService {
         }
         table.watch = { host, name, body, plugin in
             guard let context = InstanceContext.from(host), let body else { return SBX_E_INVALID }
+            guard context.isControlCall("watch() of sbx.secrets/1") else { return SBX_E_INVALID }
             let plugin = PluginContext(pointer: plugin)
             return context.secrets.watch(name.text) { CallScope.run { _ in body(plugin.pointer) } }
                 ? SBX_OK : SBX_E_NOT_FOUND

@@ -15,7 +15,9 @@ final class IsolatedChild: Sendable {
     ///
     /// `onEnd` is called on that thread when there is nothing more to read.
     init(
-        command: [String], handle: @escaping @Sendable (IsolatedChild, WireMethod, WireFrame)
+        command: [String],
+        handle:
+            @escaping @Sendable (IsolatedChild, WireMethod, WireFrame)
             throws(WireFault) -> Void,
         onEnd: @escaping @Sendable (IsolatedChild, WireFault?) -> Void
     ) throws(PluginFault) {
@@ -83,7 +85,8 @@ final class OpenFlights: Sendable {
 
     /// Outcomes came in; how many of them are of nothing that is open.
     func settle(_ flight: UInt64, _ outcomes: [Outcome]) -> Int {
-        let (sound, tell) = state.withLock { state -> ([Outcome], (@Sendable ([Outcome]) -> Void)?) in
+        let (sound, tell) = state.withLock {
+            state -> ([Outcome], (@Sendable ([Outcome]) -> Void)?) in
             guard state.flights[flight] != nil else { return ([], nil) }
             let tell = state.flights[flight]?.onOutcomes
             let sound = outcomes.filter {

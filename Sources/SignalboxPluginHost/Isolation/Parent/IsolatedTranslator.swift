@@ -88,7 +88,9 @@ final class IsolatedTranslator: Translating {
         guard deliveries.count > 1 else {
             return .ready(
                 RequestBatch(),
-                settled: deliveries.map { Outcome(item: $0.id, kind: .rejected, reason: "too_large") })
+                settled: deliveries.map {
+                    Outcome(item: $0.id, kind: .rejected, reason: "too_large")
+                })
         }
         var requests = RequestBatch()
         var settled: [Outcome] = []

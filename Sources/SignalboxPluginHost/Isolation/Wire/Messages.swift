@@ -70,7 +70,8 @@ struct CreateMessage: WireValue {
         let spoken = try reader.number(UInt32.self)
         guard spoken == Wire.version else {
             throw WireFault(
-                "the gateway speaks version \(spoken) of the wire, and this program \(Wire.version)")
+                "the gateway speaks version \(spoken) of the wire, and this program \(Wire.version)"
+            )
         }
         name = try reader.text()
         program = try reader.text()
