@@ -7,7 +7,7 @@ import Testing
     static let reviewed = Releases.folder.appending(path: "reviewed")
 
     /// A library with a variable of every struct, table and function type, compiled with debug information.
-    private static func probe(_ headers: Headers, of layout: Layout) throws -> String {
+    private static func probe(_ headers: Headers, of layout: Layout) async throws -> String {
         var text = try headers.files().map { "#include <\($0)>\n" }.joined()
         func variable(_ type: String, _ name: String) {
             text += "extern \(type) probe_\(name);\n\(type) probe_\(name);\n"
@@ -27,7 +27,7 @@ import Testing
         let source = folder.appending(path: "probe.c")
         try text.write(to: source, atomically: true, encoding: .utf8)
         let library = folder.appending(path: "libprobe.so").path
-        _ = try Tool.output([
+        _ = try await Tool.output([
             "gcc", "-std=c11", "-g", "-shared", "-fPIC", "-I\(headers.folder.path)", "-o", library,
             source.path,
         ])
@@ -35,19 +35,19 @@ import Testing
     }
 
     /// The library of the current headers, made once.
-    private static let current = Result { try probe(.current, of: Layout.of(.current)) }
+    private static let current = Task { try await probe(.current, of: Layout.of(.current)) }
 
     /// What differs for somebody who was compiled against `old`; status 0: nothing.
     private func compare(
         _ old: Headers, _ new: Headers
-    ) throws -> (report: String, status: Int32) {
-        let layout = try Layout.of(old)
+    ) async throws -> (report: String, status: Int32) {
+        let layout = try await Layout.of(old)
         let isCurrent = old.folder == Headers.current.folder
-        let before = isCurrent ? try Self.current.get() : try Self.probe(old, of: layout)
+        let before = try await isCurrent ? Self.current.value : Self.probe(old, of: layout)
         // Harmless changes count as well: what is called harmless there is not always so here.
-        let result = try Tool.run([
+        let result = try await Tool.run([
             "abidiff", "--no-default-suppression", "--harmless", "--no-show-locs", before,
-            try Self.probe(new, of: layout),
+            try await Self.probe(new, of: layout),
         ])
         // Bits 1 and 2: it could not work.
         guard result.status >= 0, result.status & 3 == 0 else {
@@ -59,9 +59,9 @@ import Testing
     /// What is wrong with the compiled code of a release against these headers.
     private func complaint(
         _ version: String, _ headers: Headers, reviewed: URL
-    ) throws -> String? {
+    ) async throws -> String? {
         let release = Releases.headers(version)
-        let (report, status) = try compare(release, headers)
+        let (report, status) = try await compare(release, headers)
         if status == 0 { return nil }
         let current = try headers.version()
         guard current != version else {
@@ -74,35 +74,35 @@ import Testing
     }
 
     @Test(arguments: Releases.versions)
-    func `compiled code of a release still fits`(version: String) throws {
-        let complaint = try complaint(version, .current, reviewed: Self.reviewed)
+    func `compiled code of a release still fits`(version: String) async throws {
+        let complaint = try await complaint(version, .current, reviewed: Self.reviewed)
         #expect(complaint == nil, "\(complaint ?? "")")
     }
 
     @Test(arguments: Mutation.all)
-    func `abidiff sees every change that is in compiled code`(mutation: Mutation) throws {
-        let (report, status) = try compare(.current, mutation.apply())
+    func `abidiff sees every change that is in compiled code`(mutation: Mutation) async throws {
+        let (report, status) = try await compare(.current, mutation.apply())
         #expect((status != 0) == mutation.isCompiled, "\(report)")
     }
 
-    @Test func `a newer minor needs a report that was read`() throws {
+    @Test func `a newer minor needs a report that was read`() async throws {
         let version = try #require(Releases.versions.last)
-        let next = try Headers.next.get()
+        let next = try await Headers.next.value
         let folder = try Workshop.folder("reviewed")
-        let words = try #require(try complaint(version, next, reviewed: folder))
+        let words = try #require(try await complaint(version, next, reviewed: folder))
         #expect(words.contains("'uint64_t next_number'"))
         let name = "\(version)-to-\(try next.version()).txt"
         #expect(words.contains("Releases/reviewed/\(name)"))
-        let (report, _) = try compare(Releases.headers(version), next)
+        let (report, _) = try await compare(Releases.headers(version), next)
         let file = folder.appending(path: name)
         try report.write(to: file, atomically: true, encoding: .utf8)
-        #expect(try complaint(version, next, reviewed: folder) == nil)
+        #expect(try await complaint(version, next, reviewed: folder) == nil)
         try (report + "more\n").write(to: file, atomically: true, encoding: .utf8)
-        #expect(try complaint(version, next, reviewed: folder) != nil)
+        #expect(try await complaint(version, next, reviewed: folder) != nil)
     }
 
-    @Test func `nothing is suppressed`() throws {
-        let files = try Tool.output([
+    @Test func `nothing is suppressed`() async throws {
+        let files = try await Tool.output([
             "find", ".", "-path", "./.build*", "-prune", "-o", "-name", "*.suppr", "-print", "-o",
             "-name", "*.abignore", "-print",
         ])

@@ -12,14 +12,14 @@ import Testing
     }()
 
     @Test(arguments: plugins)
-    func `a bundled plugin exports one symbol`(name: String) throws {
-        #expect(try symbols(of: name) == ["sbx_plugin_entry_v1"])
+    func `a bundled plugin exports one symbol`(name: String) async throws {
+        #expect(try await symbols(of: name) == ["sbx_plugin_entry_v1"])
     }
 
     /// What a built library defines for others, sorted.
-    private func symbols(of name: String) throws -> [String] {
+    private func symbols(of name: String) async throws -> [String] {
         let file = try PluginBench.bundled(name)
-        let output = try Tool.output(["nm", "-D", "--extern-only", "--defined-only", file])
+        let output = try await Tool.output(["nm", "-D", "--extern-only", "--defined-only", file])
         return output.split(separator: "\n").compactMap {
             $0.split(separator: " ").last.map { String($0) }
         }.sorted()
@@ -30,28 +30,28 @@ import Testing
 
     @Test(arguments: libraries.keys.sorted())
     func `a library exports what is listed, and that is what the headers declare`(name: String)
-        throws
+        async throws
     {
         let list = try #require(Self.libraries[name])
         let file = PluginBench.root.appending(path: "Tests/ContractTests/\(list)")
         let listed = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map {
             String($0)
         }
-        #expect(try symbols(of: name) == listed)
-        let declared = try Layout.of(.current).facts("function").compactMap { line in
+        #expect(try await symbols(of: name) == listed)
+        let declared = try await Layout.of(.current).facts("function").compactMap { line in
             line.firstMatch(of: /^- .*?[ *](sbx_[a-z0-9_]+)\(/).map { String($0.output.1) }
         }
         #expect(declared.filter { $0 != "sbx_plugin_entry_v1" }.sorted() == listed)
     }
 
-    @Test func `every dynamic library of the package is checked`() throws {
+    @Test func `every dynamic library of the package is checked`() async throws {
         let manifest = try String(
             contentsOf: PluginBench.root.appending(path: "Package.swift"), encoding: .utf8)
         let names = manifest.matches(of: /\.library\(\s*name: "([A-Za-z0-9]+)",\s*type: \.dynamic/)
         #expect(Set(names.map { String($0.output.1) }) == Set(Self.libraries.keys))
     }
 
-    @Test func `every plugin in Swift is in the list`() throws {
+    @Test func `every plugin in Swift is in the list`() async throws {
         let folder = PluginBench.root.appending(path: "Plugins")
         let folders = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
             FileManager.default.fileExists(

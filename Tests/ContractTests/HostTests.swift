@@ -16,8 +16,8 @@ import Testing
     }
 
     @Test(arguments: Pair.all)
-    func `a host runs plugins of other minors`(pair: Pair) throws {
-        let (transcript, result) = try Flow.contract.run(
+    func `a host runs plugins of other minors`(pair: Pair) async throws {
+        let (transcript, result) = try await Flow.contract.run(
             host: pair.host.host(), library: pair.plugin.plugin())
         #expect(result.status == 0, "\(result.output)\(result.errors)")
         #expect(transcript.flow == (try Flow.expected()))
@@ -34,16 +34,16 @@ import Testing
         #expect((isBoth ? host.without : host.with) == 0)
     }
 
-    @Test func `only a newer host takes a plugin that needs it`() throws {
-        let minor = try Headers.next.get().minor()
-        let library = try Edition.next.plugin("-DNEEDS_MINOR=\(minor)")
-        let old = try Flow.contract.run(host: Edition.current.host(), library: library)
+    @Test func `only a newer host takes a plugin that needs it`() async throws {
+        let minor = try await Headers.next.value.minor()
+        let library = try await Edition.next.plugin("-DNEEDS_MINOR=\(minor)")
+        let old = try await Flow.contract.run(host: Edition.current.host(), library: library)
         #expect(old.result.status == 3)
         #expect(
             old.transcript.lines == [
                 "refused: it needs contract 1.\(minor); this host has 1.\(minor - 1)"
             ])
-        let new = try Flow.contract.run(host: Edition.next.host(), library: library)
+        let new = try await Flow.contract.run(host: Edition.next.host(), library: library)
         #expect(new.transcript.flow == (try Flow.expected()))
     }
 
@@ -65,8 +65,8 @@ import Testing
     }
 
     @Test(arguments: Wrong.all)
-    func `a side that reads too far is found out`(wrong: Wrong) throws {
-        let (transcript, result) = try Flow.contract.run(
+    func `a side that reads too far is found out`(wrong: Wrong) async throws {
+        let (transcript, result) = try await Flow.contract.run(
             host: wrong.host.host(wrong.hostFlag), library: wrong.plugin.plugin(wrong.pluginFlag))
         let isRight =
             try result.status == 0 && transcript.flow == Flow.expected()
@@ -85,13 +85,13 @@ import Testing
             #"{"notification":{}}"#,
         ], secrets: ["api.api_token"])
 
-    @Test func `bundled plugins read no further than an older host's structs reach`() throws {
+    @Test func `bundled plugins read no further than an older host's structs reach`() async throws {
         let libraries = try [
             (PluginBench.bundled("Zendesk"), Self.zendesk.config),
             (PluginBench.bundled("APNs"), Self.apns),
         ]
-        let full = try Self.zendesk.run(host: Edition.current.host(), libraries: libraries)
-        let (transcript, result) = try Self.zendesk.run(
+        let full = try await Self.zendesk.run(host: Edition.current.host(), libraries: libraries)
+        let (transcript, result) = try await Self.zendesk.run(
             host: Edition.current.host("-DOLDER"), libraries: libraries)
         #expect(result.status == 0, "\(result.output)\(result.errors)")
         // They have no use for what is missing, so nothing else may differ.
@@ -106,7 +106,7 @@ import Testing
     @Test(arguments: Edition.all)
     func `bundled plugins in Swift run in a host in C`(edition: Edition) async throws {
         let zendesk = try PluginBench.bundled("Zendesk")
-        let (transcript, result) = try Self.zendesk.run(
+        let (transcript, result) = try await Self.zendesk.run(
             host: edition.host(),
             libraries: [
                 (zendesk, Self.zendesk.config), (try PluginBench.bundled("APNs"), Self.apns),

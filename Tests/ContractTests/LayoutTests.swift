@@ -3,16 +3,16 @@ import Testing
 /// The check of layouts against those of releases, and that it finds what breaks plugins.
 @Suite struct LayoutTests {
     @Test(arguments: Releases.versions)
-    func `nothing of a release has changed`(version: String) throws {
-        let breaks = try Layout.of(.current).breaks(since: Releases.layout(version))
+    func `nothing of a release has changed`(version: String) async throws {
+        let breaks = try await Layout.of(.current).breaks(since: Releases.layout(version))
         #expect(
             breaks.isEmpty,
             "plugins made for contract \(version) break:\n\(breaks.joined(separator: "\n"))")
     }
 
     @Test(arguments: Mutation.all)
-    func `a change is allowed or caught`(mutation: Mutation) throws {
-        let breaks = try Layout.of(mutation.apply()).breaks(since: Layout.of(.current))
+    func `a change is allowed or caught`(mutation: Mutation) async throws {
+        let breaks = try await Layout.of(mutation.apply()).breaks(since: Layout.of(.current))
         if mutation.isLegal {
             #expect(breaks == [])
         } else {
@@ -20,8 +20,9 @@ import Testing
         }
     }
 
-    @Test func `a next minor breaks nothing, and going back breaks much`() throws {
-        let (now, next) = try (Layout.of(.current), Layout.of(Headers.next.get()))
+    @Test func `a next minor breaks nothing, and going back breaks much`() async throws {
+        let now = try await Layout.of(.current)
+        let next = try await Layout.of(Headers.next.value)
         #expect(next.breaks(since: now) == [])
         #expect(now.growing.count >= 40, "those without struct_size are few")
         let back = now.breaks(since: next)
@@ -29,8 +30,8 @@ import Testing
         #expect(back.count > 3 * now.growing.count)
     }
 
-    @Test func `the layout tells what it should`() throws {
-        let layout = try Layout.of(.current)
+    @Test func `the layout tells what it should`() async throws {
+        let layout = try await Layout.of(.current)
         for line in [
             "struct sbx_str 16 align 8", "field sbx_error 12 char[244] message",
             "field sbx_request 8 struct sbx_str method", "type int32_t sbx_status",

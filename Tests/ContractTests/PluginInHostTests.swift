@@ -23,16 +23,17 @@ import Testing
         }
     }
 
-    @Test func `its descriptor says what it was made for`() throws {
+    @Test func `its descriptor says what it was made for`() async throws {
         for edition in Edition.all {
-            let descriptor = try PluginLibrary.load(edition.plugin()).descriptor
-            #expect(descriptor.abi == (try edition.headers().version()))
+            let descriptor = try PluginLibrary.load(await edition.plugin()).descriptor
+            let version = try await edition.headers().version()
+            #expect(descriptor.abi == version)
         }
     }
 
-    @Test func `one that needs a newer minor is refused with words`() throws {
-        let minor = try Headers.next.get().minor()
-        let library = try Edition.next.plugin("-DNEEDS_MINOR=\(minor)")
+    @Test func `one that needs a newer minor is refused with words`() async throws {
+        let minor = try await Headers.next.value.minor()
+        let library = try await Edition.next.plugin("-DNEEDS_MINOR=\(minor)")
         let fault = #expect(throws: LoadFault.self) { try PluginLibrary.load(library) }
         let known = try #require(fault)
         #expect(known.code == "plugin-needs-newer-host")

@@ -7,7 +7,7 @@ import Testing
     /// `(*name)(`
     static var function: Regex<Substring> { /\(\*[a-z0-9_]+\) *\(/ }
 
-    @Test func `every function of the contract has a comment with its thread`() throws {
+    @Test func `every function of the contract has a comment with its thread`() async throws {
         for header in try headers.files() {
             let text = try headers.text(header)
             let hasFunctions = text.contains(Self.function)
@@ -15,8 +15,8 @@ import Testing
         }
     }
 
-    @Test func `the layout misses nothing that the headers declare`() throws {
-        let layout = try Layout.of(headers)
+    @Test func `the layout misses nothing that the headers declare`() async throws {
+        let layout = try await Layout.of(headers)
         let text = try headers.files().map { try headers.text($0) }.joined()
         func names(_ pattern: String) throws -> Set<String> {
             Set(
@@ -39,11 +39,11 @@ import Testing
         #expect(functions == told.reduce(0, +))
     }
 
-    @Test func `types have the same size everywhere`() throws {
+    @Test func `types have the same size everywhere`() async throws {
         let words = try Regex(
             "(^|[ (,*])(enum|union|bool|_Bool|char16_t|short|int|unsigned|long|float|double|\\.\\.\\.|wchar_t"
                 + "|time_t|off_t|ssize_t|va_list)([ ),*]|$)|:[0-9]")
-        let layout = try Layout.of(headers)
+        let layout = try await Layout.of(headers)
         for line in layout.lines where !line.hasPrefix("constant") && !line.hasPrefix("id") {
             #expect(line.firstMatch(of: words) == nil, "\(line)")
         }
@@ -53,8 +53,8 @@ import Testing
         }
     }
 
-    @Test func `no struct that may grow is inside another`() throws {
-        let layout = try Layout.of(headers)
+    @Test func `no struct that may grow is inside another`() async throws {
+        let layout = try await Layout.of(headers)
         for (name, one) in layout.structs {
             for field in one.fields where field.text.hasPrefix("struct ") {
                 let type = field.text.split(separator: " ")[1]
@@ -66,8 +66,8 @@ import Testing
         }
     }
 
-    @Test func `ids of roles and services bear their own version`() throws {
-        let ids = try Layout.of(headers).facts("id")
+    @Test func `ids of roles and services bear their own version`() async throws {
+        let ids = try await Layout.of(headers).facts("id")
         #expect(ids.count >= 18)
         for id in ids {
             #expect(id.contains(/^SBX_(ROLE|SVC)_[A-Z0-9_]+ "sbx\.[a-z.-]+\/[0-9]+"$/), "\(id)")

@@ -22,28 +22,29 @@ enum Edition: Sendable, Hashable, CustomTestStringConvertible {
         }
     }
 
-    func headers() throws -> Headers {
+    func headers() async throws -> Headers {
         switch self {
         case .release(let version): Releases.headers(version)
         case .current: .current
-        case .next: try Headers.next.get()
+        case .next: try await Headers.next.value
         }
     }
 
     /// Tests/ContractTests/Plugins as a library.
-    func plugin(_ flags: String...) throws -> String {
-        try Compiled.made(
+    func plugin(_ flags: String...) async throws -> String {
+        try await Compiled.made(
             from: "Plugins", self, flags, ["-shared", "-fPIC", "-fvisibility=hidden"])
     }
 
     /// Tests/ContractTests/Short as a library.
-    func short() throws -> String {
-        try Compiled.made(from: "Short", self, [], ["-shared", "-fPIC", "-fvisibility=hidden"])
+    func short() async throws -> String {
+        try await Compiled.made(
+            from: "Short", self, [], ["-shared", "-fPIC", "-fvisibility=hidden"])
     }
 
     /// Tests/ContractTests/Hosts as a program.
-    func host(_ flags: String...) throws -> String {
-        try Compiled.made(from: "Hosts", self, flags, ["-ldl"])
+    func host(_ flags: String...) async throws -> String {
+        try await Compiled.made(from: "Hosts", self, flags, ["-ldl"])
     }
 }
 
@@ -55,24 +56,31 @@ private enum Compiled {
         var flags: [String]
     }
 
-    private static let known = Mutex<[Key: String]>([:])
+    private static let known = Mutex<[Key: Task<String, any Error>]>([:])
 
     static func made(
         from name: String, _ edition: Edition, _ flags: [String], _ more: [String]
-    ) throws -> String {
+    ) async throws -> String {
         let key = Key(folder: name, edition: edition, flags: flags)
-        if let known = known.withLock({ $0[key] }) { return known }
-        let folder = PluginBench.root.appending(path: "Tests/ContractTests/\(name)")
+        let task = known.withLock { known in
+            let task = known[key] ?? Task { try await make(key, more) }
+            known[key] = task
+            return task
+        }
+        return try await task.value
+    }
+
+    private static func make(_ key: Key, _ more: [String]) async throws -> String {
+        let folder = PluginBench.root.appending(path: "Tests/ContractTests/\(key.folder)")
         let sources = try FileManager.default.contentsOfDirectory(atPath: folder.path)
             .filter { $0.hasSuffix(".c") }.sorted()
-        // The file's own permissions matter to the host: nobody else may write it.
-        let file = try Workshop.folder(name).appending(path: "lib\(name).so").path
-        _ = try Tool.output(
+        let file = try Workshop.folder(key.folder).appending(path: "lib\(key.folder).so").path
+        let include = try await key.edition.headers().folder.path
+        _ = try await Tool.output(
             [
                 "cc", "-std=c11", "-g", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror",
-                "-I\(edition.headers().folder.path)", "-o", file,
-            ] + flags + sources.map { folder.appending(path: $0).path } + more)
-        known.withLock { $0[key] = file }
+                "-I\(include)", "-o", file,
+            ] + key.flags + sources.map { folder.appending(path: $0).path } + more)
         return file
     }
 }

@@ -35,16 +35,17 @@ struct Flow: Sendable {
     }
 
     /// Through a host in C; with several plugins, what the first makes goes on to the others.
-    func run(host: String, libraries: [(file: String, config: String)]) throws -> (
+    func run(host: String, libraries: [(file: String, config: String)]) async throws -> (
         transcript: Transcript, result: Tool.Result
     ) {
-        let result = try Tool.run(
+        let result = try await Tool.run(
             [host, path, pattern] + libraries.flatMap { [$0.file, $0.config] } + ["--"] + bodies)
         return (Transcript(lines: result.lines), result)
     }
 
-    func run(host: String, library: String) throws -> (transcript: Transcript, result: Tool.Result)
-    {
-        try run(host: host, libraries: [(library, config)])
+    func run(host: String, library: String) async throws -> (
+        transcript: Transcript, result: Tool.Result
+    ) {
+        try await run(host: host, libraries: [(library, config)])
     }
 }

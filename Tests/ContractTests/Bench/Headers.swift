@@ -8,7 +8,7 @@ struct Headers: Sendable {
     static let current = Headers(folder: PluginBench.root.appending(path: "include"))
 
     /// The headers as a next minor could have them.
-    static let next = Result { try current.next() }
+    static let next = Task { try await current.next() }
 
     /// Paths below the folder, as an author includes them.
     func files(ending: String = ".h") throws -> [String] {
@@ -63,9 +63,9 @@ struct Headers: Sendable {
     }
 
     /// A copy with a higher minor in which every struct that may grow has grown; see Plugins/next.h.
-    private func next() throws -> Headers {
+    private func next() async throws -> Headers {
         let next = try copy()
-        let layout = try Layout.of(self)
+        let layout = try await Layout.of(self)
         for name in layout.growing {
             // What an old side made is aligned as it was then, so nothing wider may come behind.
             let fields =

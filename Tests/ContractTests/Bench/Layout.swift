@@ -29,14 +29,15 @@ struct Layout: Sendable {
     }
 
     /// The layout of headers; the current one is made once.
-    static func of(_ headers: Headers) throws -> Layout {
-        headers.folder == Headers.current.folder ? try current.get() : try make(headers)
+    static func of(_ headers: Headers) async throws -> Layout {
+        let isCurrent = headers.folder == Headers.current.folder
+        return isCurrent ? try await current.value : try await make(headers)
     }
 
-    private static let current = Result { try make(.current) }
+    private static let current = Task { try await make(.current) }
 
-    private static func make(_ headers: Headers) throws -> Layout {
-        Layout(try Tool.output(["scripts/abi/layout.sh", headers.folder.path]))
+    private static func make(_ headers: Headers) async throws -> Layout {
+        Layout(try await Tool.output(["scripts/abi/layout.sh", headers.folder.path]))
     }
 
     /// Structs that may grow.

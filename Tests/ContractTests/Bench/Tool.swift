@@ -18,10 +18,26 @@ enum Tool {
         let description: String
     }
 
-    /// Runs a program at the root of the repository and waits for its end.
+    /// Runs a program at the root of the repository, and waits for its end by suspending: tests that run at
+    /// the same time have deadlines.
     static func run(
         _ arguments: [String], at folder: URL = PluginBench.root
-    ) throws -> Result {
+    ) async throws -> Result {
+        await slots.take()
+        let result = await withCheckedContinuation { done in
+            queue.async {
+                done.resume(returning: Swift.Result { try wait(for: arguments, at: folder) })
+            }
+        }
+        await slots.give()
+        return try result.get()
+    }
+
+    private static let queue = DispatchQueue(label: "tools", attributes: .concurrent)
+    /// The machine has other things to do as well.
+    private static let slots = Slots(2)
+
+    private static func wait(for arguments: [String], at folder: URL) throws -> Result {
         let errors = try Workshop.folder("errors").appending(path: "text")
         try Data().write(to: errors)
         let process = Process()
@@ -42,14 +58,36 @@ enum Tool {
     }
 
     /// What a program prints that must succeed. A missing one is a failure with its name.
-    static func output(_ arguments: [String], at folder: URL = PluginBench.root) throws -> String {
-        let result = try run(arguments, at: folder)
+    static func output(
+        _ arguments: [String], at folder: URL = PluginBench.root
+    ) async throws -> String {
+        let result = try await run(arguments, at: folder)
         guard result.status == 0 else {
             throw Failure(
                 description: "\(arguments.joined(separator: " ")) ended with \(result.status): "
                     + result.errors + result.output)
         }
         return result.output
+    }
+}
+
+/// Lets so many through at a time.
+private actor Slots {
+    private var free: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(_ count: Int) { free = count }
+
+    func take() async {
+        if free > 0 {
+            free -= 1
+        } else {
+            await withCheckedContinuation { waiting.append($0) }
+        }
+    }
+
+    func give() {
+        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
     }
 }
 
