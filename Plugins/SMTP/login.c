@@ -55,7 +55,10 @@ smtp_verdict smtp_login(smtp_session *session) {
   char password[1024];
   size_t len = sizeof password;
   sbx_status status = i->secrets->get(i->host, SMTP_PASSWORD, password, &len);
-  if (status != SBX_OK) return setup_fault("password_unusable", "the password is too long or not there");
+  if (status != SBX_OK || memchr(password, 0, len)) {
+    OPENSSL_cleanse(password, sizeof password);
+    return setup_fault("password_unusable", "the password is too long, or has a NUL in it");
+  }
   sbx_str username = {name, strlen(name)}, secret = {password, len};
   smtp_io io = session->offers & SMTP_HAS_AUTH_PLAIN ? plain(session, username, secret)
                                                      : login(session, username, secret);

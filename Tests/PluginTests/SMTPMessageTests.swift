@@ -87,7 +87,7 @@ import Testing
         #expect(message.text.replacing("\r\n", with: "\n") == wanted)
         for line in message.mail.wire.components(separatedBy: "\r\n") {
             #expect(line.utf8.count <= 78 && !line.contains("\n") && !line.contains("\r"))
-            #expect(line != ".")
+            #expect(line != "." && !(encoding == "quoted-printable" && line.hasSuffix(" ")))
         }
         await bench.end()
     }
@@ -104,9 +104,12 @@ import Testing
         await bench.end()
     }
 
-    @Test func `HTML comes beside the text, with a subject of its own`() async throws {
+    @Test(arguments: [
+        "<p>Grüße</p>\n--=_signalbox\n.\n" + String(repeating: "<b>x</b>", count: 50),
+        "<p>plain</p>\n--=_signalbox--\n",
+    ])
+    func `HTML comes beside the text, with a subject of its own`(html: String) async throws {
         let bench = try await SMTPBench()
-        let html = "<p>Grüße</p>\n--=_signalbox\n.\n" + String(repeating: "<b>x</b>", count: 50)
         let message = try await bench.mail(
             SMTPBench.delivery {
                 $0.title = "T"
@@ -126,7 +129,8 @@ import Testing
         #expect(parts[0].headers["content-type"] == "text/plain; charset=utf-8")
         #expect(parts[0].text == "text\r\n--=_signalbox--")
         #expect(parts[1].headers["content-type"] == "text/html; charset=utf-8")
-        #expect(parts[1].text == html.replacing("\n", with: "\r\n"))
+        let wanted = html.hasSuffix("\n") ? String(html.dropLast()) : html
+        #expect(parts[1].text == wanted.replacing("\n", with: "\r\n"))
         await bench.end()
     }
 
@@ -161,7 +165,8 @@ import Testing
 
     @Test(arguments: [
         "", "you", "@example.org", "you@", "you@@example.org", "a b@example.org",
-        "you@example.org>",
+        "you@example.org>", "y>ou@example.org",
+        "<you@example.org", "y<ou@example.org",
         "you@example.org\r\nRCPT TO:<x@y.z>", "you@example.org\nDATA", "<you@example.org>",
         "you@exa mple.org",
         "you@example.org> NOTIFY=SUCCESS", "you@-example.org", "you@example-.org",

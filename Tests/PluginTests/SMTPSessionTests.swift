@@ -49,18 +49,21 @@ import Testing
         await bench.end()
     }
 
-    @Test(arguments: [("other.example", "127.0.0.2"), ("localhost", "127.0.0.2")])
-    func `a certificate for somebody else is not trusted`(name: String, address: String)
-        async throws
-    {
+    @Test(arguments: [
+        ("127.0.0.1", "localhost", "127.0.0.2"), ("localhost", "other.example", "127.0.0.1"),
+        ("localhost", "*.localhost", "127.0.0.1"), ("localhost", "localhost.evil.example", "::1"),
+    ])
+    func `a certificate for somebody else is not trusted`(
+        host: String, name: String, address: String
+    ) async throws {
         let options = try Self.secure {
             $0.identity = try? SMTPBench.identity(names: [name], addresses: [address])
         }
-        let bench = try await SMTPBench(options, config: Self.starttls)
+        let bench = try await SMTPBench(
+            options, config: Self.starttls + [("host", .string(host))])
         let outcome = try await bench.send()
-        #expect(
-            outcome.kind == .retry && outcome.reason == "tls_certificate"
-                && outcome.scope == .instance)
+        #expect(outcome.kind == .retry && outcome.scope == .instance)
+        #expect(outcome.reason == "tls_certificate")
         #expect(bench.server.lines.count == 2)
         await bench.end()
     }
@@ -122,6 +125,22 @@ import Testing
         _ = try await bench.mail()
         #expect(bench.server.logins == 1)
         #expect(!bench.services.lines.description.contains("sswor"))
+        await bench.end()
+    }
+
+    @Test(arguments: ["a\u{0}b", String(repeating: "x", count: 1_025)])
+    func `a password that no login can carry is not sent`(password: String) async throws {
+        let options = try Self.secure { $0.offers = ["AUTH PLAIN"] }
+        let bench = try await SMTPBench(
+            options, config: Self.starttls + Self.login, password: "first")
+        let file = bench.folder.appending(path: "password")
+        try Data(password.utf8).write(to: file)
+        await bench.services.waitFor {
+            bench.services.lines.contains { $0.contains("a secret file has changed") }
+        }
+        let outcome = try await bench.send()
+        #expect(outcome.kind == .config && outcome.reason == "password_unusable")
+        #expect(bench.server.logins == 0)
         await bench.end()
     }
 
@@ -291,9 +310,9 @@ import Testing
 
     @Test func `a reply without an end is given up`() async throws {
         var options = SMTPServer.Options()
-        options.script = {
-            $0.line == "" ? .say(String(repeating: "220-and so on\r\n", count: 10_000)) : .usual
-        }
+        // It has an end after all, but too late.
+        let long = String(repeating: "220-and so on\r\n", count: 5_000) + "220 there"
+        options.script = { $0.line == "" ? .say(long) : .usual }
         let bench = try await SMTPBench(options)
         #expect(try await bench.send().reason == "protocol")
         await bench.end()
