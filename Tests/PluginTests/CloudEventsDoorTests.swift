@@ -243,10 +243,13 @@ import Testing
         let recipients = [Recipient(device: Device(platform: "ios", token: "a"))]
         let event = Event(type: "t", data: data)
         let plain = try bench.build(
-            event, recipients, options: #"{"title":"/title","body":"/body","link":"/link"}"#)
+            event, recipients,
+            options: #"{"title":"/title","body":"/body","link":"/link","payload":"/title"}"#)
         let first = try #require(plain.contents.first)
         #expect(first.notification.title == "T" && first.notification.body == "")
         #expect(first.notification.link == "https://l" && first.notification.sound == "")
+        // Words are no payload.
+        #expect(first.notification.data == "")
         let given = try bench.build(
             event, recipients,
             options: #"{"title":"","body":"/text/b","payload":"/keys","sound":"ping"}"#)

@@ -70,7 +70,7 @@ import Testing
             "{\(Self.devices)}", path: Self.path,
             headers: [
                 Self.bearer, ("content-type", "application/json; charset=utf-8"),
-                ("ce-specversion", "1.0"), ("ce-id", #""a \"b\" c""#), ("ce-source", "/shop"),
+                ("ce-specversion", "1.0"), ("ce-id", #""a \"b\"%20c""#), ("ce-source", "/shop"),
                 ("ce-type", "com.example.sold"), ("ce-subject", "Euro%20%E2%82%AC%2520"),
                 ("ce-tenant", "t"), ("x-other", "1"),
             ])

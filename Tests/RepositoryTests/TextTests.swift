@@ -4,8 +4,8 @@ import Testing
 /// What every file of the project must be like.
 @Suite struct TextTests {
     static let sources =
-        Repository.files(under: "Sources", endings: [".swift", ".h", ".cpp"])
-        + Repository.files(under: "Plugins", endings: [".swift", ".c", ".h"])
+        Repository.files(under: "Sources", endings: [".swift", ".h", ".cpp", ".rs"])
+        + Repository.files(under: "Plugins", endings: [".swift", ".c", ".h", ".rs"])
         + Repository.files(under: "include", endings: [".h"])
 
     @Test func `no file is longer than 500 lines`() throws {

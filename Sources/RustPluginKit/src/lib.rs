@@ -33,6 +33,11 @@
 //! in [`sys`].
 #![deny(missing_docs)]
 
+#[cfg(doctest)]
+mod borrowing;
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/writing-a-plugin-rust.md")]
+mod guide {}
 mod encoding;
 mod error;
 mod host;

@@ -1,0 +1,91 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxJSON
+import Testing
+
+/// A plugin in Rust in a running gateway: from an HTTP request to the pushes.
+@Suite(.timeLimit(.minutes(5))) struct CloudEventsFlowTests {
+    static let bearer = ("authorization", "Bearer token-of-the-shop")
+    static let path = "/in/cloudevents"
+
+    static func attributes(_ id: String) -> [(String, String)] {
+        [
+            bearer, ("content-type", "application/json"), ("ce-specversion", "1.0"), ("ce-id", id),
+            ("ce-source", "https://shop.example.com"), ("ce-type", "com.example.order.sent"),
+            ("ce-subject", "order%2F7"), ("ce-customerid", "bob"),
+        ]
+    }
+
+    @Test func `CloudEvents of every mode reach tokens and registered devices, each once`()
+        async throws
+    {
+        try await RustBench.plugins()
+        let bench = try await ExampleBench(
+            "cloudevents", variables: ["CLOUDEVENTS_TOKEN": "token-of-the-shop"])
+        try await bench.register("bob", "fcm:1", "android")
+
+        let binary =
+            #"{"text":"On its way","order":{"number":7},"devices":[{"token":"0a1b","platform":"ios"}]}"#
+        for _ in 0..<2 {
+            // The second time it is known, and answered in the same way.
+            let (status, _, _) = try await bench.call(
+                "POST", Self.path, binary, headers: Self.attributes("1"))
+            #expect(status == 200)
+        }
+        let apple = try await bench.push(bench.simulators.apns, to: "0a1b")
+        #expect(apple.body["aps"]?["alert"]?["title"]?.string == "Order 7")
+        #expect(apple.body["aps"]?["alert"]?["body"]?.string == "On its way")
+        #expect(apple.body["aps"]?["thread-id"]?.string == "order/7")
+        let google = try await bench.push(bench.simulators.fcm, to: "fcm:1")
+        #expect(google.body["message"]?["notification"]?["title"]?.string == "Order 7")
+
+        let event =
+            #"{"specversion":"1.0","id":"2","source":"https://shop.example.com","type":"com.example.order.sent","data":{"text":"T","order":{"number":8},"devices":[{"token":"0a1c","platform":"ios"}]}}"#
+        let (status, json, _) = try await bench.call(
+            "POST", Self.path, "[\(event),{}]",
+            headers: [Self.bearer, ("content-type", "application/cloudevents-batch+json")])
+        #expect(status == 200)
+        #expect(json["accepted"] == .integer(1))
+        #expect(json["refused"]?[0]?["index"] == .integer(1))
+        let second = try await bench.push(bench.simulators.apns, to: "0a1c")
+        #expect(second.body["aps"]?["alert"]?["title"]?.string == "Order 8")
+        // By now the first event would have come twice, if it did.
+        let all = await bench.simulators.apns.wait(for: 2, timeoutMs: 60_000)
+        #expect(all.map(\.token) == ["0a1b", "0a1c"])
+        await bench.end()
+    }
+
+    @Test func `what is refused is answered with a problem document`() async throws {
+        try await RustBench.plugins()
+        let bench = try await ExampleBench(
+            "cloudevents", variables: ["CLOUDEVENTS_TOKEN": "token-of-the-shop"])
+        let structured = ("content-type", "application/cloudevents+json")
+        let cases: [(body: String, headers: [(String, String)], status: UInt32, word: String)] = [
+            ("{}", [structured], 401, "bearer"),
+            ("{}", [Self.bearer, structured], 400, "specversion"),
+            ("{", [Self.bearer, structured], 400, "not JSON"),
+            ("{}", [Self.bearer, ("content-type", "text/plain")], 400, "no CloudEvent"),
+            (
+                "{}", [Self.bearer, ("content-type", "application/cloudevents+xml")], 415,
+                "application/cloudevents+json"
+            ),
+        ]
+        for (body, headers, status, word) in cases {
+            let (given, json, answer) = try await bench.call(
+                "POST", Self.path, body, headers: headers)
+            #expect(given == status)
+            #expect(json["status"] == .integer(Int64(status)))
+            #expect(json["detail"]?.string?.contains(word) == true, "\(json)")
+            let type = answer.headers.first { $0.key == "content-type" }
+            #expect(type?.value == "application/problem+json")
+        }
+        let (status, _, answer) = try await bench.call(
+            "OPTIONS", Self.path, headers: [("webhook-request-origin", "shop.example.com")])
+        #expect(status == 200)
+        #expect(
+            answer.headers.contains(Attribute("webhook-allowed-origin", "shop.example.com")))
+        #expect(!bench.log.all.contains { $0.contains("token-of-the-shop") })
+        await bench.end()
+    }
+}
