@@ -8,11 +8,21 @@ import Testing
     static let plugins: [String] = {
         let manifest = PluginBench.root.appending(path: "Package.swift")
         let text = (try? String(contentsOf: manifest, encoding: .utf8)) ?? ""
-        return text.matches(of: /plugin\("([A-Za-z0-9]+)"\)/).map { String($0.output.1) }
+        return text.matches(of: /[pP]lugin\("([A-Za-z0-9]+)"/).map { String($0.output.1) }
     }()
 
-    @Test(arguments: plugins)
+    /// What cargo builds.
+    static let rust: [String] = {
+        let folder = PluginBench.root.appending(path: "Plugins")
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return names.filter {
+            FileManager.default.fileExists(atPath: folder.appending(path: "\($0)/Cargo.toml").path)
+        }
+    }()
+
+    @Test(arguments: plugins + rust)
     func `a bundled plugin exports one symbol`(name: String) async throws {
+        if Self.rust.contains(name) { try await RustBench.plugins() }
         #expect(try await symbols(of: name) == ["sbx_plugin_entry_v1"])
     }
 
@@ -51,13 +61,10 @@ import Testing
         #expect(Set(names.map { String($0.output.1) }) == Set(Self.libraries.keys))
     }
 
-    @Test func `every plugin in Swift is in the list`() async throws {
+    @Test func `every folder of a plugin is in a list`() throws {
         let folder = PluginBench.root.appending(path: "Plugins")
-        let folders = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
-            FileManager.default.fileExists(
-                atPath: folder.appending(path: "\($0)/Plugin.swift").path)
-        }
-        #expect(Set(folders) == Set(Self.plugins))
-        #expect(Self.plugins.count >= 8)
+        let folders = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(Set(folders) == Set(Self.plugins + Self.rust))
+        #expect(Self.plugins.count >= 11)
     }
 }

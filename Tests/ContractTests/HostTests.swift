@@ -1,5 +1,6 @@
 import Foundation
 import PluginBench
+import SignalboxCore
 import Testing
 
 /// Hosts in C, compiled against other headers than the plugins that they run.
@@ -96,6 +97,38 @@ import Testing
         #expect(result.status == 0, "\(result.output)\(result.errors)")
         // They have no use for what is missing, so nothing else may differ.
         #expect(transcript.lines == full.transcript.lines)
+    }
+
+    /// A CloudEvent through the bundled plugin in Rust.
+    static let cloudEvents = Flow(
+        path: "/in/ce", pattern: "/in/ce",
+        config: #"{"path":"/in/ce","bearer":["bearer.0"],"webhook_origins":[],"recipients":"#
+            + #"[{"each":"/devices","token":"/token","platform":"/platform","user":"","app":"",""#
+            + #"provider":"","locale":""}]}"#,
+        bodies: [
+            #"{"specversion":"1.0","id":"A-1","source":"/shop","type":"com.example.sold","data":"#
+                + #"{"title":"Sold","body":"Order 7","devices":[{"token":"t1","platform":"ios"},"#
+                + #"{"token":"t2","platform":"android"}]}}"#, "{}",
+        ], secrets: ["bearer.0"],
+        headers: [
+            Attribute("authorization", "Bearer value of bearer.0"),
+            Attribute("content-type", "application/cloudevents+json"),
+        ])
+
+    @Test(arguments: Edition.all)
+    func `a bundled plugin in Rust runs in a host in C`(edition: Edition) async throws {
+        try await RustBench.plugins()
+        let library = try PluginBench.bundled("CloudEvents")
+        let (transcript, result) = try await Self.cloudEvents.run(
+            host: edition.host(), library: library)
+        #expect(result.status == 0, "\(result.output)\(result.errors)")
+        let same = try await Self.cloudEvents.run(library: library)
+        #expect(transcript.flow == same.flow)
+        #expect(transcript.lines.contains { $0.hasPrefix("event type=com.example.sold ") })
+        #expect(transcript.lines.contains { $0.hasPrefix("content ") })
+        #expect(transcript.lines.contains("target 1"))
+        let reach = try #require(transcript.hostReach)
+        #expect(reach.wrong == 0 && (reach.without > 8) == edition.isNext)
     }
 
     static let apns = """

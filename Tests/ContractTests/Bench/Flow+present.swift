@@ -49,7 +49,7 @@ extension Flow {
             request.remote = "192.0.2.1"
             request.clientCertificate = "CN=shop"
             request.params = [Attribute("shop", "garden")]
-            request.headers = [Attribute("x-mark", "m1")]
+            request.headers = headers
             let once = Once<IngestResult>()
             role.handle(request) { once.set($0) }
             let result = await once.value() ?? IngestResult()

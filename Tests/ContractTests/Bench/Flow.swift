@@ -1,5 +1,6 @@
 import Foundation
 import PluginBench
+import SignalboxCore
 
 /// What goes into a plugin. Hosts/main.c and `Flow.run` do the same with it: requests become events,
 /// these notifications, these requests and outcomes; at last all devices are reported dead.
@@ -9,6 +10,7 @@ struct Flow: Sendable {
     var config: String
     var bodies: [String]
     var secrets: [String] = []
+    var headers = [Attribute("x-mark", "m1")]
 
     static let nowUnixMs: UInt64 = 1_700_000_000_000
 
@@ -39,7 +41,8 @@ struct Flow: Sendable {
         transcript: Transcript, result: Tool.Result
     ) {
         let result = try await Tool.run(
-            [host, path, pattern] + libraries.flatMap { [$0.file, $0.config] } + ["--"] + bodies)
+            [host, path, pattern, headers.map { "\($0.key):\($0.value)" }.joined(separator: ",")]
+                + libraries.flatMap { [$0.file, $0.config] } + ["--"] + bodies)
         return (Transcript(lines: result.lines), result)
     }
 

@@ -92,7 +92,7 @@ const sbx_delivery *edge_deliveries(size_t first);
 
 /* ingest.c, build.c, translate.c, deliver.c */
 void show_paths(struct run *run);
-void ingest(struct run *run, const char *target, const char *pattern, const char *body);
+void ingest(struct run *run, const char *path, const char *pattern, const char *headers, const char *body);
 void build(struct run *run);
 void send_all(struct run *run);
 void deliver_all(struct run *run);

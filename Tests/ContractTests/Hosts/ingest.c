@@ -89,22 +89,36 @@ static void finish(sbx_ingest_sink *sink, sbx_status status, const sbx_error *er
   (void)sink, (void)status, (void)error;
 }
 
-void ingest(struct run *run, const char *path, const char *pattern, const char *body) {
+/* "a:1,b:2" as pairs. */
+static sbx_kv *edge_headers(const char *text, size_t *n) {
+  size_t count = 1;
+  for (const char *c = text; *c; c++) count += *c == ',';
+  sbx_kv *out = EDGE(sbx_kv, count);
+  for (*n = 0; *n < count; (*n)++) {
+    size_t name = strcspn(text, ":"), value = strcspn(text + name, ",");
+    if (value == 0) die("a header without a value");
+    out[*n] = (sbx_kv){edge_text((sbx_str){text, name}), edge_text((sbx_str){text + name + 1, value - 1})};
+    text += name + value + 1;
+  }
+  return out;
+}
+
+void ingest(struct run *run, const char *path, const char *pattern, const char *headers, const char *body) {
   const sbx_ingest *given = run->plugin->role(SBX_ROLE_INGEST);
   uint64_t received = NOW_MS - 1000;
   TAKE(sbx_ingest, role, given);
   sbx_ingest_sink *sink = EDGE(sbx_ingest_sink, 1);
   *sink = (sbx_ingest_sink){.struct_size = sizeof *sink, .state = &received, .emit = emit, .change = change,
                             .reject = reject, .respond = respond, .defer = defer, .finish = finish};
-  sbx_kv *param = EDGE(sbx_kv, 1), *header = EDGE(sbx_kv, 1);
+  size_t header_count;
+  sbx_kv *param = EDGE(sbx_kv, 1), *header = edge_headers(headers, &header_count);
   *param = (sbx_kv){edge_text(STR("shop")), edge_text(STR("garden"))};
-  *header = (sbx_kv){edge_text(STR("x-mark")), edge_text(STR("m1"))};
   sbx_request *request = EDGE(sbx_request, 1);
   *request = (sbx_request){.struct_size = sizeof *request, .method = edge_text(STR("POST")),
     .path = edge_text((sbx_str){path, strlen(path)}), .query = edge_text(STR("q=1")),
     .remote = edge_text(STR("192.0.2.1")), .pattern = edge_text((sbx_str){pattern, strlen(pattern)}),
     .body = edge_text((sbx_str){body, strlen(body)}), .client_certificate = edge_text(STR("CN=shop")),
-    .params = param, .param_count = 1, .headers = header, .header_count = 1, .received_unix_ms = received};
+    .params = param, .param_count = 1, .headers = header, .header_count = header_count, .received_unix_ms = received};
   FUTURE(sink);
   FUTURE(request);
   sbx_error *error = edge_error();

@@ -1,4 +1,4 @@
-/* host PATH PATTERN LIBRARY CONFIG [LIBRARY CONFIG]... -- BODY...
+/* host PATH PATTERN HEADERS LIBRARY CONFIG [LIBRARY CONFIG]... -- BODY...   (headers: "a:1,b:2")
  * Runs plugins from load to destroy, one after the other: what the first one makes of the bodies, the
  * next one may build and send. */
 #include "host.h"
@@ -79,7 +79,7 @@ static void run_plugin(const char *library, const char *config, char **target, c
   begin(&run, config);
   if (has(&plugin, SBX_ROLE_INGEST)) {
     show_paths(&run);
-    for (; *bodies; bodies++) ingest(&run, target[0], target[1], *bodies);
+    for (; *bodies; bodies++) ingest(&run, target[0], target[1], target[2], *bodies);
   }
   if (has(&plugin, SBX_ROLE_BUILD)) build(&run);
   if (has(&plugin, SBX_ROLE_SEND_HTTP)) send_all(&run);
@@ -89,13 +89,13 @@ static void run_plugin(const char *library, const char *config, char **target, c
 }
 
 int main(int argc, char **argv) {
-  int bodies = 3;
+  int bodies = 4;
   /* A plugin that hangs is a failure, not a test that never ends. */
   alarm(120);
   setvbuf(stdout, NULL, _IOLBF, 0);
   while (bodies < argc && strcmp(argv[bodies], "--") != 0) bodies++;
-  if (bodies >= argc || bodies < 5 || bodies % 2 == 0) die("usage: host PATH PATTERN [LIBRARY CONFIG]... -- BODY...");
-  for (int i = 3; i < bodies; i += 2) run_plugin(argv[i], argv[i + 1], argv + 1, argv + bodies + 1);
+  if (bodies >= argc || bodies % 2) die("usage: host PATH PATTERN HEADERS [LIBRARY CONFIG]... -- BODY...");
+  for (int i = 4; i < bodies; i += 2) run_plugin(argv[i], argv[i + 1], argv + 1, argv + bodies + 1);
   printf("reach with=%u without=%u wrong=%u other=%u\n", reach.with, reach.without, reach.wrong, reach.other);
   return 0;
 }
