@@ -1,6 +1,7 @@
 //! The data of an event, as routes and templates read it.
 
-use crate::decode::{CloudEvent, Value};
+use crate::attributes::Value;
+use crate::decode::CloudEvent;
 use signalbox_plugin::*;
 
 /// Where the attributes stand.

@@ -1,11 +1,10 @@
 //! Requests as CloudEvents: the three content modes, and the rules of the attributes.
 
+use crate::attributes::{header_value, is_json, is_sound, is_uri, media_type, Value};
 use crate::errors::{Fault, Reject};
 use signalbox_plugin::*;
 use std::borrow::Cow;
 
-/// Longest text of an attribute, in bytes.
-const ATTRIBUTE_MAX: usize = 2_048;
 /// Most attributes beside those of the specification.
 const EXTENSIONS_MAX: usize = 64;
 
@@ -31,23 +30,6 @@ impl Mode {
             false => Err(Fault::UnsupportedFormat),
         }
     }
-}
-
-/// `text/plain` of `Text/Plain; charset=utf-8`.
-fn media_type(content_type: &str) -> String {
-    content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
-}
-
-fn is_json(content_type: &str) -> bool {
-    let kind = media_type(content_type);
-    kind.ends_with("/json") || kind.ends_with("+json")
-}
-
-/// The value of an extension.
-pub enum Value<'a> {
-    Text(Cow<'a, str>),
-    Integer(i64),
-    Boolean(bool),
 }
 
 /// An event with its attributes checked.
@@ -210,45 +192,3 @@ impl<'a> CloudEvent<'a> {
 
 const KNOWN: [&str; 8] =
     ["specversion", "id", "source", "type", "subject", "time", "dataschema", "datacontenttype"];
-
-impl<'a> Value<'a> {
-    fn of_json(json: Json<'a>) -> Result<Value<'a>, Reject> {
-        match json.kind() {
-            JsonKind::String => json.string().map(|text| Value::Text(text.into())),
-            JsonKind::Integer => json.integer().map(Value::Integer),
-            JsonKind::Boolean => json.boolean().map(Value::Boolean),
-            _ => None,
-        }
-        .ok_or(Reject::BadValue)
-    }
-}
-
-/// Short enough, and without characters that the specification forbids.
-fn is_sound(text: &str) -> bool {
-    let is_noncharacter =
-        |c: char| (c as u32) & 0xFFFE == 0xFFFE || ('\u{FDD0}'..='\u{FDEF}').contains(&c);
-    text.len() <= ATTRIBUTE_MAX && !text.chars().any(|c| c.is_control() || is_noncharacter(c))
-}
-
-/// Characters of a URI reference (RFC 3986); none of them is a space.
-fn is_uri(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte))
-}
-
-/// The text of a header field in binary mode: quotes are taken off, then it is percent-decoded once.
-fn header_value(value: &str) -> Option<String> {
-    let inner = match value.strip_prefix('"') {
-        None => return percent_decode(value),
-        Some(rest) => rest.strip_suffix('"')?,
-    };
-    let mut plain = String::new();
-    let mut characters = inner.chars();
-    while let Some(c) = characters.next() {
-        plain.push(match c {
-            '\\' => characters.next()?,
-            '"' => return None,
-            c => c,
-        });
-    }
-    percent_decode(&plain)
-}

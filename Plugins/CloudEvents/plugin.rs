@@ -4,6 +4,7 @@
 // The library is named as the other plugins are.
 #![allow(non_snake_case)]
 
+mod attributes;
 mod auth;
 mod config;
 mod data;

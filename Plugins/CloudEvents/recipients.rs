@@ -1,7 +1,8 @@
 //! Who gets an event: rules of the config, applied to its data.
 
+use crate::attributes::Value;
 use crate::config::text;
-use crate::decode::{CloudEvent, Value};
+use crate::decode::CloudEvent;
 use crate::errors::Reject;
 use signalbox_plugin::*;
 use std::collections::HashSet;

@@ -1,93 +1,12 @@
 //! Requests and answers of the translating roles.
 
 use crate::error::{Error, Result};
-use crate::instance::Instance;
 use crate::json::{Call, Json};
 use crate::memory::{array, bytes, pairs, raw, text, Pair, Strided, Text};
 use crate::model::{Outcome, OutcomeKind};
 use crate::sys::{self, *};
 use std::marker::PhantomData;
 use std::mem::size_of;
-
-/// Where requests of an app go; empty or 0 takes the host's default.
-#[derive(Clone, Debug, Default)]
-pub struct Endpoint {
-    /// `https://api.push.apple.com`
-    pub origin: String,
-    /// PEM file of trusted roots; empty: the system's.
-    pub ca_file: String,
-    /// Name of a secret with a PEM chain or PKCS#12; empty: none.
-    pub client_certificate: String,
-    /// Name of a secret with a PEM key; empty: it is in `client_certificate`.
-    pub client_key: String,
-    /// Name of a secret that opens either; empty: none.
-    pub client_password: String,
-    /// Refuse a peer that does not choose `h2`.
-    pub is_alpn_required: bool,
-    /// One request at a time on a connection until its first 2xx.
-    pub is_one_stream_first: bool,
-    /// A request whose fate is unknown is not tried again.
-    pub is_at_most_once: bool,
-    /// From submit to answer.
-    pub request_timeout_ms: u32,
-    /// TCP, TLS and the peer's SETTINGS together.
-    pub connect_timeout_ms: u32,
-    /// PING after so long without traffic.
-    pub ping_idle_ms: u32,
-    /// A connection that owes a PING's answer so long is dead.
-    pub ping_timeout_ms: u32,
-    /// Most connections.
-    pub connections_max: u32,
-    /// Own cap below the peer's SETTINGS.
-    pub streams_max: u32,
-}
-
-impl Endpoint {
-    /// An endpoint with the host's defaults.
-    pub fn new(origin: impl Into<String>) -> Endpoint {
-        Endpoint { origin: origin.into(), ..Endpoint::default() }
-    }
-
-    /// Fills in what the host's struct has room for; the text is kept by the instance.
-    ///
-    /// # Safety
-    /// `out` is null or a struct that the host made.
-    pub(super) unsafe fn write(self, instance: &Instance, out: *mut sbx_endpoint) -> Result<()> {
-        if out.is_null() {
-            return Err(Error::internal("endpoint() was called without a place"));
-        }
-        // A box: the text stays where it is when the box is moved.
-        let own = Box::new(self);
-        let flags = [
-            (own.is_alpn_required, SBX_ENDPOINT_ALPN_REQUIRED),
-            (own.is_one_stream_first, SBX_ENDPOINT_ONE_STREAM_FIRST),
-            (own.is_at_most_once, SBX_ENDPOINT_AT_MOST_ONCE),
-        ];
-        let full = sbx_endpoint {
-            struct_size: (*out).struct_size,
-            flags: flags.iter().filter(|flag| flag.0).map(|flag| flag.1).sum(),
-            origin: raw(&own.origin),
-            ca_file: raw(&own.ca_file),
-            client_certificate: raw(&own.client_certificate),
-            client_key: raw(&own.client_key),
-            request_timeout_ms: own.request_timeout_ms,
-            connect_timeout_ms: own.connect_timeout_ms,
-            ping_idle_ms: own.ping_idle_ms,
-            ping_timeout_ms: own.ping_timeout_ms,
-            connections_max: own.connections_max,
-            streams_max: own.streams_max,
-            client_password: raw(&own.client_password),
-        };
-        let known = size_of::<sbx_endpoint>().min((*out).struct_size as usize);
-        std::ptr::copy_nonoverlapping(
-            (&full as *const sbx_endpoint).cast::<u8>(),
-            out.cast(),
-            known,
-        );
-        instance.keep(own);
-        Ok(())
-    }
-}
 
 /// A request as the plugin writes it; the host copies all of it.
 #[derive(Clone, Copy, Debug, Default)]

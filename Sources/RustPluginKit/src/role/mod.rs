@@ -1,6 +1,7 @@
 //! The roles: traits for authors, and their tables for the host.
 
 mod build;
+mod endpoint;
 mod http;
 mod ingest;
 mod ingest_sink;
@@ -9,7 +10,8 @@ mod send_http;
 mod send_own;
 
 pub use self::build::{Build, BuildInput, BuildSink, Target};
-pub use self::http::{Endpoint, HttpRequest, HttpSink, Response, ResponseBatch};
+pub use self::endpoint::Endpoint;
+pub use self::http::{HttpRequest, HttpSink, Response, ResponseBatch};
 pub use self::ingest::{Ingest, IngestPath, Request};
 pub use self::ingest_sink::{Deferred, IngestSink};
 pub use self::register::{ChangeBatch, Register};
