@@ -6,6 +6,7 @@ struct PluginsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plugins", abstract: "Looks at plugin libraries.",
         subcommands: [
+            NewCommand.self,
             ListCommand.self, InspectCommand.self, DescribeCommand.self, RunIsolatedCommand.self,
         ])
 

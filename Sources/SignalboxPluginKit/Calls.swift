@@ -24,6 +24,8 @@ enum Lifecycle {
                 return UnsafeRawPointer(library.build)
             case SBX_ROLE_SEND_HTTP where library.type is any SendHTTPPlugin.Type:
                 return UnsafeRawPointer(library.sendHTTP)
+            case SBX_ROLE_SEND where library.type is any SendPlugin.Type:
+                return UnsafeRawPointer(library.send)
             case SBX_ROLE_REGISTER where library.type is any RegisterPlugin.Type:
                 return UnsafeRawPointer(library.register)
             default: return nil

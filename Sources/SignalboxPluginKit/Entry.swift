@@ -30,6 +30,7 @@ final class Library: @unchecked Sendable {
     let build: UnsafePointer<sbx_build>
     let sendHTTP: UnsafePointer<sbx_send_http>
     let register: UnsafePointer<sbx_register>
+    let send: UnsafePointer<sbx_send>
     private let arena = Arena()
 
     init(_ type: any Plugin.Type) {
@@ -49,12 +50,14 @@ final class Library: @unchecked Sendable {
         if type is any IngestPlugin.Type { roles.append(SBX_ROLE_INGEST) }
         if type is any BuildPlugin.Type { roles.append(SBX_ROLE_BUILD) }
         if type is any SendHTTPPlugin.Type { roles.append(SBX_ROLE_SEND_HTTP) }
+        if type is any SendPlugin.Type { roles.append(SBX_ROLE_SEND) }
         if type is any RegisterPlugin.Type { roles.append(SBX_ROLE_REGISTER) }
         let list = arena.array(UnsafePointer<CChar>?.self, roles.count + 1)
         for (index, role) in roles.enumerated() { list[index] = text(role) }
-        let needs = arena.array(UnsafePointer<CChar>?.self, 3)
+        let needs = arena.array(UnsafePointer<CChar>?.self, 4)
         needs[0] = text(SBX_SVC_JSON)
         needs[1] = text(SBX_SVC_CLOCK)
+        if type is any SendPlugin.Type { needs[2] = text(SBX_SVC_SEND_HOST) }
         let info = type.info
         var plugin = sbx_plugin()
         plugin.struct_size = UInt32(MemoryLayout<sbx_plugin>.size)
@@ -81,6 +84,9 @@ final class Library: @unchecked Sendable {
             registrar.kinds = type.changeKinds.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
         }
         register = constant(registrar)
+        var own = SendCalls.table
+        own.max_batch = UInt32(clamping: (type as? any SendPlugin.Type)?.maxBatch ?? 0)
+        send = constant(own)
     }
 }
 

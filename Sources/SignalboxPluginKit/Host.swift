@@ -40,6 +40,7 @@ public final class Host: @unchecked Sendable {
     let kv: UnsafePointer<sbx_kv_store>?
     let registry: UnsafePointer<sbx_registry>?
     let timer: UnsafePointer<sbx_timer>?
+    let sendHost: UnsafePointer<sbx_send_host>?
     private let certificates: UnsafePointer<sbx_certificates>?
 
     init(_ raw: UnsafePointer<sbx_host>) {
@@ -58,6 +59,7 @@ public final class Host: @unchecked Sendable {
         kv = table(SBX_SVC_KV)
         registry = table(SBX_SVC_REGISTRY)
         timer = table(SBX_SVC_TIMER)
+        sendHost = table(SBX_SVC_SEND_HOST)
         certificates = table(SBX_SVC_CERTIFICATE)
     }
 

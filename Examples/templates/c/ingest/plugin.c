@@ -1,0 +1,66 @@
+/* Takes {"user": "u", "text": "hello"} and tells the user. */
+#include <signalbox/plugin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STR(s) ((sbx_str){s, sizeof(s) - 1})
+
+struct sbx_instance {
+  const sbx_host *host;
+  const sbx_json *json;
+  sbx_str path;
+  sbx_ingest_path served;
+};
+
+static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **out, sbx_error *error) {
+  sbx_json_value root, value;
+  sbx_str text;
+  sbx_instance *i = calloc(1, sizeof *i);
+  if (!i) return SBX_E_INTERNAL;
+  i->host = host;
+  i->json = host->service(host, SBX_SVC_JSON);
+  if (i->json->parse(host, config, &root, error) || i->json->at(root, STR("/path"), &value) ||
+      i->json->string(value, &text)) {
+    free(i);
+    return SBX_E_INVALID;
+  }
+  i->path = (sbx_str){strndup(text.ptr, text.len), text.len};
+  *out = i;
+  return SBX_OK;
+}
+
+static void destroy(sbx_instance *i) {
+  free((void *)i->path.ptr);
+  free(i);
+}
+
+static sbx_status paths(sbx_instance *i, const sbx_ingest_path **list, size_t *n, size_t *stride) {
+  i->served = (sbx_ingest_path){.struct_size = sizeof i->served, .pattern = i->path, .methods = STR("POST")};
+  *list = &i->served, *n = 1, *stride = sizeof i->served;
+  return SBX_OK;
+}
+
+static sbx_status handle(sbx_instance *i, const sbx_request *request, sbx_ingest_sink *sink, sbx_error *error) {
+  sbx_json_value root, value;
+  sbx_str user;
+  sbx_status status = i->json->parse(i->host, request->body, &root, error);
+  if (status) return status;
+  if (i->json->at(root, STR("/user"), &value) || i->json->string(value, &user) || !user.len) {
+    strcpy(error->message, "\"user\" is missing or no text");
+    return SBX_E_INVALID;
+  }
+  sbx_device device = {.struct_size = sizeof device, .user = user};
+  sbx_recipient to = {.struct_size = sizeof to, .device = &device};
+  sbx_event event = {.struct_size = sizeof event, .type = STR("message.sent"), .subject = user, .recipients = &to,
+                     .recipient_count = 1, .recipient_stride = sizeof to};
+  status = i->json->text(root, &event.data); /* routes and builders read it */
+  return status ? status : sink->emit(sink, &event, 1, sizeof event);
+}
+
+static const sbx_ingest ingest = {sizeof ingest, 0, paths, handle};
+static const void *role(const char *id) { return strcmp(id, SBX_ROLE_INGEST) ? NULL : &ingest; }
+static const char *const roles[] = {SBX_ROLE_INGEST, NULL}, *const needs[] = {SBX_SVC_JSON, NULL};
+static const sbx_plugin plugin = {
+    sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, 0, "org.example.@NAME@", "0.1.0", "a new plugin", roles, needs,
+    "{\"type\":\"object\",\"required\":[\"path\"],\"properties\":{\"path\":{\"type\":\"string\",\"pattern\":\"^/[!-~]+$\"}}}", create, role, NULL, NULL, destroy};
+const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error) { return (void)host, (void)error, &plugin; }

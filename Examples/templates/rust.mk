@@ -1,0 +1,7 @@
+# make: builds lib@NAME@.so; make check: the conformance suite
+lib@NAME@.so: Cargo.toml src/lib.rs
+	cargo build --release --offline
+	cp target/release/lib@NAME@.so $@
+
+check: lib@NAME@.so
+	$${SIGNALBOX:-signalbox} plugins check ./lib@NAME@.so

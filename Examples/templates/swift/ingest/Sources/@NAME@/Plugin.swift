@@ -1,0 +1,35 @@
+public import CSignalbox
+import SignalboxPluginKit
+
+/// Takes {"user": "u", "text": "hello"} and tells the user.
+final class Instance: IngestPlugin {
+    static let info = PluginInfo(
+        id: "org.example.@NAME@", version: "0.1.0", summary: "takes short messages for users",
+        configSchema: #"{"type":"object","required":["path"],"properties":{"path":{"type":"string","pattern":"^/[!-~]+$"}}}"#)
+    private let host: Host
+    private let path: String
+
+    init(host: Host, config: JSON) throws(PluginError) {
+        self.host = host
+        path = config["path"]?.string ?? ""
+    }
+
+    var paths: [IngestPath] { [IngestPath(path)] }
+
+    func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
+        let body = try host.parse(bodyOf: request)
+        guard let user = body["user"]?.string, !user.isEmpty else {
+            throw PluginError(.invalid, "\"user\" is missing or no text")
+        }
+        try sink.emit(
+            Event(
+                type: "message.sent", subject: user, data: body.text,
+                recipients: [Recipient(Device(user: user))]))
+    }
+}
+
+/// The entry of the library.
+@c @implementation
+public func sbx_plugin_entry_v1(
+    _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?
+) -> UnsafePointer<sbx_plugin>? { pluginEntry(Instance.self) }

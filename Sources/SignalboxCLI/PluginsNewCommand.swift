@@ -1,0 +1,39 @@
+import ArgumentParser
+import SignalboxTestKit
+
+extension PluginsCommand {
+    /// `signalbox plugins new`.
+    struct NewCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "new",
+            abstract: "Writes the project of a new plugin, which builds and passes plugins check.")
+
+        @Argument(help: "The plugin's name: Hello becomes libHello.so.")
+        var name: String
+
+        @Option(help: "c, swift or rust.")
+        var language: String
+
+        @Option(help: "ingest, build, send-http, send or register.")
+        var role: String
+
+        @Option(help: "The project's folder; NAME without it.")
+        var folder: String?
+
+        @Option(help: "The SDK's folder; that of the installation without it.")
+        var sdk: String?
+
+        func run() async throws {
+            let target = folder ?? name
+            do throws(AuthoringFault) {
+                let plugin = try NewPlugin(name: name, language: language, role: role)
+                let files = try plugin.write(to: target, sdk: sdk ?? NewPlugin.standardSDK)
+                for file in files { Output.line("\(target)/\(file)") }
+                Output.line("build it with `make -C \(target)`, check it with `make -C \(target) check`")
+            } catch {
+                Output.error(error.message)
+                throw Exit.fault
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+internal import CSignalbox
+
+/// Deliveries over a transport of the plugin's own: SMTP, MQTT, a vendor's SDK. Prefer `SendHTTPPlugin`
+/// where HTTP will do.
+public protocol SendPlugin: Plugin {
+    /// Most deliveries per call; 0: the host's choice.
+    static var maxBatch: Int { get }
+    /// Takes deliveries, from the first, and returns how many; never waits for the network.
+    ///
+    /// For each one taken call `host.complete` once, from any thread, within 60 s. After fewer than were
+    /// offered call `host.credit` when there is room again. Thread: several at once; must not block.
+    func submit(_ batch: borrowing DeliveryBatch) throws(PluginError) -> Int
+}
+
+extension SendPlugin {
+    /// The host's choice.
+    public static var maxBatch: Int { 0 }
+}
+
+/// A delivery that is kept beyond the call.
+public struct OwnedDelivery: Sendable {
+    /// Name it in `complete`.
+    public let id: UInt64
+    /// 1, 2, ...
+    public let attempt: UInt32
+    /// The device's token.
+    ///
+    /// Never logged.
+    public let token: String
+    /// `email`, `ios`, ...
+    public let platform: String
+    /// A UUID, the same on every attempt.
+    public let stableID: String
+    /// Worthless afterwards; 0: none.
+    public let deadlineUnixMs: UInt64
+    /// The content.
+    public let content: Notification
+    /// JSON objects of the route, by family of senders.
+    public let overrides: [(family: String, json: String)]
+}
+
+extension Delivery {
+    /// A copy that may be kept.
+    public func owned() -> OwnedDelivery {
+        let note = notification()
+        return OwnedDelivery(
+            id: id, attempt: attempt, token: token.text, platform: platform,
+            stableID: stableID.text, deadlineUnixMs: deadlineUnixMs, content: note.content,
+            overrides: note.overrides)
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate var text: String { withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
+}
+
+extension Host {
+    /// What became of deliveries that `submit` took; thread: any.
+    public func complete(_ outcomes: [(item: UInt64, outcome: Outcome)]) {
+        guard let sendHost, !outcomes.isEmpty else { return }
+        let arena = Arena()
+        let list = arena.array(sbx_outcome.self, outcomes.count)
+        for (index, entry) in outcomes.enumerated() {
+            entry.outcome.write(item: entry.item, to: list + index, arena)
+        }
+        sendHost.pointee.complete(raw, list, outcomes.count, MemoryLayout<sbx_outcome>.stride)
+    }
+
+    /// What became of one delivery; thread: any.
+    public func complete(_ item: UInt64, _ outcome: Outcome) { complete([(item, outcome)]) }
+
+    /// There is room for so many again; thread: any.
+    public func credit(_ room: Int) { sendHost?.pointee.credit(raw, max(0, room)) }
+}
+
+/// The functions of `sbx_send`.
+enum SendCalls {
+    static var table: sbx_send {
+        var table = sbx_send()
+        table.struct_size = UInt32(MemoryLayout<sbx_send>.size)
+        table.submit = { instance, app, deliveries, count, stride, taken, error in
+            guard let box = InstanceBox.from(instance), let taken,
+                let plugin = box.plugin as? any SendPlugin
+            else { return SBX_E_INTERNAL }
+            return reporting(to: error) { () throws(PluginError) in
+                let batch = DeliveryBatch(
+                    deliveries, count: count, stride: stride, app: app.text)
+                taken.pointee = try plugin.submit(batch)
+            }
+        }
+        return table
+    }
+}

@@ -1,0 +1,165 @@
+internal import Glibc
+internal import SignalboxCore
+
+/// Why a project cannot be written.
+public struct AuthoringFault: Error, Sendable, CustomStringConvertible {
+    /// Names the thing and what would do.
+    public let message: String
+
+    /// The message.
+    public var description: String { message }
+}
+
+/// `signalbox plugins new`: a project that builds, passes the conformance suite, and is the author's from
+/// then on. What it is made of lies in the SDK, under `templates/LANGUAGE/ROLE`.
+public struct NewPlugin: Sendable {
+    /// Languages that there are projects for.
+    public static let languages = ["c", "swift", "rust"]
+    /// Roles that there are projects for.
+    public static let roles = ["ingest", "build", "send-http", "send", "register"]
+
+    /// The plugin's name: `Hello` becomes `libHello.so`.
+    public let name: String
+    /// One of `languages`.
+    public let language: String
+    /// One of `roles`.
+    public let role: String
+
+    /// Checks what was asked for.
+    public init(name: String, language: String, role: String) throws(AuthoringFault) {
+        guard Self.languages.contains(language) else {
+            throw Self.unknown("language", language, Self.languages)
+        }
+        guard Self.roles.contains(role) else { throw Self.unknown("role", role, Self.roles) }
+        let letters = name.utf8.filter { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: false
+            }
+        }
+        let isWord = letters.count == name.utf8.count
+        guard isWord, (1...40).contains(name.utf8.count), name.first?.isLetter == true else {
+            let better = String(decoding: letters, as: UTF8.self).drop { !$0.isLetter }.prefix(40)
+            let hint = better.isEmpty ? "" : "; how about \(better)?"
+            throw AuthoringFault(
+                message: "a plugin's name has up to 40 letters and digits, a letter first\(hint)")
+        }
+        self.name = name
+        self.language = language
+        self.role = role
+    }
+
+    private static func unknown(
+        _ what: String, _ given: String, _ known: [String]
+    ) -> AuthoringFault {
+        AuthoringFault(
+            message: "unknown \(what) \"\(given)\"\(Suggestion.hint(for: given, among: known)); "
+                + "known: \(known.joined(separator: ", "))")
+    }
+
+    /// Writes the project into a folder that is not there yet; the files, relative to it.
+    public func write(to folder: String, sdk: String) throws(AuthoringFault) -> [String] {
+        let source = "\(sdk)/templates/\(language)/\(role)"
+        guard let root = Folder.absolute(sdk), let files = Folder.files(under: source) else {
+            throw AuthoringFault(
+                message: "there is no SDK in \(sdk); name one with --sdk, or make one with "
+                    + "scripts/sdk.sh of the repository")
+        }
+        guard Folder.absolute(folder) == nil else {
+            throw AuthoringFault(message: "\(folder) is there already, and is left as it is")
+        }
+        let place = language == "rust" ? "\(root)/rust" : root
+        var written: [String] = []
+        for file in files.sorted() {
+            guard let text = Folder.read("\(source)/\(file)") else {
+                throw AuthoringFault(message: "\(source)/\(file) cannot be read")
+            }
+            let target = fill(file, place)
+            try Folder.write(fill(text, place), to: "\(folder)/\(target)")
+            written.append(target)
+        }
+        return written
+    }
+
+    private func fill(_ text: String, _ sdk: String) -> String {
+        Self.replaced(Self.replaced(text, "@NAME@", name), "@SDK@", sdk)
+    }
+
+    private static func replaced(_ text: String, _ mark: String, _ value: String) -> String {
+        var out = ""
+        var rest = text[...]
+        while let found = rest.firstRange(of: mark) {
+            out += rest[..<found.lowerBound]
+            out += value
+            rest = rest[found.upperBound...]
+        }
+        return out + rest
+    }
+
+    /// Where the SDK is: of the installation that the program belongs to, or beside a program that was built
+    /// and not installed.
+    public static var standardSDK: String {
+        let program = Folder.absolute("/proc/self/exe") ?? "."
+        let folder = program.lastIndex(of: "/").map { String(program[..<$0]) } ?? "."
+        let installed = "\(folder)/../share/signalbox/sdk"
+        return Folder.absolute(installed) ?? "\(folder)/sdk"
+    }
+}
+
+/// Files and folders.
+private enum Folder {
+    static func absolute(_ path: String) -> String? {
+        guard let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    /// All files in a folder and those below; nil: there is no such folder.
+    static func files(under folder: String) -> [String]? {
+        guard let stream = opendir(folder) else { return nil }
+        defer { closedir(stream) }
+        var out: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name == "." || name == ".." { continue }
+            if let below = files(under: "\(folder)/\(name)") {
+                out += below.map { "\(name)/\($0)" }
+            } else {
+                out.append(name)
+            }
+        }
+        return out
+    }
+
+    static func read(_ path: String) -> String? {
+        guard let file = fopen(path, "re") else { return nil }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+        while case let count = fread(&chunk, 1, chunk.count, file), count > 0 {
+            bytes += chunk[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    static func write(_ text: String, to path: String) throws(AuthoringFault) {
+        var parent = ""
+        for part in path.split(separator: "/", omittingEmptySubsequences: false).dropLast() {
+            parent += "\(part)/"
+            mkdir(parent, 0o777)
+        }
+        guard let file = fopen(path, "wxe") else {
+            throw AuthoringFault(
+                message: "cannot write \(path): \(String(cString: strerror(errno)))")
+        }
+        let isWritten = fputs(text, file) >= 0
+        guard fclose(file) == 0, isWritten else {
+            throw AuthoringFault(
+                message: "cannot write \(path): \(String(cString: strerror(errno)))")
+        }
+    }
+}
