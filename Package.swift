@@ -146,7 +146,7 @@ let package = Package(
             name: "SignalboxTestKit",
             dependencies: [
                 "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
-                "SignalboxStore", "SignalboxThreads", "CSignalbox",
+                "SignalboxPluginHost", "SignalboxStore", "SignalboxThreads", "CSignalbox",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: swift),
 
@@ -192,9 +192,15 @@ let package = Package(
             name: "PluginTests",
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxCrypto", "SignalboxJSON",
-                "PluginBench",
+                "SignalboxTestKit", "PluginBench",
             ],
             swiftSettings: tests),
+        .testTarget(
+            name: "PluginCheckTests",
+            dependencies: [
+                "SignalboxTestKit", "SignalboxCore", "SignalboxCrypto", "SignalboxJSON",
+                "PluginBench", "SignalboxCLI",
+            ], exclude: ["Bad"], swiftSettings: tests),
         .testTarget(
             name: "SimulatorTests",
             dependencies: [

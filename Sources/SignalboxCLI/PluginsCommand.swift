@@ -4,8 +4,11 @@ import Signalbox
 /// `signalbox plugins`.
 struct PluginsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plugins", abstract: "Looks at plugin libraries.",
-        subcommands: [ListCommand.self, InspectCommand.self, DescribeCommand.self])
+        commandName: "plugins",
+        abstract: "Looks at plugin libraries, checks them, and begins new ones.",
+        subcommands: [
+            ListCommand.self, InspectCommand.self, PluginsCheckCommand.self, DescribeCommand.self,
+        ])
 
     /// Runs this program again to look at a library, so that a crash of it is not ours.
     static let inspection = ["/proc/self/exe", "plugins", "describe"]

@@ -36,9 +36,9 @@ import Testing
         ],
         "Sources/SignalboxTestKit": [
             "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
-            "SignalboxStore", "SignalboxThreads", "CSignalbox", "Logging",
+            "SignalboxPluginHost", "SignalboxStore", "SignalboxThreads", "CSignalbox", "Logging",
         ],
-        "Sources/SignalboxCLI": ["Signalbox", "SignalboxTestKit", "ArgumentParser"],
+        "Sources/SignalboxCLI": ["Signalbox", "SignalboxTestKit", "ArgumentParser", "Dispatch"],
         "Plugins/APNs": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/CustomerInsights": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/AppLinks": ["SignalboxPluginKit", "CSignalbox"],

@@ -1,27 +1,32 @@
-internal import CSignalbox
-internal import SignalboxCore
+package import CSignalbox
+package import SignalboxCore
 
 /// Where one `prepare()` or `classify()` writes; used by one thread, for one call.
-final class HTTPSink {
-    private(set) var requests = RequestBatch()
-    private(set) var outcomes: [Outcome] = []
-    private(set) var faults: [String] = []
+package final class HTTPSink {
+    /// Requests that were taken.
+    package private(set) var requests = RequestBatch()
+    /// Outcomes that were taken.
+    package private(set) var outcomes: [Outcome] = []
+    /// What the plugin did against the contract.
+    package private(set) var faults: [String] = []
+    /// Why the last call that was refused was refused.
+    package private(set) var refusal = ""
     private let items: [UInt64]
     private var isTaken: [Bool]
     private var cursor = 0
 
     /// `items`: what has to be taken care of.
-    init(items: [UInt64]) {
+    package init(items: [UInt64]) {
         self.items = items
         isTaken = [Bool](repeating: false, count: items.count)
         requests.reserve(requests: items.count, bytes: items.count * 768)
     }
 
     /// Nothing was taken care of.
-    var isUntouched: Bool { outcomes.isEmpty && requests.requests.isEmpty }
+    package var isUntouched: Bool { outcomes.isEmpty && requests.requests.isEmpty }
 
     /// Settles what the plugin forgot, as a passing fault.
-    func settleForgotten() {
+    package func settleForgotten() {
         var count = 0
         for (index, taken) in isTaken.enumerated() where !taken {
             outcomes.append(Outcome(item: items[index], kind: .retry, reason: "plugin_forgot"))
@@ -45,7 +50,12 @@ final class HTTPSink {
 
     /// Marks an item as taken care of; nil: it is unknown or was marked before.
     private func take(_ item: UInt64) -> Int? {
-        guard let place = place(item) else { return nil }
+        guard let place = place(item) else {
+            refusal =
+                items.contains(item)
+                ? "item \(item) was taken care of before" : "there is no item \(item)"
+            return nil
+        }
         isTaken[place] = true
         cursor = (place + 1) % items.count
         return place
@@ -86,7 +96,9 @@ final class HTTPSink {
         var places: [Int] = []
         for index in 0..<count {
             let raw = given.element(index, stride: stride).pointee
-            guard Self.isSound(raw), let start = raw.items, raw.item_count > 0 else {
+            let fault = Self.fault(of: raw)
+            guard fault == nil, let start = raw.items, raw.item_count > 0 else {
+                refusal = fault ?? "a request stands for no item"
                 return undo(places)
             }
             for item in 0..<raw.item_count {
@@ -120,23 +132,32 @@ final class HTTPSink {
         requests.appendRequest(method: method, path: path, body: body)
     }
 
-    /// Whether a request can go onto a wire without harm to its neighbours.
-    private static func isSound(_ raw: sbx_http_request) -> Bool {
-        guard !raw.method.isEmpty, raw.method.buffer.allSatisfy({ isToken($0) }),
-            raw.path.buffer.first == UInt8(ascii: "/"),
-            raw.path.buffer.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
-            raw.header_count == 0 || raw.headers != nil,
+    /// Why a request cannot go onto a wire without harm to its neighbours; nil: it can.
+    private static func fault(of raw: sbx_http_request) -> String? {
+        guard !raw.method.isEmpty, raw.method.buffer.allSatisfy({ isToken($0) }) else {
+            return "the method is not a word"
+        }
+        guard raw.path.buffer.first == UInt8(ascii: "/") else {
+            return "the path does not begin with /"
+        }
+        guard raw.path.buffer.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            return "the path has characters that must be percent-encoded"
+        }
+        guard raw.header_count == 0 || raw.headers != nil,
             raw.body_segments == 0 || raw.body != nil
-        else { return false }
+        else { return "an array is NULL and has a length" }
         for index in 0..<raw.header_count {
-            guard let header = raw.headers?[index], !header.key.isEmpty,
+            guard let header = raw.headers?[index] else { continue }
+            guard !header.key.isEmpty,
                 header.key.buffer.allSatisfy({
                     isToken($0) && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
-                }),
-                header.value.buffer.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
-            else { return false }
+                })
+            else { return "the name of a header is not a word in lower case" }
+            guard header.value.buffer.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+                return "the value of a header has control characters"
+            }
         }
-        return true
+        return nil
     }
 
     private static func isToken(_ byte: UInt8) -> Bool {
@@ -155,7 +176,7 @@ final class HTTPSink {
     }
 
     /// The struct for the plugin; lives as long as the arena's call.
-    func table(in arena: CArena) -> UnsafeMutablePointer<sbx_http_sink> {
+    package func table(in arena: CArena) -> UnsafeMutablePointer<sbx_http_sink> {
         let table = arena.make(sbx_http_sink.self)
         table.pointee.struct_size = UInt32(MemoryLayout<sbx_http_sink>.size)
         table.pointee.state = Unmanaged.passUnretained(self).toOpaque()

@@ -5,7 +5,7 @@ internal import SignalboxJSON
 /// What lives until a call into a plugin returns: structs for it, parsed JSON, borrowed text.
 ///
 /// One per thread, found by the services through the thread.
-final class CallScope {
+package final class CallScope {
     let arena = CArena()
     private var parsers: [JSONParser] = []
     private var used = 0
@@ -13,13 +13,13 @@ final class CallScope {
     private var depth = 0
 
     /// The scope of this thread, or nil outside of a call.
-    static var current: CallScope? {
+    package static var current: CallScope? {
         let scope = ThreadSlot.scope
         return scope.depth > 0 ? scope : nil
     }
 
     /// Runs a call into a plugin.
-    static func run<Result>(_ body: (CArena) throws -> Result) rethrows -> Result {
+    package static func run<Result>(_ body: (CArena) throws -> Result) rethrows -> Result {
         let scope = ThreadSlot.scope
         scope.depth += 1
         defer { scope.leave() }
