@@ -241,9 +241,15 @@ let package = Package(
             name: "PluginTests",
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxCrypto", "SignalboxJSON",
-                "PluginBench",
+                "SignalboxTestKit", "PluginBench",
             ],
             swiftSettings: tests),
+        .testTarget(
+            name: "PluginCheckTests",
+            dependencies: [
+                "SignalboxTestKit", "SignalboxCore", "SignalboxCrypto", "SignalboxJSON",
+                "PluginBench", "SignalboxCLI",
+            ], exclude: ["Bad"], swiftSettings: tests),
         .testTarget(
             name: "SimulatorTests",
             dependencies: [

@@ -4,7 +4,7 @@ set -euo pipefail
 
 packages=(
   libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev libsqlite3-dev
-  pkg-config gcc g++ binutils patchelf curl tzdata python3 abigail-tools
+  pkg-config gcc g++ binutils patchelf curl tzdata python3 abigail-tools valgrind
 )
 
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }

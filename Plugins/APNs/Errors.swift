@@ -108,8 +108,11 @@ enum Reasons {
         }
     }
 
+    /// Apple's reasons are words of letters; anything else may repeat what must not be kept, such as a token.
     private static func detail(_ reason: String) -> String {
-        reason.isEmpty ? "the answer gives no reason" : "reason: \(reason.prefix(64))"
+        guard !reason.isEmpty else { return "the answer gives no reason" }
+        return reason.utf8.count <= 64 && reason.allSatisfy { $0.isASCII && $0.isLetter }
+            ? "reason: \(reason)" : "the answer's reason is not one of Apple's words"
     }
 
     /// What is decided without asking Apple.

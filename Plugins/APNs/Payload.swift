@@ -134,13 +134,15 @@ struct Payload: Sendable {
         }
     }
 
-    /// Apple takes 64 bytes; a longer key keeps its start and gets a fingerprint of the whole, so
-    /// that equal keys stay equal and others do not meet.
+    /// Apple takes 64 bytes, and a header takes no control characters; another key keeps the start of
+    /// what is allowed and gets a fingerprint of the whole, so that equal keys stay equal and others do
+    /// not meet.
     static func shortened(_ collapse: String) -> String {
-        guard collapse.utf8.count > 64 else { return collapse }
+        var start = collapse
+        start.unicodeScalars.removeAll { $0.value < 0x20 || $0.value == 0x7F }
+        guard collapse.utf8.count > 64 || start != collapse else { return collapse }
         var print = Fingerprint()
         print.add(collapse)
-        var start = collapse
         while start.utf8.count > 47 { start.removeLast() }
         return "\(start)-\(print.text)"
     }

@@ -69,7 +69,7 @@ extension Sendbird: RegisterPlugin {
 
     func registerEndpoint(app: String) throws(PluginError) -> Endpoint {
         guard config.register != nil else {
-            throw PluginError(.unsupported, "config.register is not given, so nothing is forwarded")
+            throw PluginError(.notFound, "config.register is not given, so nothing is forwarded")
         }
         var endpoint = Endpoint(origin: config.origin)
         endpoint.caFile = config.caFile

@@ -4,10 +4,12 @@ import Signalbox
 /// `signalbox plugins`.
 struct PluginsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plugins", abstract: "Looks at plugin libraries.",
+        commandName: "plugins",
+        abstract: "Looks at plugin libraries, checks them, and begins new ones.",
         subcommands: [
-            NewCommand.self,
-            ListCommand.self, InspectCommand.self, DescribeCommand.self, RunIsolatedCommand.self,
+            NewCommand.self, ListCommand.self, InspectCommand.self, PluginsCheckCommand.self,
+            DescribeCommand.self,
+            RunIsolatedCommand.self,
         ])
 
     /// Runs this program again to look at a library, so that a crash of it is not ours.

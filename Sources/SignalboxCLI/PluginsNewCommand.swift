@@ -29,7 +29,8 @@ extension PluginsCommand {
                 let plugin = try NewPlugin(name: name, language: language, role: role)
                 let files = try plugin.write(to: target, sdk: sdk ?? NewPlugin.standardSDK)
                 for file in files { Output.line("\(target)/\(file)") }
-                Output.line("build it with `make -C \(target)`, check it with `make -C \(target) check`")
+                Output.line(
+                    "build it with `make -C \(target)`, check it with `make -C \(target) check`")
             } catch {
                 Output.error(error.message)
                 throw Exit.fault

@@ -3,7 +3,6 @@ import Glibc
 import Signalbox
 
 /// The `signalbox` program.
-@main
 struct SignalboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "signalbox",

@@ -1,4 +1,4 @@
-internal import CSignalbox
+package import CSignalbox
 
 /// A call into a plugin, or for a plugin, that failed.
 public struct PluginFault: Error, Sendable, Hashable, CustomStringConvertible {
@@ -29,7 +29,8 @@ public struct PluginFault: Error, Sendable, Hashable, CustomStringConvertible {
         self.message = message
     }
 
-    init(status: sbx_status, error: sbx_error) {
+    /// What a plugin answered.
+    package init(status: sbx_status, error: sbx_error) {
         kind = Kind(rawValue: status) ?? .internal
         message = error.words(for: status)
     }

@@ -43,7 +43,9 @@ enum Lifecycle {
         }
         plugin.destroy = { instance in
             guard let instance else { return }
-            Unmanaged<InstanceBox>.fromOpaque(UnsafeRawPointer(instance)).release()
+            let box = Unmanaged<InstanceBox>.fromOpaque(UnsafeRawPointer(instance))
+            box.takeUnretainedValue().host.forget()
+            box.release()
         }
     }
 }

@@ -30,6 +30,8 @@ final class Refreshers: Sendable {
     }
 
     func find(_ name: String) -> Refresh? { known.withLock { $0[name] } }
+
+    func removeAll() { known.withLock { $0 = [:] } }
 }
 
 extension Host {

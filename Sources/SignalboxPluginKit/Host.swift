@@ -133,6 +133,13 @@ public final class Host: @unchecked Sendable {
         return Certificate(found.known(sbx_certificate()))
     }
 
+    /// The instance is gone. What it wanted to be called for mostly holds its host, which holds that: one
+    /// of the two has to let go.
+    func forget() {
+        refreshers.removeAll()
+        watchers.removeAll()
+    }
+
     /// Counts.
     func add(_ handle: UInt64, _ delta: UInt64) { metrics?.pointee.add(raw, handle, delta) }
 
@@ -308,4 +315,6 @@ final class Watchers: Sendable {
     private let all = Mutex<[Watcher]>([])
 
     func add(_ watcher: Watcher) { all.withLock { $0.append(watcher) } }
+
+    func removeAll() { all.withLock { $0 = [] } }
 }

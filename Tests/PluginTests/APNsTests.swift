@@ -56,6 +56,20 @@ import Testing
         await bench.end()
     }
 
+    @Test func `a collapse key that cannot stand in a header keeps its meaning`() async throws {
+        let bench = try await bench()
+        var keys: [String] = []
+        for collapse in ["a\r\nb: c", "a\r\nb: c", "ab: c", "a\nb: c"] {
+            let request = try await bench.render { $0.collapse = collapse }
+            keys.append(request.headers["apns-collapse-id"] ?? "")
+        }
+        #expect(keys[0] == keys[1])
+        #expect(Set(keys).count == 3)
+        #expect(keys[2] == "ab: c")
+        #expect(keys.allSatisfy { $0.hasPrefix("ab: c") && $0.utf8.count <= 64 })
+        await bench.end()
+    }
+
     @Test func `the provider token is signed by the key`() async throws {
         let bench = try await bench()
         let request = try await bench.render { $0.body = "b" }

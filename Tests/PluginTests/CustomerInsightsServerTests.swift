@@ -4,6 +4,7 @@ import SignalboxCore
 import SignalboxCrypto
 import SignalboxJSON
 import SignalboxPluginHost
+import SignalboxTestKit
 import Testing
 
 /// The registration API in the place of Customer Insights.

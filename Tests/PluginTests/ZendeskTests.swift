@@ -3,6 +3,7 @@ import PluginBench
 import SignalboxCore
 import SignalboxJSON
 import SignalboxPluginHost
+import SignalboxTestKit
 import Testing
 
 @Suite struct ZendeskTests {

@@ -10,7 +10,7 @@ import Testing
         "Sources/SignalboxJSON": ["SignalboxCore", "CSimdjson"],
         "Sources/SignalboxConfig": ["SignalboxCore", "CYaml"],
         "Sources/SignalboxPluginHost": [
-            "SignalboxCore", "SignalboxJSON", "SignalboxThreads", "CSignalbox",
+            "SignalboxCore", "SignalboxJSON", "SignalboxThreads", "CSignalbox", "CLinux",
         ],
         "Sources/SignalboxPluginKit": ["CSignalbox"],
         "Sources/SignalboxCrypto": ["SignalboxCore", "COpenSSL"],
@@ -42,7 +42,7 @@ import Testing
             "Signalbox", "SignalboxCore", "SignalboxPluginHost",
             "SignalboxThreads", "CSignalbox", "Logging",
         ],
-        "Sources/SignalboxCLI": ["Signalbox", "SignalboxTestKit", "ArgumentParser"],
+        "Sources/SignalboxCLI": ["Signalbox", "SignalboxTestKit", "ArgumentParser", "Dispatch"],
         "Plugins/APNs": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/CustomerInsights": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/AppLinks": ["SignalboxPluginKit", "CSignalbox"],

@@ -1,7 +1,6 @@
 internal import Logging
 internal import SignalboxConfig
 internal import SignalboxCore
-internal import SignalboxCrypto
 internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import SignalboxPluginHost
@@ -56,40 +55,12 @@ final class GatewayServices: HostServices {
 
     func sign(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
-    ) throws(PluginFault) -> [UInt8] {
-        do {
-            switch algorithm {
-            case .es256: return try keys.key(key).signES256(data)
-            case .rs256: return try keys.key(key).signRS256(data)
-            case .ps256: return try keys.key(key).signPS256(data)
-            case .hmacSHA256: return HMACDigest.sha256(key: key, data: data)
-            case .hmacSHA1: return HMACDigest.sha1(key: key, data: data)
-            }
-        } catch {
-            throw PluginFault(.invalid, "\(error)")
-        }
-    }
+    ) throws(PluginFault) -> [UInt8] { try keys.sign(algorithm, key: key, data: data) }
 
     func verify(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
     ) throws(PluginFault) -> Bool {
-        do {
-            switch algorithm {
-            case .hmacSHA256, .hmacSHA1:
-                return HMACDigest.isEqual(try sign(algorithm, key: key, data: data), signature)
-            case .es256, .rs256, .ps256:
-                let verifier = try VerifyingKey(pem: try keys.key(key).publicKeyPEM())
-                switch algorithm {
-                case .es256: return verifier.verifyES256(signature, data: data)
-                case .rs256: return verifier.verifyRS256(signature, data: data)
-                default: return verifier.verifyPS256(signature, data: data)
-                }
-            }
-        } catch let fault as PluginFault {
-            throw fault
-        } catch {
-            throw PluginFault(.invalid, "\(error)")
-        }
+        try keys.verify(algorithm, key: key, data: data, signature: signature)
     }
 
     func call(
@@ -197,26 +168,13 @@ final class GatewayServices: HostServices {
     func certificate(
         _ bytes: [UInt8], password: [UInt8]?
     ) throws(PluginFault) -> PluginCertificate {
-        do {
-            let found = try Certificate.read(bytes, password: password)
-            return PluginCertificate(
-                subject: found.subject, userID: found.userID,
-                notBeforeUnixS: found.notBeforeUnixS, notAfterUnixS: found.notAfterUnixS,
-                extensions: found.extensions.map { ($0.oid, $0.der) })
-        } catch {
-            throw PluginFault(.invalid, "\(error)")
-        }
+        try KeyRing.certificate(bytes, password: password)
     }
 
     func identity(
         _ bytes: [UInt8], password: [UInt8]?
     ) throws(PluginFault) -> (certificate: [UInt8], key: [UInt8]) {
-        do {
-            let identity = try ClientIdentity.read(bytes, password: password)
-            return (identity.certificatePEM, identity.privateKeyPEM)
-        } catch {
-            throw PluginFault(.invalid, "\(error)")
-        }
+        try KeyRing.identity(bytes, password: password)
     }
 
     func onWorker(_ work: @escaping @Sendable () -> Void) { workers.submitBounded(work) }
@@ -264,20 +222,4 @@ private struct ServiceMetric: PluginMetric {
     let metric: Metric
     func add(_ delta: Int64) { metric.add(delta) }
     func set(_ value: Int64) { metric.set(value) }
-}
-
-/// Keys that were read, so that a PEM file is parsed once and not per signature.
-private final class KeyRing: Sendable {
-    private static let keysMax = 64
-    private let known = Mutex<[[UInt8]: SigningKey]>([:])
-
-    func key(_ pem: [UInt8]) throws -> SigningKey {
-        if let key = known.withLock({ $0[pem] }) { return key }
-        let made = try SigningKey(pem: pem)
-        known.withLock { known in
-            if known.count >= Self.keysMax { known.removeAll() }
-            known[pem] = made
-        }
-        return made
-    }
 }

@@ -13,3 +13,26 @@ extension ConfigValue {
         }
     }
 }
+
+extension ConfigValue {
+    /// JSON as a configuration that stands at one place.
+    public init(_ json: JSONValue, at position: SourcePosition) {
+        let kind: Kind =
+            switch json {
+            case .null: .null
+            case .bool(let flag): .bool(flag)
+            case .integer(let number): .integer(number)
+            case .number(let text): .number(Double(text) ?? 0)
+            case .string(let text): .string(text)
+            case .array(let items): .list(items.map { ConfigValue($0, at: position) })
+            case .object(let members):
+                .map(
+                    members.map {
+                        Entry(
+                            key: $0.key, keyPosition: position,
+                            value: ConfigValue($0.value, at: position))
+                    })
+            }
+        self.init(kind, at: position)
+    }
+}

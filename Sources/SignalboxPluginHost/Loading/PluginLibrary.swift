@@ -1,4 +1,4 @@
-internal import CSignalbox
+package import CSignalbox
 internal import Glibc
 
 /// A loaded plugin library. It is never unloaded.
@@ -9,9 +9,9 @@ public final class PluginLibrary: @unchecked Sendable {
     /// What the plugin says of itself.
     public let descriptor: PluginDescriptor
     /// The plugin's table at the size this host knows, gaps filled with stubs.
-    let table: sbx_plugin
+    package let table: sbx_plugin
     /// The host must not call `[worker]` functions of one instance concurrently.
-    let isSerial: Bool
+    package let isSerial: Bool
 
     private init(descriptor: PluginDescriptor, table: sbx_plugin) {
         self.descriptor = descriptor
@@ -38,59 +38,20 @@ public final class PluginLibrary: @unchecked Sendable {
     public static func linked(
         _ name: String, entry: UnsafeRawPointer
     ) throws(LoadFault) -> PluginLibrary {
-        try ask(unsafeBitCast(entry, to: sbx_entry_fn.self), path: name)
+        let image = PluginImage(path: name, entry: unsafeBitCast(entry, to: sbx_entry_fn.self))
+        return try accept(try image.ask(), path: name)
     }
 
     /// Loads a library from a copy of its file.
-    static func load(
-        _ copy: String, of path: String
-    ) throws(LoadFault) -> PluginLibrary {
-        try FileRules.check(copy)
+    static func load(_ copy: String, of path: String) throws(LoadFault) -> PluginLibrary {
         let handlers = SignalHandlers()
         defer { handlers.restore() }
-        dlerror()
-        guard let image = dlopen(copy, RTLD_NOW | RTLD_LOCAL | Int32(RTLD_NODELETE)) else {
-            let reason = dlerror().map { String(cString: $0) } ?? "unknown reason"
-            throw LoadFault("plugin-not-loadable", "\(path) cannot be loaded: \(reason)")
-        }
-        guard let symbol = dlsym(image, "sbx_plugin_entry_v1") else {
-            for major in 2...9 where dlsym(image, "sbx_plugin_entry_v\(major)") != nil {
-                throw LoadFault(
-                    "plugin-other-major",
-                    "\(path) speaks contract \(major); this host speaks \(SBX_ABI_MAJOR)")
-            }
-            throw LoadFault(
-                "plugin-no-entry",
-                "\(path) is not a Signalbox plugin: it does not export sbx_plugin_entry_v1")
-        }
-        return try ask(unsafeBitCast(symbol, to: sbx_entry_fn.self), path: path)
+        let image = try PluginImage.open(copy, of: path)
+        return try accept(try image.ask(), path: path)
     }
 
-    private static func ask(
-        _ entry: sbx_entry_fn, path: String
-    ) throws(LoadFault) -> PluginLibrary {
-        var host = sbx_host()
-        host.struct_size = UInt32(MemoryLayout<sbx_host>.size)
-        host.abi_major = SBX_ABI_MAJOR
-        host.abi_minor = SBX_ABI_MINOR
-        host.service = { _, _ in nil }
-        var error = sbx_error.fresh
-        let given = "".withCString { empty in
-            "signalbox".withCString { name in
-                host.name = name
-                host.version = empty
-                host.instance = empty
-                return withUnsafePointer(to: &host) { entry($0, &error) }
-            }
-        }
-        guard let given else {
-            let reason = error.words(for: SBX_E_INTERNAL)
-            throw LoadFault("plugin-refused", "\(path) refuses to run here: \(reason)")
-        }
-        return try accept(given, path: path)
-    }
-
-    private static func accept(
+    /// Takes what an entry answered, or says why not.
+    package static func accept(
         _ given: UnsafePointer<sbx_plugin>, path: String
     ) throws(LoadFault) -> PluginLibrary {
         let table = Tables.plugin(given)
@@ -142,29 +103,6 @@ public final class PluginLibrary: @unchecked Sendable {
         // A list without an end must not be read for ever.
         while out.count < 64, let text = String(plugin: start[out.count]) { out.append(text) }
         return out
-    }
-}
-
-/// What a library file must be like: code that anybody may replace is not loaded.
-enum FileRules {
-    static func check(_ path: String) throws(LoadFault) {
-        var facts = stat()
-        guard path.hasPrefix("/"), stat(path, &facts) == 0 else {
-            throw LoadFault("plugin-not-found", "there is no file \(path)")
-        }
-        guard facts.st_mode & S_IFMT == S_IFREG else {
-            throw LoadFault("plugin-file-unsafe", "\(path) is not a regular file")
-        }
-        guard facts.st_mode & S_IWOTH == 0 else {
-            throw LoadFault(
-                "plugin-file-unsafe", "\(path) may be written by anybody: chmod o-w \(path)")
-        }
-        guard facts.st_uid == 0 || facts.st_uid == geteuid() else {
-            throw LoadFault(
-                "plugin-file-unsafe",
-                "\(path) belongs to user \(facts.st_uid), who is neither root nor the user that "
-                    + "runs signalbox")
-        }
     }
 }
 

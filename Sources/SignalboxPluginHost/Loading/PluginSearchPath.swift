@@ -90,7 +90,8 @@ public struct PluginSearchPath: Sendable {
         return found
     }
 
-    static func absolute(_ path: String) -> String? {
+    /// The path without links and dots; nil: there is nothing.
+    package static func absolute(_ path: String) -> String? {
         guard let real = realpath(path, nil) else { return nil }
         defer { free(real) }
         return String(cString: real)

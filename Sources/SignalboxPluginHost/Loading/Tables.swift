@@ -1,9 +1,10 @@
-internal import CSignalbox
+package import CSignalbox
 
 /// Plugin tables at the size that this host knows: longer ones are cut, shorter ones are filled up
 /// with zeros, and a function that is missing becomes a stub that says so.
-enum Tables {
-    static func plugin(_ given: UnsafePointer<sbx_plugin>) -> sbx_plugin {
+package enum Tables {
+    /// What the library is.
+    package static func plugin(_ given: UnsafePointer<sbx_plugin>) -> sbx_plugin {
         var table = sbx_plugin()
         copy(given, size: given.pointee.struct_size, to: &table)
         if table.create == nil { table.create = { _, _, _, _ in SBX_E_UNSUPPORTED } }
@@ -14,7 +15,8 @@ enum Tables {
         return table
     }
 
-    static func ingest(_ given: UnsafePointer<sbx_ingest>) -> sbx_ingest {
+    /// The role ingest.
+    package static func ingest(_ given: UnsafePointer<sbx_ingest>) -> sbx_ingest {
         var table = sbx_ingest()
         copy(given, size: given.pointee.struct_size, to: &table)
         if table.paths == nil { table.paths = { _, _, _, _ in SBX_E_UNSUPPORTED } }
@@ -22,14 +24,16 @@ enum Tables {
         return table
     }
 
-    static func build(_ given: UnsafePointer<sbx_build>) -> sbx_build {
+    /// The role build.
+    package static func build(_ given: UnsafePointer<sbx_build>) -> sbx_build {
         var table = sbx_build()
         copy(given, size: given.pointee.struct_size, to: &table)
         if table.build == nil { table.build = { _, _, _, _ in SBX_E_UNSUPPORTED } }
         return table
     }
 
-    static func sendHTTP(_ given: UnsafePointer<sbx_send_http>) -> sbx_send_http {
+    /// The role send-http.
+    package static func sendHTTP(_ given: UnsafePointer<sbx_send_http>) -> sbx_send_http {
         var table = sbx_send_http()
         copy(given, size: given.pointee.struct_size, to: &table)
         if table.endpoint == nil { table.endpoint = { _, _, _, _ in SBX_E_UNSUPPORTED } }
@@ -38,14 +42,16 @@ enum Tables {
         return table
     }
 
-    static func send(_ given: UnsafePointer<sbx_send>) -> sbx_send {
+    /// The role send.
+    package static func send(_ given: UnsafePointer<sbx_send>) -> sbx_send {
         var table = sbx_send()
         copy(given, size: given.pointee.struct_size, to: &table)
         if table.submit == nil { table.submit = { _, _, _, _, _, _, _ in SBX_E_UNSUPPORTED } }
         return table
     }
 
-    static func register(_ given: UnsafePointer<sbx_register>) -> sbx_register {
+    /// The role register.
+    package static func register(_ given: UnsafePointer<sbx_register>) -> sbx_register {
         var table = sbx_register()
         copy(given, size: given.pointee.struct_size, to: &table)
         if table.endpoint == nil { table.endpoint = { _, _, _, _ in SBX_E_UNSUPPORTED } }
@@ -55,7 +61,7 @@ enum Tables {
     }
 
     /// Copies what both sides know of a struct that begins with its size.
-    static func copy<Table: BitwiseCopyable>(
+    package static func copy<Table: BitwiseCopyable>(
         _ given: UnsafePointer<Table>, size: UInt32, to table: inout Table
     ) {
         let known = min(Int(size), MemoryLayout<Table>.size)

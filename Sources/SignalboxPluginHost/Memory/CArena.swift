@@ -1,13 +1,16 @@
-internal import CSignalbox
+package import CSignalbox
 
 /// Memory for the C structs of one call into a plugin; all of it is given back at once.
 ///
 /// One thread at a time.
-final class CArena {
+package final class CArena {
     private static let blockBytes = 64 * 1024
     private var blocks: [(start: UnsafeMutableRawPointer, bytes: Int)] = []
     private var block = -1
     private var used = 0
+
+    /// Nothing yet.
+    package init() {}
 
     deinit { for block in blocks { block.start.deallocate() } }
 
@@ -34,7 +37,7 @@ final class CArena {
     }
 
     /// Zeroed room for `count` structs.
-    func array<Element: BitwiseCopyable>(
+    package func array<Element: BitwiseCopyable>(
         _ type: Element.Type, count: Int
     ) -> UnsafeMutablePointer<Element> {
         let bytes = max(1, count) * MemoryLayout<Element>.stride
@@ -44,19 +47,21 @@ final class CArena {
     }
 
     /// A zeroed struct.
-    func make<Element: BitwiseCopyable>(_ type: Element.Type) -> UnsafeMutablePointer<Element> {
+    package func make<Element: BitwiseCopyable>(_ type: Element.Type) -> UnsafeMutablePointer<
+        Element
+    > {
         array(type, count: 1)
     }
 
     /// Text for a plugin.
-    func text(_ text: String) -> sbx_str {
+    package func text(_ text: String) -> sbx_str {
         if text.isEmpty { return sbx_str() }
         var copy = text
         return copy.withUTF8 { bytes(UnsafeRawBufferPointer($0)) }
     }
 
     /// Bytes for a plugin.
-    func bytes(_ source: UnsafeRawBufferPointer) -> sbx_str {
+    package func bytes(_ source: UnsafeRawBufferPointer) -> sbx_str {
         guard !source.isEmpty else { return sbx_str() }
         let target = allocate(bytes: source.count)
         target.copyMemory(
@@ -65,5 +70,5 @@ final class CArena {
     }
 
     /// Bytes for a plugin.
-    func bytes(_ source: [UInt8]) -> sbx_str { source.withUnsafeBytes { bytes($0) } }
+    package func bytes(_ source: [UInt8]) -> sbx_str { source.withUnsafeBytes { bytes($0) } }
 }

@@ -1,24 +1,25 @@
-internal import CSignalbox
+package import CSignalbox
 
 extension sbx_str {
     /// The bytes, borrowed; a NULL pointer is empty text whatever its length.
-    var raw: UnsafeRawBufferPointer {
+    package var raw: UnsafeRawBufferPointer {
         guard let ptr, len > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         return UnsafeRawBufferPointer(start: ptr, count: len)
     }
 
     /// The same as unsigned bytes.
-    var buffer: UnsafeBufferPointer<UInt8> { raw.bindMemory(to: UInt8.self) }
+    package var buffer: UnsafeBufferPointer<UInt8> { raw.bindMemory(to: UInt8.self) }
 
     /// A copy; bytes that are not UTF-8 are replaced.
-    var text: String { String(decoding: raw, as: UTF8.self) }
+    package var text: String { String(decoding: raw, as: UTF8.self) }
 
-    var isEmpty: Bool { raw.isEmpty }
+    /// Nothing is given.
+    package var isEmpty: Bool { raw.isEmpty }
 }
 
 extension String {
     /// A copy of static text of a plugin, or nil.
-    init?(plugin text: UnsafePointer<CChar>?) {
+    package init?(plugin text: UnsafePointer<CChar>?) {
         guard let text else { return nil }
         self = String(
             decoding: UnsafeRawBufferPointer(start: text, count: strnlen(text)), as: UTF8.self)
@@ -34,7 +35,7 @@ private func strnlen(_ text: UnsafePointer<CChar>) -> Int {
 
 extension sbx_error {
     /// A fresh one for a plugin to fill.
-    static var fresh: sbx_error {
+    package static var fresh: sbx_error {
         var error = sbx_error()
         error.struct_size = UInt32(MemoryLayout<sbx_error>.size)
         return error
@@ -48,7 +49,7 @@ extension sbx_error {
     }()
 
     /// What the plugin wrote, or a word for the status.
-    func words(for status: sbx_status) -> String {
+    package func words(for status: sbx_status) -> String {
         let text = withUnsafePointer(to: message) { tuple in
             UnsafeRawPointer(tuple).withMemoryRebound(
                 to: CChar.self, capacity: MemoryLayout.size(ofValue: message)
@@ -86,7 +87,7 @@ enum CError {
 
 extension UnsafePointer {
     /// Element `index` of an array whose elements are `stride` bytes apart.
-    func element(_ index: Int, stride: Int) -> UnsafePointer<Pointee> {
+    package func element(_ index: Int, stride: Int) -> UnsafePointer<Pointee> {
         (UnsafeRawPointer(self) + index * stride).assumingMemoryBound(to: Pointee.self)
     }
 }

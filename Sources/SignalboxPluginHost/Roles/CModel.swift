@@ -1,9 +1,10 @@
-internal import CSignalbox
-internal import SignalboxCore
+package import CSignalbox
+package import SignalboxCore
 
 /// The core's nouns as structs of the contract, in an arena, and back.
 extension CArena {
-    func device(_ device: Device) -> UnsafePointer<sbx_device> {
+    /// A device.
+    package func device(_ device: Device) -> UnsafePointer<sbx_device> {
         let out = make(sbx_device.self)
         write(device, to: out)
         return UnsafePointer(out)
@@ -23,7 +24,8 @@ extension CArena {
         out.pointee.attribute_count = device.attributes.count
     }
 
-    func pairs(_ attributes: [Attribute]) -> UnsafePointer<sbx_kv>? {
+    /// Attributes or headers; NULL: there are none.
+    package func pairs(_ attributes: [Attribute]) -> UnsafePointer<sbx_kv>? {
         guard !attributes.isEmpty else { return nil }
         let out = array(sbx_kv.self, count: attributes.count)
         for (index, attribute) in attributes.enumerated() {
@@ -32,7 +34,8 @@ extension CArena {
         return UnsafePointer(out)
     }
 
-    func recipients(_ recipients: [Recipient]) -> UnsafePointer<sbx_recipient> {
+    /// Recipients, one behind the other.
+    package func recipients(_ recipients: [Recipient]) -> UnsafePointer<sbx_recipient> {
         let out = array(sbx_recipient.self, count: recipients.count)
         let devices = array(sbx_device.self, count: recipients.count)
         for (index, recipient) in recipients.enumerated() {
@@ -46,7 +49,7 @@ extension CArena {
     }
 
     /// The event without its recipients.
-    func event(_ event: Event) -> UnsafePointer<sbx_event> {
+    package func event(_ event: Event) -> UnsafePointer<sbx_event> {
         let out = make(sbx_event.self)
         out.pointee.struct_size = UInt32(MemoryLayout<sbx_event>.size)
         out.pointee.type = text(event.type)
@@ -58,7 +61,8 @@ extension CArena {
         return UnsafePointer(out)
     }
 
-    func notification(_ note: Notification) -> UnsafePointer<sbx_notification> {
+    /// A content.
+    package func notification(_ note: Notification) -> UnsafePointer<sbx_notification> {
         let out = make(sbx_notification.self)
         out.pointee.struct_size = UInt32(MemoryLayout<sbx_notification>.size)
         var flags: UInt32 = 0
@@ -89,7 +93,8 @@ extension CArena {
         return UnsafePointer(out)
     }
 
-    func deliveries(_ deliveries: [Delivery]) -> UnsafePointer<sbx_delivery> {
+    /// Deliveries; equal contents have equal pointers.
+    package func deliveries(_ deliveries: [Delivery]) -> UnsafePointer<sbx_delivery> {
         let out = array(sbx_delivery.self, count: deliveries.count)
         let devices = array(sbx_device.self, count: deliveries.count)
         // Equal contents must have equal pointers: that is how a plugin renders them once.
@@ -122,8 +127,9 @@ extension CArena {
 
 /// Structs of a plugin as the core's nouns; a struct that is shorter than this host's is filled up
 /// with zeros first.
-enum CRead {
-    static func device(_ given: UnsafePointer<sbx_device>?) -> Device {
+package enum CRead {
+    /// A device; NULL is an empty one.
+    package static func device(_ given: UnsafePointer<sbx_device>?) -> Device {
         guard let given else { return Device() }
         var device = sbx_device()
         Tables.copy(given, size: given.pointee.struct_size, to: &device)
@@ -165,7 +171,8 @@ enum CRead {
             attributes: KeyValues.copy(recipient.attributes, recipient.attribute_count))
     }
 
-    static func notification(_ given: UnsafePointer<sbx_notification>) -> Notification {
+    /// A content.
+    package static func notification(_ given: UnsafePointer<sbx_notification>) -> Notification {
         var raw = sbx_notification()
         Tables.copy(given, size: given.pointee.struct_size, to: &raw)
         var note = Notification()
@@ -198,7 +205,7 @@ enum CRead {
     static let detailBytesMax = 1_024
 
     /// An outcome; nil: its kind is unknown. Texts that are too long are cut, which is a fault.
-    static func outcome(
+    package static func outcome(
         _ given: UnsafePointer<sbx_outcome>, faults: inout [String]
     ) -> Outcome? {
         var raw = sbx_outcome()

@@ -1,29 +1,43 @@
-internal import CSignalbox
-internal import SignalboxCore
+package import CSignalbox
+package import SignalboxCore
 
 /// Where one `prepare()` or `classify()` writes; used by one thread, for one call.
-final class HTTPSink {
-    private(set) var requests = RequestBatch()
-    private(set) var outcomes: [Outcome] = []
-    private(set) var faults: [String] = []
+package final class HTTPSink {
+    /// Requests that were taken.
+    package private(set) var requests = RequestBatch()
+    /// Outcomes that were taken.
+    package private(set) var outcomes: [Outcome] = []
+    /// What the plugin did against the contract.
+    package private(set) var faults: [String] = []
+    /// Why the last call that was refused was refused.
+    package private(set) var refusal = ""
     private var ledger: ItemLedger
 
     /// `items`: what has to be taken care of.
-    init(items: [UInt64]) {
+    package init(items: [UInt64]) {
         ledger = ItemLedger(items)
         requests.reserve(requests: items.count, bytes: items.count * 768)
     }
 
     /// Nothing was taken care of.
-    var isUntouched: Bool { outcomes.isEmpty && requests.requests.isEmpty }
+    package var isUntouched: Bool { outcomes.isEmpty && requests.requests.isEmpty }
 
     /// Settles what the plugin forgot, as a passing fault.
-    func settleForgotten() {
+    package func settleForgotten() {
         let forgotten = ledger.left
         outcomes += forgotten.map { Outcome(item: $0, kind: .retry, reason: "plugin_forgot") }
         if !forgotten.isEmpty {
             faults.append("forgot \(forgotten.count) of \(ledger.items.count) items")
         }
+    }
+
+    /// Marks an item as taken care of; nil: it is unknown or was marked before.
+    private func take(_ item: UInt64) -> Int? {
+        if let place = ledger.take(item) { return place }
+        refusal =
+            ledger.items.contains(item)
+            ? "item \(item) was taken care of before" : "there is no item \(item)"
+        return nil
     }
 
     /// A failing call takes none of its array.
@@ -40,7 +54,7 @@ final class HTTPSink {
         var taken: [Outcome] = []
         for index in 0..<count {
             let raw = given.element(index, stride: stride)
-            guard let place = ledger.take(raw.pointee.item) else { return undo(places) }
+            guard let place = take(raw.pointee.item) else { return undo(places) }
             places.append(place)
             if let outcome = CRead.outcome(raw, faults: &faults) {
                 taken.append(outcome)
@@ -63,14 +77,17 @@ final class HTTPSink {
         for index in 0..<count {
             let raw = Self.read(given, index, stride)
             guard Self.isWithinBounds(raw) else {
+                refusal = "a request is over \(Self.requestBytesMax) bytes"
                 faults.append("wrote a request of over \(Self.requestBytesMax) bytes")
                 return undo(places)
             }
-            guard Self.isSound(raw), let start = raw.items, raw.item_count > 0 else {
+            let fault = Self.fault(of: raw)
+            guard fault == nil, let start = raw.items, raw.item_count > 0 else {
+                refusal = fault ?? "a request stands for no item"
                 return undo(places)
             }
             for item in 0..<raw.item_count {
-                guard let place = ledger.take(start[item]) else { return undo(places) }
+                guard let place = take(start[item]) else { return undo(places) }
                 places.append(place)
             }
         }
@@ -110,18 +127,24 @@ final class HTTPSink {
         requests.appendRequest(method: method, path: path, body: body)
     }
 
-    /// Whether a request can go onto a wire without harm to its neighbours.
-    private static func isSound(_ raw: sbx_http_request) -> Bool {
-        guard RequestRules.isMethod(raw.method.buffer), RequestRules.isPath(raw.path.buffer),
-            raw.header_count == 0 || raw.headers != nil,
+    /// Why a request cannot go onto a wire without harm to its neighbours; nil: it can.
+    private static func fault(of raw: sbx_http_request) -> String? {
+        guard RequestRules.isMethod(raw.method.buffer) else { return "the method is not a word" }
+        guard RequestRules.isPath(raw.path.buffer) else {
+            return "the path does not begin with /, or must be percent-encoded"
+        }
+        guard raw.header_count == 0 || raw.headers != nil,
             raw.body_segments == 0 || raw.body != nil
-        else { return false }
+        else { return "an array is NULL and has a length" }
         for index in 0..<raw.header_count {
             guard let header = raw.headers?[index],
                 RequestRules.isHeader(header.key.buffer, header.value.buffer)
-            else { return false }
+            else {
+                return
+                    "a header's name is not a word in lower case, or its value has control characters"
+            }
         }
-        return true
+        return nil
     }
 
     /// Most bytes of a request, all parts together.
@@ -146,7 +169,9 @@ final class HTTPSink {
         return Unmanaged<HTTPSink>.fromOpaque(state).takeUnretainedValue()
     }
 
-    private static let slots: SinkSlots<sbx_http_sink> = SinkSlots {
+    private static let slots: SinkSlots<sbx_http_sink> = SinkSlots { functions }
+
+    private static var functions: sbx_http_sink {
         var table = sbx_http_sink()
         table.struct_size = UInt32(MemoryLayout<sbx_http_sink>.size)
         table.request = { sink, requests, count, stride in
@@ -155,6 +180,14 @@ final class HTTPSink {
         table.settle = { sink, outcomes, count, stride in
             HTTPSink.from(sink)?.settle(outcomes, count, stride) ?? HTTPSink.slots.late(sink)
         }
+        return table
+    }
+
+    /// The struct in memory of the caller's, for one call that the caller watches over.
+    package func table(in arena: CArena) -> UnsafeMutablePointer<sbx_http_sink> {
+        let table = arena.make(sbx_http_sink.self)
+        table.pointee = Self.functions
+        table.pointee.state = Unmanaged.passUnretained(self).toOpaque()
         return table
     }
 

@@ -1,4 +1,4 @@
-internal import CSignalbox
+package import CSignalbox
 internal import SignalboxCore
 internal import SignalboxThreads
 internal import Synchronization
@@ -6,7 +6,7 @@ internal import Synchronization
 /// Where one request's results go.
 ///
 /// `@unchecked Sendable`: `table` is written in `init` only; everything else is behind the lock.
-final class IngestSink: @unchecked Sendable {
+package final class IngestSink: @unchecked Sendable {
     private struct State {
         var result = IngestResult()
         var isDeferred = false
@@ -17,7 +17,8 @@ final class IngestSink: @unchecked Sendable {
         var isDone = false
     }
 
-    let table: UnsafeMutablePointer<sbx_ingest_sink>
+    /// The struct for the plugin; lives as long as this object.
+    package let table: UnsafeMutablePointer<sbx_ingest_sink>
     private let context: InstanceContext
     private let limits: Limits
     private let receivedUnixMs: UInt64
@@ -39,7 +40,7 @@ final class IngestSink: @unchecked Sendable {
     deinit { Self.slots.giveBack(table) }
 
     /// `handle` has returned; how long the request may stay open, if it does.
-    func returned(_ fault: PluginFault?) -> UInt32? {
+    package func returned(_ fault: PluginFault?) -> UInt32? {
         let next = state.withLock { state -> PluginFault?? in
             state.hasReturned = true
             guard state.isDeferred, fault == nil else { return .some(fault) }

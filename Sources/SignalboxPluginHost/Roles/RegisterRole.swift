@@ -1,4 +1,4 @@
-internal import CSignalbox
+package import CSignalbox
 public import SignalboxCore
 
 /// The register role of an instance: tells a source's system what happened to its devices.
@@ -38,23 +38,29 @@ public final class RegisterRole: @unchecked Sendable {
     public func prepare(app: String, deliveries: [Delivery]) -> PrepareResult {
         TranslatorCalls.prepare(instance, items: deliveries.map(\.id)) {
             raw, arena, sink, error in
-            let batch = arena.array(sbx_change.self, count: deliveries.count)
-            for (index, delivery) in deliveries.enumerated() {
-                let change = DeviceChange(carriedBy: delivery)
-                let out = batch + index
-                out.pointee.struct_size = UInt32(MemoryLayout<sbx_change>.size)
-                out.pointee.kind = change.kind.rawValue
-                out.pointee.id = delivery.id
-                out.pointee.time_unix_ms = change.timeUnixMs
-                out.pointee.device = arena.device(change.device)
-                out.pointee.reason = arena.text(change.reason)
-                out.pointee.subject = arena.text(change.subject)
-            }
+            let changes = deliveries.map { (id: $0.id, change: DeviceChange(carriedBy: $0)) }
             return table.prepare(
-                raw, arena.text(app), batch, deliveries.count, MemoryLayout<sbx_change>.stride,
-                sink,
-                error)
+                raw, arena.text(app), Self.batch(changes, in: arena), changes.count,
+                MemoryLayout<sbx_change>.stride, sink, error)
         }
+    }
+
+    /// Changes for a plugin.
+    package static func batch(
+        _ changes: [(id: UInt64, change: DeviceChange)], in arena: CArena
+    ) -> UnsafePointer<sbx_change> {
+        let batch = arena.array(sbx_change.self, count: changes.count)
+        for (index, (id, change)) in changes.enumerated() {
+            let out = batch + index
+            out.pointee.struct_size = UInt32(MemoryLayout<sbx_change>.size)
+            out.pointee.kind = change.kind.rawValue
+            out.pointee.id = id
+            out.pointee.time_unix_ms = change.timeUnixMs
+            out.pointee.device = arena.device(change.device)
+            out.pointee.reason = arena.text(change.reason)
+            out.pointee.subject = arena.text(change.subject)
+        }
+        return UnsafePointer(batch)
     }
 
     /// Turns responses into outcomes.

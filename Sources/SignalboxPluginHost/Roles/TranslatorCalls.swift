@@ -1,8 +1,8 @@
-internal import CSignalbox
-internal import SignalboxCore
+package import CSignalbox
+package import SignalboxCore
 
 /// Calls that the translating roles have in common.
-enum TranslatorCalls {
+package enum TranslatorCalls {
     typealias Prepare = (
         OpaquePointer, CArena, UnsafeMutablePointer<sbx_http_sink>, UnsafeMutablePointer<sbx_error>
     ) -> sbx_status
@@ -58,7 +58,8 @@ enum TranslatorCalls {
         for what in sink.faults { instance.context.misbehaved(what) }
     }
 
-    private static func batch(
+    /// Responses for a plugin.
+    package static func batch(
         _ responses: [HTTPResponse], app: String, in arena: CArena
     ) -> UnsafePointer<sbx_http_response> {
         let batch = arena.array(sbx_http_response.self, count: responses.count)

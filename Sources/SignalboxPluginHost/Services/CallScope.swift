@@ -5,7 +5,7 @@ internal import SignalboxJSON
 /// What lives until a call into a plugin returns: structs for it, parsed JSON, borrowed text.
 ///
 /// One per thread, found by the services through the thread.
-final class CallScope {
+package final class CallScope {
     let arena = CArena()
     private var parsers: [JSONParser] = []
     private var used = 0
@@ -15,7 +15,7 @@ final class CallScope {
     private var isControl = false
 
     /// The scope of this thread, or nil outside of a call.
-    static var current: CallScope? {
+    package static var current: CallScope? {
         let scope = ThreadSlot.scope
         return scope.depth > 0 ? scope : nil
     }
@@ -24,7 +24,7 @@ final class CallScope {
     static var isControl: Bool { current?.isControl ?? false }
 
     /// Runs a call into a plugin.
-    static func run<Result>(
+    package static func run<Result>(
         isControl: Bool = false, _ body: (CArena) throws -> Result
     ) rethrows -> Result {
         let scope = ThreadSlot.scope

@@ -1,7 +1,8 @@
 /// Bodies that attackers and broken senders make; no plugin may crash on them, take them for something
 /// else, or let them through as events with garbage.
-package enum HostileBodies {
-    package static let all: [(name: String, bytes: [UInt8])] = [
+public enum HostileBodies {
+    /// Bodies by what is wrong with them.
+    public static let all: [(name: String, bytes: [UInt8])] = [
         ("empty", []),
         ("only spaces", Array("   \n\t".utf8)),
         ("a number", Array("7".utf8)),
@@ -45,7 +46,7 @@ package enum HostileBodies {
     ]
 
     /// `body` with the value at a key of its outermost object replaced by each of these.
-    package static let values = [
+    public static let values = [
         "null", "true", "-1", "1.5", "99999999999999999999999", "1e400", "\"\"", "\"\\u0000\"",
         "\"\u{202e}evil\"", "[]", "[[]]", "{}", "{\"$ref\":\"#\"}", "[null,{},\"x\"]",
         "\"" + String(repeating: "A", count: 70_000) + "\"",

@@ -1,0 +1,91 @@
+internal import SignalboxCrypto
+package import SignalboxPluginHost
+internal import Synchronization
+
+/// What a host does with keys and certificates for its plugins.
+///
+/// Keys that were read are kept, so that a PEM file is parsed once and not per signature.
+package final class KeyRing: Sendable {
+    private static let keysMax = 64
+    private let known = Mutex<[[UInt8]: SigningKey]>([:])
+
+    /// No key is known yet.
+    package init() {}
+
+    /// Signs with a key in the form that the algorithm asks for.
+    package func sign(
+        _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
+    ) throws(PluginFault) -> [UInt8] {
+        do {
+            switch algorithm {
+            case .es256: return try self.key(key).signES256(data)
+            case .rs256: return try self.key(key).signRS256(data)
+            case .ps256: return try self.key(key).signPS256(data)
+            case .hmacSHA256: return HMACDigest.sha256(key: key, data: data)
+            case .hmacSHA1: return HMACDigest.sha1(key: key, data: data)
+            }
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
+        }
+    }
+
+    /// Whether a signature fits.
+    package func verify(
+        _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
+    ) throws(PluginFault) -> Bool {
+        do {
+            switch algorithm {
+            case .hmacSHA256, .hmacSHA1:
+                return HMACDigest.isEqual(try sign(algorithm, key: key, data: data), signature)
+            case .es256, .rs256, .ps256:
+                let verifier = try VerifyingKey(pem: try self.key(key).publicKeyPEM())
+                switch algorithm {
+                case .es256: return verifier.verifyES256(signature, data: data)
+                case .rs256: return verifier.verifyRS256(signature, data: data)
+                default: return verifier.verifyPS256(signature, data: data)
+                }
+            }
+        } catch let fault as PluginFault {
+            throw fault
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
+        }
+    }
+
+    /// What the leaf of a PEM or PKCS#12 file says.
+    package static func certificate(
+        _ bytes: [UInt8], password: [UInt8]?
+    ) throws(PluginFault) -> PluginCertificate {
+        do {
+            let found = try Certificate.read(bytes, password: password)
+            return PluginCertificate(
+                subject: found.subject, userID: found.userID,
+                notBeforeUnixS: found.notBeforeUnixS, notAfterUnixS: found.notAfterUnixS,
+                extensions: found.extensions.map { ($0.oid, $0.der) })
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
+        }
+    }
+
+    /// Certificate chain and key of a PKCS#12 file (or of PEM with a password), in PEM form.
+    package static func identity(
+        _ bytes: [UInt8], password: [UInt8]?
+    ) throws(PluginFault) -> (certificate: [UInt8], key: [UInt8]) {
+        do {
+            let identity = try ClientIdentity.read(bytes, password: password)
+            return (identity.certificatePEM, identity.privateKeyPEM)
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
+        }
+    }
+
+    private func key(_ pem: [UInt8]) throws -> SigningKey {
+        if let key = known.withLock({ $0[pem] }) { return key }
+        let made = try SigningKey(pem: pem)
+        known.withLock { known in
+            if known.count >= Self.keysMax { known.removeAll() }
+            known[pem] = made
+        }
+        return made
+    }
+}

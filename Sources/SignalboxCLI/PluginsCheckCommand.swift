@@ -1,0 +1,94 @@
+import ArgumentParser
+import Glibc
+import SignalboxTestKit
+
+/// `signalbox plugins check`.
+struct PluginsCheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Checks a plugin against the rules of the contract; exits 1 if one is broken.",
+        discussion: "The rules and the samples are explained in docs/plugin-check.md.")
+
+    @Argument(help: "The library.")
+    var file: String
+
+    @Option(help: "The plugin's config as JSON; - reads it from standard input.")
+    var config: String?
+
+    @Option(
+        help: "A secret of the config, as NAME=VALUE or NAME=@FILE; may be given several times.")
+    var secret: [String] = []
+
+    @Option(help: "Requests, events, devices and answers to check with, as JSON.")
+    var samples: String?
+
+    @Option(help: "Check rules of these sections alone, with commas between them: life,ingest.")
+    var only: String?
+
+    @Flag(inversion: .prefixedNo, help: "Look for lost and misused memory.")
+    var memory = true
+
+    @Flag(help: "JSON.")
+    var json = false
+
+    /// Runs this program again to load the library, so that a crash of it is not ours; `Program` sees it.
+    static let examination = ["/proc/self/exe", "plugins", "examine"]
+
+    func run() async throws {
+        var options = PluginCheckOptions(file: file)
+        options.config = try config.map { try text($0, "--config") }
+        options.samples = try samples.map { try text($0, "--samples") }
+        options.secrets = try secret.map(Self.secret)
+        options.only = (only ?? "").split(separator: ",").map { String($0) }
+        options.checksMemory = memory
+        let report: CheckReport
+        do throws(PluginCheckFault) {
+            report = try PluginCheck.run(options, command: Self.examination)
+        } catch {
+            throw Exit.report(error)
+        }
+        if json {
+            Output.line(report.jsonText)
+        } else {
+            for line in report.text { Output.line(line) }
+        }
+        if !report.isClean { throw Exit.fault }
+    }
+
+    private func text(_ path: String, _ option: String) throws -> String {
+        guard let bytes = InputFile.read(path) else {
+            throw ValidationError("\(option): there is no file \(path)")
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func secret(_ given: String) throws -> (name: String, value: [UInt8]) {
+        guard let equals = given.firstIndex(of: "="), equals > given.startIndex else {
+            throw ValidationError("--secret must be NAME=VALUE or NAME=@FILE")
+        }
+        let value = given[given.index(after: equals)...]
+        guard value.hasPrefix("@") else { return (String(given[..<equals]), Array(value.utf8)) }
+        guard let bytes = InputFile.read(String(value.dropFirst())) else {
+            throw ValidationError("--secret: there is no file \(value.dropFirst())")
+        }
+        return (String(given[..<equals]), bytes)
+    }
+}
+
+/// Files that are named on the command line.
+enum InputFile {
+    /// The bytes of a file, or of standard input for `-`; nil: it cannot be read.
+    static func read(_ path: String) -> [UInt8]? {
+        guard let file = path == "-" ? fdopen(dup(STDIN_FILENO), "rb") : fopen(path, "rb") else {
+            return nil
+        }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = fread(&chunk, 1, chunk.count, file)
+            guard count > 0 else { return bytes }
+            bytes += chunk[..<count]
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package import CSignalbox
+internal import SignalboxCore
+internal import SignalboxJSON
+
+/// Where one `build()` writes; used by one thread, for one call.
+package final class BuildSink {
+    private var result = BuildResult()
+    private var isNamed: [Bool]
+
+    /// For an event with so many recipients.
+    package init(recipientCount: Int) { isNamed = [Bool](repeating: false, count: recipientCount) }
+
+    /// What was built; those who are named nowhere are skipped.
+    package func finished() -> BuildResult {
+        for (index, named) in isNamed.enumerated() where !named {
+            result.skips.append(FanOut.Skip(recipient: index, reason: "unnamed"))
+        }
+        return result
+    }
+
+    private func emit(
+        _ given: UnsafePointer<sbx_notification>?, _ targets: UnsafePointer<sbx_target>?,
+        _ count: Int, _ stride: Int
+    ) -> sbx_status {
+        guard let given, count == 0 || targets != nil else { return SBX_E_INVALID }
+        let note = CRead.notification(given)
+        guard note.overrides.allSatisfy({ JSONKinds.isObjectOrEmpty($0.json) }) else {
+            return SBX_E_INVALID
+        }
+        var data = JSONValue.null
+        if !note.data.isEmpty {
+            guard let parsed = try? JSONValue.parse(note.data), case .object = parsed else {
+                return SBX_E_INVALID
+            }
+            data = parsed
+        }
+        var taken: [BuiltContent.Target] = []
+        taken.reserveCapacity(count)
+        for index in 0..<count {
+            guard let given = targets?.element(index, stride: stride) else { return SBX_E_INVALID }
+            var target = sbx_target()
+            Tables.copy(given, size: given.pointee.struct_size, to: &target)
+            guard Int(target.recipient) < isNamed.count else { return SBX_E_INVALID }
+            let badge = target.flags & SBX_T_BADGE != 0 ? target.badge : nil
+            taken.append(.init(recipient: Int(target.recipient), badge: badge))
+        }
+        for target in taken { isNamed[target.recipient] = true }
+        result.contents.append(
+            BuiltContent(notification: note, dataObject: data, targets: taken))
+        return SBX_OK
+    }
+
+    private func skip(_ recipient: UInt32, _ reason: sbx_str) -> sbx_status {
+        guard Int(recipient) < isNamed.count else { return SBX_E_INVALID }
+        isNamed[Int(recipient)] = true
+        result.skips.append(FanOut.Skip(recipient: Int(recipient), reason: reason.text))
+        return SBX_OK
+    }
+
+    private static func from(_ sink: UnsafeMutablePointer<sbx_build_sink>?) -> BuildSink? {
+        guard let state = sink?.pointee.state else { return nil }
+        return Unmanaged<BuildSink>.fromOpaque(state).takeUnretainedValue()
+    }
+
+    private static let slots: SinkSlots<sbx_build_sink> = SinkSlots { functions }
+
+    private static var functions: sbx_build_sink {
+        var table = sbx_build_sink()
+        table.struct_size = UInt32(MemoryLayout<sbx_build_sink>.size)
+        table.emit = { sink, notification, targets, count, stride in
+            BuildSink.from(sink)?.emit(notification, targets, count, stride)
+                ?? BuildSink.slots.late(sink)
+        }
+        table.skip = { sink, recipient, reason in
+            BuildSink.from(sink)?.skip(recipient, reason) ?? BuildSink.slots.late(sink)
+        }
+        return table
+    }
+
+    /// The struct in memory of the caller's, for one call that the caller watches over.
+    package func table(in arena: CArena) -> UnsafeMutablePointer<sbx_build_sink> {
+        let table = arena.make(sbx_build_sink.self)
+        table.pointee = Self.functions
+        table.pointee.state = Unmanaged.passUnretained(self).toOpaque()
+        return table
+    }
+
+    /// Lends the struct to the plugin for one call.
+    func lent<Result>(
+        to context: InstanceContext, _ call: (UnsafeMutablePointer<sbx_build_sink>) -> Result
+    ) -> Result {
+        let table = Self.slots.take(for: context) {
+            $0.state = Unmanaged.passUnretained(self).toOpaque()
+        }
+        defer { Self.slots.giveBack(table) }
+        return call(table)
+    }
+}

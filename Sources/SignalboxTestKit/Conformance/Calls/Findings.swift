@@ -1,0 +1,53 @@
+internal import Glibc
+internal import SignalboxCore
+internal import Synchronization
+
+/// What is found in this process, told line by line to the process that watches it over descriptor 3.
+final class Findings: Sendable {
+    static let shared = Findings()
+    static let descriptor: Int32 = 3
+    private static let failuresMax = 4
+    private let failed = Mutex<[CheckRule: Int]>([:])
+
+    /// What is done next: a crash is blamed on it.
+    func doing(_ what: String) { tell([.init("doing", .string(what))]) }
+
+    func begin(step: String, ms: UInt64) {
+        tell([.init("step", .string(step)), .init("ms", .integer(Int64(ms)))])
+    }
+
+    func end(step: String) { tell([.init("done", .string(step))]) }
+
+    func about(_ title: String) { tell([.init("title", .string(title))]) }
+
+    func finish() { tell([.init("end", .bool(true))]) }
+
+    func fail(_ rule: CheckRule, _ words: String) {
+        let count = failed.withLock { failed in
+            failed[rule, default: 0] += 1
+            return failed[rule] ?? 0
+        }
+        if count <= Self.failuresMax { tell(rule, .fail, words) }
+    }
+
+    func pass(_ rule: CheckRule) {
+        if !hasFailed(rule) { tell(rule, .pass, "") }
+    }
+
+    func skip(_ rule: CheckRule, _ why: String) { tell(rule, .notApplicable, why) }
+    func leave(_ rule: CheckRule, _ why: String) { tell(rule, .unchecked, why) }
+
+    func hasFailed(_ rule: CheckRule) -> Bool { failed.withLock { $0[rule] != nil } }
+
+    private func tell(_ rule: CheckRule, _ verdict: CheckReport.Verdict, _ words: String) {
+        tell([
+            .init("rule", .string(rule.rawValue)), .init("verdict", .string(verdict.rawValue)),
+            .init("words", .string(words)),
+        ])
+    }
+
+    private func tell(_ members: [JSONValue.Member]) {
+        let bytes = Array((JSONValue.object(members).text + "\n").utf8)
+        bytes.withUnsafeBytes { _ = write(Self.descriptor, $0.baseAddress, $0.count) }
+    }
+}

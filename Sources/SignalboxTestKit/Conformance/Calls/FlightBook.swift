@@ -1,0 +1,104 @@
+internal import CSignalbox
+internal import SignalboxCore
+internal import SignalboxPluginHost
+internal import SignalboxThreads
+
+/// Deliveries that a plugin with a transport of its own has taken, and what it said of them.
+final class FlightBook: Sendable {
+    private struct State {
+        var open: Set<UInt64> = []
+        var settled: Set<UInt64> = []
+        var outcomes: [Outcome] = []
+        var credits = 0
+    }
+
+    private let gate = Gate(State())
+
+    /// These are offered; those that are not taken are given back.
+    func offer(_ ids: [UInt64]) { gate.updateAll { $0.open.formUnion(ids) } }
+
+    func giveBack(_ ids: some Sequence<UInt64>) {
+        gate.updateAll { state in
+            for id in ids {
+                if state.settled.contains(id) {
+                    Findings.shared.fail(
+                        .sendOutcomes, "complete() named a delivery that submit() did not take")
+                }
+                state.open.remove(id)
+            }
+        }
+    }
+
+    /// Waits until nothing is open; what is still open at the deadline.
+    func settled(deadlineNs: UInt64) -> Set<UInt64> {
+        gate.wait(until: { state in
+            if state.open.isEmpty || Clock.monotonicNs >= deadlineNs { return (state.open, nil) }
+            return (nil, deadlineNs)
+        })
+    }
+
+    /// Waits for a credit after `seen` of them; false: none came.
+    func creditCame(after seen: Int, deadlineNs: UInt64) -> Bool {
+        gate.wait(until: { state in
+            if state.credits > seen { return (true, nil) }
+            return Clock.monotonicNs >= deadlineNs ? (false, nil) : (nil, deadlineNs)
+        })
+    }
+
+    var credits: Int { gate.wait(for: { $0.credits }) }
+
+    /// Outcomes since the last call.
+    func takeOutcomes() -> [Outcome] {
+        gate.update { state in
+            defer { state.outcomes = [] }
+            return state.outcomes
+        }
+    }
+
+    fileprivate func complete(
+        _ given: UnsafePointer<sbx_outcome>?, _ count: Int, _ stride: Int
+    ) {
+        guard let given else { return }
+        for index in 0..<count {
+            let raw = given.element(index, stride: stride)
+            let item = raw.pointee.item
+            var faults: [String] = []
+            let outcome = CRead.outcome(raw, faults: &faults)
+            for fault in faults { Findings.shared.fail(.sendOutcomes, "it \(fault)") }
+            if outcome == nil {
+                Findings.shared.fail(
+                    .sendOutcomes, "an outcome has the unknown kind \(raw.pointee.kind)")
+            }
+            gate.updateAll { state in
+                if state.open.remove(item) != nil {
+                    state.settled.insert(item)
+                    if let outcome { state.outcomes.append(outcome) }
+                } else {
+                    Findings.shared.fail(
+                        .sendOutcomes,
+                        state.settled.contains(item)
+                            ? "complete() named a delivery a second time"
+                            : "complete() named a delivery that is not in flight")
+                }
+            }
+        }
+    }
+
+    fileprivate func credit() { gate.updateAll { $0.credits += 1 } }
+}
+
+/// `sbx.send-host/1`, which leads into the book of the instance.
+enum SendHostProbe {
+    static var table: sbx_send_host {
+        var table = sbx_send_host()
+        table.struct_size = UInt32(MemoryLayout<sbx_send_host>.size)
+        table.complete = { host, outcomes, count, stride in
+            HostProbe.note(host, SBX_SVC_SEND_HOST, "complete", .any)?
+                .flights.complete(outcomes, count, stride)
+        }
+        table.credit = { host, _ in
+            HostProbe.note(host, SBX_SVC_SEND_HOST, "credit", .any)?.flights.credit()
+        }
+        return table
+    }
+}

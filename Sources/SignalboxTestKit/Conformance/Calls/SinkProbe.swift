@@ -1,0 +1,177 @@
+internal import CSignalbox
+internal import Glibc
+internal import SignalboxPluginHost
+internal import Synchronization
+
+/// A sink that a plugin gets in place of the host's: it notes who calls it and when, and passes the call on.
+///
+/// It is never freed, so that a plugin which keeps it too long is found and does not crash.
+/// `@unchecked Sendable`: `raw` and `inner` are written in `init` alone; the rest is locked.
+final class SinkProbe<Table: BitwiseCopyable>: @unchecked Sendable {
+    private struct State {
+        var isOpen = true
+        var refusals: [String] = []
+        var calls = 0
+    }
+
+    /// What the plugin gets; longer than the contract says, as a newer host's would be.
+    let raw: UnsafeMutablePointer<Table>
+    /// The host's own sink.
+    let inner: UnsafeMutablePointer<Table>
+    private let owner = pthread_self()
+    private let place: String
+    private let state = Mutex(State())
+
+    /// `fill` replaces the functions of the table; its `state` leads back here.
+    init(
+        _ inner: UnsafeMutablePointer<Table>, place: String,
+        fill: (inout Table, UnsafeMutableRawPointer) -> Void
+    ) {
+        self.inner = inner
+        self.place = place
+        let size = MemoryLayout<Table>.size + HostProbe.tailBytes
+        let room = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+        room.initializeMemory(as: UInt8.self, repeating: HostProbe.tailByte, count: size)
+        raw = room.bindMemory(to: Table.self, capacity: 1)
+        raw.pointee = inner.pointee
+        fill(&raw.pointee, Unmanaged.passRetained(self).toOpaque())
+    }
+
+    /// The probe behind a table's `state`.
+    static func from(_ state: UnsafeMutableRawPointer?) -> SinkProbe? {
+        state.map { Unmanaged<SinkProbe>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// The call is over.
+    func close() { state.withLock { $0.isOpen = false } }
+
+    /// What was refused, and why.
+    var refusals: [String] { state.withLock { $0.refusals } }
+
+    /// How often it was called.
+    var calls: Int { state.withLock { $0.calls } }
+
+    /// Passes a call on if the sink may be used now.
+    func pass(
+        _ function: String, mustBeOwner: Bool = false, why: () -> String = { "" },
+        _ call: (UnsafeMutablePointer<Table>) -> sbx_status
+    ) -> sbx_status {
+        guard check(function, mustBeOwner: mustBeOwner) else { return SBX_E_INVALID }
+        let status = call(inner)
+        if status != SBX_OK {
+            let reason = why()
+            let words = CallResult(status: status, words: reason).text
+            state.withLock { state in
+                if state.refusals.count < 16 {
+                    state.refusals.append("\(function)() was answered \(words)")
+                }
+            }
+        }
+        return status
+    }
+
+    /// Whether the sink may be used now, by this thread.
+    func check(_ function: String, mustBeOwner: Bool) -> Bool {
+        let isOpen = state.withLock { state in
+            state.calls += 1
+            return state.isOpen
+        }
+        guard isOpen else {
+            Findings.shared.fail(
+                .threadsSinks, "\(function)() of the sink of \(place) was called after it was over")
+            return false
+        }
+        if mustBeOwner, pthread_equal(owner, pthread_self()) == 0 {
+            Findings.shared.fail(
+                .threadsSinks, "\(function)() of the sink of \(place) was called on another thread")
+            return false
+        }
+        return true
+    }
+}
+
+/// The sinks of the roles.
+enum SinkProbes {
+    typealias HTTP = SinkProbe<sbx_http_sink>
+    typealias Build = SinkProbe<sbx_build_sink>
+    typealias Ingest = SinkProbe<sbx_ingest_sink>
+
+    /// Around the sink of prepare() or classify(); `sink` says why it refused.
+    static func http(
+        _ sink: HTTPSink, _ arena: CArena, place: String
+    ) -> HTTP {
+        HTTP(sink.table(in: arena), place: place) { table, state in
+            table.state = state
+            table.request = { sink, requests, count, stride in
+                guard let probe = HTTP.from(sink?.pointee.state) else { return SBX_E_INVALID }
+                return probe.pass("request", mustBeOwner: true, why: { SinkProbes.refusal(probe) })
+                {
+                    $0.pointee.request($0, requests, count, stride)
+                }
+            }
+            table.settle = { sink, outcomes, count, stride in
+                guard let probe = HTTP.from(sink?.pointee.state) else { return SBX_E_INVALID }
+                return probe.pass("settle", mustBeOwner: true, why: { SinkProbes.refusal(probe) }) {
+                    $0.pointee.settle($0, outcomes, count, stride)
+                }
+            }
+        }
+    }
+
+    private static func refusal(_ probe: HTTP) -> String {
+        guard let state = probe.inner.pointee.state else { return "" }
+        return Unmanaged<HTTPSink>.fromOpaque(state).takeUnretainedValue().refusal
+    }
+
+    /// Around the sink of build().
+    static func build(_ sink: BuildSink, _ arena: CArena) -> Build {
+        Build(sink.table(in: arena), place: "build()") { table, state in
+            table.state = state
+            table.emit = { sink, notification, targets, count, stride in
+                guard let probe = Build.from(sink?.pointee.state) else { return SBX_E_INVALID }
+                return probe.pass("emit") {
+                    $0.pointee.emit($0, notification, targets, count, stride)
+                }
+            }
+            table.skip = { sink, recipient, reason in
+                guard let probe = Build.from(sink?.pointee.state) else { return SBX_E_INVALID }
+                return probe.pass("skip") { $0.pointee.skip($0, recipient, reason) }
+            }
+        }
+    }
+
+    /// Around the sink of handle().
+    static func ingest(_ sink: IngestSink) -> Ingest {
+        Ingest(sink.table, place: "handle()") { table, state in
+            table.state = state
+            table.emit = { sink, events, count, stride in
+                guard let probe = Ingest.from(sink?.pointee.state) else { return SBX_E_INVALID }
+                return probe.pass("emit") { $0.pointee.emit($0, events, count, stride) }
+            }
+            table.change = { sink, changes, count, stride in
+                guard let probe = Ingest.from(sink?.pointee.state) else { return SBX_E_INVALID }
+                return probe.pass("change") { $0.pointee.change($0, changes, count, stride) }
+            }
+            table.reject = { sink, reason, detail in
+                guard let probe = Ingest.from(sink?.pointee.state) else { return SBX_E_INVALID }
+                return probe.pass("reject") { $0.pointee.reject($0, reason, detail) }
+            }
+            table.respond = { sink, status, headers, count, body in
+                guard let probe = Ingest.from(sink?.pointee.state) else { return SBX_E_INVALID }
+                return probe.pass("respond") {
+                    $0.pointee.respond($0, status, headers, count, body)
+                }
+            }
+            table.defer = { sink, timeout in
+                guard let probe = Ingest.from(sink?.pointee.state) else { return SBX_E_INVALID }
+                return probe.pass("defer") { inner in inner.pointee.defer(inner, timeout) }
+            }
+            table.finish = { sink, status, error in
+                guard let probe = Ingest.from(sink?.pointee.state),
+                    probe.check("finish", mustBeOwner: false)
+                else { return }
+                probe.inner.pointee.finish(probe.inner, status, error)
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+internal import SignalboxThreads
+
+/// The same on several threads at once.
+enum Together {
+    /// Starts the threads together and waits for the last.
+    static func run(threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
+        struct State {
+            var ready = 0
+            var done = 0
+        }
+        let gate = Gate(State())
+        for index in 0..<threads {
+            Thread.start {
+                gate.updateAll { $0.ready += 1 }
+                gate.wait(for: { $0.ready == threads ? () : nil })
+                body(index)
+                gate.updateAll { $0.done += 1 }
+            }
+        }
+        gate.wait(for: { $0.done == threads ? () : nil })
+    }
+}

@@ -1,0 +1,58 @@
+internal import SignalboxCore
+internal import SignalboxJSON
+
+/// What the examining process is to do; it reads it from standard input, so that no secret is in a
+/// list of processes.
+struct CheckOrder: Sendable {
+    /// Absolute path of the library.
+    var file: String
+    /// The author's config; nil: one is made up from the schema.
+    var config: JSONValue?
+    /// Values that go into the config, by the path of their key: `apps.0.key`.
+    var secrets: [(name: String, value: [UInt8])] = []
+    /// The author's samples.
+    var samples = JSONValue.object([])
+    /// Steps that were done by a process before this one.
+    var done: [String] = []
+    /// Sections that are asked for; empty: all.
+    var only: [String] = []
+    /// Smaller amounts, for tools that make everything slow.
+    var isLight = false
+
+    init(file: String) { self.file = file }
+
+    init?(_ text: [UInt8]) {
+        guard let json = try? JSONValue.parse(text), let file = json["file"]?.string else {
+            return nil
+        }
+        self.file = file
+        config = json["config"].flatMap { $0 == .null ? nil : $0 }
+        if case .object(let members) = json["secrets"] {
+            secrets = members.map { ($0.key, Self.bytes($0.value)) }
+        }
+        samples = json["samples"] ?? samples
+        if case .array(let names) = json["done"] { done = names.compactMap(\.string) }
+        if case .array(let names) = json["only"] { only = names.compactMap(\.string) }
+        isLight = json["light"] == .bool(true)
+    }
+
+    var json: JSONValue {
+        .object([
+            .init("file", .string(file)), .init("config", config ?? .null),
+            .init(
+                "secrets",
+                .object(
+                    secrets.map { secret in
+                        .init(secret.name, .array(secret.value.map { .integer(Int64($0)) }))
+                    })),
+            .init("samples", samples), .init("done", .array(done.map(JSONValue.string))),
+            .init("only", .array(only.map(JSONValue.string))), .init("light", .bool(isLight)),
+        ])
+    }
+
+    /// Secrets may be any bytes, which text in JSON may not.
+    private static func bytes(_ json: JSONValue) -> [UInt8] {
+        guard case .array(let items) = json else { return [] }
+        return items.compactMap { $0.integer.map { UInt8(truncatingIfNeeded: $0) } }
+    }
+}

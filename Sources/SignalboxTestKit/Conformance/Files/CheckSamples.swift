@@ -1,0 +1,84 @@
+internal import SignalboxCore
+internal import SignalboxJSON
+
+/// What an author gives so that a check reaches further than made-up input does; docs/plugin-check.md
+/// lists the keys.
+struct CheckSamples: Sendable {
+    /// A request that the plugin must take.
+    struct Request: Sendable {
+        var method: String
+        var path: String
+        var headers: [Attribute]
+        var body: [UInt8]
+    }
+
+    /// An event that the plugin must build something of.
+    struct SampleEvent: Sendable {
+        var type: String
+        var data: String
+    }
+
+    /// What a REST call is answered whose URL begins so.
+    struct Answer: Sendable {
+        var url: String
+        var status: UInt32
+        var headers: [Attribute]
+        var body: [UInt8]
+
+        /// What token endpoints answer; other calls mostly ignore it.
+        static let fallback = Answer(
+            url: "", status: 200, headers: [Attribute("content-type", "application/json")],
+            body: Array(
+                #"{"access_token":"made-up-access-token","token_type":"Bearer","expires_in":3600}"#
+                    .utf8))
+    }
+
+    var requests: [Request] = []
+    var events: [SampleEvent] = []
+    var answers: [Answer] = []
+    /// With `{n}` where the number of the device goes; nil: made up, hexadecimal.
+    var token: String?
+    var platform = "ios"
+    var provider = ""
+    var app = ""
+
+    init() {}
+
+    init(_ json: JSONValue) {
+        func members(_ key: String) -> [JSONValue] {
+            guard case .array(let items) = json[key] else { return [] }
+            return items
+        }
+        requests = members("requests").map {
+            Request(
+                method: $0["method"]?.string ?? "POST", path: $0["path"]?.string ?? "/",
+                headers: Self.headers($0["headers"]), body: Self.bytes($0["body"]))
+        }
+        events = members("events").map {
+            SampleEvent(
+                type: $0["type"]?.string ?? "", data: ($0["data"] ?? .object([])).text)
+        }
+        answers = members("answers").map {
+            Answer(
+                url: $0["url"]?.string ?? "",
+                status: UInt32(clamping: $0["status"]?.integer ?? 200),
+                headers: Self.headers($0["headers"]), body: Self.bytes($0["body"]))
+        }
+        let device = json["device"]
+        token = device?["token"]?.string
+        platform = device?["platform"]?.string ?? platform
+        provider = device?["provider"]?.string ?? ""
+        app = device?["app"]?.string ?? ""
+    }
+
+    private static func headers(_ json: JSONValue?) -> [Attribute] {
+        guard case .object(let members) = json else { return [] }
+        return members.map { Attribute($0.key.lowercased(), $0.value.string ?? $0.value.text) }
+    }
+
+    /// Text is the body itself; anything else is its JSON.
+    private static func bytes(_ json: JSONValue?) -> [UInt8] {
+        guard let json else { return [] }
+        return Array((json.string ?? json.text).utf8)
+    }
+}

@@ -1,0 +1,95 @@
+internal import Glibc
+
+/// What a plugin must leave alone in the process.
+struct ProcessFacts: Equatable {
+    private let handlers: [UInt]
+    private let folder: String
+    private let locale: String
+    private let environment: [String]
+    private let mask: mode_t
+
+    /// As it is now.
+    init() {
+        handlers = (Int32(1)...31).map { signal in
+            var action = sigaction()
+            guard sigaction(signal, nil, &action) == 0 else { return 0 }
+            return withUnsafeBytes(of: &action) { UInt($0.loadUnaligned(as: UInt64.self)) }
+        }
+        folder =
+            getcwd(nil, 0).map { text in
+                defer { free(text) }
+                return String(cString: text)
+            } ?? ""
+        locale = setlocale(LC_ALL, nil).map { String(cString: $0) } ?? ""
+        var variables: [String] = []
+        var next = environ
+        while let entry = next.pointee {
+            variables.append(String(cString: entry))
+            next += 1
+        }
+        environment = variables
+        mask = umask(0)
+        umask(mask)
+    }
+
+    /// What has become different.
+    func changes(to later: ProcessFacts) -> [String] {
+        var out: [String] = []
+        for (index, handler) in handlers.enumerated() where later.handlers[index] != handler {
+            let name = strsignal(Int32(index + 1)).map { String(cString: $0) } ?? ""
+            out.append("the handler of signal \(index + 1) (\(name)) was changed")
+        }
+        if folder != later.folder { out.append("the working folder was changed") }
+        if locale != later.locale { out.append("the locale was changed") }
+        if environment != later.environment { out.append("the environment was changed") }
+        if mask != later.mask { out.append("the umask was changed") }
+        return out
+    }
+}
+
+/// Threads and open files of this process.
+enum ProcessCounts {
+    /// Ids of threads.
+    static var threads: Set<String> { names("/proc/self/task") }
+
+    /// Open descriptors with what they lead to, without the one that reads the folder.
+    static var files: [String: String] {
+        var out: [String: String] = [:]
+        for name in names("/proc/self/fd") {
+            var target = [UInt8](repeating: 0, count: 512)
+            let count = target.withUnsafeMutableBytes { room -> Int in
+                guard let start = room.baseAddress else { return 0 }
+                return readlink(
+                    "/proc/self/fd/\(name)", start.assumingMemoryBound(to: CChar.self), room.count)
+            }
+            // It was the reading itself.
+            guard count > 0 else { continue }
+            out[name] = String(decoding: target[..<count], as: UTF8.self)
+        }
+        return out
+    }
+
+    /// The name that a thread was given.
+    static func name(ofThread id: String) -> String {
+        guard let file = fopen("/proc/self/task/\(id)/comm", "r") else { return "" }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 64)
+        guard fgets(&line, 64, file) != nil else { return "" }
+        return String(
+            decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) },
+            as: UTF8.self)
+    }
+
+    private static func names(_ folder: String) -> Set<String> {
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var out: Set<String> = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { out.insert(name) }
+        }
+        return out
+    }
+}

@@ -1,0 +1,142 @@
+public import SignalboxCore
+
+/// What a check of a plugin found.
+public struct CheckReport: Sendable {
+    /// What became of a rule.
+    public enum Verdict: String, Sendable {
+        /// It holds.
+        case pass
+        /// It is broken.
+        case fail
+        /// The plugin has nothing that it could be broken by.
+        case notApplicable = "not applicable"
+        /// It could not be found out.
+        case unchecked = "not checked"
+    }
+
+    /// One rule with its verdict.
+    public struct Line: Sendable {
+        /// The rule.
+        public var rule: CheckRule
+        /// Its verdict.
+        public var verdict: Verdict
+        /// What is wrong, or why there is no answer.
+        public var words: [String]
+    }
+
+    /// The plugin in one line.
+    public internal(set) var title: String
+    /// Every rule once, in their order.
+    public internal(set) var lines: [Line]
+
+    /// How many rules have that verdict.
+    public func count(_ verdict: Verdict) -> Int {
+        lines.count { $0.verdict == verdict }
+    }
+
+    /// Nothing failed.
+    public var isClean: Bool { count(.fail) == 0 }
+
+    /// For people: a line for each rule; rules of a role that the plugin does not have share one.
+    public var text: [String] {
+        var out = [title]
+        var left = lines[...]
+        while let first = left.first {
+            let section = left.prefix { $0.rule.section == first.rule.section }
+            left = left.dropFirst(section.count)
+            out += ["", first.rule.section]
+            if first.verdict != .pass, first.verdict != .fail,
+                section.allSatisfy({ $0.verdict == first.verdict && $0.words == first.words })
+            {
+                let all = "\(first.rule.section).* (\(section.count) rules)"
+                out.append(Self.start(first, all) + Self.why(first))
+            } else {
+                out += section.flatMap(Self.words)
+            }
+        }
+        let counts: [(CheckReport.Verdict, String)] = [
+            (.pass, "passed"), (.fail, "failed"), (.notApplicable, "not applicable"),
+            (.unchecked, "not checked"),
+        ]
+        return out + ["", counts.map { "\(count($0.0)) \($0.1)" }.joined(separator: ", ")]
+    }
+
+    private static func words(_ line: Line) -> [String] {
+        let start = start(line, line.rule.rawValue)
+        switch line.verdict {
+        case .pass: return [start + line.rule.text]
+        case .fail:
+            return [start + line.rule.text]
+                + line.words.map { String(repeating: " ", count: 30) + $0 }
+        case .notApplicable, .unchecked: return [start + why(line)]
+        }
+    }
+
+    private static func why(_ line: Line) -> String {
+        "\(line.verdict.rawValue): \(line.words.first ?? "")"
+    }
+
+    private static func start(_ line: Line, _ name: String) -> String {
+        let mark =
+            switch line.verdict {
+            case .pass: "  pass  "
+            case .fail: "  FAIL  "
+            case .notApplicable: "  -     "
+            case .unchecked: "  ?     "
+            }
+        return mark + name + String(repeating: " ", count: max(1, 22 - name.utf8.count))
+    }
+
+    /// For scripts, one line.
+    public var jsonText: String { json.text }
+
+    /// For programs.
+    public var json: JSONValue {
+        .object([
+            .init("plugin", .string(title)), .init("clean", .bool(isClean)),
+            .init(
+                "rules",
+                .array(
+                    lines.map { line in
+                        .object([
+                            .init("rule", .string(line.rule.rawValue)),
+                            .init("verdict", .string(line.verdict.rawValue)),
+                            .init("text", .string(line.rule.text)),
+                            .init("words", .array(line.words.map(JSONValue.string))),
+                        ])
+                    })),
+        ])
+    }
+}
+
+/// Verdicts on their way into a report: a failure outlives everything else.
+struct CheckVerdicts {
+    private static let wordsMax = 4
+    private var found: [CheckRule: (verdict: CheckReport.Verdict, words: [String])] = [:]
+
+    mutating func add(_ rule: CheckRule, _ verdict: CheckReport.Verdict, _ words: String) {
+        let known = found[rule]
+        if verdict == .fail {
+            var all = known?.verdict == .fail ? known?.words ?? [] : []
+            if all.count < Self.wordsMax, !all.contains(words) { all.append(words) }
+            found[rule] = (.fail, all)
+        } else if known == nil || known?.verdict == .pass {
+            // A rule that does not apply here and applies there, applies.
+            if known == nil || verdict != .notApplicable { found[rule] = (verdict, [words]) }
+        }
+    }
+
+    func has(_ rule: CheckRule) -> Bool { found[rule] != nil }
+
+    func hasFailed(_ rule: CheckRule) -> Bool { found[rule]?.verdict == .fail }
+
+    var anyFailed: Bool { found.values.contains { $0.verdict == .fail } }
+
+    /// Every rule once; those without a verdict were not reached.
+    func lines(otherwise why: String) -> [CheckReport.Line] {
+        CheckRule.allCases.map { rule in
+            let (verdict, words) = found[rule] ?? (.unchecked, [why])
+            return CheckReport.Line(rule: rule, verdict: verdict, words: words)
+        }
+    }
+}

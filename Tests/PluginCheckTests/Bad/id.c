@@ -1,0 +1,3 @@
+/* descriptor.id: it is "Base Plugin" */
+#define ID "Base Plugin"
+#include "base.h"

@@ -1,0 +1,3 @@
+/* register.kinds: bit n stands for kind n */
+#define KINDS 0
+#include "base.h"

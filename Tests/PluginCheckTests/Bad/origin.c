@@ -1,0 +1,3 @@
+/* send-http.endpoint: the origin must begin with https:// */
+#define ORIGIN "http://push.example/path"
+#include "base.h"

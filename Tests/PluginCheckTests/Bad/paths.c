@@ -1,0 +1,3 @@
+/* ingest.paths: it does not begin with / */
+#define PATTERN "in/base"
+#include "base.h"

@@ -1,0 +1,3 @@
+/* config.schema: keyword "oneOf" is not supported */
+#define SCHEMA "{\"type\":\"object\",\"oneOf\":[]}"
+#include "base.h"

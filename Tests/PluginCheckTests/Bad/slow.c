@@ -1,0 +1,3 @@
+/* entry.quick: they took */
+#define ON_ENTRY sleep(1);
+#include "base.h"

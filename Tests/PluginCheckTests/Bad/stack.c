@@ -1,0 +1,4 @@
+/* file.stack: -z noexecstack */
+/* flags: -Wl,-z,execstack */
+
+#include "base.h"

@@ -1,0 +1,3 @@
+/* structs.longer: it crashes (signal 11 */
+#define ON_PREPARE one = d + k;
+#include "base.h"

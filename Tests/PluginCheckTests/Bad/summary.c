@@ -1,0 +1,3 @@
+/* descriptor.summary: it has 0 characters */
+#define SUMMARY ""
+#include "base.h"

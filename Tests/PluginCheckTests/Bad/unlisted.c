@@ -1,0 +1,3 @@
+/* descriptor.tables: has a table and is not listed */
+#define ROLES SBX_ROLE_INGEST, SBX_ROLE_BUILD
+#include "base.h"

@@ -1,0 +1,3 @@
+/* descriptor.version: it is "new" */
+#define VERSION "new"
+#include "base.h"

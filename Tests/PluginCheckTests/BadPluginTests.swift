@@ -1,0 +1,115 @@
+import Foundation
+import SignalboxTestKit
+import Testing
+
+/// Plugins in C that break one rule each. The first line of a file says which, and what must be found.
+@Suite(.serialized) struct BadPluginTests {
+    struct Bad: Sendable, CustomTestStringConvertible {
+        var file: URL
+        var rule: String
+        var words: String
+        var flags: [String]
+
+        var testDescription: String { file.lastPathComponent }
+    }
+
+    static let all: [Bad] = {
+        let names =
+            (try? FileManager.default.contentsOfDirectory(atPath: CheckBench.bad.path)) ?? []
+        return names.sorted().compactMap { name in
+            guard name.hasSuffix(".c"), name != "good.c" else { return nil }
+            let file = CheckBench.bad.appending(path: name)
+            let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+            let lines = text.split(separator: "\n").map {
+                $0.replacing("/* ", with: "").replacing(" */", with: "")
+            }
+            let head = (lines.first ?? "").split(separator: ": ", maxSplits: 1)
+            let second = lines.dropFirst().first ?? ""
+            let flags = second.hasPrefix("flags: ") ? second.dropFirst(7).split(separator: " ") : []
+            return Bad(
+                file: file, rule: String(head.first ?? ""), words: String(head.last ?? ""),
+                flags: flags.map(String.init))
+        }
+    }()
+
+    static let samples = """
+        {"requests":[{"path":"/in/base","body":{"token":"t1","text":"hi"}}],
+         "events":[{"type":"base.text","data":{"text":"hi"}}]}
+        """
+
+    @Test(arguments: all)
+    func `a plugin that breaks a rule is found out`(bad: Bad) async throws {
+        let rule = try #require(CheckRule(rawValue: bad.rule))
+        let library = try await CheckBench.compile(bad.file, flags: bad.flags)
+        // Rules that every step can break need every step.
+        let isLocal = !["threads", "secrets"].contains(rule.section)
+        let report = try await CheckBench.check(
+            library, samples: Self.samples, only: isLocal ? [rule.section] : [],
+            checksMemory: rule.section == "memory")
+        #expect(!report.isClean)
+        let line = try #require(report.lines.first { $0.rule == rule })
+        #expect(line.verdict == .fail)
+        #expect(
+            line.words.contains { $0.contains(bad.words) },
+            "\(line.words), all: \(CheckBench.failures(report))")
+    }
+
+    @Test func `every rule is broken by one of them`() {
+        // Broken below, by the file's mode.
+        let covered = Set(Self.all.map(\.rule)).union([CheckRule.fileMode.rawValue])
+        #expect(covered == Set(CheckRule.allCases.map(\.rawValue)))
+    }
+
+    @Test func `a file that anybody may replace is not loaded`() async throws {
+        let library = try await CheckBench.compile(CheckBench.bad.appending(path: "good.c"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: library)
+        let report = try await CheckBench.check(library)
+        #expect(CheckBench.failures(report).count == 1)
+        #expect(CheckBench.failures(report)[0].contains("file.mode: "))
+        #expect(CheckBench.failures(report)[0].contains("chmod o-w"))
+    }
+
+    @Test func `a plugin with every role that keeps every rule passes`() async throws {
+        let library = try await CheckBench.compile(CheckBench.bad.appending(path: "good.c"))
+        let report = try await CheckBench.check(library, samples: Self.samples, checksMemory: true)
+        #expect(CheckBench.failures(report) == [])
+        #expect(CheckBench.unchecked(report) == [])
+        // It defines no credential.
+        #expect(report.count(.notApplicable) == 1)
+    }
+
+    @Test(arguments: [("good", nil), ("overflow", "memory.faults"), ("lost", "memory.leaks")])
+    func `AddressSanitizer's findings are part of the report`(
+        name: String, rule: String?
+    ) async throws {
+        let library = try await CheckBench.compile(
+            CheckBench.bad.appending(path: "\(name).c"), flags: ["-g", "-fsanitize=address"])
+        let report = try await CheckBench.check(library, samples: Self.samples, checksMemory: true)
+        let memory = report.lines.filter { $0.rule.section == "memory" }
+        #expect(
+            memory.filter { $0.verdict == .fail }.map(\.rule.rawValue) == (rule.map { [$0] } ?? []))
+        #expect(memory.allSatisfy { $0.verdict == .pass || $0.rule.rawValue == rule })
+        if rule == nil { #expect(CheckBench.failures(report) == []) }
+    }
+
+    @Test func `a check of some sections leaves out the others`() async throws {
+        let library = try await CheckBench.compile(CheckBench.bad.appending(path: "forgets.c"))
+        let report = try await CheckBench.check(library, only: ["life", "build"])
+        #expect(report.isClean)
+        let passed = Set(report.lines.filter { $0.verdict == .pass }.map(\.rule.section))
+        #expect(passed.isSuperset(of: ["file", "entry", "life", "build"]))
+        #expect(!passed.contains("send-http"))
+        await #expect(throws: PluginCheckFault.self) {
+            try await CheckBench.check(library, only: ["lives"])
+        }
+    }
+
+    @Test func `no file, and a file that is no library`() async throws {
+        await #expect(throws: PluginCheckFault.self) {
+            try await CheckBench.check("/of/another/time.so")
+        }
+        let report = try await CheckBench.check(CheckBench.bad.appending(path: "base.h").path)
+        #expect(CheckBench.failures(report).count == 1)
+        #expect(CheckBench.failures(report)[0].contains("is not a shared library"))
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxJSON
+import SignalboxTestKit
+import Testing
+
+/// The conformance suite on every plugin that comes with the project.
+@Suite(.serialized) struct BundledPluginTests {
+    /// A config with secrets, and requests and events that the plugin must take.
+    struct Case: Sendable, CustomTestStringConvertible {
+        var name: String
+        var config: String
+        var samples: @Sendable () throws -> JSONValue = { .object([]) }
+        var secrets: @Sendable () throws -> [(name: String, value: [UInt8])] = { [] }
+        var testDescription: String { name }
+    }
+
+    static func request(
+        _ path: String, _ body: String, method: String = "POST", headers: [(String, String)] = []
+    ) -> JSONValue {
+        .object([
+            .init("method", .string(method)), .init("path", .string(path)),
+            .init("headers", .object(headers.map { .init($0.0, .string($0.1)) })),
+            .init("body", .string(body)),
+        ])
+    }
+
+    static func samples(
+        _ requests: [JSONValue], events: [(type: String, data: String)] = []
+    ) throws -> JSONValue {
+        .object([
+            .init("requests", .array(requests)),
+            .init(
+                "events",
+                .array(
+                    try events.map {
+                        .object([
+                            .init("type", .string($0.type)),
+                            .init("data", try JSONValue.parse($0.data)),
+                        ])
+                    })),
+        ])
+    }
+
+    static let all: [Case] = [
+        Case(
+            name: "APNs",
+            config: #"{"team_id":"ABCDE12345","key_id":"FGHIJ67890","topic":"com.example.app"}"#,
+            secrets: { [("key", try ThrowAway.p256Key().privateKeyPEM())] }),
+        Case(
+            name: "FCM", config: "{}",
+            secrets: {
+                let key = String(decoding: try ThrowAway.rsaKey().privateKeyPEM(), as: UTF8.self)
+                let account = JSONValue.object([
+                    .init("project_id", .string("p")), .init("private_key_id", .string("k")),
+                    .init("client_email", .string("a@example.org")),
+                    .init("private_key", .string(key)),
+                    .init("token_uri", .string("https://oauth.example/token")),
+                ])
+                return [("service_account", Array(account.text.utf8))]
+            }),
+        Case(
+            name: "AppLinks",
+            config: #"{"apple":[{"app_id":"TEAMID1234.com.example.app","paths":["/support/*"]}]}"#,
+            samples: {
+                try samples([
+                    request("/.well-known/apple-app-site-association", "", method: "GET")
+                ])
+            }),
+        Case(
+            name: "Zendesk",
+            config: """
+                {"path":"/in/zendesk","api":{"subdomain":"d3v","email":"a@example.org",
+                 "api_token":"zendesk-api-token"}}
+                """,
+            samples: {
+                let body = try PluginBench.fixture("Zendesk/reply.json")
+                let data = #"{"ticket_id":"5","notification":{"title":"T","body":"B"}}"#
+                return try samples(
+                    [request("/in/zendesk", body)], events: [("ticket.replied", data)])
+            }),
+        Case(
+            name: "LivePerson", config: #"{"path":"/in/lp","user":"lp","password":"secret:word"}"#,
+            samples: {
+                let basic = "Basic " + Base64.encode(Array("lp:secret:word".utf8))
+                let body = try PluginBench.fixture("LivePerson/ios.json")
+                return try samples([request("/in/lp", body, headers: [("authorization", basic)])])
+            }),
+        Case(
+            name: "CustomerInsights",
+            config: """
+                {"server":{"org":"ORG","apps":[{"mobile_app_id":"00000000-0000-0000-0000-000000000001",
+                 "api_token":"ci-api-token"}]},
+                 "client":{"endpoint":"https://public.example/x","org":"O",
+                 "apps":[{"mobile_app_id":"M","api_token":"ci-client-token"}]}}
+                """,
+            samples: {
+                let path = "/api/v1.0/orgs/ORG/pushdeviceregistration/devices"
+                return try samples(
+                    ["registration-ios", "registration-android"].map {
+                        request(path, try PluginBench.fixture("CustomerInsights/\($0).json"))
+                    })
+            }),
+        Case(
+            name: "Sendbird",
+            config: #"{"path":"/in/sb","app_id":"APP","api_token":"master-api-token"}"#,
+            samples: {
+                let body = try PluginBench.fixture("Sendbird/message-send.json")
+                let mark = Hex.encode(
+                    HMACDigest.sha256(key: Array("master-api-token".utf8), data: Array(body.utf8)))
+                return try samples(
+                    [request("/in/sb", body, headers: [("x-sendbird-signature", mark)])],
+                    events: [("message.sent", body)])
+            }),
+        Case(
+            name: "SendbirdDesk",
+            config: """
+                {"app_id":"APP","path":"/in/desk","api_token":"desk-api-token",
+                 "chat_path":"/in/desk-chat","chat_tokens":["chat-token-of-desk"]}
+                """),
+    ]
+
+    @Test(arguments: all)
+    func `a bundled plugin keeps every rule`(one: Case) async throws {
+        let report = try await CheckBench.check(
+            try PluginBench.bundled(one.name), config: one.config,
+            samples: try one.samples().text, checksMemory: true, secrets: try one.secrets())
+        #expect(CheckBench.failures(report) == [])
+        // Nothing is left unchecked but what has no sample.
+        let left = CheckBench.unchecked(report).filter { !$0.hasSuffix(".samples") }
+        #expect(left == [])
+    }
+
+    @Test func `every plugin of the project is here`() async throws {
+        let folder = PluginBench.root.appending(path: "Plugins").path
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        // Checked below: they are built by another compiler.
+        let others: Set = ["HelloC"]
+        #expect(Set(names) == Set(Self.all.map(\.name)).union(others))
+    }
+
+    @Test func `HelloC keeps every rule`() async throws {
+        let file = PluginBench.root.appending(path: "Plugins/HelloC/hello.c")
+        let report = try await CheckBench.check(
+            try await CheckBench.compile(file), checksMemory: true)
+        #expect(CheckBench.failures(report) == [])
+        #expect(CheckBench.unchecked(report) == [])
+    }
+}
