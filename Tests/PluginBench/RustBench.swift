@@ -59,6 +59,7 @@ package enum RustBench {
         for file in ["Cargo.toml", "src/lib.rs"] {
             let text = try String(contentsOf: source.appending(path: file), encoding: .utf8)
                 .replacingOccurrences(of: "@NAME@", with: name)
+                .replacingOccurrences(of: "@ID@", with: name.lowercased())
                 .replacingOccurrences(of: "@SDK@", with: kit)
             let copy = project.appending(path: file)
             guard (try? String(contentsOf: copy, encoding: .utf8)) != text else { continue }

@@ -84,7 +84,8 @@ public struct NewPlugin: Sendable {
     }
 
     private func fill(_ text: String, _ sdk: String) -> String {
-        Self.replaced(Self.replaced(text, "@NAME@", name), "@SDK@", sdk)
+        let named = Self.replaced(text, "@NAME@", name)
+        return Self.replaced(Self.replaced(named, "@ID@", name.lowercased()), "@SDK@", sdk)
     }
 
     private static func replaced(_ text: String, _ mark: String, _ value: String) -> String {

@@ -46,6 +46,6 @@ static const sbx_build builder = {sizeof builder, 0, NULL, build};
 static const void *role(const char *id) { return strcmp(id, SBX_ROLE_BUILD) ? NULL : &builder; }
 static const char *const roles[] = {SBX_ROLE_BUILD, NULL}, *const needs[] = {SBX_SVC_JSON, NULL};
 static const sbx_plugin plugin = {
-    sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, 0, "org.example.@NAME@", "0.1.0", "a new plugin", roles, needs,
+    sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, 0, "org.example.@ID@", "0.1.0", "a new plugin", roles, needs,
     NULL, create, role, NULL, NULL, destroy};
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error) { return (void)host, (void)error, &plugin; }

@@ -22,6 +22,7 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
   if (i->json->parse(host, config, &root, error) || i->json->at(root, STR("/path"), &value) ||
       i->json->string(value, &text)) {
     free(i);
+    if (!error->message[0]) strcpy(error->message, "\"path\" is missing or no text");
     return SBX_E_INVALID;
   }
   i->path = (sbx_str){strndup(text.ptr, text.len), text.len};
@@ -61,6 +62,6 @@ static const sbx_ingest ingest = {sizeof ingest, 0, paths, handle};
 static const void *role(const char *id) { return strcmp(id, SBX_ROLE_INGEST) ? NULL : &ingest; }
 static const char *const roles[] = {SBX_ROLE_INGEST, NULL}, *const needs[] = {SBX_SVC_JSON, NULL};
 static const sbx_plugin plugin = {
-    sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, 0, "org.example.@NAME@", "0.1.0", "a new plugin", roles, needs,
+    sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, 0, "org.example.@ID@", "0.1.0", "a new plugin", roles, needs,
     "{\"type\":\"object\",\"required\":[\"path\"],\"properties\":{\"path\":{\"type\":\"string\",\"pattern\":\"^/[!-~]+$\"}}}", create, role, NULL, NULL, destroy};
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error) { return (void)host, (void)error, &plugin; }

@@ -21,6 +21,7 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
   if (i->json->parse(host, config, &root, error) || i->json->at(root, STR("/endpoint"), &value) ||
       i->json->string(value, &text)) {
     free(i);
+    if (!error->message[0]) strcpy(error->message, "\"endpoint\" is missing or no text");
     return SBX_E_INVALID;
   }
   i->endpoint = (sbx_str){strndup(text.ptr, text.len), text.len};
@@ -74,6 +75,6 @@ static const sbx_send_http sender = {sizeof sender, 0, endpoint, prepare, classi
 static const void *role(const char *id) { return strcmp(id, SBX_ROLE_SEND_HTTP) ? NULL : &sender; }
 static const char *const roles[] = {SBX_ROLE_SEND_HTTP, NULL}, *const needs[] = {SBX_SVC_JSON, NULL};
 static const sbx_plugin plugin = {
-    sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, 0, "org.example.@NAME@", "0.1.0", "a new plugin", roles, needs,
+    sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, 0, "org.example.@ID@", "0.1.0", "a new plugin", roles, needs,
     "{\"type\":\"object\",\"required\":[\"endpoint\"],\"properties\":{\"endpoint\":{\"type\":\"string\",\"format\":\"uri\"}}}", create, role, NULL, NULL, destroy};
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error) { return (void)host, (void)error, &plugin; }

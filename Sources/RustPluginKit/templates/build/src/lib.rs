@@ -7,7 +7,7 @@ use signalbox_plugin::*;
 struct Instance;
 
 impl Plugin for Instance {
-    const INFO: Info = Info::new("org.example.@NAME@", "0.1.0", "shows the text of an event");
+    const INFO: Info = Info::new("org.example.@ID@", "0.1.0", "shows the text of an event");
 
     fn create(_: Host, _: Json<'_>) -> Result<Instance> {
         Ok(Instance)

@@ -10,7 +10,7 @@ struct Instance {
 }
 
 impl Plugin for Instance {
-    const INFO: Info = Info::new("org.example.@NAME@", "0.1.0", "takes short messages for users")
+    const INFO: Info = Info::new("org.example.@ID@", "0.1.0", "takes short messages for users")
         .needs(&["sbx.secrets/1"])
         .config_schema(
             r#"{

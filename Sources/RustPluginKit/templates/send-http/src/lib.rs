@@ -11,7 +11,7 @@ struct Instance {
 }
 
 impl Plugin for Instance {
-    const INFO: Info = Info::new("org.example.@NAME@", "0.1.0", "posts notifications as JSON")
+    const INFO: Info = Info::new("org.example.@ID@", "0.1.0", "posts notifications as JSON")
         .needs(&["sbx.secrets/1"])
         .config_schema(
             r#"{

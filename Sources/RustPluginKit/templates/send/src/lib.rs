@@ -17,7 +17,7 @@ struct Instance {
 }
 
 impl Plugin for Instance {
-    const INFO: Info = Info::new("org.example.@NAME@", "0.1.0", "lines of JSON to a Unix socket")
+    const INFO: Info = Info::new("org.example.@ID@", "0.1.0", "lines of JSON to a Unix socket")
         .config_schema(
             r#"{ "type": "object", "required": ["socket"],
                  "properties": { "socket": { "type": "string", "format": "path" } } }"#,
@@ -39,7 +39,6 @@ impl Plugin for Instance {
                     Ok(()) => Outcome::new(OutcomeKind::Delivered, "sent"),
                     Err(_) => Outcome::new(OutcomeKind::Retry, "socket"),
                 };
-                // These fail when the host is gone, and with it the delivery.
                 let _ = host.complete(&[(delivery.id, outcome)]).and_then(|_| host.credit(1));
             }
         });

@@ -4,7 +4,7 @@ import SignalboxPluginKit
 /// Builds a notification from "title" and "text" of the event.
 final class Instance: BuildPlugin {
     static let info = PluginInfo(
-        id: "org.example.@NAME@", version: "0.1.0", summary: "builds from title and text")
+        id: "org.example.@ID@", version: "0.1.0", summary: "builds from title and text")
 
     init(host: Host, config: JSON) throws(PluginError) {}
 

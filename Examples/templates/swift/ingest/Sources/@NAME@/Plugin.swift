@@ -4,7 +4,7 @@ import SignalboxPluginKit
 /// Takes {"user": "u", "text": "hello"} and tells the user.
 final class Instance: IngestPlugin {
     static let info = PluginInfo(
-        id: "org.example.@NAME@", version: "0.1.0", summary: "takes short messages for users",
+        id: "org.example.@ID@", version: "0.1.0", summary: "takes short messages for users",
         configSchema: #"{"type":"object","required":["path"],"properties":{"path":{"type":"string","pattern":"^/[!-~]+$"}}}"#)
     private let host: Host
     private let path: String
@@ -21,10 +21,10 @@ final class Instance: IngestPlugin {
         guard let user = body["user"]?.string, !user.isEmpty else {
             throw PluginError(.invalid, "\"user\" is missing or no text")
         }
-        try sink.emit(
-            Event(
-                type: "message.sent", subject: user, data: body.text,
-                recipients: [Recipient(Device(user: user))]))
+        var event = Event(type: "message.sent", data: body.text)
+        event.subject = user
+        event.recipients = [Recipient(user: user)]
+        try sink.emit(event)
     }
 }
 

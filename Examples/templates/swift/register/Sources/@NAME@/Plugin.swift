@@ -4,7 +4,7 @@ import SignalboxPluginKit
 /// Tells a server which tokens are dead: DELETE /devices with the token as body.
 final class Instance: RegisterPlugin {
     static let info = PluginInfo(
-        id: "org.example.@NAME@", version: "0.1.0", summary: "deletes dead tokens",
+        id: "org.example.@ID@", version: "0.1.0", summary: "deletes dead tokens",
         configSchema: #"{"type":"object","required":["endpoint"],"properties":{"endpoint":{"type":"string","format":"uri"}}}"#)
     static let maxChanges = 100
     static let changeKinds: Set<ChangeKind> = [.invalid]

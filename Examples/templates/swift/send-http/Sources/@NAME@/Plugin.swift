@@ -4,7 +4,7 @@ import SignalboxPluginKit
 /// Sends the body of each notification to an HTTP/2 server, as text.
 final class Instance: SendHTTPPlugin {
     static let info = PluginInfo(
-        id: "org.example.@NAME@", version: "0.1.0", summary: "posts bodies as text",
+        id: "org.example.@ID@", version: "0.1.0", summary: "posts bodies as text",
         configSchema: #"{"type":"object","required":["endpoint"],"properties":{"endpoint":{"type":"string","format":"uri"}}}"#)
     private let origin: String
 

@@ -6,7 +6,7 @@ import SignalboxPluginKit
 /// is quick. One that waits for a network has a queue and threads, and completes from there.
 final class Instance: SendPlugin {
     static let info = PluginInfo(
-        id: "org.example.@NAME@", version: "0.1.0", summary: "appends bodies to a file",
+        id: "org.example.@ID@", version: "0.1.0", summary: "appends bodies to a file",
         configSchema: #"{"type":"object","required":["file"],"properties":{"file":{"type":"string"}}}"#)
     private let host: Host
     private let file: String

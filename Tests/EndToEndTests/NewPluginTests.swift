@@ -1,0 +1,72 @@
+import Foundation
+import PluginBench
+import Testing
+
+/// `signalbox plugins new`: every language and role is written, built and checked.
+@Suite(.serialized) struct NewPluginTests {
+    private static let program = Result {
+        URL(filePath: try PluginBench.bundled("Zendesk")).deletingLastPathComponent()
+            .appending(path: "signalbox").path
+    }
+
+    /// A folder with an SDK, and room for projects.
+    private static let room = Task { () throws -> URL in
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        let script = PluginBench.root.appending(path: "scripts/sdk.sh").path
+        let made = try await Tool.run([script, folder.appending(path: "sdk").path])
+        guard made.status == 0 else { throw PluginBench.Failure(description: made.text) }
+        return folder
+    }
+
+    private func new(_ name: String, _ language: String, _ role: String) async throws -> (
+        Tool.Output, folder: URL
+    ) {
+        let room = try await Self.room.value
+        let folder = room.appending(path: "\(name)-\(language)-\(role)")
+        let output = try await Tool.run([
+            try Self.program.get(), "plugins", "new", name, "--language", language, "--role", role,
+            "--folder", folder.path, "--sdk", room.appending(path: "sdk").path,
+        ])
+        return (output, folder)
+    }
+
+    @Test(
+        arguments: ["c", "rust", "swift"], ["ingest", "build", "send-http", "send", "register"])
+    func `a new project builds, passes the conformance suite, and is short`(
+        language: String, role: String
+    ) async throws {
+        let (output, folder) = try await new("Probe", language, role)
+        #expect(output.status == 0, "\(output.text)")
+        let listed = output.text.split(separator: "\n").dropLast().map(String.init)
+        let lines = try listed.reduce(0) { sum, file in
+            sum + (try String(contentsOfFile: file, encoding: .utf8)).count { $0 == "\n" }
+        }
+        #expect(lines > 0 && lines < 100)
+        // Projects of a language share what they are built with.
+        let shared = try await Self.room.value.appending(path: "build-\(language)").path
+        let built = try await Tool.run(["make", "-C", folder.path, "BUILD=\(shared)"])
+        #expect(built.status == 0, "\(built.text)")
+        #expect(!built.text.contains("warning:"), "\(built.text)")
+        let library = folder.appending(path: "libProbe.so").path
+        let symbols = try await Tool.run(["nm", "-D", "--defined-only", "--extern-only", library])
+        #expect(symbols.text.split(separator: " ").last == "sbx_plugin_entry_v1\n")
+        let checked = try await Tool.run(
+            ["make", "-C", folder.path, "BUILD=\(shared)", "check"],
+            environment: ["SIGNALBOX": try Self.program.get()])
+        #expect(checked.status == 0, "\(checked.text)")
+        #expect(checked.text.contains(" 0 failed"), "\(checked.text)")
+    }
+
+    @Test func `what is asked for is checked, and nothing is overwritten`() async throws {
+        let (bad, _) = try await new("my-plugin", "c", "send")
+        #expect(bad.status != 0 && bad.text.contains("how about myplugin?"))
+        let (language, _) = try await new("Probe", "rest", "send")
+        #expect(language.text.contains("known: c, swift, rust"))
+        let (role, _) = try await new("Probe", "c", "sender")
+        #expect(role.text.contains("did you mean \"send\""))
+        let (first, _) = try await new("Twice", "c", "send")
+        #expect(first.status == 0)
+        let (second, _) = try await new("Twice", "c", "send")
+        #expect(second.status != 0 && second.text.contains("is there already"))
+    }
+}
