@@ -271,7 +271,7 @@ let package = Package(
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "PluginBench",
             ],
             exclude: [
-                "Hosts", "Plugins", "README.md", "Releases", "Short", "libsignalbox-symbols.txt",
+                "Hosts", "Plugins", "README.md", "Releases", "libsignalbox-symbols.txt",
             ],
             swiftSettings: tests),
     ] + plugins.map(\.target),

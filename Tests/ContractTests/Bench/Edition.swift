@@ -30,16 +30,16 @@ enum Edition: Sendable, Hashable, CustomTestStringConvertible {
         }
     }
 
-    /// Tests/ContractTests/Plugins as a library.
+    /// Tests/ContractTests/Plugins/Contract as a library.
     func plugin(_ flags: String...) async throws -> String {
         try await Compiled.made(
-            from: "Plugins", self, flags, ["-shared", "-fPIC", "-fvisibility=hidden"])
+            from: "Plugins/Contract", self, flags, ["-shared", "-fPIC", "-fvisibility=hidden"])
     }
 
-    /// Tests/ContractTests/Short as a library.
+    /// Tests/ContractTests/Plugins/Short as a library.
     func short() async throws -> String {
         try await Compiled.made(
-            from: "Short", self, [], ["-shared", "-fPIC", "-fvisibility=hidden"])
+            from: "Plugins/Short", self, [], ["-shared", "-fPIC", "-fvisibility=hidden"])
     }
 
     /// Tests/ContractTests/Hosts as a program.
@@ -74,7 +74,8 @@ private enum Compiled {
         let folder = PluginBench.root.appending(path: "Tests/ContractTests/\(key.folder)")
         let sources = try FileManager.default.contentsOfDirectory(atPath: folder.path)
             .filter { $0.hasSuffix(".c") }.sorted()
-        let file = try Workshop.folder(key.folder).appending(path: "lib\(key.folder).so").path
+        let name = folder.lastPathComponent
+        let file = try Workshop.folder(name).appending(path: "lib\(name).so").path
         let include = try await key.edition.headers().folder.path
         _ = try await Tool.output(
             [

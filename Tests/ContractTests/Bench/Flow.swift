@@ -14,7 +14,7 @@ struct Flow: Sendable {
 
     static let nowUnixMs: UInt64 = 1_700_000_000_000
 
-    /// The flow of Plugins/contract.c.
+    /// The flow of Plugins/Contract.
     static let contract = Flow(
         path: "/in/garden", pattern: "/in/{shop}", config: #"{"a":1}"#,
         bodies: [

@@ -62,7 +62,7 @@ struct Headers: Sendable {
         throw Tool.Failure(description: "no header declares struct \(name)")
     }
 
-    /// A copy with a higher minor in which every struct that may grow has grown; see Plugins/next.h.
+    /// A copy with a higher minor in which every struct that may grow has grown; see Plugins/Contract/next.h.
     private func next() async throws -> Headers {
         let next = try copy()
         let layout = try await Layout.of(self)

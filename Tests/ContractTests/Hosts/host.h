@@ -2,7 +2,7 @@
  * events, notifications, requests and outcomes flow through its roles, and prints all of them. */
 #ifndef HOST_H
 #define HOST_H
-#include "../Plugins/next.h"
+#include "../Plugins/Contract/next.h"
 #include <stdio.h>
 #include <string.h>
 

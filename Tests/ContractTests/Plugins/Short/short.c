@@ -1,6 +1,6 @@
 /* A plugin as one that was made before the last fields came: each struct_size ends in front of a field, and
  * what lies behind it is somebody else's memory. A host that takes it for the field shows "behind". */
-#include "../Plugins/contract.h"
+#include "../Contract/contract.h"
 
 #define UP_TO(type, field) offsetof(type, field)
 #define BEHIND STR("behind")
