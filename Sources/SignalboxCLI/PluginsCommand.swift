@@ -73,7 +73,8 @@ struct PluginsCommand: AsyncParsableCommand {
     /// What the process of a plugin with `isolation: process` runs.
     struct RunIsolatedCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "run-isolated", abstract: "Runs one plugin for the gateway that started it.",
+            commandName: "run-isolated",
+            abstract: "Runs one plugin for the gateway that started it.",
             shouldDisplay: false)
 
         @Argument(help: "The instance's name, for people who look at processes.") var name: String

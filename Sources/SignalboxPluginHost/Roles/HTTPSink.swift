@@ -46,7 +46,8 @@ final class HTTPSink {
                 taken.append(outcome)
             } else {
                 faults.append("gave an outcome of the unknown kind \(raw.pointee.kind)")
-                taken.append(Outcome(item: ledger.items[place], kind: .retry, reason: "plugin_bad_kind"))
+                taken.append(
+                    Outcome(item: ledger.items[place], kind: .retry, reason: "plugin_bad_kind"))
             }
         }
         outcomes += taken

@@ -176,7 +176,8 @@ public final class IsolatedRunner: Sendable {
 
     // MARK: Work
 
-    private static let tooLong = PluginFault(.tooLarge, "the result is larger than a message may be")
+    private static let tooLong = PluginFault(
+        .tooLarge, "the result is larger than a message may be")
 
     /// Thread: worker.
     private func work(_ method: WireMethod, _ frame: WireFrame) {
@@ -262,13 +263,16 @@ public final class IsolatedRunner: Sendable {
             var tooLong = IngestResult()
             tooLong.fault = Self.tooLong
             for attempt in [result, tooLong] {
-                let isSent = box.first { peer.reply(to: frame) { $0.put(IngestMessage.done(attempt)) } }
+                let isSent =
+                    box.first { peer.reply(to: frame) { $0.put(IngestMessage.done(attempt)) } }
                     ?? peer.answer(frame) { $0.put(attempt) }
                 if isSent { return }
             }
         }
         if let open {
-            _ = box.first { peer.reply(to: frame) { $0.put(IngestMessage.deferred(timeoutMs: open)) } }
+            _ = box.first {
+                peer.reply(to: frame) { $0.put(IngestMessage.deferred(timeoutMs: open)) }
+            }
         }
     }
 }

@@ -56,7 +56,7 @@ struct CreateMessage: WireValue {
         writer.put(Wire.version)
         for text in [name, program, version, library, config] { writer.put(text) }
         writer.put(UInt32(secrets.count))
-        for (name, secret) in secrets {
+        for (name, secret) in secrets.sorted(by: { $0.key < $1.key }) {
             writer.put(name)
             writer.put(secret.bytes)
             writer.put(secret.file)
@@ -70,7 +70,8 @@ struct CreateMessage: WireValue {
         let spoken = try reader.number(UInt32.self)
         guard spoken == Wire.version else {
             throw WireFault(
-                "the gateway speaks version \(spoken) of the wire, and this program \(Wire.version)")
+                "the gateway speaks version \(spoken) of the wire, and this program \(Wire.version)"
+            )
         }
         name = try reader.text()
         program = try reader.text()

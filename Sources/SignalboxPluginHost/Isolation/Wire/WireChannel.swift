@@ -112,7 +112,9 @@ final class WireChannel: Sendable {
         while open == nil, used - at >= Wire.headBytes {
             let head = chunk + at
             let count = Int(head.loadUnaligned(as: UInt32.self))
-            guard count <= Wire.bytesMax else { throw WireFault("it claims to have \(count) bytes") }
+            guard count <= Wire.bytesMax else {
+                throw WireFault("it claims to have \(count) bytes")
+            }
             let frame = WireFrame(
                 method: head.loadUnaligned(fromByteOffset: 4, as: UInt16.self),
                 kind: head.loadUnaligned(fromByteOffset: 6, as: UInt16.self),
