@@ -216,8 +216,8 @@ let package = Package(
         .testTarget(
             name: "SignalboxPluginHostTests",
             dependencies: [
-                "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "CSignalbox",
-                "PluginBench",
+                "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "SignalboxThreads",
+                "CSignalbox", "PluginBench",
             ],
             swiftSettings: tests),
         .testTarget(

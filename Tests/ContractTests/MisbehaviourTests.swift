@@ -13,7 +13,9 @@ import Testing
     private static func compile(_ name: String, _ flags: [String]) throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let source = PluginBench.root.appending(path: "Tests/ContractTests/Plugins/\(name).c").path
+        let source = PluginBench.root.appending(
+            path: "Tests/ContractTests/Plugins/Misbehaving/\(name).c"
+        ).path
         return try PluginBench.compile(
             file: source, to: folder.appending(path: "lib\(name).so").path, flags: flags)
     }

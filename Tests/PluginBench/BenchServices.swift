@@ -50,6 +50,8 @@ package final class BenchServices: HostServices {
         state.withLock { $0.nowUnixMs } ?? UInt64(Date().timeIntervalSince1970 * 1000)
     }
 
+    package var hasSystemClock: Bool { state.withLock { $0.nowUnixMs } == nil }
+
     package func isLogged(_ level: PluginLogLevel) -> Bool { true }
 
     package func log(

@@ -25,6 +25,36 @@ package enum PluginBench {
         throw Failure(description: "lib\(name).so was not built")
     }
 
+    /// The program that runs isolated plugins, beside the test program.
+    package static func runner() throws -> [String] {
+        let folder = URL(filePath: try bundled("APNs")).deletingLastPathComponent()
+        return [folder.appending(path: "signalbox").path]
+    }
+
+    /// Makes a started instance of a library in a process of its own.
+    package static func isolated(
+        _ library: String, config: JSONValue = .object([]), secrets: [String: [UInt8]] = [:],
+        name: String = "test", services: BenchServices,
+        change: (inout IsolationOptions) -> Void = { _ in }
+    ) async throws -> IsolatedInstance {
+        var options = IsolationOptions()
+        options.runner = try runner()
+        change(&options)
+        let code = try IsolatedLibrary.inspect(library, options: options)
+        let instance = try await IsolatedInstance.create(
+            name: name, library: code.descriptor,
+            config: CheckedConfig(
+                json: config, secrets: secrets.mapValues { PluginSecret(bytes: $0) }),
+            version: "test", options: options, services: services)
+        do {
+            try await instance.start()
+        } catch {
+            _ = await instance.stop(deadlineMs: 1_000)
+            throw error
+        }
+        return instance
+    }
+
     /// Compiles C into a plugin library in a folder of its own.
     package static func compile(_ source: String) throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -32,6 +62,15 @@ package enum PluginBench {
         let file = folder.appending(path: "plugin.c")
         try source.write(to: file, atomically: true, encoding: .utf8)
         return try compile(file: file.path, to: folder.appending(path: "libplugin.so").path)
+    }
+
+    /// Compiles a C file among the fixtures into a plugin library in a folder of its own.
+    package static func compileFixture(_ path: String) throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return try compile(
+            file: root.appending(path: "Tests/Fixtures/\(path)").path,
+            to: folder.appending(path: "libplugin.so").path)
     }
 
     /// Compiles a C file into a plugin library.

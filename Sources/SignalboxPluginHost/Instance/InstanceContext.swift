@@ -76,6 +76,7 @@ final class ControlThread: Sendable {
         var jobs: [@Sendable () -> Void] = []
         var wakeNs: UInt64?
         var isStopping = false
+        var hasEnded = false
     }
 
     private enum Next {
@@ -92,15 +93,20 @@ final class ControlThread: Sendable {
         Thread.start { Self.run(gate, tick) }
     }
 
-    /// Runs something after what is waiting.
-    func run(_ job: @escaping @Sendable () -> Void) {
-        gate.update { $0.jobs.append(job) }
+    /// Runs something after what is waiting. False: the thread has ended.
+    @discardableResult
+    func run(_ job: @escaping @Sendable () -> Void) -> Bool {
+        gate.update { state in
+            if !state.hasEnded { state.jobs.append(job) }
+            return !state.hasEnded
+        }
     }
 
-    /// Runs something and waits for it, by suspending.
-    func value<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    /// Runs something and waits for it, by suspending; nil: the thread has ended.
+    func value<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value? {
         await withCheckedContinuation { continuation in
-            run { continuation.resume(returning: body()) }
+            let isTaken = run { continuation.resume(returning: body()) }
+            if !isTaken { continuation.resume(returning: nil) }
         }
     }
 
@@ -116,7 +122,10 @@ final class ControlThread: Sendable {
         while true {
             let next: Next = gate.wait(until: { state in
                 if !state.jobs.isEmpty { return (.job(state.jobs.removeFirst()), nil) }
-                if state.isStopping { return (.end, nil) }
+                if state.isStopping {
+                    state.hasEnded = true
+                    return (.end, nil)
+                }
                 guard let at = state.wakeNs else { return (nil, nil) }
                 if at <= Clock.monotonicNs {
                     state.wakeNs = nil

@@ -38,8 +38,7 @@ public final class PluginInstance: @unchecked Sendable {
         let control = ControlThread { [weak instance] in instance?.tick() }
         instance.control = control
         let json = config.json.text
-        let fault = await control.value { instance.create(json) }
-        if let fault {
+        if case .some(.some(let fault)) = await control.value({ instance.create(json) }) {
             control.stop()
             throw fault
         }
@@ -63,14 +62,15 @@ public final class PluginInstance: @unchecked Sendable {
     /// Makes it ready to work; role functions are called only after this.
     public func start() async throws(PluginFault) {
         guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
-        let fault = await control.value { [self] () -> PluginFault? in
+        let started = await control.value { [self] () -> PluginFault? in
             CallScope.run(isControl: true) { _ in
                 var error = sbx_error.fresh
                 let status = library.table.start(raw, &error)
                 return status == SBX_OK ? nil : PluginFault(status: status, error: error)
             }
         }
-        if let fault { throw fault }
+        guard let started else { throw PluginFault(.stopping, "the instance is stopped") }
+        if let fault = started { throw fault }
         control.wake(atNs: 0)
     }
 
@@ -97,7 +97,7 @@ public final class PluginInstance: @unchecked Sendable {
     public func stop(deadlineMs: UInt64) async -> Bool {
         guard let control else { return true }
         let deadline = Clock.monotonicNs + deadlineMs * 1_000_000
-        let isDone = await control.value { [self] in
+        let ended = await control.value { [self] () -> Bool in
             guard context.calls.close(deadlineNs: deadline),
                 context.timers.stop(deadlineNs: deadline)
             else { return false }
@@ -113,6 +113,7 @@ public final class PluginInstance: @unchecked Sendable {
             self.raw = nil
             return true
         }
+        guard let isDone = ended else { return true }
         control.stop()
         if !isDone {
             context.misbehaved("did not stop in time; it is left behind")
@@ -151,7 +152,7 @@ public final class PluginInstance: @unchecked Sendable {
                     body(PluginPointer(instance: raw), arena)
                 }
             }
-        }
+        } ?? nil
     }
 
     private func tick() {

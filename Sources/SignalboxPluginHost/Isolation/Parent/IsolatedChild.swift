@@ -13,12 +13,14 @@ final class IsolatedChild: Sendable {
 
     /// Starts the process, and a thread that reads what it says.
     ///
-    /// `onEnd` is called on that thread when there is nothing more to read.
+    /// On that thread `onGone` is called when there is nothing more to read, and `onEnd` when all who
+    /// waited know it.
     init(
         command: [String],
         handle:
             @escaping @Sendable (IsolatedChild, WireMethod, WireFrame)
             throws(WireFault) -> Void,
+        onGone: @escaping @Sendable (IsolatedChild) -> Void,
         onEnd: @escaping @Sendable (IsolatedChild, WireFault?) -> Void
     ) throws(PluginFault) {
         let started = try RunnerProcess.start(command)
@@ -27,7 +29,9 @@ final class IsolatedChild: Sendable {
         Thread.start { [self] in
             var fault: WireFault?
             do throws(WireFault) {
-                try peer.run { method, frame throws(WireFault) in try handle(self, method, frame) }
+                try peer.run(onGone: { onGone(self) }) { method, frame throws(WireFault) in
+                    try handle(self, method, frame)
+                }
             } catch {
                 fault = error
             }

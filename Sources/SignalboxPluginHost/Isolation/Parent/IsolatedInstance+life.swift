@@ -20,6 +20,7 @@ extension IsolatedInstance {
                     if try desk.handle(method, frame, child.peer) { return }
                     try self?.take(method, frame, from: child)
                 },
+                onGone: { [weak self] child in self?.isGone(child) },
                 onEnd: { [weak self] child, fault in
                     guard let self else {
                         child.kill(because: "nobody needs it")
@@ -88,9 +89,12 @@ extension IsolatedInstance {
             state.isUp = true
             state.upSinceNs = Clock.monotonicNs
         }
-        services.metric(instance: name, name: "up", labels: [], isGauge: true)?
-            .set(state.update { $0.isUp } ? 1 : 0)
+        isUp(state.update { $0.isUp })
         services.metric(instance: name, name: "restarts_total", labels: [], isGauge: false)?.add(0)
+    }
+
+    private func isUp(_ isUp: Bool) {
+        services.metric(instance: name, name: "up", labels: [], isGauge: true)?.set(isUp ? 1 : 0)
     }
 
     private static let gone = PluginFault(.lost, "its process has ended")
@@ -134,16 +138,22 @@ extension IsolatedInstance {
 
     // MARK: The end of one
 
-    /// The process says nothing any more; thread: the one that read.
+    /// The process says nothing any more: nobody is to ask it. Thread: the one that read.
+    private func isGone(_ child: IsolatedChild) {
+        let wasUp = state.update { state -> Bool in
+            guard state.child === child, state.isUp else { return false }
+            state.isUp = false
+            return true
+        }
+        if wasUp { isUp(false) }
+    }
+
+    /// Those who waited for the process know it; thread: the one that read.
     private func hasEnded(_ child: IsolatedChild, _ fault: WireFault?) {
         if let fault { _ = malformed(child, nil, fault) }
-        let isStopping = state.update { state -> Bool in
-            if state.child === child { state.isUp = false }
-            return state.isStopping
-        }
         let flights = child.flights.end()
         // Whoever stops it collects it, too.
-        guard !isStopping else { return }
+        guard !state.update({ $0.isStopping }) else { return }
         giveBack(flights, lostCalls: child.peer.lostCount)
         control?.run { [weak self] in self?.bury(child) }
     }
@@ -162,7 +172,6 @@ extension IsolatedInstance {
             return state.backOff.ended(afterMs: upMs)
         }
         guard let waitMs else { return }
-        services.metric(instance: name, name: "up", labels: [], isGauge: true)?.set(0)
         services.log(
             instance: name, level: .error, message: "the plugin's process \(how)",
             fields: [
@@ -243,6 +252,6 @@ extension IsolatedInstance {
             state.isUp = false
         }
         _ = child.reap()
-        services.metric(instance: name, name: "up", labels: [], isGauge: true)?.set(0)
+        isUp(false)
     }
 }

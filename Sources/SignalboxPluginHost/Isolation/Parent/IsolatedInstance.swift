@@ -82,7 +82,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
             options: options, services: services)
         let control = ControlThread { [weak instance] in instance?.tick() }
         instance.control = control
-        if let fault = await control.value({ instance.open() }) {
+        if case .some(.some(let fault)) = await control.value({ instance.open() }) {
             instance.state.update { $0.isStopping = true }
             control.stop()
             throw fault
@@ -93,14 +93,19 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
     /// Makes it ready to work.
     public func start() async throws(PluginFault) {
         guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
-        if let fault = await control.value({ [self] in begin() }) { throw fault }
+        guard let begun = await control.value({ [self] in begin() }) else {
+            throw PluginFault(.stopping, "the instance is stopped")
+        }
+        if let fault = begun { throw fault }
     }
 
     /// Its roles; asked after `start`, and the same each time.
     public func roles(limits: Limits) async throws(PluginFault) -> PluginRoles {
         guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
         if let known = made.withLock({ $0 }) { return known }
-        let asked = await control.value { [self] in askRoles(limits) }
+        guard let asked = await control.value({ [self] in askRoles(limits) }) else {
+            throw PluginFault(.stopping, "the instance is stopped")
+        }
         let facts = try asked.get()
         var roles = PluginRoles()
         if let paths = facts.paths {
@@ -147,7 +152,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
             return state.isMaking ? state.child : nil
         }
         halfMade?.kill(because: "the gateway stops")
-        await control.value { [self] in close(deadlineMs) }
+        _ = await control.value { [self] in close(deadlineMs) }
         control.stop()
         return true
     }

@@ -4,9 +4,6 @@ internal import Synchronization
 
 /// The send-http or register role of an isolated instance.
 final class IsolatedTranslator: Translating {
-    /// How long the answers of a batch may wait for a process that is being started again.
-    private static let patienceNs: UInt64 = 1_000_000_000
-
     private let instance: IsolatedInstance
     private let role: TranslatorRole
     private let usualBatch: Int?
@@ -126,7 +123,7 @@ final class IsolatedTranslator: Translating {
             return (unread(responses, app), RequestBatch())
         case .failure(let end):
             if case .lost(let isAlone) = end { _ = blame(responses, isAlone) }
-            let deadline = Clock.monotonicNs + Self.patienceNs
+            let deadline = Clock.monotonicNs + instance.options.patienceMs * 1_000_000
             var settled: [Outcome] = []
             var requests = RequestBatch()
             for response in responses {

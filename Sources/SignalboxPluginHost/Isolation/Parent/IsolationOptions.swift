@@ -8,6 +8,9 @@ public struct IsolationOptions: Sendable {
     public var workMs: UInt64 = 10_000
     /// How long creating, starting and the like may take, in milliseconds.
     public var controlMs: UInt64 = 30_000
+    /// How long the answers of a batch may wait for a process that is being started again, in milliseconds;
+    /// they keep a worker waiting.
+    public var patienceMs: UInt64 = 1_000
     /// Wait before the first new start after a crash, in milliseconds; it doubles with each.
     public var waitFirstMs: UInt64 = 100
     /// Longest wait before a new start, in milliseconds.

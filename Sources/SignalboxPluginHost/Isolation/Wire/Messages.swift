@@ -56,7 +56,7 @@ struct CreateMessage: WireValue {
         writer.put(Wire.version)
         for text in [name, program, version, library, config] { writer.put(text) }
         writer.put(UInt32(secrets.count))
-        for (name, secret) in secrets {
+        for (name, secret) in secrets.sorted(by: { $0.key < $1.key }) {
             writer.put(name)
             writer.put(secret.bytes)
             writer.put(secret.file)

@@ -41,6 +41,8 @@ final class WirePeer: Sendable {
 
     /// The peer is gone.
     var isGone: Bool { state.withLock { $0.isGone } }
+    /// Calls that wait for a reply.
+    var openCount: Int { state.withLock { $0.waiting.count } }
     /// Calls that had no reply when the peer went.
     var lostCount: Int { state.withLock { $0.lost } }
 
@@ -120,14 +122,17 @@ final class WirePeer: Sendable {
 
     // MARK: Reading
 
-    /// Reads until the peer is gone; then all who wait for it are told. Throws if what it says makes no
-    /// sense.
+    /// Reads until the peer is gone; then all who wait for it are told, `onGone` before them. Throws if
+    /// what it says makes no sense.
     ///
     /// Thread: one, which it blocks; `handle` gets calls and notices.
     func run(
-        _ handle: (WireMethod, WireFrame) throws(WireFault) -> Void
+        onGone: () -> Void = {}, _ handle: (WireMethod, WireFrame) throws(WireFault) -> Void
     ) throws(WireFault) {
-        defer { end() }
+        defer {
+            onGone()
+            end()
+        }
         try channel.read { frame throws(WireFault) in
             switch Kind(rawValue: frame.kind) {
             case .reply:

@@ -83,11 +83,11 @@ final class WireWriter {
 
     private func grow(by more: Int) -> Bool {
         let need = count + more
-        if need <= room { return !isTooLong }
         guard !isTooLong, need - Wire.headBytes <= limit else {
             isTooLong = true
             return false
         }
+        if need <= room { return true }
         room = max(need, min(room * 2, limit + Wire.headBytes))
         let larger = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 16)
         larger.copyMemory(from: start, byteCount: count)

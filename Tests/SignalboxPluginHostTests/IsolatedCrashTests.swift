@@ -1,0 +1,306 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxJSON
+import Synchronization
+import Testing
+
+@testable import SignalboxPluginHost
+
+/// Processes that end when they should not.
+@Suite struct IsolatedCrashTests {
+    typealias Roles = IsolatedRoleTests
+
+    /// An isolated instance of a plugin that ends when it is told to.
+    struct Crashing {
+        let instance: IsolatedInstance
+        let roles: PluginRoles
+        let services: BenchServices
+        let ups: AsyncStream<Void>
+
+        init(
+            once: Bool = false, config: String = "", services: BenchServices = BenchServices(),
+            change: @escaping (inout IsolationOptions) -> Void = { _ in }
+        ) async throws {
+            self.services = services
+            let marker = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+            let json = (once ? #""marker":"\#(marker.path)""# : "") + config
+            instance = try await PluginBench.isolated(
+                try Roles.library.get(), config: try JSONValue.parse("{\(json)}"),
+                services: services
+            ) { options in
+                options.waitFirstMs = 1
+                options.waitMaxMs = 5
+                options.patienceMs = 60_000
+                change(&options)
+            }
+            roles = try await instance.roles(limits: Limits())
+            // Told when a credential is there, and when the process is.
+            let (ups, up) = AsyncStream<Void>.makeStream()
+            self.ups = ups
+            instance.whenCredentialReady { up.yield() }
+        }
+
+        /// Offers deliveries until the plugin has something to say about them.
+        func prepare(_ deliveries: [Delivery]) async throws -> PrepareResult {
+            let role = try #require(roles.sendHTTP)
+            var turns = ups.makeAsyncIterator()
+            while true {
+                let result = role.prepare(app: "a", deliveries: deliveries)
+                guard case .again = result else { return result }
+                await turns.next()
+            }
+        }
+
+        /// As often as a lane would: in batches of the size that is asked for, until all are settled.
+        func deliverAll(_ deliveries: [Delivery]) async throws -> [UInt64: String] {
+            let role = try #require(roles.sendHTTP)
+            var left = deliveries
+            var found: [UInt64: String] = [:]
+            while !left.isEmpty {
+                let batch = Array(left.prefix(role.maxBatch ?? left.count))
+                switch try await prepare(batch) {
+                case .ready(let requests, let settled):
+                    for item in requests.items { found[item] = "sent" }
+                    for outcome in settled { found[outcome.item] = outcome.reason }
+                    left.removeFirst(batch.count)
+                case .failed:
+                    left.removeFirst(batch.count)
+                    left += batch.map {
+                        var next = $0
+                        next.attempt += 1
+                        return next
+                    }
+                case .again: break
+                }
+            }
+            return found
+        }
+
+        var restarts: Int64 { services.counts["restarts_total"] ?? 0 }
+
+        func end() async { #expect(await instance.stop(deadlineMs: 5_000)) }
+    }
+
+    @Test(arguments: [
+        ("SEGV", "was ended by SIGSEGV (Segmentation fault)"),
+        ("ABRT", "was ended by SIGABRT (Aborted)"), ("EXIT", "ended itself (exit 0)"),
+        ("LOOP", "was ended by the gateway: prepare took over 3000 ms"),
+    ])
+    func `a batch is lost once, and everything is sent`(how: String, words: String) async throws {
+        let bench = try await Crashing(once: true) { if how == "LOOP" { $0.workMs = 3_000 } }
+        let tokens = (0..<20).map { $0 == 7 ? "x-\(how)" : "t-\($0)" }
+        let found = try await bench.deliverAll(Roles.deliveries(tokens))
+        #expect(found.values.allSatisfy { $0 == "sent" } && found.count == 20)
+        #expect(bench.restarts == 1)
+        #expect(bench.services.counts["up"] == 1)
+        let lines = bench.services.lines.filter { $0.contains("the plugin's process") }
+        #expect(lines.count == 1)
+        #expect(lines.first?.contains("error the plugin's process \(words)") == true, "\(lines)")
+        let late = "test: prepare took over 3000 ms; its process was ended"
+        #expect(bench.services.faults == (how == "LOOP" ? [late] : []))
+        await bench.end()
+        #expect(bench.services.counts["up"] == 0)
+    }
+
+    @Test func `one that always ends the process is found out, and its neighbours are sent`()
+        async throws
+    {
+        let bench = try await Crashing()
+        let tokens = (0..<12).map { [3, 8].contains($0) ? "x-SEGV" : "t-\($0)" }
+        let found = try await bench.deliverAll(Roles.deliveries(tokens))
+        let crashed = found.filter { $0.value == "plugin_crashes" }.keys.sorted()
+        #expect(crashed == [4, 9])
+        #expect(found.values.count { $0 == "sent" } == 10)
+        // Once together, and each twice alone.
+        #expect(bench.restarts <= 5)
+        #expect(bench.roles.sendHTTP?.maxBatch == 600)
+        await bench.end()
+    }
+
+    @Test func `a request that ends the process, and what is asked while it is down`() async throws
+    {
+        let bench = try await Crashing {
+            $0.waitFirstMs = 60_000; $0.waitMaxMs = 60_000
+        }
+        let ingest = try #require(bench.roles.ingest)
+        let builder = try #require(bench.roles.build)
+        let deferred = Once<IngestResult>()
+        ingest.handle(Roles.request("defer briefly")) { deferred.set($0) }
+        let lost = Once<IngestResult>()
+        ingest.handle(Roles.request("ABRT")) { lost.set($0) }
+        #expect(await lost.value()?.fault?.kind == .again)
+        let open = await deferred.value()?.fault?.kind
+        #expect(open == .again || open == .timeout)
+        // Down from now on.
+        let down = Once<IngestResult>()
+        ingest.handle(Roles.request("plain")) { down.set($0) }
+        #expect(await down.value()?.fault?.kind == .again)
+        let event = Event(type: "x.y")
+        let built = builder.build(event, recipients: [], route: "r", options: "{}")
+        #expect(throws: PluginFault(.again, "the plugin \"test\" is being started again")) {
+            try built.get()
+        }
+        let deliveries = Roles.deliveries(["a"])
+        guard case .again? = bench.roles.sendHTTP?.prepare(app: "", deliveries: deliveries) else {
+            throw PluginBench.Failure(description: "it was not down")
+        }
+        let taken = bench.roles.send?.submit(app: "", deliveries: deliveries) { _ in }
+        #expect(try taken?.get() == 0)
+        await bench.services.waitFor { bench.services.counts["up"] == 0 }
+        // A stop does not wait for the new start.
+        await bench.end()
+    }
+
+    @Test func `an event that ends the process is lost to nobody`() async throws {
+        let bench = try await Crashing(once: true)
+        let builder = try #require(bench.roles.build)
+        let recipient = [Recipient(device: Device(token: "t"))]
+        let event = Event(source: "z", type: "x.y", subject: "SEGV")
+        let built = builder.build(event, recipients: recipient, route: "r", options: "{}")
+        guard case .failure(let fault) = built else {
+            throw PluginBench.Failure(description: "it did not end")
+        }
+        #expect(fault.kind == .again)
+        var turns = bench.ups.makeAsyncIterator()
+        while case .failure = builder.build(
+            event, recipients: recipient, route: "r", options: "{}")
+        {
+            await turns.next()
+        }
+        #expect(bench.restarts == 1)
+        await bench.end()
+    }
+
+    @Test func `answers are read again after a crash, and not asked for again`() async throws {
+        let bench = try await Crashing(once: true)
+        let role = try #require(bench.roles.sendHTTP)
+        let responses = (1...9).map {
+            HTTPResponse(
+                status: 200, body: Array(($0 == 4 ? "SEGV" : "fine").utf8), items: [UInt64($0)])
+        }
+        let (settled, _) = role.classify(app: "a", responses: responses)
+        #expect(settled.map(\.item).sorted() == Array(1...9))
+        #expect(settled.allSatisfy { $0.kind == .delivered })
+        #expect(bench.restarts == 1)
+        await bench.end()
+    }
+
+    @Test func `an answer that always ends the process costs itself alone`() async throws {
+        let bench = try await Crashing()
+        let role = try #require(bench.roles.sendHTTP)
+        _ = try await role.endpoint(app: "once")
+        func classify(_ app: String) -> [UInt64: Outcome] {
+            let (settled, _) = role.classify(
+                app: app,
+                responses: (1...9).map {
+                    HTTPResponse(
+                        status: 200, body: Array(($0 == 4 ? "ABRT" : "fine").utf8),
+                        items: [UInt64($0)])
+                })
+            return Dictionary(uniqueKeysWithValues: settled.map { ($0.item, $0) })
+        }
+        let first = classify("a")
+        #expect(first.count == 9 && first.values.count { $0.kind == .delivered } == 8)
+        #expect(first[4]?.kind == .retry && first[4]?.reason == "plugin_failed")
+        // Where nothing may go out twice, an answer that nobody could read is no reason to try again.
+        let atMostOnce = classify("once")
+        #expect(atMostOnce[4]?.kind == .rejected)
+        await bench.end()
+    }
+
+    @Test func `deliveries that a transport had are given back, and its cause found out`()
+        async throws
+    {
+        let bench = try await Crashing()
+        let role = try #require(bench.roles.send)
+        let outcomes = Mutex<[UInt64: Outcome]>([:])
+        let all = Roles.deliveries((0..<8).map { $0 == 2 ? "x-ABRT" : "t-\($0)" })
+        var left = all
+        let rooms = AsyncStream<Void>.makeStream()
+        role.whenRoom { rooms.continuation.yield() }
+        bench.instance.whenCredentialReady { rooms.continuation.yield() }
+        var turns = rooms.stream.makeAsyncIterator()
+        var done: [UInt64: String] = [:]
+        while done.count < 8 {
+            if !left.isEmpty {
+                let taken = try role.submit(
+                    app: "a", deliveries: Array(left.prefix(role.maxBatch ?? 8))
+                ) { new in
+                    outcomes.withLock { all in for one in new { all[one.item] = one } }
+                    rooms.continuation.yield()
+                }.get()
+                left.removeFirst(taken)
+            }
+            await turns.next()
+            let new = outcomes.withLock { all in
+                defer { all = [:] }
+                return all
+            }
+            for (item, outcome) in new {
+                if outcome.kind == .retry {
+                    left.append(all[Int(item) - 1])
+                } else {
+                    done[item] = outcome.reason
+                }
+            }
+        }
+        #expect(done[3] == "plugin_crashes")
+        #expect(done.values.count { $0 == "carried" } == 7)
+        await bench.end()
+    }
+
+    @Test(arguments: ["create", "start"])
+    func `a first start that ends the process is a fault with a reason`(place: String) async throws
+    {
+        let services = BenchServices()
+        let fault = await #expect(throws: PluginFault.self) {
+            _ = try await Crashing(config: #""\#(place)":"SEGV""#, services: services)
+        }
+        #expect(fault?.kind == .lost)
+        #expect(
+            fault?.message
+                == "in \(place)() its process was ended by SIGSEGV (Segmentation fault)")
+        let refused = await #expect(throws: PluginFault.self) {
+            _ = try await Crashing(config: #""create":"refuse""#, services: services)
+        }
+        #expect(refused?.kind == .invalid && refused?.message == "not this config")
+    }
+
+    @Test func `a library that ends the process when it is loaded is a fault`() throws {
+        let source = """
+            #include <stdlib.h>
+            const void *sbx_plugin_entry_v1(void *h, void *e);
+            const void *sbx_plugin_entry_v1(void *h, void *e) { (void)h; (void)e; abort(); }
+            """
+        var options = IsolationOptions()
+        options.runner = try PluginBench.runner()
+        let library = try PluginBench.compile(source)
+        let fault = #expect(throws: LoadFault.self) {
+            try IsolatedLibrary.inspect(library, options: options)
+        }
+        #expect(fault?.code == "plugin-crashes")
+        options.runner = []
+        let none = #expect(throws: LoadFault.self) {
+            try IsolatedLibrary.inspect(library, options: options)
+        }
+        #expect(none?.code == "plugin-no-runner")
+    }
+
+    @Test func `one that hangs in its end is ended in time`() async throws {
+        let bench = try await Crashing(config: #""stop":"LOOP""#)
+        #expect(await bench.instance.stop(deadlineMs: 100))
+        #expect(bench.services.faults == ["test: did not stop in time; its process was ended"])
+    }
+
+    @Test func `after a stop nothing is asked`() async throws {
+        let bench = try await Crashing()
+        await bench.end()
+        let prepared = bench.roles.sendHTTP?.prepare(app: "", deliveries: Roles.deliveries(["a"]))
+        guard case .failed(let fault)? = prepared else {
+            throw PluginBench.Failure(description: "it was asked")
+        }
+        #expect(fault.kind == .stopping)
+        #expect(await bench.instance.stop(deadlineMs: 100))
+    }
+}
