@@ -18,7 +18,7 @@ import Testing
     ) async throws -> PluginInstance {
         let name = "Template_" + role.replacingOccurrences(of: "-", with: "_")
         let library = try await RustBench.template(role, name: name)
-        #expect(try PluginLibrary.load(library).descriptor.id == "org.example.\(name)")
+        #expect(try PluginLibrary.load(library).descriptor.id == "org.example.\(name.lowercased())")
         let symbols = try await RustBench.tool(["nm", "-D", "--defined-only", library])
         #expect(symbols.hasSuffix(" T sbx_plugin_entry_v1\n"))
         #expect(symbols.split(separator: "\n").count == 1, "\(symbols)")

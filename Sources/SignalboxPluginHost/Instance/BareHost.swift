@@ -38,7 +38,9 @@ package final class BareHost: Sendable {
         let now = context.services.nowUnixMs
         return context.credentials.due(nowMs: now).names.map { name, refresh in
             var error = sbx_error.fresh
-            let status = CallScope.run { arena in refresh(instance, arena.text(name), &error) }
+            let status = CallScope.run(isControl: true) { arena in
+                refresh(instance, arena.text(name), &error)
+            }
             if context.credentials.finish(name, status: status, nowMs: now) {
                 return Refresh(name: name, fault: nil)
             }

@@ -130,18 +130,22 @@ package final class HTTPSink {
     /// Why a request cannot go onto a wire without harm to its neighbours; nil: it can.
     private static func fault(of raw: sbx_http_request) -> String? {
         guard RequestRules.isMethod(raw.method.buffer) else { return "the method is not a word" }
+        guard raw.path.buffer.first == UInt8(ascii: "/") else {
+            return "the path does not begin with /"
+        }
         guard RequestRules.isPath(raw.path.buffer) else {
-            return "the path does not begin with /, or must be percent-encoded"
+            return "the path has characters that must be percent-encoded"
         }
         guard raw.header_count == 0 || raw.headers != nil,
             raw.body_segments == 0 || raw.body != nil
         else { return "an array is NULL and has a length" }
         for index in 0..<raw.header_count {
-            guard let header = raw.headers?[index],
-                RequestRules.isHeader(header.key.buffer, header.value.buffer)
-            else {
-                return
-                    "a header's name is not a word in lower case, or its value has control characters"
+            guard let header = raw.headers?[index] else { continue }
+            guard RequestRules.isHeaderName(header.key.buffer) else {
+                return "the name of a header is not a word in lower case"
+            }
+            guard RequestRules.isHeaderValue(header.value.buffer) else {
+                return "the value of a header has control characters"
             }
         }
         return nil

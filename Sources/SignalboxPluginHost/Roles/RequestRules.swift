@@ -55,10 +55,18 @@ enum RequestRules {
     static func isHeader(
         _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
     ) -> Bool {
+        isHeaderName(name) && isHeaderValue(value)
+    }
+
+    static func isHeaderName(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         !name.isEmpty
             && name.allSatisfy {
                 isToken($0) && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
-            } && value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+            }
+    }
+
+    static func isHeaderValue(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 
     private static func isToken(_ byte: UInt8) -> Bool {

@@ -56,7 +56,7 @@ final class Subject: @unchecked Sendable {
     ) -> CallResult {
         let error = ErrorRoom()
         let status = ThreadNote.run(tag, name, isRefresh: isRefresh) {
-            CallScope.run { arena in
+            CallScope.run(isControl: tag == .control) { arena in
                 if tag == .worker, let turn {
                     turn.update { _ in body(arena, error.pointer) }
                 } else {
