@@ -18,6 +18,7 @@ import Testing
         let plugins = try GatewayBench.pluginFolder()
         var options = GatewayOptions(configPath: "\(name).yaml")
         options.searchPath.folders = [plugins]
+        options.setRunner(try PluginBench.runner())
         options.environment = ConfigEnvironment(
             variables: [
                 "TEST_KEY": String(decoding: try key.get(), as: UTF8.self),

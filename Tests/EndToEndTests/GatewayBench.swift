@@ -60,6 +60,7 @@ final class GatewayBench: Sendable {
     init(
         _ options: SimulatorsOptions = .init(), timeoutMs: Int = 10_000,
         clock: (@Sendable () -> UInt64)? = nil, dataBytesMax: Int = 0,
+        change: (inout GatewayOptions) -> Void = { _ in },
         config: (Simulators) -> String = { plugins($0) + "\n" + GatewayBench.routes }
     ) async throws {
         simulators = try await Simulators.start(options)
@@ -74,6 +75,8 @@ final class GatewayBench: Sendable {
         gatewayOptions.addPluginFolders([try Self.pluginFolder()])
         gatewayOptions.dataBytesMax = dataBytesMax
         if let clock { gatewayOptions.nowUnixMs = clock }
+        gatewayOptions.setRunner(try PluginBench.runner())
+        change(&gatewayOptions)
         gateway = try await Gateway.start(gatewayOptions)
         client = try RESTClient()
     }

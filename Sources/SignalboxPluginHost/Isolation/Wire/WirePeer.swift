@@ -78,7 +78,7 @@ final class WirePeer: Sendable {
         })
         if case .failure = result {
             state.withLock { state in
-                state.waiting[number] = nil
+                if state.waiting.removeValue(forKey: number) != nil { state.lost += 1 }
                 state.answers[number] = nil
             }
         }
@@ -154,7 +154,7 @@ final class WirePeer: Sendable {
         channel.close()
         let (waiting, answers) = state.withLock { state in
             state.isGone = true
-            state.lost = state.waiting.count
+            state.lost += state.waiting.count
             defer {
                 state.waiting = [:]
                 state.answers = [:]

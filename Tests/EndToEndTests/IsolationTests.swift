@@ -1,0 +1,353 @@
+import Foundation
+import PluginBench
+import Signalbox
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxPluginHost
+import SignalboxTestKit
+import Testing
+
+/// `isolation: process`, from webhook to push.
+@Suite struct IsolationTests {
+    /// What a push says, without what is another one each time.
+    static func words(_ pushes: [ReceivedPush]) -> [String] {
+        pushes.map { push in
+            let headers = push.headers.filter {
+                !["apns-id", "apns-expiration", "authorization", "content-length"].contains($0.key)
+            }
+            let fields = headers.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
+            let body = push.body.text.replacing(#/"ttl":"\d+s"/#, with: "")
+            return "\(push.path) \(push.status) \(fields) \(body)"
+        }.sorted()
+    }
+
+    @Test func `pushes are the same whether plugins run here or in processes of their own`()
+        async throws
+    {
+        var found: [[String]] = []
+        for isIsolated in [false, true] {
+            let bench =
+                isIsolated
+                ? try await GatewayBench(try Saboteur(), plugins: []) : try await GatewayBench()
+            for number in 0..<20 {
+                let devices = (0..<5).flatMap {
+                    [("ios", "i\(number)-\($0)"), ("android", "a\(number)-\($0)")]
+                }
+                let answer = try await bench.post(
+                    GatewayBench.webhook(devices, ticket: "\(number)"))
+                #expect(answer.status == 200)
+            }
+            #expect(await bench.delivered(bench.simulators.apns, 100).count == 100)
+            #expect(await bench.delivered(bench.simulators.fcm, 100).count == 100)
+            // Everything else that can be said of a webhook, too.
+            let odd = try await bench.post("no JSON")
+            let pushes = bench.simulators.apns.received + bench.simulators.fcm.received
+            found.append(
+                Self.words(pushes) + ["\(odd.status) \(String(decoding: odd.body, as: UTF8.self))"])
+            #expect(await bench.gateway.stop() == 0)
+            bench.client.shutdown()
+            await bench.simulators.shutdown()
+        }
+        #expect(found[0] == found[1])
+        #expect(found[0].count == 201)
+    }
+
+    @Test(arguments: [
+        ("SEGV", "was ended by SIGSEGV (Segmentation fault)"),
+        ("ABRT", "was ended by SIGABRT (Aborted)"), ("EXIT", "ended itself (exit 0)"),
+        ("LOOP", "was ended by the gateway: prepare took over 3000 ms"),
+    ])
+    func `a sender that ends in the middle of a batch loses nothing and holds nobody`(
+        how: String, words: String
+    ) async throws {
+        let saboteur = try Saboteur()
+        let bench = try await GatewayBench(saboteur) { $0.workMs = how == "LOOP" ? 3_000 : 10_000 }
+        try await bench.post(GatewayBench.webhook([("ios", "before")]))
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["before"])
+        try saboteur.arm("prepare", how)
+        let devices = (0..<30).flatMap { [("ios", "i\($0)"), ("android", "a\($0)")] }
+        #expect(try await bench.post(GatewayBench.webhook(devices)).status == 200)
+        // The neighbour has all of it, whatever becomes of this one.
+        #expect(await bench.delivered(bench.simulators.fcm, 30).count == 30)
+        let ios = await bench.delivered(bench.simulators.apns, 31)
+        #expect(Set(ios) == Set(["before"] + (0..<30).map { "i\($0)" }))
+        #expect(ios.count == 31)
+        #expect(try await bench.metric(#"signalbox_plugin_restarts_total{instance="apns"}"#) == 1)
+        #expect(try await bench.metric(#"signalbox_plugin_up{instance="apns"}"#) == 1)
+        #expect(try await bench.metric(#"signalbox_plugin_restarts_total{instance="fcm"}"#) == 0)
+        let lines = bench.log.all.filter { $0.hasPrefix("error the plugin's process") }
+        #expect(lines.count == 1, "\(lines)")
+        #expect(lines.first?.hasPrefix("error the plugin's process \(words)") == true, "\(lines)")
+        #expect(!bench.log.all.contains { $0.contains("secret-body") })
+        await bench.end()
+    }
+
+    @Test func `a delivery that always ends the process becomes a dead letter, and no other does`()
+        async throws
+    {
+        let bench = try await GatewayBench(try Saboteur())
+        let devices = (0..<20).map { ("ios", $0 == 11 ? "poison" : "i\($0)") }
+        #expect(try await bench.post(GatewayBench.webhook(devices)).status == 200)
+        let ios = await bench.delivered(bench.simulators.apns, 19)
+        #expect(Set(ios) == Set(devices.map(\.1)).subtracting(["poison"]))
+        #expect(ios.count == 19)
+        var dead: [JSONValue] = []
+        while dead.isEmpty {
+            let list = try JSONValue.parse(try await bench.admin("/dead").body)
+            if case .array(let letters) = list["dead"] { dead = letters }
+        }
+        #expect(dead.map { $0["reason"]?.string } == ["plugin_crashes"])
+        await bench.end()
+    }
+
+    @Test func `an answer that nobody could read is not sent again`() async throws {
+        let saboteur = try Saboteur()
+        let bench = try await GatewayBench(saboteur)
+        try saboteur.arm("classify", "SEGV")
+        let devices = (0..<10).map { ("ios", "i\($0)") }
+        #expect(try await bench.post(GatewayBench.webhook(devices)).status == 200)
+        #expect(await bench.delivered(bench.simulators.apns, 10).count == 10)
+        #expect(await bench.gateway.stop() == 0)
+        // Each went out once, though the process that was told of it is no more.
+        #expect(bench.simulators.apns.received.count == 10)
+        #expect(saboteur.hasStruck("classify"))
+        #expect(bench.log.all.count { $0.contains(" delivered ") } == 10)
+        bench.client.shutdown()
+        await bench.simulators.shutdown()
+    }
+
+    @Test(arguments: ["ingest", "build"])
+    func `a webhook whose plugin ends is answered 503, comes again, and is sent once`(
+        place: String
+    ) async throws {
+        let saboteur = try Saboteur()
+        let bench = try await GatewayBench(saboteur)
+        try saboteur.arm(place, "ABRT")
+        let body = GatewayBench.webhook([("ios", "i"), ("android", "a")])
+        let statuses = try await bench.insist(body)
+        #expect(statuses.count > 1)
+        #expect(statuses.dropLast().allSatisfy { $0 == 503 } && statuses.last == 200)
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["i"])
+        #expect(await bench.delivered(bench.simulators.fcm, 1) == ["a"])
+        #expect(await bench.gateway.stop() == 0)
+        #expect(bench.simulators.apns.received.count == 1)
+        #expect(!bench.log.all.contains { $0.contains("build_failed") })
+        bench.client.shutdown()
+        await bench.simulators.shutdown()
+    }
+
+    @Test func `a gateway under load whose plugins end again and again loses nothing`()
+        async throws
+    {
+        let saboteur = try Saboteur()
+        let bench = try await GatewayBench(saboteur, plugins: ["Zendesk", "APNs", "FCM"]) {
+            // Crashes follow one another faster here than any healthy minute.
+            $0.waitFirstMs = 1
+            $0.waitMaxMs = 20
+        }
+        var promised: Set<String> = []
+        for round in 0..<40 {
+            let place = ["prepare", "ingest", "classify", "build", ""][round % 5]
+            if !place.isEmpty { try saboteur.arm(place, round % 2 == 0 ? "SEGV" : "EXIT") }
+            let devices = (0..<10).flatMap {
+                [("ios", "i\(round)-\($0)"), ("android", "a\(round)-\($0)")]
+            }
+            #expect(try await bench.insist(GatewayBench.webhook(devices)).last == 200)
+            promised.formUnion(devices.map(\.1))
+        }
+        for place in ["prepare", "ingest", "classify", "build"] {
+            try? FileManager.default.removeItem(at: saboteur.folder.appending(path: place))
+        }
+        let ios = await bench.delivered(bench.simulators.apns, 400)
+        let android = await bench.delivered(bench.simulators.fcm, 400)
+        #expect(Set(ios + android) == promised)
+        #expect(await bench.gateway.stop() == 0)
+        bench.client.shutdown()
+        await bench.simulators.shutdown()
+    }
+
+    // MARK: Configuration
+
+    @Test(arguments: ["entry", "create"])
+    func `a plugin that ends its process at the start is a fault of the configuration`(
+        place: String
+    ) async throws {
+        let saboteur = try Saboteur()
+        let simulators = try await Simulators.start()
+        let text = try saboteur.plugins(simulators, ["APNs"]) + "\n" + GatewayBench.routes
+        let file = try ProgramTests.temporary("gateway.yaml", text)
+        try saboteur.arm(place, "SEGV")
+        for command in ["check", "run"] {
+            let ended = try ProgramTests.run([command, "--config", file])
+            #expect(ended.status == 78, "\(ended.output)")
+            #expect(ended.output.contains(": plugin-crashes: plugin \"apns\""), "\(ended.output)")
+            #expect(ended.output.contains("Segmentation fault"), "\(ended.output)")
+            #expect(ended.output.contains("1 fault"))
+            try saboteur.arm(place, "SEGV")
+        }
+        try FileManager.default.removeItem(at: saboteur.folder.appending(path: place))
+        let fine = try ProgramTests.run(["check", "--config", file])
+        #expect(fine.status == 0, "\(fine.output)")
+        await simulators.shutdown()
+    }
+
+    @Test func `a program without a runner says so`() async throws {
+        let simulators = try await Simulators.start()
+        let text = try Saboteur().plugins(simulators, []) + "\n" + GatewayBench.routes
+        var options = GatewayOptions(
+            configPath: try ProgramTests.temporary("gateway.yaml", text))
+        options.addPluginFolders([try GatewayBench.pluginFolder()])
+        let fault = await #expect(throws: ConfigurationError.self) {
+            try await Gateway.check(options)
+        }
+        #expect(Set(fault?.diagnostics.map(\.code) ?? []) == ["plugin-no-runner"])
+        await simulators.shutdown()
+    }
+
+    // MARK: Processes
+
+    @Test(arguments: [false, true])
+    func `a gateway that is killed takes its plugins with it`(isHanging: Bool) async throws {
+        let saboteur = try Saboteur()
+        let simulators = try await Simulators.start()
+        let text = try saboteur.plugins(simulators) + "\n" + GatewayBench.routes
+        let file = try ProgramTests.temporary("gateway.yaml", text)
+        let (process, pipe) = try ProgramTests.start(["run", "--config", file])
+        var log = ""
+        while !log.contains("gateway is up") {
+            let data = pipe.fileHandleForReading.availableData
+            try #require(!data.isEmpty, "it ended: \(log)")
+            log += String(decoding: data, as: UTF8.self)
+        }
+        let children = Self.children(of: process.processIdentifier)
+        #expect(children.count == 3)
+        if isHanging {
+            try saboteur.arm("prepare", "LOOP")
+            let port = try #require(log.firstMatch(of: /listen\.port=(\d+)/)?.output.1)
+            let client = try RESTClient()
+            let call = RESTCall(
+                method: "POST", url: "http://127.0.0.1:\(port)/in/z",
+                body: Array(GatewayBench.webhook([("ios", "i")]).utf8))
+            #expect(try await client.answer(call).status == 200)
+            while !saboteur.hasStruck("prepare") { await Task.yield() }
+            client.shutdown()
+        }
+        kill(process.processIdentifier, SIGKILL)
+        // Everybody who could write to it has to be gone before this ends, and each child could.
+        _ = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        for child in children { #expect(!Self.isAlive(child)) }
+        await simulators.shutdown()
+    }
+
+    @Test func `a plugin's process has nothing of the gateway's`() async throws {
+        let simulators = try await Simulators.start()
+        let text = try Saboteur().plugins(simulators, []) + "\n" + GatewayBench.routes
+        let file = try ProgramTests.temporary("gateway.yaml", text)
+        let (process, pipe) = try ProgramTests.start(
+            ["run", "--config", file], environment: ["MY_SECRET": "hunter2", "TZ": "Asia/Tokyo"])
+        var log = ""
+        while !log.contains("gateway is up") {
+            let data = pipe.fileHandleForReading.availableData
+            try #require(!data.isEmpty, "it ended: \(log)")
+            log += String(decoding: data, as: UTF8.self)
+        }
+        for child in Self.children(of: process.processIdentifier) {
+            let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(child)/fd")
+            let targets = open.compactMap { number -> String? in
+                let path = "/proc/\(child)/fd/\(number)"
+                return (try? FileManager.default.destinationOfSymbolicLink(atPath: path)).map {
+                    "\(number) \($0)"
+                }
+            }
+            // Its socket and what its own threads wait with; no listener, no database, no key.
+            #expect(targets.contains("0 /dev/null") && targets.contains("1 /dev/null"))
+            #expect(targets.count { $0.contains("socket:") } == 1, "\(targets)")
+            #expect(!targets.contains { $0.contains("sqlite") || $0.contains(".p8") })
+            let environment = try String(
+                contentsOf: URL(filePath: "/proc/\(child)/environ"), encoding: .utf8)
+            #expect(!environment.contains("hunter2"))
+            #expect(environment.contains("TZ=Asia/Tokyo"))
+            let command = try String(
+                contentsOf: URL(filePath: "/proc/\(child)/cmdline"), encoding: .utf8)
+            #expect(command.split(separator: "\0").suffix(3).first == "plugins")
+        }
+        process.terminate()
+        _ = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        await simulators.shutdown()
+    }
+
+    static func children(of process: Int32) -> [Int32] {
+        let tasks =
+            (try? FileManager.default.contentsOfDirectory(
+                atPath: "/proc/\(process)/task")) ?? []
+        return tasks.flatMap { task -> [Int32] in
+            let file = "/proc/\(process)/task/\(task)/children"
+            let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+            return text.split(separator: " ").compactMap { Int32($0) }
+        }
+    }
+
+    /// It is there, and more than an entry that nobody has collected.
+    static func isAlive(_ process: Int32) -> Bool {
+        guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+        else { return false }
+        let state = status.split(separator: ")").last?.split(separator: " ").first
+        return state != "Z" && state != "X"
+    }
+
+    @Test func `a hundred crashes leave no descriptor, no thread and no process behind`() async {
+        await #expect(processExitsWith: .success) {
+            let services = BenchServices()
+            let library = try PluginBench.compileFixture("Isolation/everything.c")
+            let instance = try await PluginBench.isolated(library, services: services) { options in
+                options.waitFirstMs = 0
+                options.waitMaxMs = 0
+            }
+            let roles = try await instance.roles(limits: Limits())
+            let role = try #require(roles.ingest)
+            func crash() async {
+                let once = Once<Bool>()
+                var request = IngestRequest(
+                    method: "POST", path: "/", pattern: "/", body: Array("ABRT".utf8),
+                    receivedUnixMs: 1)
+                request.params = [Attribute("thing", "x")]
+                // The new process may be up before the answer is here.
+                let before = services.counts["restarts_total"] ?? 0
+                role.handle(request) { once.set($0.fault?.kind == .again) }
+                _ = await once.value()
+                await services.waitFor {
+                    (services.counts["restarts_total"] ?? 0) > before
+                        && services.counts["up"] == 1
+                }
+            }
+            /// Descriptors, threads and children of this process.
+            func possessions() -> [Int] {
+                let own = "/proc/self"
+                let files = FileManager.default
+                return [
+                    (try? files.contentsOfDirectory(atPath: "\(own)/fd"))?.count ?? 0,
+                    (try? files.contentsOfDirectory(atPath: "\(own)/task"))?.count ?? 0,
+                    IsolationTests.children(of: getpid()).count,
+                ]
+            }
+            for _ in 0..<5 { await crash() }
+            let before = possessions()
+            for _ in 0..<100 { await crash() }
+            // A thread takes a moment to be gone after its last word.
+            await services.waitFor { zip(possessions(), before).allSatisfy { $0 <= $1 } }
+            let after = possessions()
+            let isGone = await instance.stop(deadlineMs: 5_000)
+            await services.waitFor { IsolationTests.children(of: getpid()).isEmpty }
+            let restarts = services.counts["restarts_total"] ?? 0
+            print("before \(before), after \(after), restarts \(restarts)")
+            let isClean =
+                zip(after, before).allSatisfy { $0 <= $1 } && isGone && restarts == 105
+                && IsolationTests.children(of: getpid()).isEmpty
+            exit(isClean ? 0 : 1)
+        }
+    }
+}
