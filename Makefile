@@ -24,7 +24,7 @@ install: build
 	@scripts/install.sh "$(DESTDIR)$(PREFIX)" .build/release
 
 # Suites that run compilers and other programs would starve those that watch the clock, so they go second.
-HEAVY = ContractTests|PluginCheckTests|NewPluginTests|EmbeddingTests|ReloadTests|Rust|SMTPStress|CloudEvents|IsolationTests
+HEAVY = ContractTests|PluginCheckTests|NewPluginTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire
 
 test: setup lint
 	swift build --build-tests
