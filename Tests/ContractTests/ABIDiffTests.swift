@@ -1,4 +1,5 @@
 import Foundation
+import PluginBench
 import Testing
 
 /// Compiled code of two contracts, compared by abidiff without any suppression.
@@ -51,7 +52,8 @@ import Testing
         ])
         // Bits 1 and 2: it could not work.
         guard result.status >= 0, result.status & 3 == 0 else {
-            throw Tool.Failure(description: "abidiff ended with \(result.status): \(result.errors)")
+            throw PluginBench.Failure(
+                description: "abidiff ended with \(result.status): \(result.errors)")
         }
         return (result.output, result.status)
     }

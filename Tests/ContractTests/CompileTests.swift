@@ -14,7 +14,7 @@ import Testing
     /// Compiles one file for each header; all of an author's own warnings are errors.
     private func compile(
         _ headers: Headers, _ dialect: [String], only: String? = nil
-    ) async throws -> Tool.Result {
+    ) async throws -> Tool.Ended {
         let folder = try Workshop.folder("each")
         var sources: [String] = []
         for (index, header) in try (only.map { [$0] } ?? headers.files()).enumerated() {
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// Swift that names every struct, every field and every constant.
-    private func typecheck(_ headers: Headers) async throws -> Tool.Result {
+    private func typecheck(_ headers: Headers) async throws -> Tool.Ended {
         let map = try headers.text("module.modulemap")
         let modules = map.matches(of: /module ([A-Za-z0-9_]+)/).map { String($0.output.1) }
         #expect(modules.contains("CSignalbox"))

@@ -6,17 +6,17 @@ import Testing
 
 /// A plugin that breaks each rule of the contract, and what the host says; docs/abi.md has the list.
 @Suite struct MisbehaviourTests {
-    private static let library = Result {
-        try compile("misbehaving", [])
+    private static let library = Task.detached {
+        try await compile("misbehaving", [])
     }
 
-    private static func compile(_ name: String, _ flags: [String]) throws -> String {
+    private static func compile(_ name: String, _ flags: [String]) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let source = PluginBench.root.appending(
             path: "Tests/ContractTests/Plugins/Misbehaving/\(name).c"
         ).path
-        return try PluginBench.compile(
+        return try await PluginBench.compile(
             file: source, to: folder.appending(path: "lib\(name).so").path, flags: flags)
     }
 
@@ -24,7 +24,7 @@ import Testing
 
     private func instance(_ rule: String) async throws -> PluginInstance {
         try await PluginBench.instance(
-            of: try Self.library.get(), config: .object([.init("rule", .string(rule))]),
+            of: try await Self.library.value, config: .object([.init("rule", .string(rule))]),
             secrets: ["s": [1]], services: services)
     }
 
@@ -153,7 +153,7 @@ import Testing
     func `a crash in the entry is found out in a process of its own`(
         flag: String, words: String
     ) async throws {
-        let library = try Self.compile("misbehaving", [flag])
+        let library = try await Self.compile("misbehaving", [flag])
         let program = URL(filePath: try PluginBench.bundled("Zendesk")).deletingLastPathComponent()
             .appending(path: "signalbox").path
         let found = PluginInspector.inspect(library, command: [program, "plugins", "describe"])

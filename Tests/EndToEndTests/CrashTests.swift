@@ -1,4 +1,5 @@
 import Foundation
+import PluginBench
 import Signalbox
 import SignalboxCore
 import SignalboxHTTP
@@ -24,7 +25,7 @@ import Testing
         var pipe: Pipe
     }
 
-    static func start(_ file: String) throws -> Running {
+    static func start(_ file: String) async throws -> Running {
         let (process, pipe) = try ProgramTests.start(["run", "--config", file])
         var log = ""
         while true {
@@ -35,9 +36,9 @@ import Testing
                 pipe.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
                 return Running(process: process, port: String(port), pipe: pipe)
             }
-            let data = pipe.fileHandleForReading.availableData
-            guard !data.isEmpty else { throw ProgramTests.Ended(status: 1, output: log) }
-            log += String(decoding: data, as: UTF8.self)
+            let text = try await Tool.next(pipe)
+            guard !text.isEmpty else { throw Tool.Ended(output: log, status: 1) }
+            log += text
         }
     }
 
@@ -75,7 +76,7 @@ import Testing
         let client = try RESTClient()
         let promises = Promises()
         for round in 1...rounds {
-            let running = try Self.start(file)
+            let running = try await Self.start(file)
             let moment = 20 + Int(random.next() % 400)
             await withTaskGroup { group in
                 for _ in 0..<4 { group.addTask { await Self.load(running.port, client, promises) } }
@@ -84,7 +85,7 @@ import Testing
                     kill(running.process.processIdentifier, SIGKILL)
                 }
             }
-            running.process.waitUntilExit()
+            try await Tool.end(running.process)
             running.pipe.fileHandleForReading.readabilityHandler = nil
             #expect(running.process.terminationReason == .uncaughtSignal, "round \(round)")
         }
@@ -92,7 +93,7 @@ import Testing
             try await simulator.take(.delay(ms: 0))
         }
         // One that is left alone delivers what is left.
-        let last = try Self.start(file)
+        let last = try await Self.start(file)
         let promised = promises.all
         #expect(!promised.isEmpty, "seed \(seed)")
         var missing = promised
@@ -109,7 +110,7 @@ import Testing
             #expect(ids.count == 1, "\(token) went out under \(ids.count) ids; seed \(seed)")
         }
         last.process.terminate()
-        last.process.waitUntilExit()
+        try await Tool.end(last.process)
         #expect(last.process.terminationStatus == 0)
         last.pipe.fileHandleForReading.readabilityHandler = nil
         let doubled = byToken.values.count { $0.count > 1 }

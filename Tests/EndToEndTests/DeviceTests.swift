@@ -32,7 +32,7 @@ import Testing
             method: method, url: "http://127.0.0.1:\(bench.gateway.port)\(path)",
             body: Array(body.utf8))
         if let token { call.headers = [Attribute("authorization", "Bearer \(token)")] }
-        let answer = try await bench.client.answer(call)
+        let answer = try await bench.client.patient(call)
         return (answer.status, (try? JSONValue.parse(answer.body)) ?? .null, answer)
     }
 
@@ -216,7 +216,7 @@ import Testing
         """
 
     @Test func `an event that names a user reaches all of the user's devices`() async throws {
-        let library = try PluginBench.compile(Self.userSource)
+        let library = try await PluginBench.compile(Self.userSource)
         let bench = try await GatewayBench(config: { simulators in
             (GatewayBench.plugins(simulators) + Self.clients).replacingOccurrences(
                 of: "  z: { library: Zendesk, config: { path: /in/z } }",

@@ -1,4 +1,5 @@
 import Foundation
+import PluginBench
 import Signalbox
 import SignalboxCore
 import SignalboxHTTP
@@ -23,7 +24,7 @@ import Testing
         _ bench: GatewayBench, _ method: String, _ path: String, _ body: String = ""
     ) async throws -> JSONValue {
         let port = try #require(bench.gateway.adminPort)
-        let answer = try await bench.client.answer(
+        let answer = try await bench.client.patient(
             RESTCall(method: method, url: "http://127.0.0.1:\(port)\(path)", body: Array(body.utf8))
         )
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
@@ -65,7 +66,7 @@ import Testing
         #expect(try await Self.adminJSON(bench, "GET", "/dead/\(id)") == letter)
         // Nothing is meant by nothing.
         let port = try #require(bench.gateway.adminPort)
-        let slip = try await bench.client.answer(
+        let slip = try await bench.client.patient(
             RESTCall(
                 method: "POST", url: "http://127.0.0.1:\(port)/dead/purge", body: Array("{}".utf8)))
         #expect(slip.status == 400)
@@ -92,44 +93,44 @@ import Testing
                 of: "admin: \"127.0.0.1:0\"", with: "admin: \"127.0.0.1:\(try Self.freePort())\""))
         try await simulators.apns.take(
             .fail(tokens: [], status: 400, reason: "BadPriority", times: nil))
-        let running = try CrashTests.start(file)
+        let running = try await CrashTests.start(file)
         let client = try RESTClient()
         for number in 0..<3 {
             let call = RESTCall(
                 method: "POST", url: "http://127.0.0.1:\(running.port)/in/z",
                 body: Array(
                     GatewayBench.webhook([("ios", "tok-\(number)")], ticket: "\(number)").utf8))
-            #expect(try await client.answer(call).status == 200)
+            #expect(try await client.patient(call).status == 200)
         }
-        var listed = try ProgramTests.run(["dead", "list", "--config", file])
-        for _ in 0..<100 where !listed.output.contains("3 dead letters") {
-            listed = try ProgramTests.run(["dead", "list", "--config", file])
+        var listed = try await ProgramTests.run(["dead", "list", "--config", file])
+        for _ in 0..<100 where !listed.text.contains("3 dead letters") {
+            listed = try await ProgramTests.run(["dead", "list", "--config", file])
         }
-        #expect(listed.output.contains("3 dead letters"))
-        #expect(!listed.output.contains("tok-0"))
+        #expect(listed.text.contains("3 dead letters"))
+        #expect(!listed.text.contains("tok-0"))
         running.process.terminate()
-        running.process.waitUntilExit()
-        let offline = try ProgramTests.run([
+        try await Tool.end(running.process)
+        let offline = try await ProgramTests.run([
             "dead", "list", "--config", file, "--reason", "BadPriority",
         ])
-        #expect(offline.status == 0 && offline.output.contains("3 dead letters"))
+        #expect(offline.status == 0 && offline.text.contains("3 dead letters"))
         let first = try JSONValue.parse(String(offline.output.split(separator: "\n")[0]))
         let id = try #require(first["id"]?.integer)
-        let shown = try ProgramTests.run(["dead", "show", "--config", file, "\(id)"])
-        #expect(shown.output.contains("\"reason\":\"BadPriority\""))
-        let purged = try ProgramTests.run(["dead", "purge", "--config", file, "\(id)"])
-        #expect(purged.output.contains("1 forgotten"))
-        let replayed = try ProgramTests.run(["dead", "replay", "--config", file, "--all"])
-        #expect(replayed.output.contains("2 sent again"))
-        #expect(try ProgramTests.run(["dead", "purge", "--config", file]).status != 0)
+        let shown = try await ProgramTests.run(["dead", "show", "--config", file, "\(id)"])
+        #expect(shown.text.contains("\"reason\":\"BadPriority\""))
+        let purged = try await ProgramTests.run(["dead", "purge", "--config", file, "\(id)"])
+        #expect(purged.text.contains("1 forgotten"))
+        let replayed = try await ProgramTests.run(["dead", "replay", "--config", file, "--all"])
+        #expect(replayed.text.contains("2 sent again"))
+        #expect(try await ProgramTests.run(["dead", "purge", "--config", file]).status != 0)
         // The next start sends them.
         try await simulators.apns.take(.clear)
         simulators.apns.forget()
-        let again = try CrashTests.start(file)
+        let again = try await CrashTests.start(file)
         let pushes = await simulators.apns.wait(for: 2)
         #expect(pushes.map(\.status) == [200, 200])
         again.process.terminate()
-        again.process.waitUntilExit()
+        try await Tool.end(again.process)
         client.shutdown()
         await simulators.shutdown()
     }

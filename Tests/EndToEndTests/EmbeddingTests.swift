@@ -34,7 +34,7 @@ import Testing
         ["PKG_CONFIG_PATH": try await prefix.appending(path: "lib/pkgconfig").path]
     }
 
-    private func expect(_ output: Tool.Output, ends end: String) {
+    private func expect(_ output: Tool.Ended, ends end: String) {
         #expect(output.status == 0, "\(output.text)")
         #expect(output.text.hasSuffix(end + "\n"), "\(output.text)")
     }

@@ -65,11 +65,10 @@ final class ExampleBench: Sendable {
     func call(
         _ method: String, _ path: String, _ body: String = "", headers: [(String, String)] = []
     ) async throws -> (status: UInt32, json: JSONValue, answer: RESTAnswer) {
-        var call = RESTCall(
+        let call = RESTCall(
             method: method, url: "http://127.0.0.1:\(gateway.port)\(path)",
             headers: headers.map { Attribute($0.0, $0.1) }, body: Array(body.utf8))
-        call.timeoutMs = 60_000
-        let answer = try await client.answer(call)
+        let answer = try await client.patient(call)
         return (answer.status, (try? JSONValue.parse(answer.body)) ?? .null, answer)
     }
 

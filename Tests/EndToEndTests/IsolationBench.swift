@@ -16,11 +16,11 @@ final class Saboteur: Sendable {
     }
 
     /// A library that does what a bundled one does, until it is told otherwise.
-    func library(of name: String) throws -> String {
+    func library(of name: String) async throws -> String {
         let source = try String(
             contentsOf: PluginBench.root.appending(path: "Tests/Fixtures/Isolation/shim.c"),
             encoding: .utf8)
-        return try PluginBench.compile(
+        return try await PluginBench.compile(
             source.replacingOccurrences(of: "@INNER@", with: try PluginBench.bundled(name))
                 .replacingOccurrences(of: "@FOLDER@", with: folder.path))
     }
@@ -38,10 +38,21 @@ final class Saboteur: Sendable {
     /// The plugins of `GatewayBench`, these of them as saboteurs, all isolated.
     func plugins(
         _ simulators: Simulators, _ names: [String] = ["Zendesk", "APNs"]
-    ) throws -> String {
+    ) async throws -> String {
+        Self.plugins(simulators, try await libraries(names))
+    }
+
+    /// The files of those that are saboteurs.
+    func libraries(_ names: [String]) async throws -> [String: String] {
+        var libraries: [String: String] = [:]
+        for name in names { libraries[name] = try await library(of: name) }
+        return libraries
+    }
+
+    static func plugins(_ simulators: Simulators, _ libraries: [String: String]) -> String {
         var text = GatewayBench.plugins(simulators)
         for name in ["Zendesk", "APNs", "FCM"] {
-            let library = names.contains(name) ? try library(of: name) : name
+            let library = libraries[name] ?? name
             let isolated = "library: \(library), isolation: process"
             text = text.replacingOccurrences(of: "library: \(name),", with: "\(isolated),")
                 .replacingOccurrences(
@@ -60,6 +71,7 @@ extension GatewayBench {
         _ saboteur: Saboteur, plugins: [String] = ["Zendesk", "APNs"],
         change: @escaping (inout IsolationOptions) -> Void = { _ in }
     ) async throws {
+        let libraries = try await saboteur.libraries(plugins)
         try await self.init(
             change: { options in
                 // Waits that a test can sit out on a busy machine.
@@ -68,7 +80,7 @@ extension GatewayBench {
                 change(&options.isolation)
             },
             config: { simulators in
-                ((try? saboteur.plugins(simulators, plugins)) ?? "") + "\n" + GatewayBench.routes
+                Saboteur.plugins(simulators, libraries) + "\n" + GatewayBench.routes
             })
     }
 

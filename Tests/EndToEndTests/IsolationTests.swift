@@ -175,26 +175,26 @@ import Testing
     ) async throws {
         let saboteur = try Saboteur()
         let simulators = try await Simulators.start()
-        let text = try saboteur.plugins(simulators, ["APNs"]) + "\n" + GatewayBench.routes
+        let text = try await saboteur.plugins(simulators, ["APNs"]) + "\n" + GatewayBench.routes
         let file = try ProgramTests.temporary("gateway.yaml", text)
         try saboteur.arm(place, "SEGV")
         for command in ["check", "run"] {
-            let ended = try ProgramTests.run([command, "--config", file])
-            #expect(ended.status == 78, "\(ended.output)")
-            #expect(ended.output.contains(": plugin-crashes: plugin \"apns\""), "\(ended.output)")
-            #expect(ended.output.contains("Segmentation fault"), "\(ended.output)")
-            #expect(ended.output.contains("1 fault"))
+            let ended = try await ProgramTests.run([command, "--config", file])
+            #expect(ended.status == 78, "\(ended.text)")
+            #expect(ended.text.contains(": plugin-crashes: plugin \"apns\""), "\(ended.text)")
+            #expect(ended.text.contains("Segmentation fault"), "\(ended.text)")
+            #expect(ended.text.contains("1 fault"))
             try saboteur.arm(place, "SEGV")
         }
         try FileManager.default.removeItem(at: saboteur.folder.appending(path: place))
-        let fine = try ProgramTests.run(["check", "--config", file])
-        #expect(fine.status == 0, "\(fine.output)")
+        let fine = try await ProgramTests.run(["check", "--config", file])
+        #expect(fine.status == 0, "\(fine.text)")
         await simulators.shutdown()
     }
 
     @Test func `a program without a runner says so`() async throws {
         let simulators = try await Simulators.start()
-        let text = try Saboteur().plugins(simulators, []) + "\n" + GatewayBench.routes
+        let text = try await Saboteur().plugins(simulators, []) + "\n" + GatewayBench.routes
         var options = GatewayOptions(
             configPath: try ProgramTests.temporary("gateway.yaml", text))
         options.addPluginFolders([try GatewayBench.pluginFolder()])
@@ -211,14 +211,14 @@ import Testing
     func `a gateway that is killed takes its plugins with it`(isHanging: Bool) async throws {
         let saboteur = try Saboteur()
         let simulators = try await Simulators.start()
-        let text = try saboteur.plugins(simulators) + "\n" + GatewayBench.routes
+        let text = try await saboteur.plugins(simulators) + "\n" + GatewayBench.routes
         let file = try ProgramTests.temporary("gateway.yaml", text)
         let (process, pipe) = try ProgramTests.start(["run", "--config", file])
         var log = ""
         while !log.contains("gateway is up") {
-            let data = pipe.fileHandleForReading.availableData
-            try #require(!data.isEmpty, "it ended: \(log)")
-            log += String(decoding: data, as: UTF8.self)
+            let text = try await Tool.next(pipe)
+            try #require(!text.isEmpty, "it ended: \(log)")
+            log += text
         }
         let children = Self.children(of: process.processIdentifier)
         #expect(children.count == 3)
@@ -229,29 +229,29 @@ import Testing
             let call = RESTCall(
                 method: "POST", url: "http://127.0.0.1:\(port)/in/z",
                 body: Array(GatewayBench.webhook([("ios", "i")]).utf8))
-            #expect(try await client.answer(call).status == 200)
+            #expect(try await client.patient(call).status == 200)
             while !saboteur.hasStruck("prepare") { await Task.yield() }
             client.shutdown()
         }
         kill(process.processIdentifier, SIGKILL)
         // Everybody who could write to it has to be gone before this ends, and each child could.
-        _ = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
+        _ = try await Tool.rest(pipe)
+        try await Tool.end(process)
         for child in children { #expect(!Self.isAlive(child)) }
         await simulators.shutdown()
     }
 
     @Test func `a plugin's process has nothing of the gateway's`() async throws {
         let simulators = try await Simulators.start()
-        let text = try Saboteur().plugins(simulators, []) + "\n" + GatewayBench.routes
+        let text = try await Saboteur().plugins(simulators, []) + "\n" + GatewayBench.routes
         let file = try ProgramTests.temporary("gateway.yaml", text)
         let (process, pipe) = try ProgramTests.start(
             ["run", "--config", file], environment: ["MY_SECRET": "hunter2", "TZ": "Asia/Tokyo"])
         var log = ""
         while !log.contains("gateway is up") {
-            let data = pipe.fileHandleForReading.availableData
-            try #require(!data.isEmpty, "it ended: \(log)")
-            log += String(decoding: data, as: UTF8.self)
+            let text = try await Tool.next(pipe)
+            try #require(!text.isEmpty, "it ended: \(log)")
+            log += text
         }
         for child in Self.children(of: process.processIdentifier) {
             let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(child)/fd")
@@ -274,8 +274,8 @@ import Testing
             #expect(command.split(separator: "\0").suffix(3).first == "plugins")
         }
         process.terminate()
-        _ = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
+        _ = try await Tool.rest(pipe)
+        try await Tool.end(process)
         #expect(process.terminationStatus == 0)
         await simulators.shutdown()
     }
@@ -302,7 +302,7 @@ import Testing
     @Test func `a hundred crashes leave no descriptor, no thread and no process behind`() async {
         await #expect(processExitsWith: .success) {
             let services = BenchServices()
-            let library = try PluginBench.compileFixture("Isolation/everything.c")
+            let library = try await PluginBench.compileFixture("Isolation/everything.c")
             let instance = try await PluginBench.isolated(library, services: services) { options in
                 options.waitFirstMs = 0
                 options.waitMaxMs = 0

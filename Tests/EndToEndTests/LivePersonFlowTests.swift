@@ -395,9 +395,7 @@ final class BrandLogin: Sendable {
                     with: "      client_certificates: [\"CN=proxy\"]\n      registration: ignored")
             })
         let body = try PluginBench.fixture("LivePerson/ios.json")
-        func post(_ identity: ThrowAway.Identity?) throws -> String {
-            let curl = Process()
-            curl.executableURL = URL(filePath: "/usr/bin/env")
+        func post(_ identity: ThrowAway.Identity?) async throws -> String {
             var arguments = [
                 "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--cacert",
                 files.authority, "-u", "lp:pw", "-H", "X-Push-Key: h1", "--data-binary", body,
@@ -408,21 +406,15 @@ final class BrandLogin: Sendable {
                     identity.certificatePEM + identity.privateKeyPEM, "\(UUID().uuidString).pem")
                 arguments += ["--cert", path]
             }
-            curl.arguments = arguments
-            let pipe = Pipe()
-            curl.standardOutput = pipe
-            try curl.run()
-            let out = pipe.fileHandleForReading.readDataToEndOfFile()
-            curl.waitUntilExit()
-            return String(decoding: out, as: UTF8.self)
+            return try await Tool.run(arguments).output
         }
         let proxy = try ThrowAway.clientIdentity(name: "proxy", authority: clients)
-        #expect(try post(proxy) == "200")
-        #expect(try post(nil) == "401")
+        #expect(try await post(proxy) == "200")
+        #expect(try await post(nil) == "401")
         let colleague = try ThrowAway.clientIdentity(name: "colleague", authority: clients)
-        #expect(try post(colleague) == "401")
+        #expect(try await post(colleague) == "401")
         let forged = try ThrowAway.clientIdentity(name: "proxy", authority: authority)
-        #expect(try post(forged) == "000")
+        #expect(try await post(forged) == "000")
         _ = try await bench.push(bench.simulators.apns, to: "0a1b2c")
         await bench.end()
         await login.api.shutdown()

@@ -19,7 +19,7 @@ import Testing
     }
 
     private func new(_ name: String, _ language: String, _ role: String) async throws -> (
-        Tool.Output, folder: URL
+        Tool.Ended, folder: URL
     ) {
         let room = try await Self.room.value
         let folder = room.appending(path: "\(name)-\(language)-\(role)")

@@ -7,11 +7,6 @@ import Testing
 
 /// The `signalbox` program as its users run it.
 @Suite struct ProgramTests {
-    struct Ended: Error {
-        var status: Int32
-        var output: String
-    }
-
     static func program() throws -> URL {
         let folder = URL(filePath: try GatewayBench.pluginFolder())
         return folder.appending(path: "signalbox")
@@ -34,12 +29,8 @@ import Testing
 
     static func run(
         _ arguments: [String], environment: [String: String] = [:]
-    ) throws -> Ended {
-        let (process, pipe) = try start(arguments, environment: environment)
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return Ended(
-            status: process.terminationStatus, output: String(decoding: output, as: UTF8.self))
+    ) async throws -> Tool.Ended {
+        try await Tool.run([try program().path] + arguments, environment: environment)
     }
 
     static func temporary(_ name: String, _ text: String) throws -> String {
@@ -50,10 +41,12 @@ import Testing
         return file.path
     }
 
-    @Test func `demo confirms both pushes and exits 0`() throws {
-        let ended = try Self.run(["demo", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
-        #expect(ended.status == 0, "\(ended.output)")
-        #expect(ended.output.contains("both pushes were confirmed"))
+    @Test func `demo confirms both pushes and exits 0`() async throws {
+        let ended = try await Self.run([
+            "demo", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+        ])
+        #expect(ended.status == 0, "\(ended.text)")
+        #expect(ended.text.contains("both pushes were confirmed"))
     }
 
     @Test func `run serves until SIGTERM, drains and exits 0`() async throws {
@@ -63,29 +56,21 @@ import Testing
             ["run", "--config", try Self.temporary("gateway.yaml", yaml)])
         var log = ""
         while !log.contains("gateway is up") {
-            let data = pipe.fileHandleForReading.availableData
-            try #require(!data.isEmpty, "it ended: \(log)")
-            log += String(decoding: data, as: UTF8.self)
+            let text = try await Tool.next(pipe)
+            try #require(!text.isEmpty, "it ended: \(log)")
+            log += text
         }
         let port = try #require(log.firstMatch(of: /listen\.port=(\d+)/)?.output.1)
         // Answered late, so that the signal comes while they are under way.
         try await simulators.apns.take(.delay(ms: 300))
-        let curl = Process()
-        curl.executableURL = URL(filePath: "/usr/bin/env")
-        curl.arguments = [
+        let answer = try await Tool.output([
             "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-d",
             GatewayBench.webhook([("ios", "a"), ("android", "b")]), "http://127.0.0.1:\(port)/in/z",
-        ]
-        let answer = Pipe()
-        curl.standardOutput = answer
-        try curl.run()
-        #expect(
-            String(decoding: answer.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-                == "200")
+        ])
+        #expect(answer == "200")
         process.terminate()
-        log += String(
-            decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        log += try await Tool.rest(pipe)
+        try await Tool.end(process)
         #expect(process.terminationReason == .exit)
         #expect(process.terminationStatus == 0, "\(log)")
         #expect(simulators.apns.received.map(\.status) == [200])
@@ -103,31 +88,31 @@ import Testing
                 .replacingOccurrences(of: "drain: 5s", with: "drain: 10m"))
         // Answers so late that a drain would wait for long.
         try await simulators.apns.take(.stall(count: 1))
-        let running = try CrashTests.start(file)
+        let running = try await CrashTests.start(file)
         let client = try RESTClient()
         let call = RESTCall(
             method: "POST", url: "http://127.0.0.1:\(running.port)/in/z",
             body: Array(GatewayBench.webhook([("ios", "patient")]).utf8))
-        #expect(try await client.answer(call).status == 200)
+        #expect(try await client.patient(call).status == 200)
         _ = await simulators.apns.wait(for: 1)
         running.process.terminate()
         // The first one must have been taken before the second comes: it ends the listener.
-        while (try? await client.answer(call)) != nil {}
+        while (try? await client.patient(call)) != nil {}
         running.process.terminate()
-        running.process.waitUntilExit()
+        try await Tool.end(running.process)
         #expect(running.process.terminationStatus == 130)
-        let again = try CrashTests.start(file)
+        let again = try await CrashTests.start(file)
         let pushes = await simulators.apns.wait(for: 2)
         #expect(pushes.map(\.status) == [0, 200])
         #expect(Set(pushes.compactMap { $0.header("apns-id") }).count == 1)
         again.process.terminate()
-        again.process.waitUntilExit()
+        try await Tool.end(again.process)
         #expect(again.process.terminationStatus == 0)
         client.shutdown()
         await simulators.shutdown()
     }
 
-    @Test func `faults end run and check with 78 and nothing half-started`() throws {
+    @Test func `faults end run and check with 78 and nothing half-started`() async throws {
         let yaml = """
             version: 1
             gateway: { listen: "127.0.0.1:0", admin: "127.0.0.1:0" }
@@ -139,12 +124,12 @@ import Testing
             """
         let file = try Self.temporary("gateway.yaml", yaml)
         for command in ["run", "check"] {
-            let ended = try Self.run([command, "--config", file])
+            let ended = try await Self.run([command, "--config", file])
             #expect(ended.status == 78)
-            #expect(ended.output.contains("\(file):4:42: bad-value: plugin \"z\": config.path"))
-            #expect(ended.output.contains("\(file):5:20: plugin-not-found: plugin \"gone\""))
-            #expect(ended.output.contains("2 faults"))
-            #expect(!ended.output.contains("gateway is up"))
+            #expect(ended.text.contains("\(file):4:42: bad-value: plugin \"z\": config.path"))
+            #expect(ended.text.contains("\(file):5:20: plugin-not-found: plugin \"gone\""))
+            #expect(ended.text.contains("2 faults"))
+            #expect(!ended.text.contains("gateway is up"))
         }
     }
 
@@ -153,51 +138,51 @@ import Testing
         let yaml = GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes
         let file = try Self.temporary("gateway.yaml", yaml)
         let taken = "127.0.0.1:\(simulators.controlPort)"
-        let ended = try Self.run(["run", "--config", file, "--listen", taken])
+        let ended = try await Self.run(["run", "--config", file, "--listen", taken])
         #expect(ended.status == 1)
-        #expect(ended.output.contains("gateway.listen: cannot listen on \(taken)"))
+        #expect(ended.text.contains("gateway.listen: cannot listen on \(taken)"))
         await simulators.shutdown()
     }
 
-    @Test func `plugins list shows the bundled plugins`() throws {
-        let ended = try Self.run(["plugins", "list"])
+    @Test func `plugins list shows the bundled plugins`() async throws {
+        let ended = try await Self.run(["plugins", "list"])
         #expect(ended.status == 0)
         for id in ["io.signalbox.apns", "io.signalbox.fcm", "io.signalbox.zendesk"] {
-            #expect(ended.output.contains(id))
+            #expect(ended.text.contains(id))
         }
     }
 
-    @Test func `inspect reports a plugin, and one that crashes or hangs up`() throws {
-        let good = try Self.run(["plugins", "inspect", "APNs", "--json"])
+    @Test func `inspect reports a plugin, and one that crashes or hangs up`() async throws {
+        let good = try await Self.run(["plugins", "inspect", "APNs", "--json"])
         #expect(good.status == 0)
-        #expect(good.output.contains("\"config_schema\":{"))
+        #expect(good.text.contains("\"config_schema\":{"))
         let entry = "const void *sbx_plugin_entry_v1(void *h, void *e)"
-        let crashing = try PluginBench.compile(
+        let crashing = try await PluginBench.compile(
             "\(entry); \(entry) { (void)h; (void)e; return *(void **)8; }")
-        let crash = try Self.run(["plugins", "inspect", crashing])
+        let crash = try await Self.run(["plugins", "inspect", crashing])
         #expect(crash.status == 1)
-        #expect(crash.output.contains("crashes while it is loaded (signal 11"), "\(crash.output)")
-        let leaving = try PluginBench.compile(
+        #expect(crash.text.contains("crashes while it is loaded (signal 11"), "\(crash.text)")
+        let leaving = try await PluginBench.compile(
             "#include <stdlib.h>\n\(entry); \(entry) { (void)h; (void)e; exit(3); }")
-        let left = try Self.run(["plugins", "inspect", leaving])
+        let left = try await Self.run(["plugins", "inspect", leaving])
         #expect(left.status == 1)
-        #expect(left.output.contains("exit 3"))
-        let none = try Self.run(["plugins", "inspect", "/nowhere/libx.so"])
+        #expect(left.text.contains("exit 3"))
+        let none = try await Self.run(["plugins", "inspect", "/nowhere/libx.so"])
         #expect(none.status == 1)
-        #expect(none.output.contains("plugin-not-found"))
+        #expect(none.text.contains("plugin-not-found"))
     }
 
     @Test func `simulate serves and prints how to reach it`() async throws {
         let (process, pipe) = try Self.start(["simulate"])
         var text = ""
         while !text.contains("export SIGNALBOX_CA_FILE") {
-            let data = pipe.fileHandleForReading.availableData
-            try #require(!data.isEmpty, "it ended: \(text)")
-            text += String(decoding: data, as: UTF8.self)
+            let more = try await Tool.next(pipe)
+            try #require(!more.isEmpty, "it ended: \(text)")
+            text += more
         }
         #expect(text.contains("export APNS_ENDPOINT=https://127.0.0.1:"))
         process.terminate()
-        process.waitUntilExit()
+        try await Tool.end(process)
         #expect(process.terminationStatus == 0)
     }
 }

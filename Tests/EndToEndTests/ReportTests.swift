@@ -49,7 +49,7 @@ import Testing
             try await Task.sleep(for: .milliseconds(1))
         }
         #expect(after.map(\.method) == ["DELETE"])
-        let metrics = try await bench.client.answer(
+        let metrics = try await bench.client.patient(
             RESTCall(
                 method: "GET", url: "http://127.0.0.1:\(bench.gateway.adminPort ?? 0)/metrics"))
         #expect(metrics.status == 200)

@@ -30,7 +30,7 @@ import Testing
             self.server = server
             let ca = try ProgramTests.temporary(
                 "ca.pem", String(decoding: authority.certificatePEM, as: UTF8.self))
-            let library = try PluginBench.compile(DeviceTests.userSource)
+            let library = try await PluginBench.compile(DeviceTests.userSource)
             bench = try await GatewayBench(config: { simulators in
                 (GatewayBench.plugins(simulators) + Self.smtp(server.port, ca: ca)
                     + DeviceTests.clients

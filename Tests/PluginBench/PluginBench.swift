@@ -56,19 +56,19 @@ package enum PluginBench {
     }
 
     /// Compiles C into a plugin library in a folder of its own.
-    package static func compile(_ source: String) throws -> String {
+    package static func compile(_ source: String) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let file = folder.appending(path: "plugin.c")
         try source.write(to: file, atomically: true, encoding: .utf8)
-        return try compile(file: file.path, to: folder.appending(path: "libplugin.so").path)
+        return try await compile(file: file.path, to: folder.appending(path: "libplugin.so").path)
     }
 
     /// Compiles a C file among the fixtures into a plugin library in a folder of its own.
-    package static func compileFixture(_ path: String) throws -> String {
+    package static func compileFixture(_ path: String) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        return try compile(
+        return try await compile(
             file: root.appending(path: "Tests/Fixtures/\(path)").path,
             to: folder.appending(path: "libplugin.so").path)
     }
@@ -76,22 +76,13 @@ package enum PluginBench {
     /// Compiles a C file into a plugin library.
     package static func compile(
         file: String, to library: String, flags: [String] = []
-    ) throws -> String {
-        let compiler = Process()
-        compiler.executableURL = URL(filePath: "/usr/bin/env")
-        compiler.arguments =
+    ) async throws -> String {
+        let compiled = try await Tool.run(
             [
                 "cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-I",
                 root.appending(path: "include").path, "-o", library, file,
-            ] + flags
-        let pipe = Pipe()
-        compiler.standardError = pipe
-        try compiler.run()
-        let words = pipe.fileHandleForReading.readDataToEndOfFile()
-        compiler.waitUntilExit()
-        guard compiler.terminationStatus == 0 else {
-            throw Failure(description: String(decoding: words, as: UTF8.self))
-        }
+            ] + flags)
+        guard compiled.status == 0 else { throw Failure(description: compiled.text) }
         return library
     }
 

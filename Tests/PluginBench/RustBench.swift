@@ -18,31 +18,12 @@ package enum RustBench {
     /// Runs a tool at the root; a failure carries all that it said.
     @discardableResult
     package static func tool(_ arguments: [String]) async throws -> String {
-        // A build takes a while: it waits on a thread of its own, not on one of the task pool.
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(with: Result { try run(arguments) })
-            }
-        }
-    }
-
-    private static func run(_ arguments: [String]) throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = arguments
-        process.currentDirectoryURL = PluginBench.root
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = String(
-            decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
+        let ended = try await Tool.run(arguments)
+        guard ended.status == 0 else {
             throw PluginBench.Failure(
-                description: "\(arguments.joined(separator: " ")) failed:\n\(output)")
+                description: "\(arguments.joined(separator: " ")) failed:\n\(ended.text)")
         }
-        return output
+        return ended.text
     }
 
     /// Makes a project of a template as an author does, and builds it: its library.

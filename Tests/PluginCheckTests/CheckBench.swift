@@ -7,53 +7,12 @@ import Testing
 enum CheckBench {
     static let bad = PluginBench.root.appending(path: "Tests/PluginCheckTests/Bad")
 
-    /// Runs something that blocks for long on a thread of its own, so that other tests go on.
-    static func aside<Value: Sendable>(
-        _ body: @escaping @Sendable () throws -> Value
-    ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-        }
-    }
-
     /// Compiles C with further flags into a library in a folder of its own.
     static func compile(_ file: URL, flags: [String] = []) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let library = folder.appending(path: "libplugin.so").path
-        let result = try await run(
-            [
-                "cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-I",
-                PluginBench.root.appending(path: "include").path, "-o", library,
-            ] + flags + [file.path])
-        guard result.status == 0 else {
-            throw PluginBench.Failure(description: result.output)
-        }
-        return library
-    }
-
-    /// Runs a program; both its streams together.
-    static func run(
-        _ arguments: [String], in folder: URL? = nil, environment: [String: String] = [:]
-    ) async throws -> (output: String, status: Int32) {
-        try await aside { try runHere(arguments, in: folder, environment: environment) }
-    }
-
-    private static func runHere(
-        _ arguments: [String], in folder: URL?, environment: [String: String]
-    ) throws -> (output: String, status: Int32) {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = arguments
-        process.currentDirectoryURL = folder
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (String(decoding: output, as: UTF8.self), process.terminationStatus)
+        return try await PluginBench.compile(file: file.path, to: library, flags: flags)
     }
 
     /// The program, beside the bundled plugins.
@@ -74,7 +33,7 @@ enum CheckBench {
         options.only = only
         options.checksMemory = checksMemory
         let (given, program) = (options, try program())
-        return try await aside {
+        return try await Tool.aside {
             try PluginCheck.run(given, command: [program, "plugins", "examine"])
         }
     }

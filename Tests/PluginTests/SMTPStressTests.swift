@@ -6,7 +6,7 @@ import Testing
 /// misbehaves at random.
 @Suite(.timeLimit(.minutes(5))) struct SMTPStressTests {
     @Test(arguments: ["address,undefined", "thread"])
-    func `no fault of memory or threads, and one outcome each`(sanitizer: String) throws {
+    func `no fault of memory or threads, and one outcome each`(sanitizer: String) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -17,7 +17,7 @@ import Testing
                 .filter { $0.hasSuffix(".c") }.map { "\(base)/\($0)" }
         }
         #expect(sources.count > 10)
-        let built = try Self.run(
+        let built = try await Tool.run(
             [
                 "cc", "-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", "-O1",
                 "-fsanitize=\(sanitizer)", "-fno-sanitize-recover=all",
@@ -25,26 +25,13 @@ import Testing
                 "-DSMTP_IDLE_NS=20000000u", "-I", PluginBench.root.appending(path: "include").path,
                 "-o", program,
             ] + sources + ["-lssl", "-lcrypto", "-pthread"])
-        try #require(built.status == 0, "\(built.output)")
-        var ran = try Self.run([program, "5"])
-        if ran.output.contains("unexpected memory mapping") {
+        try #require(built.status == 0, "\(built.text)")
+        var ran = try await Tool.run([program, "5"])
+        if ran.text.contains("unexpected memory mapping") {
             // The sanitizer of an older compiler on a newer kernel.
-            ran = try Self.run(["setarch", "-R", program, "5"])
+            ran = try await Tool.run(["setarch", "-R", program, "5"])
         }
-        #expect(ran.status == 0, "\(ran.output)")
-        #expect(ran.output.contains("delivered") && !ran.output.contains("ERROR"), "\(ran.output)")
-    }
-
-    private static func run(_ words: [String]) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = words
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+        #expect(ran.status == 0, "\(ran.text)")
+        #expect(ran.text.contains("delivered") && !ran.text.contains("ERROR"), "\(ran.text)")
     }
 }

@@ -47,7 +47,11 @@ final class WebBench: Sendable {
     }
 
     func call(_ method: String, _ path: String, body: [UInt8] = []) -> RESTCall {
-        RESTCall(method: method, url: "http://127.0.0.1:\(server.port)\(path)", body: body)
+        var call = RESTCall(
+            method: method, url: "http://127.0.0.1:\(server.port)\(path)", body: body)
+        // However busy the machine is.
+        call.timeoutMs = 120_000
+        return call
     }
 
     func end() async {

@@ -267,7 +267,7 @@ import Testing
         #expect(refused?.kind == .invalid && refused?.message == "not this config")
     }
 
-    @Test func `a library that ends the process when it is loaded is a fault`() throws {
+    @Test func `a library that ends the process when it is loaded is a fault`() async throws {
         let source = """
             #include <stdlib.h>
             const void *sbx_plugin_entry_v1(void *h, void *e);
@@ -275,7 +275,7 @@ import Testing
             """
         var options = IsolationOptions()
         options.runner = try PluginBench.runner()
-        let library = try PluginBench.compile(source)
+        let library = try await PluginBench.compile(source)
         let fault = #expect(throws: LoadFault.self) {
             try IsolatedLibrary.inspect(library, options: options)
         }

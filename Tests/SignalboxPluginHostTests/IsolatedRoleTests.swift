@@ -8,8 +8,8 @@ import Testing
 
 /// A plugin with every role in a process of its own does what it does in this one.
 @Suite struct IsolatedRoleTests {
-    static let library = Result {
-        try PluginBench.compileFixture("Isolation/everything.c")
+    static let library = Task.detached {
+        try await PluginBench.compileFixture("Isolation/everything.c")
     }
 
     /// An instance with its roles, here or in a process of its own.
@@ -20,7 +20,7 @@ import Testing
 
         init(_ isIsolated: Bool, _ services: BenchServices) async throws {
             self.services = services
-            let library = try IsolatedRoleTests.library.get()
+            let library = try await IsolatedRoleTests.library.value
             let secrets = ["key": Array("opener".utf8)]
             let config = try JSONValue.parse(#"{"key":"key"}"#)
             instance =

@@ -25,16 +25,16 @@ import Testing
         """
     }
 
-    private func fault(_ source: String) throws -> LoadFault {
-        let file = try PluginBench.compile(source)
+    private func fault(_ source: String) async throws -> LoadFault {
+        let file = try await PluginBench.compile(source)
         let fault = #expect(throws: LoadFault.self) { try PluginLibrary.load(file) }
         let known = try #require(fault)
         #expect(known.message.contains(file), "the message names the file: \(known.message)")
         return known
     }
 
-    @Test func `a plugin says what it is`() throws {
-        let library = try PluginLibrary.load(try PluginBench.compile(Self.source()))
+    @Test func `a plugin says what it is`() async throws {
+        let library = try PluginLibrary.load(try await PluginBench.compile(Self.source()))
         #expect(library.descriptor.id == "org.example.c")
         #expect(library.descriptor.summary == "a plugin in C")
         #expect(library.descriptor.abi == "1.0")
@@ -55,23 +55,23 @@ import Testing
     ])
     func `what does not fit is refused with a reason`(
         change: String, code: String, words: String
-    ) throws {
-        let fault = try fault(Self.source(change))
+    ) async throws {
+        let fault = try await fault(Self.source(change))
         #expect(fault.code == code)
         #expect(fault.message.contains(words), "\(fault.message)")
     }
 
-    @Test func `a library without the entry is not a plugin`() throws {
-        #expect(try fault(Self.source(entry: "other_entry")).code == "plugin-no-entry")
+    @Test func `a library without the entry is not a plugin`() async throws {
+        #expect(try await fault(Self.source(entry: "other_entry")).code == "plugin-no-entry")
     }
 
-    @Test func `a library of another major is named as such`() throws {
-        let fault = try fault(Self.source(entry: "sbx_plugin_entry_v2"))
+    @Test func `a library of another major is named as such`() async throws {
+        let fault = try await fault(Self.source(entry: "sbx_plugin_entry_v2"))
         #expect(fault.code == "plugin-other-major")
         #expect(fault.message.contains("contract 2"))
     }
 
-    @Test func `a file that is no library, or none at all`() throws {
+    @Test func `a file that is no library, or none at all`() async throws {
         let folder = FileManager.default.temporaryDirectory
         let file = folder.appending(path: UUID().uuidString + ".so")
         try "not an ELF".write(to: file, atomically: true, encoding: .utf8)
@@ -84,8 +84,8 @@ import Testing
         #expect(directory?.code == "plugin-file-unsafe")
     }
 
-    @Test func `a file that anybody may write is not loaded`() throws {
-        let file = try PluginBench.compile(Self.source())
+    @Test func `a file that anybody may write is not loaded`() async throws {
+        let file = try await PluginBench.compile(Self.source())
         try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: file)
         let fault = #expect(throws: LoadFault.self) { try PluginLibrary.load(file) }
         #expect(fault?.code == "plugin-file-unsafe")
@@ -93,27 +93,27 @@ import Testing
     }
 
     @Test func `missing functions become stubs`() async throws {
-        let file = try PluginBench.compile(Self.source("plugin.create = NULL;"))
+        let file = try await PluginBench.compile(Self.source("plugin.create = NULL;"))
         let fault = await #expect(throws: PluginFault.self) {
             try await PluginBench.instance(of: file, services: BenchServices())
         }
         #expect(fault?.kind == .unsupported)
         let bare = try await PluginBench.instance(
-            of: try PluginBench.compile(Self.source()), services: BenchServices())
+            of: try await PluginBench.compile(Self.source()), services: BenchServices())
         #expect(BuildRole(bare) == nil)
         #expect(await bare.stop(deadlineMs: 5_000))
     }
 
-    @Test func `a shorter table of an older plugin is filled up`() throws {
+    @Test func `a shorter table of an older plugin is filled up`() async throws {
         // Compiled before `destroy` was there.
         let change = "plugin.struct_size = offsetof(sbx_plugin, stop);"
-        #expect(
-            try PluginLibrary.load(PluginBench.compile(Self.source(change))).descriptor.id != "")
+        let file = try await PluginBench.compile(Self.source(change))
+        #expect(try PluginLibrary.load(file).descriptor.id != "")
     }
 
-    @Test func `signal handlers are put back after loading`() throws {
+    @Test func `signal handlers are put back after loading`() async throws {
         let source = Self.source("signal(SIGUSR2, SIG_IGN);")
-        let file = try PluginBench.compile("#include <signal.h>\n" + source)
+        let file = try await PluginBench.compile("#include <signal.h>\n" + source)
         var before = sigaction()
         sigaction(SIGUSR2, nil, &before)
         _ = try PluginLibrary.load(file)
@@ -125,8 +125,8 @@ import Testing
         #expect(same)
     }
 
-    @Test func `names are searched in order, paths are taken as they are`() throws {
-        let file = URL(filePath: try PluginBench.compile(Self.source()))
+    @Test func `names are searched in order, paths are taken as they are`() async throws {
+        let file = URL(filePath: try await PluginBench.compile(Self.source()))
         let folder = file.deletingLastPathComponent().resolvingSymlinksInPath().path
         let path = PluginSearchPath(folders: ["/nowhere", folder])
         #expect(try path.resolve("plugin", relativeTo: "/") == "\(folder)/libplugin.so")

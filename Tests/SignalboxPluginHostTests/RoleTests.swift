@@ -66,7 +66,7 @@ import Testing
                 }
                 """, flags: flags)
         let instance = try await PluginBench.instance(
-            of: try PluginBench.compile(source), services: services)
+            of: try await PluginBench.compile(source), services: services)
         return (instance, try #require(SendHTTPRole(instance)))
     }
 
@@ -252,7 +252,7 @@ import Testing
                 }
                 """)
         let instance = try await PluginBench.instance(
-            of: try PluginBench.compile(source), services: services)
+            of: try await PluginBench.compile(source), services: services)
         let role = try #require(try await IngestRole(instance, limits: Limits()))
         #expect(role.paths == [IngestPath(pattern: "/a", methods: ["GET", "POST"])])
         let once = Once<IngestResult>()
@@ -334,7 +334,7 @@ import Testing
         let source = PluginBench.root.appending(path: "Plugins/HelloC/hello.c").path
         #expect(
             try String(contentsOfFile: source, encoding: .utf8).split(separator: "\n").count < 60)
-        let library = try PluginBench.compile(
+        let library = try await PluginBench.compile(
             file: source, to: folder.appending(path: "libHelloC.so").path)
         let instance = try await PluginBench.instance(
             of: library, config: .object([.init("endpoint", .string("https://hello"))]),

@@ -56,7 +56,7 @@ import Testing
                 }
                 """)
         let instance = try await PluginBench.instance(
-            of: try PluginBench.compile(source), services: services)
+            of: try await PluginBench.compile(source), services: services)
         return (instance, try #require(SendRole(instance)))
     }
 
@@ -178,7 +178,7 @@ import Testing
                 }
                 """)
         let instance = try await PluginBench.instance(
-            of: try PluginBench.compile(source), services: services)
+            of: try await PluginBench.compile(source), services: services)
         return (instance, try #require(SendRole(instance)))
     }
 }

@@ -38,7 +38,7 @@ struct Flow: Sendable {
 
     /// Through a host in C; with several plugins, what the first makes goes on to the others.
     func run(host: String, libraries: [(file: String, config: String)]) async throws -> (
-        transcript: Transcript, result: Tool.Result
+        transcript: Transcript, result: Tool.Ended
     ) {
         let result = try await Tool.run(
             [host, path, pattern, headers.map { "\($0.key):\($0.value)" }.joined(separator: ",")]
@@ -47,7 +47,7 @@ struct Flow: Sendable {
     }
 
     func run(host: String, library: String) async throws -> (
-        transcript: Transcript, result: Tool.Result
+        transcript: Transcript, result: Tool.Ended
     ) {
         try await run(host: host, libraries: [(library, config)])
     }

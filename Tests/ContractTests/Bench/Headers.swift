@@ -13,7 +13,7 @@ struct Headers: Sendable {
     /// Paths below the folder, as an author includes them.
     func files(ending: String = ".h") throws -> [String] {
         guard let found = FileManager.default.enumerator(atPath: folder.path) else {
-            throw Tool.Failure(description: "there is no folder \(folder.path)")
+            throw PluginBench.Failure(description: "there is no folder \(folder.path)")
         }
         return found.compactMap { $0 as? String }.filter { $0.hasSuffix(ending) }.sorted()
     }
@@ -32,7 +32,7 @@ struct Headers: Sendable {
         let pattern = try Regex("#define SBX_ABI_\(name) ([0-9]+)u")
         guard let digits = text.firstMatch(of: pattern)?.output[1].substring,
             let number = Int(digits)
-        else { throw Tool.Failure(description: "types.h does not define SBX_ABI_\(name)") }
+        else { throw PluginBench.Failure(description: "types.h does not define SBX_ABI_\(name)") }
         return number
     }
 
@@ -47,7 +47,8 @@ struct Headers: Sendable {
         let text = try text(file)
         let count = text.components(separatedBy: old).count - 1
         guard count == 1 else {
-            throw Tool.Failure(description: "\(file) has \"\(old)\" \(count) times, not once")
+            throw PluginBench.Failure(
+                description: "\(file) has \"\(old)\" \(count) times, not once")
         }
         try text.replacingOccurrences(of: old, with: new).write(
             to: folder.appending(path: file), atomically: true, encoding: .utf8)
@@ -59,7 +60,7 @@ struct Headers: Sendable {
         for file in try files() where try text(file).contains(end) {
             return try edit(file, end, "\(fields)\n\(end)")
         }
-        throw Tool.Failure(description: "no header declares struct \(name)")
+        throw PluginBench.Failure(description: "no header declares struct \(name)")
     }
 
     /// A copy with a higher minor in which every struct that may grow has grown; see Plugins/Contract/next.h.

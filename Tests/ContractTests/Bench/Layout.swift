@@ -1,3 +1,5 @@
+import PluginBench
+
 /// What is binary about a set of headers, as scripts/abi/layout.sh prints it.
 struct Layout: Sendable {
     struct Struct: Sendable {
