@@ -46,6 +46,7 @@ bench: build
 	@.build/release/signalbox bench resume
 	@.build/release/signalbox bench webhooks --listen 127.0.0.1:0 --admin 127.0.0.1:0
 	@.build/release/signalbox bench reload --listen 127.0.0.1:0 --admin 127.0.0.1:0
+	@.build/release/signalbox bench calls
 
 lint: setup
 	swift format lint --strict --recursive Package.swift Sources Plugins Tests

@@ -231,7 +231,7 @@ let package = Package(
         .testTarget(
             name: "SignalboxHTTPTests",
             dependencies: [
-                "SignalboxHTTP", "SignalboxCore", "SignalboxCrypto",
+                "SignalboxHTTP", "SignalboxCore", "SignalboxCrypto", "PluginBench",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -8,7 +8,9 @@ struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures the durable queue on this machine.",
         shouldDisplay: false,
-        subcommands: [Store.self, Backlog.self, Resume.self, Webhooks.self, Reload.self])
+        subcommands: [
+            Store.self, Backlog.self, Resume.self, Webhooks.self, Reload.self, Calls.self,
+        ])
 
     /// Where the database is.
     struct Folder: ParsableArguments {
@@ -88,6 +90,28 @@ extension BenchCommand {
                 "reload of \(report.instances) changed plugins        p50 "
                     + "\(Figure.text(report.p50Ms)) ms, "
                     + "\(Figure.text(report.residentKiB)) KiB stay per reload")
+        }
+    }
+}
+
+extension BenchCommand {
+    struct Calls: AsyncParsableCommand {
+        @OptionGroup var config: ConfigOptions
+        @Option var deliveries = 50_000
+
+        func run() async throws {
+            let options = try config.gatewayOptions()
+            let batches = [1, 16, 256, 512]
+            let inside = try await CallBench.run(
+                options, batches: batches, deliveries: deliveries, isIsolated: false)
+            let apart = try await CallBench.run(
+                options, batches: batches, deliveries: deliveries, isIsolated: true)
+            for (near, far) in zip(inside, apart) {
+                Output.line(
+                    "plugin call, \(near.batch) at a time           "
+                        + "\(Figure.text(near.ns / 1000)) us per delivery; isolated: "
+                        + "\(Figure.text(far.ns / 1000)) us")
+            }
         }
     }
 }

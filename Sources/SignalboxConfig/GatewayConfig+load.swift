@@ -141,7 +141,7 @@ extension GatewayConfig {
         guard let address = ListenAddress(text) else {
             map.report(
                 "bad-address", at: value,
-                "\(key) must be host:port, such as 127.0.0.1:8080 or [::1]:8080")
+                "\(key) must be host:port, such as 127.0.0.1:8080 or [::1]:8080, or false")
             return nil
         }
         return address

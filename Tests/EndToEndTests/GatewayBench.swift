@@ -63,6 +63,10 @@ final class GatewayBench: Sendable {
         change: (inout GatewayOptions) -> Void = { _ in },
         config: (Simulators) -> String = { plugins($0) + "\n" + GatewayBench.routes }
     ) async throws {
+        var options = options
+        // A listener that goes must find its port free when it comes back.
+        if options.apnsPort == 0 { options.apnsPort = try OwnPort.take() }
+        if options.fcmPort == 0 { options.fcmPort = try OwnPort.take() }
         simulators = try await Simulators.start(options)
         folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -76,7 +76,6 @@ package enum Tool {
 
     /// Waits for the end of a program that was started.
     package static func end(_ process: Process) async throws {
-        nonisolated(unsafe) let process = process
         try await aside { process.waitUntilExit() }
     }
 

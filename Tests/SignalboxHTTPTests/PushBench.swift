@@ -1,4 +1,5 @@
 import Foundation
+import PluginBench
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxHTTP
@@ -110,6 +111,8 @@ final class PushBench: Sendable {
             certificateChainPEM: identity.certificatePEM, privateKeyPEM: identity.privateKeyPEM)
         options.offersALPN = offersALPN
         options.maxConcurrentStreams = streams
+        // A listener that goes must find its port free when it comes back.
+        options.port = try OwnPort.take()
         server = try await HTTP2Server.start(options, handler: handler)
         var endpoint = try PushEndpoint(origin: "https://127.0.0.1:\(server.port)")
         endpoint.caFile = caFile.path

@@ -189,6 +189,16 @@ import Testing
         await bench.end()
     }
 
+    @Test func `no program that is started inherits a connection`() async throws {
+        let bench = try await PushBench()
+        bench.submit(1...1)
+        _ = await bench.outcomes(1)
+        let found = inheritedSockets(port: bench.server.port)
+        // The listener, and both ends of a connection.
+        #expect(found.count >= 3 && found.inherited == 0, "\(found)")
+        await bench.end()
+    }
+
     @Test func `requests wait for a listener that comes back`() async throws {
         let bench = try await PushBench()
         bench.submit(1...1)

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import SignalboxCore
 import SignalboxHTTP
@@ -58,4 +59,25 @@ final class WebBench: Sendable {
         client.shutdown()
         await server.shutdown()
     }
+}
+
+/// This process's sockets with that port at one of their ends, and whether a program that it starts gets them.
+func inheritedSockets(port: Int) -> (count: Int, inherited: Int) {
+    var found = (count: 0, inherited: 0)
+    for descriptor in Int32(0)..<4_096 {
+        let ends = [getsockname, getpeername].map { end -> Int in
+            var address = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let status = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    end(descriptor, $0, &length)
+                }
+            }
+            return status == 0 ? Int(UInt16(bigEndian: address.sin_port)) : 0
+        }
+        guard ends.contains(port) else { continue }
+        found.count += 1
+        if fcntl(descriptor, F_GETFD) & FD_CLOEXEC == 0 { found.inherited += 1 }
+    }
+    return found
 }

@@ -25,6 +25,14 @@ import Testing
         await bench.end()
     }
 
+    @Test func `no program that is started inherits a socket`() async throws {
+        let bench = try await WebBench()
+        _ = try await bench.client.answer(bench.call("GET", "/known"))
+        let found = inheritedSockets(port: bench.server.port)
+        #expect(found.count >= 2 && found.inherited == 0, "\(found)")
+        await bench.end()
+    }
+
     @Test func `an unknown path is refused with a problem document`() async throws {
         let bench = try await WebBench()
         let answer = try await bench.client.answer(bench.call("GET", "/other"))

@@ -26,7 +26,7 @@ import Testing
             let marker = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
             let json = (once ? #""marker":"\#(marker.path)""# : "") + config
             instance = try await PluginBench.isolated(
-                try Roles.library.get(), config: try JSONValue.parse("{\(json)}"),
+                try await Roles.library.value, config: try JSONValue.parse("{\(json)}"),
                 services: services
             ) { options in
                 options.waitFirstMs = 1
@@ -170,6 +170,39 @@ import Testing
         }
         #expect(bench.restarts == 1)
         await bench.end()
+    }
+
+    @Test func `an exception that leaves a plugin ends its process alone`() async throws {
+        let file = PluginBench.root.appending(path: "Tests/Fixtures/Isolation/throwing.cpp")
+        let library = FileManager.default.temporaryDirectory.appending(
+            path: "\(UUID().uuidString).so")
+        defer { try? FileManager.default.removeItem(at: library) }
+        let services = BenchServices()
+        let instance = try await PluginBench.isolated(
+            try await PluginBench.compile(
+                file: file.path, to: library.path, flags: ["-fvisibility=hidden", "-lstdc++"]),
+            services: services
+        ) { options in
+            options.waitFirstMs = 1
+            options.waitMaxMs = 5
+        }
+        let builder = try #require(try await instance.roles(limits: Limits()).build)
+        let recipient = [Recipient(device: Device(token: "t"))]
+        func build(_ subject: String) -> Result<BuildResult, PluginFault> {
+            let event = Event(source: "z", type: "x.y", subject: subject)
+            return builder.build(event, recipients: recipient, route: "r", options: "{}")
+        }
+        guard case .success = build("fine"), case .failure(let fault) = build("throw") else {
+            throw PluginBench.Failure(description: "no exception came")
+        }
+        #expect(fault.kind == .again)
+        // The next one finds it again.
+        while case .failure = build("fine") { await Task.yield() }
+        #expect(services.counts["restarts_total"] == 1)
+        let line = services.lines.first { $0.contains("the plugin's process") }
+        #expect(line?.contains("SIGABRT") == true, "\(services.lines)")
+        #expect(!services.lines.contains { $0.contains("not for a host's eyes") })
+        #expect(await instance.stop(deadlineMs: 5_000))
     }
 
     @Test func `answers are read again after a crash, and not asked for again`() async throws {

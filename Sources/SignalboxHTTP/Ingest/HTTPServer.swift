@@ -184,12 +184,15 @@ public final class HTTPServer: Sendable {
         _ logger: Logger, _ found: AsyncStream<Int>.Continuation
     ) -> (stop: @Sendable () async throws -> Void, running: Task<Void, any Error>) {
         let server = Server(
-            childChannelSetup: channel,
+            childChannelSetup: CloseOnExecChannel(base: channel),
             configuration: ServerConfiguration(
                 address: .hostname(options.host, port: options.port), serverName: nil),
             onServerRunning: { channel in
-                found.yield(channel.localAddress?.port ?? 0)
-                found.finish()
+                channel.eventLoop.execute {
+                    channel.closeOnExec()
+                    found.yield(channel.localAddress?.port ?? 0)
+                    found.finish()
+                }
             }, eventLoopGroup: group, logger: logger)
         let running = Task {
             defer { found.finish() }

@@ -162,6 +162,7 @@ final class PoolCore: @unchecked Sendable {
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    channel.closeOnExec()
                     let handler = try NIOSSLClientHandler(context: tls, serverHostname: name)
                     guard let connection = self.connections[id] else { return }
                     try channel.pipeline.syncOperations.addHandlers(handler, connection)

@@ -174,7 +174,11 @@ public final class HTTP2Server: Sendable {
             .serverChannelOption(.backlog, value: 256)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { channel.closeOnExec() }
+            }
             .childChannelInitializer { channel in
+                channel.closeOnExec()
                 let (id, streams) = state.withLockedValue { state in
                     let id = state.nextID
                     state.nextID += 1

@@ -58,13 +58,15 @@ public enum PluginShelf {
         try FileRules.check(path)
         let number = count.wrappingAdd(1, ordering: .relaxed).newValue
         let name = path.split(separator: "/").last.map(String.init) ?? "plugin"
-        let target = "\(folder)/\(getpid())-\(number)-\(name)"
+        mkdir(folder, 0o700)
+        // Libraries are loaded by absolute path alone.
+        let place = PluginSearchPath.absolute(folder) ?? folder
+        let target = "\(place)/\(getpid())-\(number)-\(name)"
         func fault(_ what: String) -> LoadFault {
             LoadFault(
                 "plugin-not-loadable",
                 "\(path) has changed, and \(what) \(target): \(String(cString: strerror(errno)))")
         }
-        mkdir(folder, 0o700)
         let source = open(path, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw fault("it cannot be read to make the copy") }
         defer { close(source) }

@@ -1,0 +1,33 @@
+internal import Glibc
+internal import HummingbirdCore
+internal import Logging
+internal import NIOCore
+
+/// Sockets are for this process alone. One that a program inherits which is started meanwhile, by us or by the
+/// host that we are embedded in, would keep the port taken after we have closed it.
+extension Channel {
+    /// Says so of this channel's socket.
+    ///
+    /// Thread: the channel's event loop.
+    func closeOnExec() {
+        _ = try? pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self
+        ) { socket in
+            fcntl(socket, F_SETFD, FD_CLOEXEC)
+        }
+    }
+}
+
+/// A server's connections, each for this process alone.
+struct CloseOnExecChannel<Base: ServerChildChannel>: ServerChildChannel {
+    let base: Base
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+        channel.closeOnExec()
+        return base.setup(channel: channel, logger: logger)
+    }
+
+    func handle(value: Base.Value, logger: Logger) async {
+        await base.handle(value: value, logger: logger)
+    }
+}
