@@ -116,6 +116,8 @@ final class PushBench: Sendable {
         server = try await HTTP2Server.start(options, handler: handler)
         var endpoint = try PushEndpoint(origin: "https://127.0.0.1:\(server.port)")
         endpoint.caFile = caFile.path
+        // However busy the machine is.
+        endpoint.requestTimeoutMs = 120_000
         configure(&endpoint)
         let box = StateBox()
         state = box

@@ -53,6 +53,15 @@ static inline int csbx_is_private(const struct sockaddr *address) {
     default: return 1;
   }
 }
+/* No program that is started meanwhile inherits it. */
+static inline curl_socket_t csbx_open_any(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+  (void)context;
+  (void)purpose;
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+static inline CURLcode csbx_curl_close_on_exec(CURL *h) {
+  return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, csbx_open_any);
+}
 /* Called after DNS, so that a name cannot lead to an address that was checked under another name. */
 static inline curl_socket_t csbx_open_public(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
   (void)context;

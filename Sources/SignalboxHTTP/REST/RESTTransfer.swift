@@ -105,6 +105,7 @@ final class RESTTransfer {
         if let file = call.caFile {
             isSound = isSound && csbx_curl_text(handle, CURLOPT_CAINFO, file) == CURLE_OK
         }
+        csbx_curl_close_on_exec(handle)
         if call.refusesPrivateAddresses { csbx_curl_public_only(handle) }
         return isSound
     }
