@@ -24,15 +24,13 @@ install: build
 	@scripts/install.sh "$(DESTDIR)$(PREFIX)" .build/release
 
 # Suites that run compilers and other programs would starve those that watch the clock, so they go second.
-HEAVY = ContractTests|PluginCheckTests|NewPluginTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire
+HEAVY = ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire
 
 test: setup lint
 	swift build --build-tests
 	scripts/rust-plugins.sh debug
-	swift test --skip '$(HEAVY)' || \
-	  { echo 'again, one test at a time: some watch the clock'; swift test --skip-build --no-parallel --skip '$(HEAVY)'; }
-	swift test --skip-build --filter '$(HEAVY)' || \
-	  { echo 'again, one test at a time'; swift test --skip-build --no-parallel --filter '$(HEAVY)'; }
+	swift test --skip '$(HEAVY)'
+	swift test --skip-build --filter '$(HEAVY)'
 
 # The crash test with 20 rounds instead of 3.
 chaos: setup

@@ -244,7 +244,7 @@ extension PushBench {
     /// Looks at the pool until it is as wanted; false if it never is.
     func settle(_ isWanted: (PushPoolStatus) -> Bool) async -> Bool {
         let clock = ContinuousClock()
-        let end = clock.now + .seconds(20)
+        let end = clock.now + .seconds(120)
         while clock.now < end {
             if isWanted(await pool.status()) { return true }
             await Task.yield()
