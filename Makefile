@@ -37,23 +37,21 @@ chaos: setup
 	swift build --build-tests
 	SIGNALBOX_CHAOS_ROUNDS=20 swift test --filter CrashTests
 
-# The durable queue's figures on this machine and its disk.
+# Every figure beside h2load in the same run; BENCH_JSON=FILE writes them as JSON, BENCH_ONLY=NAME,... takes some.
 bench: build
-	@.build/release/signalbox bench store
-	@.build/release/signalbox bench backlog
-	@.build/release/signalbox bench resume
-	@.build/release/signalbox bench webhooks --listen 127.0.0.1:0 --admin 127.0.0.1:0
-	@.build/release/signalbox bench reload --listen 127.0.0.1:0 --admin 127.0.0.1:0
-	@.build/release/signalbox bench calls
+	@scripts/setup.sh bench
+	swift build -c release --package-path Benchmarks
+	@Benchmarks/.build/release/bench .build/release/signalbox \
+	  $(if $(BENCH_JSON),--json '$(BENCH_JSON)') $(if $(BENCH_ONLY),--only '$(BENCH_ONLY)') $(BENCH_FLAGS)
 
 lint: setup
-	swift format lint --strict --recursive Package.swift Sources Plugins Tests
+	swift format lint --strict --recursive Package.swift Sources Plugins Tests Benchmarks/Package.swift Benchmarks/Sources
 
 format: setup
-	swift format --in-place --recursive Package.swift Sources Plugins Tests
+	swift format --in-place --recursive Package.swift Sources Plugins Tests Benchmarks/Package.swift Benchmarks/Sources
 
 setup:
 	@scripts/setup.sh
 
 clean:
-	rm -rf .build run
+	rm -rf .build Benchmarks/.build run

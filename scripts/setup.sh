@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Makes a fresh Debian or Ubuntu machine ready to build: checks Swift, installs what is missing.
+#   scripts/setup.sh [bench]
 set -euo pipefail
 
 packages=(
   libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev libsqlite3-dev
   pkg-config gcc g++ binutils patchelf curl tzdata python3 abigail-tools valgrind
 )
+# What only measuring needs.
+[ "${1:-}" = bench ] && packages+=(nghttp2-client util-linux)
 
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 

@@ -36,6 +36,9 @@ public struct GatewayOptions: Sendable {
     /// How plugins with `isolation: process` are run.
     public var isolation = IsolationOptions()
 
+    /// Instead of the store on disk; for measuring.
+    package var store: (any GatewayStore)?
+
     /// Makes options for the process's own environment.
     public init(configPath: String) {
         self.configPath = configPath

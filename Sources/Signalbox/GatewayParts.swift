@@ -26,6 +26,7 @@ final class GatewayParts: @unchecked Sendable {
     private(set) var store: (any GatewayStore)?
     private let dataFolder: String
     private let dataBytesMax: Int
+    private let givenStore: (any GatewayStore)?
     private let workers: WorkerThreads
     private let alarms = AlarmClock()
     private let rest: RESTClient
@@ -46,6 +47,7 @@ final class GatewayParts: @unchecked Sendable {
                     level: .init(rawValue: settings.logLevel) ?? .info)
             }
         dataBytesMax = options.dataBytesMax
+        givenStore = options.store
         dataFolder = options.dataFolder ?? plan.config.dataPath
         let cores = Threads.cores
         // A thread that waits for another process needs no core.
@@ -184,6 +186,7 @@ final class GatewayParts: @unchecked Sendable {
     }
 
     private func openStore(_ plan: GatewayPlan) throws(ConfigurationError) -> any GatewayStore {
+        if let givenStore { return givenStore }
         let logger = logger
         let metrics = metrics
         var options = SQLiteStore.Options(

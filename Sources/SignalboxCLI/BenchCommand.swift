@@ -3,19 +3,29 @@ import Glibc
 import Signalbox
 import SignalboxTestKit
 
-/// `signalbox bench`, for `make bench`.
+/// `signalbox bench`: the inside of what Benchmarks/ measures; each prints a line of JSON.
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bench", abstract: "Measures the durable queue on this machine.",
+        commandName: "bench", abstract: "Measures parts of the gateway, for Benchmarks/.",
         shouldDisplay: false,
         subcommands: [
-            Store.self, Backlog.self, Resume.self, Webhooks.self, Reload.self, Calls.self,
+            Keys.self, Store.self, Backlog.self, Resume.self, Registry.self, Sender.self,
+            Reload.self, Calls.self,
         ])
 
     /// Where the database is.
     struct Folder: ParsableArguments {
-        @Option(help: "A folder on the disk to measure; removed beforehand.")
+        @Option(help: "A folder on the disk to measure.")
         var folder = "run/bench"
+    }
+
+    struct Keys: ParsableCommand {
+        @OptionGroup var at: Folder
+
+        func run() throws {
+            try BenchKeys.write(folder: at.folder)
+            Output.figures([])
+        }
     }
 
     struct Store: AsyncParsableCommand {
@@ -23,11 +33,9 @@ struct BenchCommand: AsyncParsableCommand {
         @Option var events = 300_000
 
         func run() async throws {
-            Folders.clear(at.folder)
             let fsync = StoreBench.fsyncMs(folder: at.folder)
             let rate = try await StoreBench.throughput(folder: at.folder, events: events)
-            Output.line("fsync of this disk                 \(Figure.text(fsync)) ms (median)")
-            Output.line("events appended and settled        \(Int(rate))/s (two deliveries each)")
+            Output.figures([("fsync_ms", fsync), ("events_per_second", rate)])
         }
     }
 
@@ -36,8 +44,8 @@ struct BenchCommand: AsyncParsableCommand {
         @Option var deliveries = 1_000_000
 
         func run() async throws {
-            Folders.clear(at.folder)
             try await StoreBench.fill(folder: at.folder, deliveries: deliveries)
+            Output.figures([])
         }
     }
 
@@ -46,87 +54,66 @@ struct BenchCommand: AsyncParsableCommand {
 
         func run() async throws {
             let found = try await StoreBench.resume(folder: at.folder)
-            Output.line(
-                "restart with \(found.waiting) waiting   \(Figure.text(found.ms)) ms to the first lease"
-            )
-            Output.line("resident memory then               \(Figure.text(found.residentMiB)) MiB")
+            Output.figures([
+                ("waiting", Double(found.waiting)), ("first_lease_ms", found.ms),
+                ("resident_mib", found.residentMiB),
+            ])
         }
     }
 
-    struct Webhooks: AsyncParsableCommand {
+    struct Registry: AsyncParsableCommand {
+        @OptionGroup var at: Folder
+        @Option var devices = 10_000
+
+        func run() async throws {
+            try await StoreBench.register(folder: at.folder, devices: devices)
+            Output.figures([])
+        }
+    }
+
+    struct Sender: AsyncParsableCommand {
         @OptionGroup var config: ConfigOptions
-        @Option var rate = 1_000
-        @Option var count = 10_000
+        @Option var count = 400_000
+        @Option var perContent = 2
 
         func run() async throws {
             var options = try config.gatewayOptions()
             options.silence()
-            mkdir("run", 0o700)
-            let fsync = StoreBench.fsyncMs(folder: "run/bench")
-            let report = try await WebhookBench.run(options, perSecond: rate, count: count)
-            Output.line(
-                "webhooks at \(rate)/s                 p50 \(Figure.text(report.p50Ms)) ms, p99 "
-                    + "\(Figure.text(report.p99Ms)) ms; fsync \(Figure.text(fsync)) ms")
-            Output.line(
-                "                                   \(report.answered) answered, \(report.pushed) pushed"
-            )
+            let report = try await SenderBench.run(options, count: count, perContent: perContent)
+            Output.figures([
+                ("delivered", Double(report.delivered)), ("seconds", report.seconds),
+            ])
         }
     }
-}
 
-extension BenchCommand {
     struct Reload: AsyncParsableCommand {
         @OptionGroup var config: ConfigOptions
+        @OptionGroup var at: Folder
         @Option var count = 110
 
         func run() async throws {
             var options = try config.gatewayOptions()
             options.silence()
-            mkdir("run", 0o700)
             let report = try await ReloadBench.run(
-                options, names: ["Zendesk", "APNs", "FCM"], folder: "run/bench-plugins",
+                options, names: ["Zendesk", "APNs", "FCM"], folder: at.folder + "/plugins",
                 count: count)
-            Output.line(
-                "reload of \(report.instances) changed plugins        p50 "
-                    + "\(Figure.text(report.p50Ms)) ms, "
-                    + "\(Figure.text(report.residentKiB)) KiB stay per reload")
+            Output.figures([
+                ("plugins", Double(report.instances)), ("p50_ms", report.p50Ms),
+                ("kib_that_stay", report.residentKiB),
+            ])
         }
     }
-}
 
-extension BenchCommand {
     struct Calls: AsyncParsableCommand {
         @OptionGroup var config: ConfigOptions
         @Option var deliveries = 50_000
+        @Flag var isolated = false
 
         func run() async throws {
-            let options = try config.gatewayOptions()
-            let batches = [1, 16, 256, 512]
-            let inside = try await CallBench.run(
-                options, batches: batches, deliveries: deliveries, isIsolated: false)
-            let apart = try await CallBench.run(
-                options, batches: batches, deliveries: deliveries, isIsolated: true)
-            for (near, far) in zip(inside, apart) {
-                Output.line(
-                    "plugin call, \(near.batch) at a time           "
-                        + "\(Figure.text(near.ns / 1000)) us per delivery; isolated: "
-                        + "\(Figure.text(far.ns / 1000)) us")
-            }
-        }
-    }
-}
-
-private enum Figure {
-    static func text(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
-}
-
-private enum Folders {
-    /// Removes the files of a measurement of before.
-    static func clear(_ folder: String) {
-        mkdir("run", 0o700)
-        mkdir(folder, 0o700)
-        for name in ["signalbox.sqlite", "signalbox.sqlite-wal", "signalbox.sqlite-shm", "lock"] {
-            unlink("\(folder)/\(name)")
+            let costs = try await CallBench.run(
+                try config.gatewayOptions(), batches: [1, 16, 256, 512], deliveries: deliveries,
+                isIsolated: isolated)
+            Output.figures(costs.map { ("ns_at_\($0.batch)", $0.ns) })
         }
     }
 }

@@ -65,6 +65,11 @@ enum Output {
     static func line(_ text: String) { write(text, to: STDOUT_FILENO) }
     static func error(_ text: String) { write(text, to: STDERR_FILENO) }
 
+    /// Numbers by name, as a line of JSON.
+    static func figures(_ figures: [(name: String, value: Double)]) {
+        line("{" + figures.map { "\"\($0.name)\":\($0.value)" }.joined(separator: ",") + "}")
+    }
+
     private static func write(_ text: String, to descriptor: Int32) {
         let bytes = Array((text + "\n").utf8)
         bytes.withUnsafeBytes { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }

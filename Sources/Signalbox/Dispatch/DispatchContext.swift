@@ -1,5 +1,5 @@
 internal import Logging
-internal import SignalboxCore
+package import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxThreads
 
@@ -23,4 +23,4 @@ struct DispatchContext: Sendable {
 }
 
 /// Everything that a gateway asks of its store.
-typealias GatewayStore = DeliveryStore & DeadLetterStore & DeviceRegistry & KeyValueStore
+package typealias GatewayStore = DeliveryStore & DeadLetterStore & DeviceRegistry & KeyValueStore

@@ -39,6 +39,27 @@ public enum StoreBench {
         await store.close()
     }
 
+    /// Registers the devices of as many users: `u0`, `u1`, ..., each with the token of its number.
+    public static func register(folder: String, devices: Int) async throws {
+        let store = try open(folder)
+        let now = Clock.unixMs
+        let partMax = 4_096
+        for first in stride(from: 0, to: devices, by: partMax) {
+            try await withThrowingTaskGroup { group in
+                for number in first..<min(devices, first + partMax) {
+                    group.addTask {
+                        let device = Device(
+                            app: "com.example.app", platform: "ios",
+                            token: SenderBench.token(number), user: "u\(number)")
+                        _ = try await store.register(device, nowUnixMs: now)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        await store.close()
+    }
+
     /// Opens a full store and leases its first part: how long that takes in milliseconds, how many
     /// deliveries wait, and the resident memory in MiB.
     public static func resume(

@@ -1,0 +1,106 @@
+import Foundation
+
+/// What went wrong, in words for whoever runs the benchmark.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// A program that runs beside this one; it is ended with it.
+final class Child {
+    let process = Process()
+    private let orders = Pipe()
+    private let answers = Pipe()
+    private var unread = Data()
+    private let name: String
+
+    /// Starts a program, on one core alone if `core` is given. Its errors go where ours go, unless `isQuiet`.
+    init(_ command: [String], core: Int? = nil, isQuiet: Bool = false) throws {
+        name = command[0]
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = (core.map { ["taskset", "-c", "\($0)"] } ?? []) + command
+        process.standardInput = orders
+        process.standardOutput = answers
+        if isQuiet { process.standardError = FileHandle.nullDevice }
+        try process.run()
+    }
+
+    /// The next line that it prints.
+    func line() throws -> String {
+        while true {
+            if let end = unread.firstIndex(of: 10) {
+                defer { unread.removeSubrange(...end) }
+                return String(decoding: unread[..<end], as: UTF8.self)
+            }
+            let more = answers.fileHandleForReading.availableData
+            guard !more.isEmpty else { throw Failure("\(name) ended without an answer") }
+            unread.append(more)
+        }
+    }
+
+    /// All that it prints until its end, which must be a good one.
+    func rest() throws -> String {
+        unread.append(answers.fileHandleForReading.readDataToEndOfFile())
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(
+                "\(name) ended with \(process.terminationStatus): "
+                    + String(decoding: unread, as: UTF8.self))
+        }
+        return String(decoding: unread, as: UTF8.self)
+    }
+
+    /// Sends it a line; what it answers.
+    func ask(_ order: String) throws -> String {
+        orders.fileHandleForWriting.write(Data((order + "\n").utf8))
+        return try line()
+    }
+
+    /// Ends it, and waits for its end.
+    func stop(_ signal: Int32 = SIGTERM) {
+        kill(process.processIdentifier, signal)
+        process.waitUntilExit()
+    }
+
+    /// Runs a program to its end; the numbers of the JSON that is its last line.
+    static func figures(_ command: [String], core: Int? = nil) throws -> [String: Double] {
+        let text = try Child(command, core: core).rest()
+        return try Figures.parse(String(text.split(separator: "\n").last ?? ""))
+    }
+}
+
+/// A process as the system sees it.
+struct ProcessFacts {
+    let pid: Int32
+
+    /// Memory in MiB: resident now, and at its highest.
+    var memory: (now: Double, peak: Double) {
+        (status("VmRSS:"), status("VmHWM:"))
+    }
+
+    private func status(_ key: String) -> Double {
+        let text = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix(key) } ?? ""
+        return
+            (Double(line.split(whereSeparator: { " \t".contains($0) }).dropFirst().first ?? "") ?? 0)
+            / 1024
+    }
+
+    /// Processor time that it has used, in seconds.
+    var cpuSeconds: Double {
+        let text = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+        let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+        guard fields.count > 12 else { return 0 }
+        let ticks = (Double(fields[11]) ?? 0) + (Double(fields[12]) ?? 0)
+        return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+}
+
+/// Lines of JSON with numbers by name.
+enum Figures {
+    static func parse(_ line: String) throws -> [String: Double] {
+        guard let json = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+        else { throw Failure("not a line of figures: \(line)") }
+        return json.compactMapValues { ($0 as? NSNumber)?.doubleValue }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+
+/// make bench: every figure beside h2load in the same run.
+@main struct Command {
+    static let usage = "usage: bench SIGNALBOX [--json FILE] [--only NAME,NAME...] [--long]"
+
+    var program = ""
+    var json: String?
+    var only: [String]?
+    /// Take the figures that need many minutes.
+    var isLong = false
+
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        while let word = rest.popFirst() {
+            switch word {
+            case "--long": isLong = true
+            case "--json": json = rest.popFirst()
+            case "--only": only = rest.popFirst()?.split(separator: ",").map(String.init)
+            case _ where program.isEmpty && !word.hasPrefix("-"): program = word
+            default: throw Failure(Self.usage)
+            }
+        }
+        if program.isEmpty { throw Failure(Self.usage) }
+    }
+
+    /// True: all that the figures stand on was as it should be.
+    func run() throws -> Bool {
+        let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        let bench = try Bench(signalbox: program, wire: own.appending(path: "wire").path)
+        Output.line(Machine.words)
+        let parts: [(name: String, run: () throws -> Void)] = [
+            ("limit", bench.limits), ("sender", bench.sender), ("ingest", bench.ingest),
+            ("store", bench.store), ("calls", bench.calls), ("end_to_end", bench.endToEnd),
+            ("fan_out", bench.fanOut), ("memory", bench.memory), ("latency", bench.latency),
+            ("curves", { try bench.curves(isLong: isLong) }), ("reload", bench.reload),
+        ]
+        let names = parts.map(\.name)
+        if let unknown = only?.first(where: { !names.contains($0) }) {
+            throw Failure("there is no \(unknown); there are \(names.joined(separator: ", "))")
+        }
+        for part in parts where only?.contains(part.name) ?? true { try part.run() }
+        if let json { try bench.json.write(toFile: json, atomically: true, encoding: .utf8) }
+        return bench.faults.isEmpty
+    }
+
+    static func main() {
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            let isRight = try Command(Array(CommandLine.arguments.dropFirst())).run()
+            exit(isRight ? 0 : 1)
+        } catch {
+            FileHandle.standardError.write(Data("bench: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+}
+
+/// Lines that are seen at once, also through a pipe.
+enum Output {
+    static func line(_ text: String) {
+        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+
+/// (j) What a delivery costs as the work grows: processor time of the gateway, so that the load generator and the
+/// sink are not in it.
+extension Bench {
+    func curves(isLong: Bool) throws {
+        try curve("routes", [1, 100, 10_000]) { count, sink in
+            let gateway = try GatewayProcess(self, yaml(sinkPort: sink.port, routes: count))
+            defer { gateway.stop() }
+            return try cost(sink, gateway, pushes: 60_000) {
+                let answered = try load(gateway, connections: 64, count: 30_000)
+                require(answered["wrong"] == 0, "with \(count) routes: \(answered)")
+            }
+        }
+        try curve("devices", [1_000, 100_000, isLong ? 10_000_000 : 1_000_000]) { count, sink in
+            let data = try fresh("registry")
+            _ = try Child.figures([
+                signalbox, "bench", "registry", "--folder", data, "--devices", "\(count)",
+            ])
+            let gateway = try GatewayProcess(self, yaml(sinkPort: sink.port), data: data)
+            defer {
+                gateway.stop()
+                try? FileManager.default.removeItem(atPath: data)
+            }
+            // Users all over the registry, each event to a hundred of them.
+            let step = count / 100
+            let names = (0..<100).map { "\"u\($0 * step)\"" }.joined(separator: ",")
+            let file = folder + "/users.json"
+            try """
+            {"specversion":"1.0","id":"@NUMBER@","source":"/shop","type":"parcel.sent","data":{\
+            "title":"Your parcel","body":"It is on its way.","users":[\(names)]}}
+            """.write(toFile: file, atomically: true, encoding: .utf8)
+            return try cost(sink, gateway, pushes: 60_000) {
+                _ = try cloudEvents(gateway, "@" + file, count: 600, connections: 16)
+            }
+        }
+        try curve("senders", [1, 100, 1_000]) { count, sink in
+            let topics = (1..<max(2, count)).map { "com.example.app\($0)" }
+            let gateway = try GatewayProcess(
+                self, yaml(sinkPort: sink.port, topics: count > 1 ? topics : []))
+            defer { gateway.stop() }
+            let apps = ["com.example.app"] + (count > 1 ? topics : [])
+            let devices = (0..<1_000).map {
+                "{\"token\":\"\(Token.text($0))\",\"app\":\"\(apps[$0 % apps.count])\"}"
+            }.joined(separator: ",")
+            let file = folder + "/apps.json"
+            try """
+            {"specversion":"1.0","id":"@NUMBER@","source":"/shop","type":"parcel.sent","data":{\
+            "title":"Your parcel","body":"It is on its way.","devices":[\(devices)]}}
+            """.write(toFile: file, atomically: true, encoding: .utf8)
+            return try cost(sink, gateway, pushes: 60_000) {
+                _ = try cloudEvents(gateway, "@" + file, count: 60, connections: 4)
+            }
+        }
+    }
+
+    private func curve(
+        _ name: String, _ sizes: [Int], _ cost: (Int, Sink) throws -> Double
+    ) throws {
+        var first: Double?
+        for size in sizes {
+            let sink = try Sink(self)
+            defer { sink.stop() }
+            let us = try cost(size, sink)
+            note("cost_us_\(name)_\(size)", us, "processor time of the gateway per delivery")
+            if let first {
+                note("growth_\(name)_\(size)", us / first, "of \(sizes[0]) \(name) (target 1.3)")
+            }
+            first = first ?? us
+        }
+    }
+
+    /// Microseconds per push; the first half warms up.
+    private func cost(
+        _ sink: Sink, _ gateway: GatewayProcess, pushes: Int, _ load: () throws -> Void
+    ) throws -> Double {
+        try sink.begin(numbers: 1)
+        try load()
+        _ = try sink.wait(for: pushes)
+        let before = gateway.facts.cpuSeconds
+        try sink.begin(numbers: 1)
+        try load()
+        let seen = try sink.wait(for: pushes)
+        require(seen["requests"] == Double(pushes), "of \(pushes) pushes came \(seen)")
+        return (gateway.facts.cpuSeconds - before) / Double(pushes) * 1e6
+    }
+}

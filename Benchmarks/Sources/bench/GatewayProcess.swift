@@ -1,0 +1,106 @@
+import Foundation
+
+/// A `signalbox run` with a configuration of its own.
+final class GatewayProcess {
+    private let child: Child
+    let port: Int
+    let data: String
+    var facts: ProcessFacts { ProcessFacts(pid: child.process.processIdentifier) }
+
+    /// Starts one; its database is new unless `data` is given.
+    init(_ bench: Bench, _ yaml: String, data: String? = nil) throws {
+        self.data = try data ?? bench.fresh("data")
+        let file = bench.folder + "/gateway.yaml"
+        try yaml.write(toFile: file, atomically: true, encoding: .utf8)
+        port = 20_000 + Int.random(in: 0..<12_000)
+        setenv("BENCH_LISTEN", "127.0.0.1:\(port)", 1)
+        setenv("BENCH_DATA", self.data, 1)
+        child = try Child([bench.signalbox, "run", "--config", file])
+        let deadline = Date().addingTimeInterval(60)
+        while !Self.answers(port) {
+            guard child.process.isRunning, Date() < deadline else {
+                throw Failure("the gateway does not begin to listen")
+            }
+            usleep(10_000)
+        }
+    }
+
+    func stop() { child.stop() }
+
+    private static func answers(_ port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port).bigEndian)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+}
+
+extension Bench {
+    /// A configuration with one route from Zendesk's webhook, and one from CloudEvents, to the sink.
+    func yaml(
+        sinkPort: Int, routes: Int = 1, topics: [String] = [], when: String? = nil
+    ) -> String {
+        let topics = topics.map { "\"\($0)\"" }.joined(separator: ", ")
+        var text = """
+            version: 1
+            gateway:
+              listen: "${env:BENCH_LISTEN:-127.0.0.1:0}"
+              admin: false
+              data: "${env:BENCH_DATA:-data}"
+              log: { level: warning }
+            plugins:
+              zendesk: { library: Zendesk, config: { path: /in/zendesk } }
+              events:
+                library: CloudEvents
+                config:
+                  path: /in/events
+                  bearer: ["0123456789abcdef"]
+                  recipients:
+                    - { each: /users, user: ".", app: com.example.app }
+                    - { each: /devices, token: /token, platform: ios, app: /app }
+              apns:
+                library: APNs
+                config:
+                  team_id: ABCDE12345
+                  key_id: FGHIJ67890
+                  key: "${file:\(folder)/apns.p8}"
+                  topic: com.example.app
+                  topics: [\(topics)]
+                  endpoint: "https://127.0.0.1:\(sinkPort)"
+                  ca: "\(folder)/ca.pem"
+            routes:
+
+            """
+        // All but the last are for events that never come.
+        for number in 1..<max(2, routes) where number < routes {
+            text += """
+                  - name: never-\(number)
+                    from: zendesk
+                    when: { type: never.\(number) }
+                    build: { with: zendesk }
+                    send: { ios: apns }
+
+                """
+        }
+        text += """
+              - name: support
+                from: zendesk
+            \(when.map { "    when: { type: \($0) }\n" } ?? "")\
+                build: { with: zendesk }
+                send: { ios: apns }
+              - name: shop
+                from: events
+                build: { with: events }
+                send: { ios: apns }
+
+            """
+        return text
+    }
+}

@@ -1,0 +1,6 @@
+/* The two programs in one. */
+#ifndef WIRE_H
+#define WIRE_H
+int sink_main(int argc, char **argv);
+int load_main(int argc, char **argv);
+#endif

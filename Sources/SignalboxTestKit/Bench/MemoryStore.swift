@@ -1,0 +1,125 @@
+internal import Signalbox
+internal import SignalboxCore
+internal import Synchronization
+
+/// Deliveries that are in memory already, for measuring what comes behind the store alone: it leases what it
+/// is asked for, counts what is settled, and keeps nothing else.
+final class MemoryStore: DeliveryStore {
+    private struct State {
+        var left: Int
+        var settled = 0
+        var delivered = 0
+        var end: CheckedContinuation<Void, Never>?
+    }
+
+    private let key: LaneKey
+    private let total: Int
+    private let make: @Sendable (Int) -> Delivery
+    private let state: Mutex<State>
+
+    /// `make` makes the delivery of a number below `total`, with the number and one as its id.
+    init(key: LaneKey, total: Int, make: @escaping @Sendable (Int) -> Delivery) {
+        self.key = key
+        self.total = total
+        self.make = make
+        state = Mutex(State(left: total))
+    }
+
+    var lastID: UInt64 { UInt64(total) + 1 }
+    var waitingCount: Int { state.withLock { total - $0.settled } }
+    var lanes: [LaneKey] { [key] }
+
+    /// How many were delivered, once all are settled.
+    func end() async -> Int {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.settled < total { state.end = continuation }
+                return state.settled >= total
+            }
+            if isOver { continuation.resume() }
+        }
+        return state.withLock { $0.delivered }
+    }
+
+    func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
+        done(.committed(duplicates: []))
+    }
+
+    func lease(
+        _ lane: LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64,
+        done: @escaping @Sendable (StoreLease) -> Void
+    ) {
+        var lease = StoreLease()
+        if lane == key {
+            let (first, count, hasMore) = state.withLock { state in
+                let first = total - state.left
+                let count = min(max, state.left)
+                state.left -= count
+                return (first, count, state.left > 0)
+            }
+            lease.deliveries = (first..<first + count).map(make)
+            lease.hasMore = hasMore
+        }
+        done(lease)
+    }
+
+    func settle(_ changes: [StoreChange], done: @escaping @Sendable () -> Void) {
+        var delivered = 0
+        for change in changes { if case .delivered = change { delivered += 1 } }
+        done()
+        let end = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.settled += changes.count
+            state.delivered += delivered
+            guard state.settled >= total else { return nil }
+            defer { state.end = nil }
+            return state.end
+        }
+        end?.resume()
+    }
+
+    func close() async {}
+}
+
+/// There are no dead letters, no devices and no values here.
+extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore {
+    func deadLetters(
+        _ filter: DeadFilter, fromID: UInt64, limit: Int
+    ) async throws -> [DeadLetter] { [] }
+    func deadCount(_ filter: DeadFilter) async throws -> Int { 0 }
+    func replay(
+        _ filter: DeadFilter, fromID: UInt64, limit: Int, nowUnixMs: UInt64
+    ) async throws -> DeadPart { DeadPart(count: 0, nextID: nil) }
+    func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
+        DeadPart(count: 0, nextID: nil)
+    }
+
+    func register(_ device: Device, nowUnixMs: UInt64) async throws -> Int { 0 }
+    func unregister(app: String, token: String, user: String) async throws -> Int { 0 }
+    func setAttributes(
+        _ attributes: [Attribute], app: String, token: String, user: String
+    ) async throws -> Int { 0 }
+    func devices(app: String, user: String) async throws -> [RegisteredDevice] { [] }
+    func find(
+        app: String, token: String,
+        done: @escaping @Sendable (Result<RegisteredDevice?, StoreFailure>) -> Void
+    ) { done(.success(nil)) }
+    func setPresence(
+        app: String, user: String, token: String?, isOnline: Bool, nowUnixMs: UInt64
+    ) async throws -> Int { 0 }
+    func devices(
+        of users: [UserKey], done: @escaping @Sendable ([UserKey: [RegisteredDevice]]) -> Void
+    ) { done([:]) }
+    func invalidate(
+        app: String, token: String, goneSinceUnixMs: UInt64,
+        done: @escaping @Sendable (Invalidation, [Device]) -> Void
+    ) { done(.unknown, []) }
+
+    func value(
+        instance: String, key: String, nowUnixMs: UInt64,
+        done: @escaping @Sendable (Result<[UInt8]?, StoreFailure>) -> Void
+    ) { done(.success(nil)) }
+    func set(
+        instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    ) { done(.success(())) }
+}
