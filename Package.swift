@@ -154,6 +154,7 @@ let package = Package(
             dependencies: [
                 "SignalboxCore", "SignalboxJSON", "SignalboxThreads",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ], swiftSettings: swift),
         .target(
             name: "SignalboxObservability",

@@ -97,17 +97,22 @@ final class APNs: SendHTTPPlugin {
     func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink)
         throws(PluginError)
     {
+        var provenApp: String?
+        var delivered = Outcome(.delivered, "ok")
+        delivered.providerCode = 200
         for index in 0..<batch.count {
             let response = batch[index]
-            let app = response.app
             if response.status == 200 {
-                var outcome = Outcome(.delivered, "ok")
-                outcome.providerCode = 200
-                outcome.providerID = response.header("apns-id") ?? ""
-                try sink.settle(response.items, outcome)
-                provenApps.withLock { _ = $0.insert(app) }
+                delivered.providerID = response.header("apns-id") ?? ""
+                try sink.settle(response, delivered)
+                if provenApp == nil {
+                    // The responses of a batch are for one app.
+                    provenApp = response.app
+                    provenApps.withLock { _ = $0.insert(response.app) }
+                }
                 continue
             }
+            let app = response.app
             let answer = try? host.parse(response.body)
             let outcome = Reasons.outcome(
                 status: response.status, reason: answer?["reason"]?.string ?? "",

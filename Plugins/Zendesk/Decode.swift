@@ -87,7 +87,20 @@ struct Webhook {
 
     /// Apps of old registered the description of an NSData: `<0a1b 2c3d>`.
     static func cleaned(_ identifier: String) -> String {
-        let plain = identifier.filter { $0 != " " && $0 != "<" && $0 != ">" }
-        return plain.allSatisfy(\.isHexDigit) ? plain.lowercased() : plain
+        let bytes = identifier.utf8
+        func isLeftOut(_ byte: UInt8) -> Bool {
+            byte == UInt8(ascii: " ") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">")
+        }
+        func isLower(_ byte: UInt8) -> Bool {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+        }
+        // Most are as they should be.
+        if bytes.allSatisfy(isLower) { return identifier }
+        let plain = String(decoding: bytes.filter { !isLeftOut($0) }, as: UTF8.self)
+        let isHexadecimal = plain.utf8.allSatisfy {
+            isLower($0) || (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0)
+        }
+        return isHexadecimal ? plain.lowercased() : plain
     }
 }

@@ -46,8 +46,20 @@ public final class MetricsRegistry: Sendable {
     }
 
     private func metric(_ name: String, _ labels: [(String, String)], isGauge: Bool) -> Metric {
-        let text = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
-        let key = "\(name){\(text)}"
+        var text = ""
+        text.reserveCapacity(128)
+        for (key, value) in labels {
+            if !text.isEmpty { text += "," }
+            text += key
+            text += "=\""
+            text += Self.escaped(value)
+            text += "\""
+        }
+        var key = name
+        key.reserveCapacity(name.utf8.count + text.utf8.count + 2)
+        key += "{"
+        key += text
+        key += "}"
         return series.withLock { series in
             if let known = series[key] { return known }
             let made = Metric(name: name, labels: text, isGauge: isGauge)
@@ -75,6 +87,10 @@ public final class MetricsRegistry: Sendable {
     }
 
     private static func escaped(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy {
+            $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\n")
+        }
+        if isPlain, text.utf8.count <= 128 { return text }
         var out = ""
         for character in text.prefix(128) {
             switch character {

@@ -19,8 +19,17 @@ final class Arena {
     private var rooms: [UnsafeMutableRawPointer] = []
     private var room: UnsafeMutableRawPointer?
     private var left = 0
+    /// Bytes of the last room.
+    private var lastSize = 0
 
     deinit { for room in rooms { room.deallocate() } }
+
+    /// Gives everything back but one room, which is used again.
+    func reset() {
+        while rooms.count > 1 { rooms.removeFirst().deallocate() }
+        room = rooms.first
+        left = rooms.isEmpty ? 0 : lastSize
+    }
 
     func array<Element: BitwiseCopyable>(
         _ type: Element.Type, _ count: Int
@@ -60,6 +69,7 @@ final class Arena {
             rooms.append(made)
             room = made
             left = size
+            lastSize = size
         }
         guard let start = room else { preconditionFailure("room was made above") }
         room = start + bytes

@@ -85,8 +85,22 @@ public struct JSONWriter: Sendable {
 
     private mutating func quote(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 { Self.append(byte, to: &bytes) }
+        var text = text
+        text.withUTF8 { source in
+            // Most texts need no escape, and are copied in runs.
+            var start = source.startIndex
+            for index in source.indices where Self.isEscaped(source[index]) {
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<index]))
+                Self.append(source[index], to: &bytes)
+                start = index + 1
+            }
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[start...]))
+        }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
     /// Appends one byte of a string's inside.

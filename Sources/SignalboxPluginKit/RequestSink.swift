@@ -58,7 +58,8 @@ public struct RequestDraft {
 
     private mutating func append(_ text: String) -> Slice {
         let start = bytes.count
-        bytes.append(contentsOf: text.utf8)
+        var text = text
+        text.withUTF8 { bytes.append(contentsOf: $0) }
         return Slice(start: start, count: bytes.count - start)
     }
 
@@ -105,6 +106,8 @@ public struct RequestDraft {
 /// Where a translator writes; lives during `prepare` or `classify`.
 public struct RequestSink: ~Copyable {
     private let raw: UnsafeMutablePointer<sbx_http_sink>
+    /// For one settlement after the other.
+    private let arena = Arena()
 
     init(_ raw: UnsafeMutablePointer<sbx_http_sink>) { self.raw = raw }
 
@@ -125,7 +128,20 @@ public struct RequestSink: ~Copyable {
 
     /// These deliveries are decided.
     public func settle(_ items: [UInt64], _ outcome: Outcome) throws(PluginError) {
-        let arena = Arena()
+        try items.withUnsafeBufferPointer { items throws(PluginError) in
+            try settle(items, outcome)
+        }
+    }
+
+    /// The deliveries that a response answers are decided.
+    public func settle(_ response: borrowing Response, _ outcome: Outcome) throws(PluginError) {
+        try settle(response.rawItems, outcome)
+    }
+
+    private func settle(
+        _ items: UnsafeBufferPointer<UInt64>, _ outcome: Outcome
+    ) throws(PluginError) {
+        arena.reset()
         let list = arena.array(sbx_outcome.self, items.count)
         for (index, item) in items.enumerated() {
             outcome.write(item: item, to: list + index, arena)

@@ -169,6 +169,9 @@ public struct Response: ~Escapable {
     public var items: [UInt64] {
         (0..<raw.pointee.item_count).map { raw.pointee.items[$0] }
     }
+    var rawItems: UnsafeBufferPointer<UInt64> {
+        UnsafeBufferPointer(start: raw.pointee.items, count: raw.pointee.item_count)
+    }
     /// The body.
     public var body: Span<UInt8> {
         @_lifetime(copy self) get {
@@ -178,8 +181,8 @@ public struct Response: ~Escapable {
 
     /// The first value of a header field, or nil.
     public func header(_ name: String) -> String? {
-        for index in 0..<raw.pointee.header_count where raw.pointee.headers[index].key.text == name
-        {
+        for index in 0..<raw.pointee.header_count
+        where raw.pointee.headers[index].key.buffer.elementsEqual(name.utf8) {
             return raw.pointee.headers[index].value.text
         }
         return nil

@@ -1,11 +1,14 @@
 internal import GRDB
+internal import GRDBSQLite
 
-/// Statements that run for every event, prepared once; looking one up by its text would cost as much
-/// as running it.
+/// Statements that run for every delivery, prepared once, and bound and stepped without anything between them
+/// and SQLite: looking one up by its text, or boxing its arguments, would cost as much as running it.
+///
+/// One thread: the one whose turn it is with the database.
 final class HotStatements {
     enum Name: Int, CaseIterable {
         case insertDelivery, insertPayload, removeDelivery, releasePayload, removePayload
-        case selectSeen, insertSeen
+        case selectSeen, insertSeen, lease, markLeased
 
         var sql: String {
             switch self {
@@ -24,25 +27,121 @@ final class HotStatements {
             case .removePayload: "DELETE FROM payload WHERE id = ?"
             case .selectSeen: "SELECT until FROM seen WHERE source = ? AND key = ?"
             case .insertSeen: "INSERT OR REPLACE INTO seen (source, key, until) VALUES (?, ?, ?)"
+            case .lease:
+                """
+                SELECT id, attempt, deadline, payload, route, stable, badge, device
+                FROM delivery WHERE lane = ? AND rank = ? AND due <= ? ORDER BY due, id LIMIT ?
+                """
+            case .markLeased: "UPDATE delivery SET leased = 1, due = ? WHERE id = ?"
             }
         }
     }
 
-    private var prepared = [Statement?](repeating: nil, count: Name.allCases.count)
+    private var prepared = [HotStatement?](repeating: nil, count: Name.allCases.count)
 
     /// A statement, ready for its arguments.
-    func statement(_ name: Name, _ db: Database) throws -> Statement {
-        if let known = prepared[name.rawValue] { return known }
-        let made = try db.makeStatement(sql: name.sql)
+    func statement(_ name: Name, _ db: Database) throws -> HotStatement {
+        if let known = prepared[name.rawValue] {
+            known.begin()
+            return known
+        }
+        let made = HotStatement(try db.makeStatement(sql: name.sql), db)
         prepared[name.rawValue] = made
         return made
     }
+}
 
-    /// Runs a statement that gives no rows.
-    func run(_ name: Name, _ arguments: StatementArguments, _ db: Database) throws {
-        let statement = try statement(name, db)
-        // The number of arguments is right by construction; checking it costs an allocation each.
-        statement.setUncheckedArguments(arguments)
-        try statement.execute()
+/// One prepared statement: its arguments are bound in order, then it is stepped.
+final class HotStatement {
+    /// Tells SQLite to make a copy of a text.
+    private static nonisolated(unsafe) let transient = unsafeBitCast(
+        -1, to: sqlite3_destructor_type.self)
+
+    /// Keeps the statement alive.
+    private let owner: Statement
+    private let raw: OpaquePointer
+    private let connection: OpaquePointer?
+    private var bound: Int32 = 0
+
+    init(_ owner: Statement, _ db: Database) {
+        self.owner = owner
+        raw = owner.sqliteStatement
+        connection = db.sqliteConnection
+    }
+
+    /// Ready again, also if it was left before its end.
+    func begin() {
+        sqlite3_reset(raw)
+        bound = 0
+    }
+
+    func bind(_ number: Int64) {
+        bound += 1
+        sqlite3_bind_int64(raw, bound, number)
+    }
+
+    func bind(_ number: Int64?) {
+        guard let number else {
+            bound += 1
+            sqlite3_bind_null(raw, bound)
+            return
+        }
+        bind(number)
+    }
+
+    func bind(_ text: String) {
+        bound += 1
+        var text = text
+        text.withUTF8 { bytes in
+            // No address would be NULL, which is something else than an empty text.
+            bytes.withMemoryRebound(to: CChar.self) { bytes in
+                _ = sqlite3_bind_text(
+                    raw, bound, bytes.baseAddress ?? Self.nothing, Int32(bytes.count),
+                    Self.transient)
+            }
+        }
+    }
+
+    func bind(_ text: [UInt8]) {
+        bound += 1
+        text.withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { bytes in
+                _ = sqlite3_bind_text(
+                    raw, bound, bytes.baseAddress ?? Self.nothing, Int32(bytes.count),
+                    Self.transient)
+            }
+        }
+    }
+
+    private static nonisolated(unsafe) let nothing = UnsafePointer<CChar>(
+        UnsafeMutablePointer<CChar>.allocate(capacity: 1))
+
+    /// Runs it to its end; rows that it gives are dropped.
+    func run() throws { while try step() {} }
+
+    /// Goes to the next row; false: there is none, and the statement can be used again.
+    func step() throws -> Bool {
+        let status = sqlite3_step(raw)
+        if status == SQLITE_ROW { return true }
+        let message = status == SQLITE_DONE ? nil : sqlite3_errmsg(connection)
+        let words = message.map { String(cString: $0) }
+        sqlite3_reset(raw)
+        guard status == SQLITE_DONE else {
+            throw DatabaseError(resultCode: ResultCode(rawValue: status), message: words)
+        }
+        return false
+    }
+
+    /// Ends it before its last row.
+    func end() { sqlite3_reset(raw) }
+
+    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(raw, column) }
+
+    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
+
+    func text(_ column: Int32) -> String {
+        guard let start = sqlite3_column_text(raw, column) else { return "" }
+        let count = Int(sqlite3_column_bytes(raw, column))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 }

@@ -3,7 +3,13 @@ internal import SignalboxCore
 
 /// The statements of the delivery queue; used by the writer's thread inside its transaction.
 struct QueueTables {
-    private static let rankOf: [Priority: Int64] = [.high: 0, .normal: 1, .low: 2]
+    private static func rank(_ priority: Priority) -> Int64 {
+        switch priority {
+        case .high: 0
+        case .normal: 1
+        case .low: 2
+        }
+    }
 
     /// Lane ids by name, so that a delivery does not look its lane up.
     private var laneIDs: [LaneKey: Int64] = [:]
@@ -18,7 +24,14 @@ struct QueueTables {
 
     /// Takes stock, and takes leases of a process of before back.
     mutating func start(_ db: Database) throws -> Start {
-        try db.execute(sql: "UPDATE delivery SET leased = 0, due = 0 WHERE leased = 1")
+        // Those whose lease has run out are due in any case.
+        try db.execute(
+            sql: """
+                UPDATE delivery SET leased = 0, due = 0 WHERE id IN (
+                  SELECT d.id FROM lane l, (SELECT 0 AS rank UNION SELECT 1 UNION SELECT 2) r
+                  JOIN delivery d ON d.lane = l.id AND d.rank = r.rank AND d.due > 0
+                  WHERE d.leased = 1)
+                """)
         let waiting = try Int.fetchOne(db, sql: "SELECT count(*) FROM delivery") ?? 0
         for row in try Row.fetchAll(db, sql: "SELECT id, sender, app FROM lane") {
             laneIDs[LaneKey(sender: row[1], app: row[2])] = row[0]
@@ -52,13 +65,18 @@ struct QueueTables {
         guard !event.dedupe.isEmpty, windowMs > 0 else { return false }
         let now = Int64(clamping: nowUnixMs)
         let known = try hot.statement(.selectSeen, db)
-        if let until = try Int64.fetchOne(known, arguments: [event.source, event.dedupe]),
-            until > now
-        {
-            return true
+        known.bind(event.source)
+        known.bind(event.dedupe)
+        if try known.step() {
+            let until = known.integer(0)
+            known.end()
+            if until > now { return true }
         }
-        let until = now + Int64(clamping: windowMs)
-        try hot.run(.insertSeen, [event.source, event.dedupe, until], db)
+        let insert = try hot.statement(.insertSeen, db)
+        insert.bind(event.source)
+        insert.bind(event.dedupe)
+        insert.bind(now + Int64(clamping: windowMs))
+        try insert.run()
         return false
     }
 
@@ -111,23 +129,32 @@ struct QueueTables {
             if delivery.route.isEmpty {
                 superseded += try supersede(lane, delivery.stableID, db)
             }
-            let priority = delivery.content.notification.priority ?? .normal
-            let arguments: StatementArguments = [
-                Int64(clamping: delivery.id), lane, Self.rankOf[priority] ?? 1,
-                isTaken ? Int64(clamping: leaseUntilUnixMs) : 0, isTaken ? 1 : 0,
-                Int64(delivery.attempt), Int64(clamping: delivery.deadlineUnixMs),
-                rows[key]?.id ?? 0, delivery.route, delivery.stableID,
-                delivery.badge.map { Int64($0) }, RowCodec.text(delivery.device),
-            ]
-            try hot.run(.insertDelivery, arguments, db)
+            let insert = try hot.statement(.insertDelivery, db)
+            insert.bind(Int64(clamping: delivery.id))
+            insert.bind(lane)
+            insert.bind(Self.rank(delivery.content.notification.priority ?? .normal))
+            insert.bind(isTaken ? Int64(clamping: leaseUntilUnixMs) : 0)
+            insert.bind(isTaken ? 1 : 0)
+            insert.bind(Int64(delivery.attempt))
+            insert.bind(Int64(clamping: delivery.deadlineUnixMs))
+            insert.bind(rows[key]?.id ?? 0)
+            insert.bind(delivery.route)
+            insert.bind(delivery.stableID)
+            insert.bind(delivery.badge.map { Int64($0) })
+            insert.bind(RowCodec.bytes(delivery.device))
+            try insert.run()
         }
         for row in rows.values {
-            let arguments: StatementArguments = [
-                row.id, Int64(clamping: item.event.id), item.event.source, item.event.type,
-                item.event.subject, Int64(clamping: receivedUnixMs),
-                RowCodec.text(row.note.notification), row.refs,
-            ]
-            try hot.run(.insertPayload, arguments, db)
+            let insert = try hot.statement(.insertPayload, db)
+            insert.bind(row.id)
+            insert.bind(Int64(clamping: item.event.id))
+            insert.bind(item.event.source)
+            insert.bind(item.event.type)
+            insert.bind(item.event.subject)
+            insert.bind(Int64(clamping: receivedUnixMs))
+            insert.bind(RowCodec.bytes(row.note.notification))
+            insert.bind(row.refs)
+            try insert.run()
         }
         return superseded
     }
@@ -156,23 +183,20 @@ struct QueueTables {
         var out = StoreLease()
         guard let id = try knownLane(lane, db) else { return out }
         let now = Int64(clamping: nowUnixMs)
-        let select = try db.cachedStatement(
-            sql: """
-                SELECT d.id, d.attempt, d.deadline, d.payload, d.route, d.stable, d.badge, d.device
-                FROM delivery d WHERE d.lane = ? AND d.rank = ? AND d.due <= ? ORDER BY d.due, d.id LIMIT ?
-                """)
-        let mark = try db.cachedStatement(
-            sql: "UPDATE delivery SET leased = 1, due = ? WHERE id = ?")
         var contents: [Int64: Payload] = [:]
         for rank in Int64(0)...2 where out.deliveries.count <= max {
             // One more than is wanted tells whether there is more.
             let room = max + 1 - out.deliveries.count
-            let rows = try Row.fetchAll(select, arguments: [id, rank, now, room])
-            for row in rows {
-                let payload: Int64 = row[3]
+            let rows = try hot.statement(.lease, db)
+            rows.bind(id)
+            rows.bind(rank)
+            rows.bind(now)
+            rows.bind(Int64(room))
+            while try rows.step() {
+                let payload = rows.integer(3)
                 if contents[payload] == nil { contents[payload] = try content(payload, db) }
                 guard let content = contents[payload] else { continue }
-                out.deliveries.append(Self.delivery(row, lane, content))
+                out.deliveries.append(Self.delivery(rows, lane, content))
             }
         }
         if out.deliveries.count > max {
@@ -180,9 +204,10 @@ struct QueueTables {
             out.deliveries.removeLast(out.deliveries.count - max)
         }
         for delivery in out.deliveries where isMarked {
-            try mark.execute(arguments: [
-                Int64(clamping: untilUnixMs), Int64(clamping: delivery.id),
-            ])
+            let mark = try hot.statement(.markLeased, db)
+            mark.bind(Int64(clamping: untilUnixMs))
+            mark.bind(Int64(clamping: delivery.id))
+            try mark.run()
         }
         if !out.hasMore { out.nextDueUnixMs = try nextDue(id, db) }
         return out
@@ -227,18 +252,15 @@ struct QueueTables {
     }
 
     private static func delivery(
-        _ row: Row, _ lane: LaneKey, _ content: Payload
+        _ row: HotStatement, _ lane: LaneKey, _ content: Payload
     ) -> Delivery {
-        let id: Int64 = row[0]
-        let attempt: Int64 = row[1]
-        let deadline: Int64 = row[2]
-        let badge: Int64? = row[6]
-        return Delivery(
-            id: UInt64(clamping: id), eventID: content.event, source: content.source,
-            subject: content.subject, route: row[4], sender: lane.sender, stableID: row[5],
-            attempt: UInt32(clamping: attempt),
-            badge: badge.map { Int32(clamping: $0) }, deadlineUnixMs: UInt64(clamping: deadline),
-            content: content.note, device: RowCodec.device(row[7], app: lane.app))
+        Delivery(
+            id: UInt64(clamping: row.integer(0)), eventID: content.event, source: content.source,
+            subject: content.subject, route: row.text(4), sender: lane.sender,
+            stableID: row.text(5), attempt: UInt32(clamping: row.integer(1)),
+            badge: row.isNull(6) ? nil : Int32(clamping: row.integer(6)),
+            deadlineUnixMs: UInt64(clamping: row.integer(2)), content: content.note,
+            device: RowCodec.device(row.text(7), app: lane.app))
     }
 
     /// Ends leases; how many deliveries left the queue.
@@ -250,16 +272,14 @@ struct QueueTables {
     ) throws -> Int {
         var released: [Int64: Int64] = [:]
         var gone = 0
-        let remove = try hot.statement(.removeDelivery, db)
         for change in changes {
             let id = Int64(clamping: change.id)
             switch change {
             case .delivered:
-                guard let row = try Row.fetchOne(remove, arguments: [id]) else { continue }
+                guard let row = try remove(id, db) else { continue }
                 gone += 1
-                released[row[0], default: 0] += 1
-                let attempt: Int64 = row[1]
-                if attempt > 1 { try removeAttempts(id, db) }
+                released[row.payload, default: 0] += 1
+                if row.attempt > 1 { try removeAttempts(id, db) }
             case .retry(_, let at, let attempt):
                 let update = try db.cachedStatement(
                     sql: "UPDATE delivery SET due = ?, leased = 0, attempt = ? WHERE id = ?")
@@ -273,9 +293,9 @@ struct QueueTables {
                 ).execute(arguments: [Int64(clamping: nowUnixMs) + 60_000, id])
             case .dead(_, let reason, let attempt):
                 guard try bury(id, reason, attempt, db) else { continue }
-                guard let row = try Row.fetchOne(remove, arguments: [id]) else { continue }
+                guard let row = try remove(id, db) else { continue }
                 gone += 1
-                released[row[0], default: 0] += 1
+                released[row.payload, default: 0] += 1
             case .released:
                 try db.cachedStatement(
                     sql: "UPDATE delivery SET due = 0, leased = 0 WHERE id = ?"
@@ -288,9 +308,27 @@ struct QueueTables {
 
     private func release(_ payload: Int64, _ count: Int64, _ db: Database) throws {
         let update = try hot.statement(.releasePayload, db)
-        let left = try Int64.fetchOne(update, arguments: [count, payload])
-        guard let left, left <= 0 else { return }
-        try hot.run(.removePayload, [payload], db)
+        update.bind(count)
+        update.bind(payload)
+        guard try update.step() else { return }
+        let left = update.integer(0)
+        try update.run()
+        guard left <= 0 else { return }
+        let remove = try hot.statement(.removePayload, db)
+        remove.bind(payload)
+        try remove.run()
+    }
+
+    /// Removes a delivery; nil: it is not there.
+    private func remove(
+        _ id: Int64, _ db: Database
+    ) throws -> (payload: Int64, attempt: Int64)? {
+        let remove = try hot.statement(.removeDelivery, db)
+        remove.bind(id)
+        guard try remove.step() else { return nil }
+        let row = (remove.integer(0), remove.integer(1))
+        try remove.run()
+        return row
     }
 
     private func note(_ attempt: Attempt, _ id: Int64, _ db: Database) throws {

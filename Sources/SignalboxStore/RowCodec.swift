@@ -3,7 +3,7 @@ internal import SignalboxJSON
 
 /// Notifications and devices as text in a row; fields that are empty are left out.
 enum RowCodec {
-    static func text(_ note: Notification) -> String {
+    static func bytes(_ note: Notification) -> [UInt8] {
         var out: [UInt8] = [UInt8(ascii: "{")]
         out.reserveCapacity(256)
         func key(_ name: StaticString) {
@@ -46,7 +46,7 @@ enum RowCodec {
             add("overrides", raw: JSONValue.array(pairs).text)
         }
         out.append(UInt8(ascii: "}"))
-        return String(decoding: out, as: UTF8.self)
+        return out
     }
 
     static func notification(_ text: String) -> Notification {
@@ -70,7 +70,7 @@ enum RowCodec {
         return note
     }
 
-    static func text(_ device: Device) -> String {
+    static func bytes(_ device: Device) -> [UInt8] {
         var out: [UInt8] = [UInt8(ascii: "[")]
         out.reserveCapacity(160)
         for text in [
@@ -86,7 +86,7 @@ enum RowCodec {
             out.append(contentsOf: text(device.attributes).utf8)
         }
         out.append(UInt8(ascii: "]"))
-        return String(decoding: out, as: UTF8.self)
+        return out
     }
 
     static func device(_ text: String, app: String) -> Device {

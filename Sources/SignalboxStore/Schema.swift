@@ -65,6 +65,10 @@ enum Schema {
             try db.execute(
                 sql: "CREATE INDEX delivery_report ON delivery (lane, stable) WHERE route = ''")
         }
+        migrator.registerMigration("5") { db in
+            // Only a start asked for it, and every delivery paid.
+            try db.execute(sql: "DROP INDEX delivery_leased")
+        }
         return migrator
     }
 }

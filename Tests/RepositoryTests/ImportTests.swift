@@ -23,7 +23,8 @@ import Testing
             "NIOHTTP1", "NIOConcurrencyHelpers",
         ],
         "Sources/SignalboxStore": [
-            "SignalboxCore", "SignalboxJSON", "SignalboxThreads", "GRDB", "Foundation",
+            "SignalboxCore", "SignalboxJSON", "SignalboxThreads", "GRDB", "GRDBSQLite",
+            "Foundation",
         ],
         "Sources/SignalboxObservability": ["SignalboxCore", "Logging"],
         "Sources/Signalbox": [

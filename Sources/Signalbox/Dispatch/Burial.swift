@@ -13,12 +13,14 @@ struct Burial: Sendable {
             lease in
             guard !lease.deliveries.isEmpty else { return }
             var changes: [StoreChange] = []
+            var tally = OutcomeTally()
             for delivery in lease.deliveries {
-                context.record.failed(delivery, reason: reason, detail: detail)
+                context.record.failed(delivery, reason: reason, detail: detail, &tally)
                 let attempt = Attempt(
                     number: delivery.attempt, unixMs: now, reason: reason, code: 0, detail: detail)
                 changes.append(.dead(delivery.id, reason: reason, attempt))
             }
+            context.record.count(&tally)
             context.store.settle(changes) {
                 if lease.hasMore { buryDue(key, reason: reason, detail: detail) }
             }

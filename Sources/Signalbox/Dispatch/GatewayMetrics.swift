@@ -11,11 +11,13 @@ struct GatewayMetrics: Sendable {
         ).add()
     }
 
-    func outcome(route: String, sender: String, result: String, reason: String) {
+    func outcome(
+        route: String, sender: String, result: String, reason: String, count: Int64 = 1
+    ) {
         registry.counter(
             "signalbox_deliveries_total",
             [("route", route), ("sender", sender), ("result", result), ("reason", reason)]
-        ).add()
+        ).add(count)
     }
 
     func request(instance: String, status: Int) {

@@ -2,6 +2,15 @@ internal import Logging
 internal import SignalboxCore
 internal import SignalboxThreads
 
+/// Outcomes that are counted together: neighbours mostly come to the same.
+struct OutcomeTally {
+    fileprivate var route = ""
+    fileprivate var sender = ""
+    fileprivate var result: StaticString = ""
+    fileprivate var reason = ""
+    fileprivate var count: Int64 = 0
+}
+
 /// Writes down what became of each delivery: one log line, one count.
 final class OutcomeRecord: Sendable {
     private let logger: Logger
@@ -20,8 +29,17 @@ final class OutcomeRecord: Sendable {
         self.metrics = metrics
     }
 
-    func delivered(_ delivery: Delivery, outcome: Outcome) {
-        count(delivery, "delivered", outcome.reason)
+    /// Counts what is left in a tally.
+    func count(_ tally: inout OutcomeTally) {
+        guard tally.count > 0 else { return }
+        metrics.outcome(
+            route: tally.route, sender: tally.sender, result: "\(tally.result)",
+            reason: tally.reason, count: tally.count)
+        tally.count = 0
+    }
+
+    func delivered(_ delivery: Delivery, outcome: Outcome, _ tally: inout OutcomeTally) {
+        add(delivery, "delivered", outcome.reason, to: &tally)
         onOutcome?(
             DeliveryOutcome(
                 .delivered, delivery, reason: outcome.reason, code: outcome.providerCode,
@@ -29,8 +47,10 @@ final class OutcomeRecord: Sendable {
         logger.info("delivered", metadata: fields(delivery, outcome.reason))
     }
 
-    func retried(_ delivery: Delivery, outcome: Outcome, atUnixMs: UInt64) {
-        count(delivery, "retried", outcome.reason)
+    func retried(
+        _ delivery: Delivery, outcome: Outcome, atUnixMs: UInt64, _ tally: inout OutcomeTally
+    ) {
+        add(delivery, "retried", outcome.reason, to: &tally)
         onOutcome?(
             DeliveryOutcome(
                 .retried, delivery, reason: outcome.reason, code: outcome.providerCode))
@@ -41,18 +61,31 @@ final class OutcomeRecord: Sendable {
         logger.warning("delivery will be tried again", metadata: metadata)
     }
 
-    func failed(_ delivery: Delivery, reason: String, detail: String = "", code: UInt32 = 0) {
-        count(delivery, "failed", reason)
+    func failed(
+        _ delivery: Delivery, reason: String, detail: String = "", code: UInt32 = 0,
+        _ tally: inout OutcomeTally
+    ) {
+        add(delivery, "failed", reason, to: &tally)
         onOutcome?(DeliveryOutcome(.failed, delivery, reason: reason, code: code))
         var metadata = fields(delivery, reason)
         if !detail.isEmpty { metadata["detail"] = "\(detail)" }
         logger.error("delivery failed", metadata: metadata)
     }
 
-    private func count(_ delivery: Delivery, _ result: String, _ reason: String) {
-        metrics.outcome(
-            route: delivery.route, sender: delivery.sender, result: result,
-            reason: reason)
+    private func add(
+        _ delivery: Delivery, _ result: StaticString, _ reason: String,
+        to tally: inout OutcomeTally
+    ) {
+        let route = delivery.route
+        if tally.count > 0, tally.reason == reason, tally.route == route,
+            tally.result.utf8Start == result.utf8Start
+        {
+            tally.count += 1
+            return
+        }
+        count(&tally)
+        tally = OutcomeTally(
+            route: route, sender: delivery.sender, result: result, reason: reason, count: 1)
     }
 
     private func fields(_ delivery: Delivery, _ reason: String) -> Logger.Metadata {

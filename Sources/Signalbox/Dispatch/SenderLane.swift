@@ -11,7 +11,7 @@ internal import Synchronization
 /// one worker runs a lane at a time; the lock guards the hand-over between threads and is never held
 /// while a plugin or the store is called.
 final class SenderLane: Sendable {
-    private struct State: Sendable {
+    struct State: Sendable {
         var window: LaneWindow
         var breaker = Breaker()
         var results: [PushResult] = []
@@ -34,13 +34,13 @@ final class SenderLane: Sendable {
 
     let number: Int
     let key: LaneKey
-    private let instance: any HostedInstance
-    private let carrier: LaneCarrier
-    private let isAtMostOnce: Bool
-    private let context: DispatchContext
+    let instance: any HostedInstance
+    let carrier: LaneCarrier
+    let isAtMostOnce: Bool
+    let context: DispatchContext
     /// Something was given back to the disk after the lane's end.
     private let onReleased: @Sendable () -> Void
-    private let state: Mutex<State>
+    let state: Mutex<State>
 
     /// A lane of a plugin that has a transport of its own.
     init(
@@ -214,6 +214,12 @@ final class SenderLane: Sendable {
         }
     }
 
+    /// What comes of one turn, to be told together.
+    struct Turn {
+        var changes: [StoreChange] = []
+        var tally = OutcomeTally()
+    }
+
     /// Works until there is nothing to do now.
     private func run() {
         while true {
@@ -230,11 +236,15 @@ final class SenderLane: Sendable {
                 if work.isEmpty { state.isScheduled = false }
                 return work
             }
-            var changes: [StoreChange] = work.expired.map { expire($0) }
-            if !work.results.isEmpty { classify(work.results, batchMax, &changes) }
-            for outcome in work.outcomes { decide(outcome, connection: nil, &changes) }
-            if !work.batch.isEmpty { offer(work.batch, &changes) }
-            if !changes.isEmpty { settle(changes) }
+            var turn = Turn()
+            for delivery in work.expired { expire(delivery, &turn) }
+            if !work.results.isEmpty { classify(work.results, batchMax, &turn) }
+            decide(work.outcomes, &turn)
+            if !work.batch.isEmpty { offer(work.batch, &turn) }
+            if !turn.changes.isEmpty {
+                context.record.count(&turn.tally)
+                settle(turn.changes)
+            }
             if work.isEmpty { break }
         }
         refill()
@@ -255,26 +265,27 @@ final class SenderLane: Sendable {
         }
     }
 
-    private func expire(_ delivery: Delivery) -> StoreChange {
+    private func expire(_ delivery: Delivery, _ turn: inout Turn) {
         if delivery.isDryRun { context.feedback.tried(delivery, reason: "expired") }
-        context.record.failed(delivery, reason: "expired")
-        return .dead(
-            delivery.id, reason: "expired",
-            Attempt(
-                number: delivery.attempt, unixMs: context.clock(), reason: "expired", code: 0,
-                detail: ""))
+        context.record.failed(delivery, reason: "expired", &turn.tally)
+        turn.changes.append(
+            .dead(
+                delivery.id, reason: "expired",
+                Attempt(
+                    number: delivery.attempt, unixMs: context.clock(), reason: "expired", code: 0,
+                    detail: "")))
     }
 
-    private func offer(_ batch: [Delivery], _ changes: inout [StoreChange]) {
+    private func offer(_ batch: [Delivery], _ turn: inout Turn) {
         let resumed = state.withLock { $0.resumed }
         switch carrier {
         case .requests(let role, let pool):
             switch role.prepare(app: key.app, deliveries: batch) {
             case .ready(let requests, let settled):
                 if !requests.requests.isEmpty { pool.submit(requests) }
-                for outcome in settled { decide(outcome, connection: nil, &changes) }
+                decide(settled, &turn)
             case .again: hold(batch[...], ifStill: resumed)
-            case .failed(let fault): failed(batch, fault, &changes)
+            case .failed(let fault): failed(batch, fault, &turn)
             }
         case .own(let role):
             let offered = role.submit(app: key.app, deliveries: batch) { [weak self] in
@@ -283,7 +294,7 @@ final class SenderLane: Sendable {
             switch offered {
             case .success(batch.count): break
             case .success(let taken): hold(batch.dropFirst(taken), ifStill: resumed)
-            case .failure(let fault): failed(batch, fault, &changes)
+            case .failure(let fault): failed(batch, fault, &turn)
             }
         }
     }
@@ -300,96 +311,15 @@ final class SenderLane: Sendable {
     }
 
     private func failed(
-        _ batch: [Delivery], _ fault: PluginFault, _ changes: inout [StoreChange]
+        _ batch: [Delivery], _ fault: PluginFault, _ turn: inout Turn
     ) {
         context.logger.error(
             "plugin failed to take deliveries",
             metadata: ["plugin.instance": "\(key.sender)", "error": "\(fault.message)"])
-        for delivery in batch {
-            decide(
-                Outcome(item: delivery.id, kind: .retry, reason: "plugin_failed"),
-                connection: nil, &changes)
+        let outcomes = batch.map {
+            Outcome(item: $0.id, kind: .retry, reason: "plugin_failed")
         }
-    }
-
-    private func classify(
-        _ results: [PushResult], _ batchMax: Int, _ changes: inout [StoreChange]
-    ) {
-        var responses: [HTTPResponse] = []
-        var connections: [UInt64: UInt64] = [:]
-        for result in results {
-            switch result.answer {
-            case .response(var response):
-                response.items = Array(result.items)
-                for item in result.items { connections[item] = response.connection }
-                responses.append(response)
-            case .fault(let fault):
-                for item in result.items {
-                    let outcome = Settlement.outcome(
-                        of: fault, item: item, isAtMostOnce: isAtMostOnce)
-                    decide(outcome, connection: nil, &changes)
-                }
-            }
-        }
-        while !responses.isEmpty {
-            let part = Array(responses.prefix(batchMax))
-            responses.removeFirst(part.count)
-            guard case .requests(let role, let pool) = carrier else { return }
-            let (settled, requests) = role.classify(app: key.app, responses: part)
-            if !requests.requests.isEmpty { pool.submit(requests) }
-            for outcome in settled {
-                decide(outcome, connection: connections[outcome.item], &changes)
-            }
-        }
-    }
-
-    private func decide(
-        _ outcome: Outcome, connection: UInt64?, _ changes: inout [StoreChange]
-    ) {
-        let now = context.clock()
-        let known = state.withLock { state -> (delivery: Delivery?, hasOpened: Bool) in
-            let before = state.breaker.isOpen
-            switch Breaker.verdict(outcome) {
-            case true?: state.breaker.fail(nowUnixMs: now)
-            case false?: state.breaker.succeed()
-            case nil: state.breaker.probeReturned()
-            }
-            return (state.window.settle(outcome.item), !before && state.breaker.isOpen)
-        }
-        guard let delivery = known.delivery else { return }
-        if known.hasOpened {
-            context.logger.error(
-                "provider seems to be down; its deliveries wait",
-                metadata: ["plugin.instance": "\(key.sender)", "app": "\(key.app)"])
-        }
-        if outcome.reconnect, let connection { carrier.transport?.drain(connection: connection) }
-        if outcome.kind == .auth { instance.credentialRefused(outcome.credential) }
-        let attempt = Attempt(
-            number: delivery.attempt, unixMs: now, reason: outcome.reason,
-            code: outcome.providerCode, detail: outcome.detail)
-        let decision = Settlement.decide(
-            outcome, delivery: delivery, policy: retryPolicy(of: delivery),
-            nowUnixMs: now, random: Double.random(in: 0..<1))
-        switch decision {
-        case .delivered:
-            if delivery.isDryRun { context.feedback.tried(delivery, reason: nil) }
-            context.record.delivered(delivery, outcome: outcome)
-            changes.append(.delivered(delivery.id))
-        case .retry(let at):
-            context.record.retried(delivery, outcome: outcome, atUnixMs: at)
-            changes.append(.retry(delivery.id, atUnixMs: at, attempt))
-            state.withLock { $0.nextDueUnixMs = min($0.nextDueUnixMs ?? .max, at) }
-        case .failed(let reason):
-            if outcome.kind == .unregistered { context.feedback.report(delivery, outcome) }
-            if delivery.isDryRun { context.feedback.tried(delivery, reason: reason) }
-            context.record.failed(
-                delivery, reason: reason, detail: outcome.detail, code: outcome.providerCode)
-            changes.append(.dead(delivery.id, reason: reason, attempt))
-        }
-    }
-
-    private func retryPolicy(of delivery: Delivery) -> RetryPolicy {
-        Feedback.isReport(key) ? .reports : context.live.now.router.rules(of: delivery.route).retry
+        decide(outcomes, &turn)
     }
 
     private func settle(_ changes: [StoreChange]) {

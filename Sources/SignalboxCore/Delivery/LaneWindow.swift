@@ -33,23 +33,26 @@ public struct LaneWindow: Sendable {
     private let countMax: Int
     /// High, normal, low.
     private var ready = [Fifo(), Fifo(), Fifo()]
-    private var readyIDs: Set<UInt64> = []
-    private var inFlight: [UInt64: Delivery] = [:]
-    /// Settled here and not yet in the store: it may still lend them, which must not send them twice.
-    private var settling: Set<UInt64> = []
+    private enum Stage: Sendable {
+        case ready
+        case inFlight(Delivery)
+        /// Settled here and not yet in the store: it may still lend it, which must not send it twice.
+        case settling
+    }
+    private var stages: [UInt64: Stage] = [:]
+    /// Deliveries that could be taken now.
+    public private(set) var readyCount = 0
+    /// Deliveries that were taken and not settled.
+    public private(set) var inFlightCount = 0
     private var reserved = 0
 
     /// Makes an empty window.
     public init(countMax: Int) { self.countMax = countMax }
 
     /// Deliveries in it, whatever their state.
-    public var count: Int { readyIDs.count + inFlight.count }
+    public var count: Int { readyCount + inFlightCount }
     /// Nothing is in it, and no room is kept.
     public var isEmpty: Bool { count == 0 && reserved == 0 }
-    /// Deliveries that were taken and not settled.
-    public var inFlightCount: Int { inFlight.count }
-    /// Deliveries that could be taken now.
-    public var readyCount: Int { readyIDs.count }
     /// How many more it can hold.
     public var room: Int { max(0, countMax - count - reserved) }
 
@@ -76,10 +79,10 @@ public struct LaneWindow: Sendable {
     public mutating func arrive(_ deliveries: some Sequence<Delivery>) -> Int {
         var count = 0
         for delivery in deliveries {
-            guard inFlight[delivery.id] == nil, !settling.contains(delivery.id),
-                readyIDs.insert(delivery.id).inserted
-            else { continue }
+            let isKnown = Self.isKnown(&stages[delivery.id])
+            guard !isKnown else { continue }
             ready[Self.rank(delivery)].append(delivery)
+            readyCount += 1
             count += 1
         }
         return count
@@ -94,12 +97,14 @@ public struct LaneWindow: Sendable {
         var expired: [Delivery] = []
         for rank in 0...2 {
             while batch.count < batchMax, let delivery = ready[rank].popFirst() {
-                readyIDs.remove(delivery.id)
-                if delivery.deadlineUnixMs != 0, delivery.deadlineUnixMs <= nowUnixMs {
-                    settling.insert(delivery.id)
+                readyCount -= 1
+                let deadline = delivery.deadlineUnixMs
+                if deadline != 0, deadline <= nowUnixMs {
+                    stages[delivery.id] = .settling
                     expired.append(delivery)
                 } else {
-                    inFlight[delivery.id] = delivery
+                    stages[delivery.id] = .inFlight(delivery)
+                    inFlightCount += 1
                     batch.append(delivery)
                 }
             }
@@ -109,30 +114,53 @@ public struct LaneWindow: Sendable {
 
     /// Puts taken deliveries back at the front, as they were: nothing was done with them.
     public mutating func giveBack(_ deliveries: [Delivery]) {
-        let known = deliveries.filter { inFlight.removeValue(forKey: $0.id) != nil }
+        let known = deliveries.filter {
+            guard case .inFlight = stages[$0.id] else { return false }
+            stages[$0.id] = .ready
+            return true
+        }
+        inFlightCount -= known.count
+        readyCount += known.count
         for rank in 0...2 {
             let part = known.filter { Self.rank($0) == rank }
             if !part.isEmpty { ready[rank].prepend(part) }
         }
-        readyIDs.formUnion(known.map(\.id))
     }
 
     /// Ends a delivery's stay; nil if it was settled before (or never taken).
     ///
     /// It is not taken in again before `committed`.
     public mutating func settle(_ id: UInt64) -> Delivery? {
-        guard let delivery = inFlight.removeValue(forKey: id) else { return nil }
-        settling.insert(id)
+        guard let delivery = Self.settled(&stages[id]) else { return nil }
+        inFlightCount -= 1
         return delivery
     }
 
+    /// Both look an id up once.
+    private static func settled(_ stage: inout Stage?) -> Delivery? {
+        guard case .inFlight(let delivery) = stage else { return nil }
+        stage = .settling
+        return delivery
+    }
+
+    private static func isKnown(_ stage: inout Stage?) -> Bool {
+        guard stage == nil else { return true }
+        stage = .ready
+        return false
+    }
+
     /// The store knows of these settlements.
-    public mutating func committed(_ ids: some Sequence<UInt64>) { settling.subtract(ids) }
+    public mutating func committed(_ ids: some Sequence<UInt64>) {
+        for id in ids { if case .settling = stages[id] { stages[id] = nil } }
+    }
 
     /// Empties the window; the ids of all that was in it.
     public mutating func removeAll() -> [UInt64] {
         defer { self = LaneWindow(countMax: countMax) }
-        return Array(readyIDs) + Array(inFlight.keys)
+        return stages.compactMap { id, stage in
+            if case .settling = stage { return nil }
+            return id
+        }
     }
 
     private static func rank(_ delivery: Delivery) -> Int {

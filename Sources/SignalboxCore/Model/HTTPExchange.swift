@@ -109,6 +109,13 @@ public struct RequestBatch: Sendable {
         return Slice(start: start, count: Int32(truncatingIfNeeded: source.count))
     }
 
+    /// Copies bytes of somebody else's memory in and returns where they are.
+    public mutating func append(bytes source: UnsafeBufferPointer<UInt8>) -> Slice {
+        let start = Int32(truncatingIfNeeded: bytes.count)
+        unsafe bytes.append(contentsOf: source)
+        return Slice(start: start, count: Int32(truncatingIfNeeded: source.count))
+    }
+
     /// Adds a header field for the next request.
     public mutating func append(header: Header) { headers.append(header) }
 

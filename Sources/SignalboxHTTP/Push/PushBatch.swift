@@ -1,4 +1,5 @@
 internal import CNghttp2
+internal import Glibc
 internal import SignalboxCore
 
 /// The requests of one submit, at addresses that hold until the last is answered, so that nghttp2
@@ -61,12 +62,26 @@ final class PushBatch {
         static nonisolated(unsafe) let authority = HTTP2Session.bytes(":authority")
         static nonisolated(unsafe) let path = HTTP2Session.bytes(":path")
         static nonisolated(unsafe) let contentLength = HTTP2Session.bytes("content-length")
-        private static let volatile: [[UInt8]] = [
-            "authorization", "apns-id", "apns-expiration", "apns-collapse-id",
-        ].map { Array($0.utf8) }
+        private static nonisolated(unsafe) let authorization = HTTP2Session.bytes("authorization")
+        private static nonisolated(unsafe) let apnsID = HTTP2Session.bytes("apns-id")
+        private static nonisolated(unsafe) let expiration = HTTP2Session.bytes("apns-expiration")
+        private static nonisolated(unsafe) let collapse = HTTP2Session.bytes("apns-collapse-id")
 
         static func isVolatile(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-            volatile.contains { $0.count == name.count && name.elementsEqual($0) }
+            switch name.count {
+            case 7: isEqual(name, apnsID)
+            case 13: isEqual(name, authorization)
+            case 15: isEqual(name, expiration)
+            case 16: isEqual(name, collapse)
+            default: false
+            }
+        }
+
+        private static func isEqual(
+            _ name: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>
+        ) -> Bool {
+            guard let one = name.baseAddress, let two = other.baseAddress else { return false }
+            return memcmp(one, two, name.count) == 0
         }
     }
 }

@@ -17,8 +17,9 @@ enum PushCallbacks {
             _, frame, name, nameLength, value, valueLength, _, owner in
             guard let frame else { return 0 }
             PushCallbacks.connection(owner)?.header(
-                stream: frame.pointee.hd.stream_id, name: HTTP2Session.text(name, nameLength),
-                value: HTTP2Session.text(value, valueLength))
+                stream: frame.pointee.hd.stream_id,
+                name: UnsafeBufferPointer(start: name, count: nameLength),
+                value: UnsafeBufferPointer(start: value, count: valueLength))
             return 0
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {

@@ -22,12 +22,13 @@ final class PushConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// A stream with what has come in on it.
-    struct Stream {
-        var slot: Int
-        var id: Int32
-        var batch: PushBatch
-        var request: Int
+    /// A stream with what has come in on it; used for one request after the other.
+    private final class Stream {
+        var slot = 0
+        var id: Int32 = 0
+        /// Nil: it is free.
+        var batch: PushBatch?
+        var request = 0
         var bodySent = 0
         var status: UInt32 = 0
         var headers: [Attribute] = []
@@ -35,6 +36,24 @@ final class PushConnection: ChannelInboundHandler {
         var isComplete = false
         /// The pool gave it up: nobody waits for its end.
         var isAbandoned = false
+
+        func begin(slot: Int, batch: PushBatch, request: Int) {
+            self.slot = slot
+            self.batch = batch
+            self.request = request
+            id = 0
+            bodySent = 0
+            status = 0
+            isComplete = false
+            isAbandoned = false
+        }
+
+        /// Makes it free for the next request.
+        func end() {
+            batch = nil
+            headers = []
+            body = []
+        }
     }
 
     static let bodyBytesMax = 1 << 20
@@ -42,10 +61,11 @@ final class PushConnection: ChannelInboundHandler {
     let id: UInt64
     private let endpoint: PushEndpoint
     private let authority: PinnedBytes
-    private weak var owner: (any PushConnectionOwner)?
+    /// Let go of when the connection has ended.
+    private var owner: (any PushConnectionOwner)?
     private var session: OpaquePointer?
     private var context: ChannelHandlerContext?
-    private var streams: [Stream?] = []
+    private var streams: [Stream] = []
     private var freeStreams: [Int] = []
     private(set) var openCount = 0
     private var isReady = false
@@ -55,6 +75,7 @@ final class PushConnection: ChannelInboundHandler {
     private var isCloseDue = false
     private var closeReason = "closed by the peer"
     private var fields: [nghttp2_nv] = []
+    private let digits = Digits()
     private var connectTimer: Scheduled<Void>?
     private var healthTimer: Scheduled<Void>?
     private var lastReadNs: UInt64 = 0
@@ -74,30 +95,30 @@ final class PushConnection: ChannelInboundHandler {
     func send(slot: Int, batch: PushBatch, request: Int) -> Bool {
         guard let session, isReady, !isClosing else { return false }
         let index = freeStreams.popLast() ?? streams.count
-        if index == streams.count { streams.append(nil) }
+        if index == streams.count { streams.append(Stream()) }
+        let stream = streams[index]
         batch.fields(of: request, authority: authority.all, into: &fields)
         let body = batch.body(of: request)
-        var digits = Array(String(body.count).utf8)
         var provider = nghttp2_data_provider()
         provider.source.fd = Int32(index)
         provider.read_callback = PushCallbacks.readBody
-        streams[index] = Stream(slot: slot, id: 0, batch: batch, request: request)
-        let id = digits.withUnsafeMutableBufferPointer { digits in
-            fields.append(
-                HTTP2Session.field(
-                    PushBatch.Names.contentLength, UnsafeBufferPointer(digits), flags: 0))
-            return withUnsafePointer(to: &provider) { provider in
-                nghttp2_submit_request(
-                    session, nil, fields, fields.count, body.isEmpty ? nil : provider,
-                    UnsafeMutableRawPointer(bitPattern: index + 1))
-            }
+        stream.begin(slot: slot, batch: batch, request: request)
+        fields.append(
+            HTTP2Session.field(
+                PushBatch.Names.contentLength, digits.write(UInt(body.count)),
+                // Different from push to push: it would only push the useful fields out.
+                flags: NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_INDEX.rawValue))
+        let id = withUnsafePointer(to: &provider) { provider in
+            nghttp2_submit_request(
+                session, nil, fields, fields.count, body.isEmpty ? nil : provider,
+                UnsafeMutableRawPointer(bitPattern: index + 1))
         }
         guard id > 0 else {
-            streams[index] = nil
+            stream.end()
             freeStreams.append(index)
             return false
         }
-        streams[index]?.id = id
+        stream.id = id
         openCount += 1
         return true
     }
@@ -105,14 +126,13 @@ final class PushConnection: ChannelInboundHandler {
     /// Gives a request up: its stream is reset and its end is not reported.
     func abandon(slot: Int) {
         guard
-            let index = streams.firstIndex(where: { $0?.slot == slot && $0?.isAbandoned == false }),
-            let session
+            let stream = streams.first(where: {
+                $0.batch != nil && $0.slot == slot && !$0.isAbandoned
+            }), let session
         else { return }
-        streams[index]?.isAbandoned = true
-        if let id = streams[index]?.id {
-            nghttp2_submit_rst_stream(
-                session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, NGHTTP2_CANCEL.rawValue)
-        }
+        stream.isAbandoned = true
+        nghttp2_submit_rst_stream(
+            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, NGHTTP2_CANCEL.rawValue)
         flush()
     }
 
@@ -224,7 +244,7 @@ final class PushConnection: ChannelInboundHandler {
         isClosing = true
         let wasReady = isReady
         isReady = false
-        let left = streams.compactMap(\.self).filter { !$0.isAbandoned }
+        let left = streams.filter { $0.batch != nil && !$0.isAbandoned }
         streams = []
         openCount = 0
         if let session { nghttp2_session_del(session) }
@@ -235,6 +255,7 @@ final class PushConnection: ChannelInboundHandler {
                 answer: stream.isComplete ? Self.answer(stream, id) : .fault(.lost))
         }
         owner?.connectionClosed(self, wasReady: wasReady, reason: closeReason)
+        owner = nil
         context.fireChannelInactive()
     }
 
@@ -324,64 +345,73 @@ final class PushConnection: ChannelInboundHandler {
             owner?.connectionGoAway(self, reason: closeReason)
         case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
             if flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
-                let index = index(ofStream: frame.hd.stream_id)
+                let stream = stream(frame.hd.stream_id)
             {
-                streams[index]?.isComplete = true
+                stream.isComplete = true
             }
         default: break
         }
     }
 
-    func header(stream: Int32, name: String, value: String) {
-        guard let index = index(ofStream: stream) else { return }
-        if name == ":status" {
+    func header(
+        stream id: Int32, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
+    ) {
+        guard let stream = stream(id) else { return }
+        if name.first == UInt8(ascii: ":") {
+            guard name.elementsEqual(":status".utf8) else { return }
             // An interim answer (1xx) is followed by the real one.
-            streams[index]?.status = UInt32(value) ?? 0
-            streams[index]?.headers.removeAll()
-        } else if !name.hasPrefix(":"), streams[index]?.headers.count ?? 0 < 64 {
-            streams[index]?.headers.append(Attribute(name, value))
+            stream.status = Digits.read(value)
+            if !stream.headers.isEmpty { stream.headers.removeAll() }
+        } else if stream.headers.count < 64 {
+            stream.headers.append(
+                Attribute(
+                    String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
         }
     }
 
-    func data(stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
-        guard let index = index(ofStream: stream), let have = streams[index]?.body.count else {
-            return
-        }
-        streams[index]?.body.append(contentsOf: bytes.prefix(max(0, Self.bodyBytesMax - have)))
+    func data(stream id: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let stream = stream(id) else { return }
+        let have = stream.body.count
+        stream.body.append(contentsOf: bytes.prefix(max(0, Self.bodyBytesMax - have)))
         if have + bytes.count > Self.bodyBytesMax, let session {
-            streams[index]?.isComplete = true
+            stream.isComplete = true
             nghttp2_submit_rst_stream(
-                session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
+                session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, NGHTTP2_CANCEL.rawValue)
         }
     }
 
     func streamClosed(_ id: Int32, code: UInt32) {
-        guard let index = index(ofStream: id), let stream = streams[index] else { return }
-        streams[index] = nil
-        freeStreams.append(index)
+        guard let index = index(ofStream: id) else { return }
+        let stream = streams[index]
         openCount -= 1
         // An abandoned one still held its place until now.
         let slot = stream.isAbandoned ? -1 : stream.slot
+        let answer: PushResult.Answer?
         if stream.isComplete, stream.status >= 200 {
-            owner?.connection(self, ended: slot, answer: Self.answer(stream, self.id))
+            answer = Self.answer(stream, self.id)
         } else if code == NGHTTP2_REFUSED_STREAM.rawValue {
-            owner?.connection(self, ended: slot, answer: nil)
+            answer = nil
         } else {
-            owner?.connection(self, ended: slot, answer: .fault(.lost))
+            answer = .fault(.lost)
         }
+        stream.end()
+        freeStreams.append(index)
+        owner?.connection(self, ended: slot, answer: answer)
     }
 
     func readBody(index: Int, into buffer: UnsafeMutableRawBufferPointer) -> (
         count: Int, isEnd: Bool
     ) {
-        guard streams.indices.contains(index), let stream = streams[index] else { return (0, true) }
-        let body = stream.batch.body(of: stream.request)
-        let count = min(buffer.count, body.count - stream.bodySent)
+        guard streams.indices.contains(index) else { return (0, true) }
+        let stream = streams[index]
+        guard let body = stream.batch?.body(of: stream.request) else { return (0, true) }
+        let start = stream.bodySent
+        let count = min(buffer.count, body.count - start)
         buffer.copyMemory(
             from: UnsafeRawBufferPointer(
-                rebasing: UnsafeRawBufferPointer(body)[stream.bodySent..<stream.bodySent + count]))
-        streams[index]?.bodySent += count
-        return (count, stream.bodySent + count == body.count)
+                rebasing: UnsafeRawBufferPointer(body)[start..<start + count]))
+        stream.bodySent = start + count
+        return (count, start + count == body.count)
     }
 
     private func index(ofStream id: Int32) -> Int? {
@@ -389,8 +419,10 @@ final class PushConnection: ChannelInboundHandler {
             return nil
         }
         let index = Int(bitPattern: data) - 1
-        return streams.indices.contains(index) && streams[index] != nil ? index : nil
+        return streams.indices.contains(index) && streams[index].batch != nil ? index : nil
     }
+
+    private func stream(_ id: Int32) -> Stream? { index(ofStream: id).map { streams[$0] } }
 
     private static func answer(_ stream: Stream, _ connection: UInt64) -> PushResult.Answer {
         .response(

@@ -14,14 +14,14 @@ final class MemoryStore: DeliveryStore {
 
     private let key: LaneKey
     private let total: Int
-    private let make: @Sendable (Int) -> Delivery
+    private let deliveries: [Delivery]
     private let state: Mutex<State>
 
     /// `make` makes the delivery of a number below `total`, with the number and one as its id.
-    init(key: LaneKey, total: Int, make: @escaping @Sendable (Int) -> Delivery) {
+    init(key: LaneKey, total: Int, make: (Int) -> Delivery) {
         self.key = key
         self.total = total
-        self.make = make
+        deliveries = (0..<total).map(make)
         state = Mutex(State(left: total))
     }
 
@@ -57,7 +57,7 @@ final class MemoryStore: DeliveryStore {
                 state.left -= count
                 return (first, count, state.left > 0)
             }
-            lease.deliveries = (first..<first + count).map(make)
+            lease.deliveries = Array(deliveries[first..<first + count])
             lease.hasMore = hasMore
         }
         done(lease)

@@ -1,0 +1,121 @@
+internal import Logging
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxPluginHost
+internal import Synchronization
+
+/// From answers to what becomes of deliveries; runs on the worker that runs the lane.
+extension SenderLane {
+    func classify(
+        _ results: [PushResult], _ batchMax: Int, _ turn: inout Turn
+    ) {
+        var responses: [HTTPResponse] = []
+        responses.reserveCapacity(results.count)
+        var lost: [Outcome] = []
+        for result in results {
+            switch result.answer {
+            case .response(var response):
+                response.items = result.items
+                responses.append(response)
+            case .fault(let fault):
+                for item in result.items {
+                    lost.append(
+                        Settlement.outcome(of: fault, item: item, isAtMostOnce: isAtMostOnce))
+                }
+            }
+        }
+        decide(lost, &turn)
+        var start = 0
+        while start < responses.count {
+            let end = min(responses.count, start + batchMax)
+            let part =
+                start == 0 && end == responses.count ? responses : Array(responses[start..<end])
+            start = end
+            guard case .requests(let role, let pool) = carrier else { return }
+            let (settled, requests) = role.classify(app: key.app, responses: part)
+            if !requests.requests.isEmpty { pool.submit(requests) }
+            decide(settled, of: part, &turn)
+        }
+    }
+
+    /// Settles outcomes; the lock is taken once for all of them.
+    ///
+    /// `responses`: what they were read from.
+    func decide(
+        _ outcomes: [Outcome], of responses: [HTTPResponse] = [], _ turn: inout Turn
+    ) {
+        guard !outcomes.isEmpty else { return }
+        let now = context.clock()
+        var deliveries: [Delivery?] = []
+        deliveries.reserveCapacity(outcomes.count)
+        let hasOpened = state.withLock { state -> Bool in
+            let before = state.breaker.isOpen
+            for outcome in outcomes {
+                switch Breaker.verdict(outcome) {
+                case true?: state.breaker.fail(nowUnixMs: now)
+                case false?: state.breaker.succeed()
+                case nil: state.breaker.probeReturned()
+                }
+                deliveries.append(state.window.settle(outcome.item))
+            }
+            return !before && state.breaker.isOpen
+        }
+        if hasOpened {
+            context.logger.error(
+                "provider seems to be down; its deliveries wait",
+                metadata: ["plugin.instance": "\(key.sender)", "app": "\(key.app)"])
+        }
+        turn.changes.reserveCapacity(turn.changes.count + outcomes.count)
+        for (outcome, delivery) in zip(outcomes, deliveries) {
+            guard let delivery else { continue }
+            if outcome.reconnect { leave(outcome.item, responses) }
+            if outcome.kind == .auth { instance.credentialRefused(outcome.credential) }
+            if outcome.kind == .delivered {
+                delivered(delivery, outcome, &turn)
+            } else {
+                decide(outcome, delivery, now, &turn)
+            }
+        }
+    }
+
+    private func delivered(_ delivery: Delivery, _ outcome: Outcome, _ turn: inout Turn) {
+        if delivery.isDryRun { context.feedback.tried(delivery, reason: nil) }
+        context.record.delivered(delivery, outcome: outcome, &turn.tally)
+        turn.changes.append(.delivered(delivery.id))
+    }
+
+    /// Takes nothing more to the connection that answered for an item.
+    private func leave(_ item: UInt64, _ responses: [HTTPResponse]) {
+        guard let response = responses.first(where: { $0.items.contains(item) }) else { return }
+        carrier.transport?.drain(connection: response.connection)
+    }
+
+    private func decide(
+        _ outcome: Outcome, _ delivery: Delivery, _ now: UInt64, _ turn: inout Turn
+    ) {
+        let attempt = Attempt(
+            number: delivery.attempt, unixMs: now, reason: outcome.reason,
+            code: outcome.providerCode, detail: outcome.detail)
+        let decision = Settlement.decide(
+            outcome, delivery: delivery, policy: retryPolicy(of: delivery),
+            nowUnixMs: now, random: Double.random(in: 0..<1))
+        switch decision {
+        case .delivered: delivered(delivery, outcome, &turn)
+        case .retry(let at):
+            context.record.retried(delivery, outcome: outcome, atUnixMs: at, &turn.tally)
+            turn.changes.append(.retry(delivery.id, atUnixMs: at, attempt))
+            state.withLock { $0.nextDueUnixMs = min($0.nextDueUnixMs ?? .max, at) }
+        case .failed(let reason):
+            if outcome.kind == .unregistered { context.feedback.report(delivery, outcome) }
+            if delivery.isDryRun { context.feedback.tried(delivery, reason: reason) }
+            context.record.failed(
+                delivery, reason: reason, detail: outcome.detail, code: outcome.providerCode,
+                &turn.tally)
+            turn.changes.append(.dead(delivery.id, reason: reason, attempt))
+        }
+    }
+
+    private func retryPolicy(of delivery: Delivery) -> RetryPolicy {
+        Feedback.isReport(key) ? .reports : context.live.now.router.rules(of: delivery.route).retry
+    }
+}
