@@ -55,11 +55,11 @@ enum DeviceTables {
         return db.changesCount
     }
 
-    private static let columns = """
+    static let columns = """
         SELECT app, token, platform, provider, source_token, user, locale, registered, online, attributes
         FROM device
         """
-    private static let newestFirst = "ORDER BY registered DESC, id DESC"
+    static let newestFirst = "ORDER BY registered DESC, id DESC"
 
     static func devices(_ key: UserKey, _ db: Database) throws -> [RegisteredDevice] {
         let rows =
@@ -71,6 +71,27 @@ enum DeviceTables {
                 db.cachedStatement(sql: "\(columns) WHERE app = ? AND user = ? \(newestFirst)"),
                 arguments: [key.app, key.user])
         return rows.map(device)
+    }
+
+    /// The same for those who ask for many users at a time.
+    static func devices(
+        _ key: UserKey, _ hot: HotStatements, _ db: Database
+    ) throws -> [RegisteredDevice] {
+        let rows = try hot.statement(
+            key.app.isEmpty ? .devicesOfUser : .devicesOfUserInApp, db)
+        if !key.app.isEmpty { rows.bind(key.app) }
+        rows.bind(key.user)
+        var found: [RegisteredDevice] = []
+        while try rows.step() {
+            let attributes = rows.text(9)
+            let device = Device(
+                app: rows.text(0), platform: rows.text(2), provider: rows.text(3),
+                token: rows.text(1), sourceToken: rows.text(4), user: rows.text(5),
+                locale: rows.text(6), registeredUnixMs: UInt64(clamping: rows.integer(7)),
+                attributes: attributes.isEmpty ? [] : RowCodec.attributes(attributes))
+            found.append(RegisteredDevice(device: device, isOnline: rows.integer(8) != 0))
+        }
+        return found
     }
 
     /// An empty app stands for whichever app has the token.

@@ -8,7 +8,8 @@ internal import GRDBSQLite
 final class HotStatements {
     enum Name: Int, CaseIterable {
         case insertDelivery, insertPayload, removeDelivery, releasePayload, removePayload
-        case selectSeen, insertSeen, lease, markLeased
+        case selectSeen, insertSeen, lease, markLeased, expireLeases, findLeased
+        case devicesOfUser, devicesOfUserInApp
 
         var sql: String {
             switch self {
@@ -30,9 +31,21 @@ final class HotStatements {
             case .lease:
                 """
                 SELECT id, attempt, deadline, payload, route, stable, badge, device
-                FROM delivery WHERE lane = ? AND rank = ? AND due <= ? ORDER BY due, id LIMIT ?
+                FROM delivery WHERE lane = ? AND rank = ? AND due <= ? AND leased = 0
+                ORDER BY due, id LIMIT ?
                 """
             case .markLeased: "UPDATE delivery SET leased = 1, due = ? WHERE id = ?"
+            case .expireLeases:
+                "UPDATE delivery SET leased = 0 WHERE id BETWEEN ? AND ? AND leased = 1 AND due <= ?"
+            case .findLeased:
+                """
+                SELECT min(due) FILTER (WHERE lane = ?), count(*)
+                FROM delivery WHERE id BETWEEN ? AND ? AND leased = 1
+                """
+            case .devicesOfUser:
+                "\(DeviceTables.columns) WHERE user = ? \(DeviceTables.newestFirst)"
+            case .devicesOfUserInApp:
+                "\(DeviceTables.columns) WHERE app = ? AND user = ? \(DeviceTables.newestFirst)"
             }
         }
     }

@@ -14,6 +14,7 @@ struct QueueTables {
     /// Lane ids by name, so that a delivery does not look its lane up.
     private var laneIDs: [LaneKey: Int64] = [:]
     private let hot = HotStatements()
+    private var leases = LeaseBook()
 
     /// What reading the tables at the start gave.
     struct Start {
@@ -24,21 +25,14 @@ struct QueueTables {
 
     /// Takes stock, and takes leases of a process of before back.
     mutating func start(_ db: Database) throws -> Start {
-        // Those whose lease has run out are due in any case.
-        try db.execute(
-            sql: """
-                UPDATE delivery SET leased = 0, due = 0 WHERE id IN (
-                  SELECT d.id FROM lane l, (SELECT 0 AS rank UNION SELECT 1 UNION SELECT 2) r
-                  JOIN delivery d ON d.lane = l.id AND d.rank = r.rank AND d.due > 0
-                  WHERE d.leased = 1)
-                """)
+        try db.execute(sql: "UPDATE delivery SET leased = 0, due = 0 WHERE leased = 1")
         let waiting = try Int.fetchOne(db, sql: "SELECT count(*) FROM delivery") ?? 0
         for row in try Row.fetchAll(db, sql: "SELECT id, sender, app FROM lane") {
             laneIDs[LaneKey(sender: row[1], app: row[2])] = row[0]
         }
         var lanes: [LaneKey] = []
         for (lane, id) in laneIDs {
-            let sql = "SELECT EXISTS (SELECT 1 FROM delivery WHERE lane = ?)"
+            let sql = "SELECT EXISTS (SELECT 1 FROM delivery WHERE lane = ? AND leased = 0)"
             if try Bool.fetchOne(db, sql: sql, arguments: [id]) == true { lanes.append(lane) }
         }
         let last = try Int64.fetchOne(
@@ -125,6 +119,9 @@ struct QueueTables {
             }
             rows[key]?.refs += 1
             let isTaken = item.taken.contains(delivery.id)
+            if isTaken {
+                leases.add(Int64(clamping: delivery.id), until: Int64(clamping: leaseUntilUnixMs))
+            }
             let lane = try laneID(LaneKey(delivery), db)
             if delivery.route.isEmpty {
                 superseded += try supersede(lane, delivery.stableID, db)
@@ -183,6 +180,7 @@ struct QueueTables {
         var out = StoreLease()
         guard let id = try knownLane(lane, db) else { return out }
         let now = Int64(clamping: nowUnixMs)
+        try leases.expire(now: now, hot, db)
         var contents: [Int64: Payload] = [:]
         for rank in Int64(0)...2 where out.deliveries.count <= max {
             // One more than is wanted tells whether there is more.
@@ -208,6 +206,7 @@ struct QueueTables {
             mark.bind(Int64(clamping: untilUnixMs))
             mark.bind(Int64(clamping: delivery.id))
             try mark.run()
+            leases.add(Int64(clamping: delivery.id), until: Int64(clamping: untilUnixMs))
         }
         if !out.hasMore { out.nextDueUnixMs = try nextDue(id, db) }
         return out
@@ -222,10 +221,13 @@ struct QueueTables {
         return found
     }
 
-    private func nextDue(_ lane: Int64, _ db: Database) throws -> UInt64? {
+    private mutating func nextDue(_ lane: Int64, _ db: Database) throws -> UInt64? {
         let first = try db.cachedStatement(
-            sql: "SELECT due FROM delivery WHERE lane = ? AND rank = ? ORDER BY due LIMIT 1")
-        var next: Int64?
+            sql: """
+                SELECT due FROM delivery WHERE lane = ? AND rank = ? AND leased = 0
+                ORDER BY due LIMIT 1
+                """)
+        var next = try leases.nextEnd(lane: lane, hot, db)
         for rank in Int64(0)...2 {
             if let due = try Int64.fetchOne(first, arguments: [lane, rank]) {
                 next = min(next ?? .max, due)

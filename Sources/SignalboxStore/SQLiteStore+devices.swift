@@ -65,7 +65,9 @@ extension SQLiteStore: DeviceRegistry {
         submitWork(
             { db, _ in
                 var out: [UserKey: [RegisteredDevice]] = [:]
-                for user in users { out[user] = try DeviceTables.devices(user, db) }
+                out.reserveCapacity(users.count)
+                let hot = HotStatements()
+                for user in users { out[user] = try DeviceTables.devices(user, hot, db) }
                 let all = out
                 found.set(all)
             }, { _ in done(found.value) })

@@ -66,8 +66,13 @@ enum Schema {
                 sql: "CREATE INDEX delivery_report ON delivery (lane, stable) WHERE route = ''")
         }
         migrator.registerMigration("5") { db in
-            // Only a start asked for it, and every delivery paid.
-            try db.execute(sql: "DROP INDEX delivery_leased")
+            // Of what is leased most is gone before anybody could look for it: it stands in no index.
+            try db.execute(
+                sql: """
+                    DROP INDEX delivery_leased;
+                    DROP INDEX delivery_due;
+                    CREATE INDEX delivery_due ON delivery (lane, rank, due, id) WHERE leased = 0;
+                    """)
         }
         return migrator
     }
