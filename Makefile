@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo test chaos bench build install setup lint format clean
+.PHONY: run demo test chaos bench bench-check build install setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -43,6 +43,12 @@ bench: build
 	swift build -c release --package-path Benchmarks
 	@Benchmarks/.build/release/bench .build/release/signalbox \
 	  $(if $(BENCH_JSON),--json '$(BENCH_JSON)') $(if $(BENCH_ONLY),--only '$(BENCH_ONLY)') $(BENCH_FLAGS)
+
+# Instructions per delivery and event, counted by callgrind, against Benchmarks/Thresholds.
+bench-check: build
+	@scripts/setup.sh bench
+	swift build -c release --package-path Benchmarks
+	@Benchmarks/.build/release/bench .build/release/signalbox --check Benchmarks/Thresholds
 
 lint: setup
 	swift format lint --strict --recursive Package.swift Sources Plugins Tests Benchmarks/Package.swift Benchmarks/Sources

@@ -2,11 +2,13 @@ import Foundation
 
 /// make bench: every figure beside h2load in the same run.
 @main struct Command {
-    static let usage = "usage: bench SIGNALBOX [--json FILE] [--only NAME,NAME...] [--long]"
+    static let usage = "usage: bench SIGNALBOX [--json FILE] [--only NAME,NAME...] [--long] | --check FOLDER"
 
     var program = ""
     var json: String?
     var only: [String]?
+    /// Count instructions and compare them with this folder's thresholds, instead of taking times.
+    var thresholds: String?
     /// Take the figures that need many minutes.
     var isLong = false
 
@@ -15,6 +17,7 @@ import Foundation
         while let word = rest.popFirst() {
             switch word {
             case "--long": isLong = true
+            case "--check": thresholds = rest.popFirst()
             case "--json": json = rest.popFirst()
             case "--only": only = rest.popFirst()?.split(separator: ",").map(String.init)
             case _ where program.isEmpty && !word.hasPrefix("-"): program = word
@@ -29,6 +32,10 @@ import Foundation
         let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         let bench = try Bench(signalbox: program, wire: own.appending(path: "wire").path)
         Output.line(Machine.words)
+        if let thresholds {
+            try bench.check(thresholds: thresholds)
+            return bench.faults.isEmpty
+        }
         let parts: [(name: String, run: () throws -> Void)] = [
             ("limit", bench.limits), ("sender", bench.sender), ("ingest", bench.ingest),
             ("store", bench.store), ("calls", bench.calls), ("end_to_end", bench.endToEnd),

@@ -16,8 +16,12 @@ final class GatewayProcess {
         setenv("BENCH_LISTEN", "127.0.0.1:\(port)", 1)
         setenv("BENCH_DATA", self.data, 1)
         child = try Child([bench.signalbox, "run", "--config", file])
-        let deadline = Date().addingTimeInterval(60)
-        while !Self.answers(port) {
+        try Self.waitUntilItAnswers(port, child, seconds: 60)
+    }
+
+    static func waitUntilItAnswers(_ port: Int, _ child: Child, seconds: Double) throws {
+        let deadline = Date().addingTimeInterval(seconds)
+        while !answers(port) {
             guard child.process.isRunning, Date() < deadline else {
                 throw Failure("the gateway does not begin to listen")
             }

@@ -194,7 +194,7 @@ public final class HTTPServer: Sendable {
                     found.finish()
                 }
             }, eventLoopGroup: group, logger: logger)
-        let running = Task {
+        let running = Task(executorPreference: LoopExecutor(group.next())) {
             defer { found.finish() }
             try await server.run()
         }

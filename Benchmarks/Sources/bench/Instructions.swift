@@ -1,0 +1,94 @@
+import Foundation
+
+/// Instructions per unit of work, counted by callgrind: unlike times they are nearly the same on every machine and
+/// in every run, so they can be held to.
+extension Bench {
+    /// What is counted: the difference of two runs, so that starting and stopping are not in it.
+    func instructions() throws -> [(name: String, count: Double)] {
+        [
+            ("sender_per_delivery", try perUnit(1_000, 4_000, senderRun)),
+            ("webhook_per_event", try perUnit(200, 1_000, webhookRun)),
+            ("store_per_event", try perUnit(500, 3_000, storeRun)),
+            ("call_per_delivery", try perUnit(1_024, 5_120, callsRun)),
+        ]
+    }
+
+    /// Compares the counts with the files of a folder: `NAME` holds the most that is allowed.
+    func check(thresholds folder: String) throws {
+        for (name, count) in try instructions() {
+            let file = "\(folder)/\(name)"
+            let text = try? String(contentsOfFile: file, encoding: .utf8)
+            guard let most = text.flatMap({ Double($0.trimmingCharacters(in: .whitespacesAndNewlines)) })
+            else { throw Failure("\(file) is not there, or is no number; this run counted \(Int(count))") }
+            note(name, count, "instructions; at most \(Int(most))")
+            require(
+                count <= most,
+                "\(name) takes \(Int(count)) instructions, more than \(Int(most)): look with callgrind what they "
+                    + "are, or raise \(file) if they are worth it")
+        }
+    }
+
+    private func perUnit(_ few: Int, _ many: Int, _ run: (Int) throws -> Double) throws -> Double {
+        let first = try run(few)
+        return (try run(many) - first) / Double(many - few)
+    }
+
+    private func senderRun(_ count: Int) throws -> Double {
+        let sink = try Sink(self)
+        defer { sink.stop() }
+        let file = folder + "/sender.yaml"
+        try yaml(sinkPort: sink.port).write(toFile: file, atomically: true, encoding: .utf8)
+        return try counted { _ = try $0.rest() } command: {
+            ["bench", "sender", "--config", file, "--count", "\(count)", "--listen", "127.0.0.1:0"]
+        }
+    }
+
+    private func storeRun(_ count: Int) throws -> Double {
+        let data = try fresh("store")
+        return try counted { _ = try $0.rest() } command: {
+            ["bench", "store", "--folder", data, "--events", "\(count)"]
+        }
+    }
+
+    private func callsRun(_ count: Int) throws -> Double {
+        try counted { _ = try $0.rest() } command: {
+            ["bench", "calls", "--deliveries", "\(count)"]
+        } / 20
+    }
+
+    /// A gateway that gets webhooks one after the other, which is the most that one can cost.
+    private func webhookRun(_ count: Int) throws -> Double {
+        let sink = try Sink(self)
+        defer { sink.stop() }
+        let file = folder + "/gateway.yaml"
+        let port = 20_000 + Int.random(in: 0..<12_000)
+        try yaml(sinkPort: sink.port).write(toFile: file, atomically: true, encoding: .utf8)
+        setenv("BENCH_DATA", try fresh("data"), 1)
+        return try counted { child in
+            try GatewayProcess.waitUntilItAnswers(port, child, seconds: 120)
+            _ = try Child.figures([
+                wire, "load", "\(port)", "/in/zendesk", "1", "\(count)", "0", "2",
+            ])
+            _ = try sink.wait(for: count * 2)
+            child.stop(SIGTERM)
+        } command: {
+            ["run", "--config", file, "--listen", "127.0.0.1:\(port)"]
+        }
+    }
+
+    /// Runs the program under callgrind; how many instructions it took.
+    private func counted(
+        _ body: (Child) throws -> Void, command: () -> [String]
+    ) throws -> Double {
+        let out = try fresh("callgrind") + "/out"
+        let child = try Child(
+            ["valgrind", "--tool=callgrind", "--callgrind-out-file=\(out)", signalbox] + command(),
+            isQuiet: true)
+        try body(child)
+        let text = try String(contentsOfFile: out, encoding: .utf8)
+        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("totals:") }),
+            let count = Double(line.dropFirst("totals: ".count))
+        else { throw Failure("callgrind wrote no totals") }
+        return count
+    }
+}
