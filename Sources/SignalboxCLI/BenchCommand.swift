@@ -10,7 +10,7 @@ struct BenchCommand: AsyncParsableCommand {
         shouldDisplay: false,
         subcommands: [
             Keys.self, Store.self, Backlog.self, Resume.self, Registry.self, Sender.self,
-            Reload.self, Calls.self,
+            Events.self, Reload.self, Calls.self,
         ])
 
     /// Where the database is.
@@ -83,6 +83,18 @@ struct BenchCommand: AsyncParsableCommand {
             Output.figures([
                 ("delivered", Double(report.delivered)), ("seconds", report.seconds),
             ])
+        }
+    }
+
+    struct Events: AsyncParsableCommand {
+        @OptionGroup var config: ConfigOptions
+        @Option var count = 10_000
+
+        func run() async throws {
+            var options = try config.gatewayOptions()
+            options.silence()
+            let delivered = try await EventBench.run(options, count: count)
+            Output.figures([("delivered", Double(delivered))])
         }
     }
 

@@ -13,10 +13,12 @@ enum Program {
             PluginCheck.examine()
             return
         }
-        Task {
+        Task.detached {
             await SignalboxCommand.main()
             exit(0)
         }
+        // Tools that count instructions stumble over a main thread that gives itself up.
+        if CommandLine.arguments.dropFirst().first == "bench" { while true { pause() } }
         dispatchMain()
     }
 }

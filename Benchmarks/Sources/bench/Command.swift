@@ -2,7 +2,8 @@ import Foundation
 
 /// make bench: every figure beside h2load in the same run.
 @main struct Command {
-    static let usage = "usage: bench SIGNALBOX [--json FILE] [--only NAME,NAME...] [--long] | --check FOLDER"
+    static let usage =
+        "usage: bench SIGNALBOX [--json FILE] [--only NAME,NAME...] [--long] | --check FOLDER"
 
     var program = ""
     var json: String?

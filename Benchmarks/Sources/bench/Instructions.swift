@@ -18,8 +18,14 @@ extension Bench {
         for (name, count) in try instructions() {
             let file = "\(folder)/\(name)"
             let text = try? String(contentsOfFile: file, encoding: .utf8)
-            guard let most = text.flatMap({ Double($0.trimmingCharacters(in: .whitespacesAndNewlines)) })
-            else { throw Failure("\(file) is not there, or is no number; this run counted \(Int(count))") }
+            guard
+                let most = text.flatMap({
+                    Double($0.trimmingCharacters(in: .whitespacesAndNewlines))
+                })
+            else {
+                throw Failure(
+                    "\(file) is not there, or is no number; this run counted \(Int(count))")
+            }
             note(name, count, "instructions; at most \(Int(most))")
             require(
                 count <= most,
@@ -38,42 +44,57 @@ extension Bench {
         defer { sink.stop() }
         let file = folder + "/sender.yaml"
         try yaml(sinkPort: sink.port).write(toFile: file, atomically: true, encoding: .utf8)
-        return try counted { _ = try $0.rest() } command: {
+        return try counted {
+            _ = try $0.rest()
+        } command: {
             ["bench", "sender", "--config", file, "--count", "\(count)", "--listen", "127.0.0.1:0"]
         }
     }
 
     private func storeRun(_ count: Int) throws -> Double {
         let data = try fresh("store")
-        return try counted { _ = try $0.rest() } command: {
+        return try counted {
+            _ = try $0.rest()
+        } command: {
             ["bench", "store", "--folder", data, "--events", "\(count)"]
         }
     }
 
     private func callsRun(_ count: Int) throws -> Double {
-        try counted { _ = try $0.rest() } command: {
+        try counted {
+            _ = try $0.rest()
+        } command: {
             ["bench", "calls", "--deliveries", "\(count)"]
         } / 20
     }
 
-    /// A gateway that gets webhooks one after the other, which is the most that one can cost.
+    /// Webhooks with two devices each, one after the other, which is the most that one can cost.
     private func webhookRun(_ count: Int) throws -> Double {
         let sink = try Sink(self)
         defer { sink.stop() }
         let file = folder + "/gateway.yaml"
-        let port = 20_000 + Int.random(in: 0..<12_000)
         try yaml(sinkPort: sink.port).write(toFile: file, atomically: true, encoding: .utf8)
         setenv("BENCH_DATA", try fresh("data"), 1)
-        return try counted { child in
-            try GatewayProcess.waitUntilItAnswers(port, child, seconds: 120)
-            _ = try Child.figures([
-                wire, "load", "\(port)", "/in/zendesk", "1", "\(count)", "0", "2",
-            ])
-            _ = try sink.wait(for: count * 2)
-            child.stop(SIGTERM)
+        return try counted {
+            _ = try $0.rest()
         } command: {
-            ["run", "--config", file, "--listen", "127.0.0.1:\(port)"]
+            ["bench", "events", "--config", file, "--count", "\(count)", "--listen", "127.0.0.1:0"]
         }
+    }
+
+    /// The program and its plugins without what debuggers want to know: valgrind cannot read that of Swift.
+    private func stripped() throws -> String {
+        let target = folder + "/stripped"
+        let program = target + "/signalbox"
+        guard !FileManager.default.fileExists(atPath: program) else { return program }
+        try FileManager.default.createDirectory(
+            atPath: target, withIntermediateDirectories: true)
+        let source = URL(filePath: signalbox).deletingLastPathComponent().path
+        let names = try FileManager.default.contentsOfDirectory(atPath: source)
+        for name in names where name == "signalbox" || name.hasSuffix(".so") {
+            _ = try Child(["strip", "-g", "-o", "\(target)/\(name)", "\(source)/\(name)"]).rest()
+        }
+        return program
     }
 
     /// Runs the program under callgrind; how many instructions it took.
@@ -81,9 +102,11 @@ extension Bench {
         _ body: (Child) throws -> Void, command: () -> [String]
     ) throws -> Double {
         let out = try fresh("callgrind") + "/out"
+        let program = try stripped()
         let child = try Child(
-            ["valgrind", "--tool=callgrind", "--callgrind-out-file=\(out)", signalbox] + command(),
-            isQuiet: true)
+            ["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=\(out)", program]
+                + command())
+
         try body(child)
         let text = try String(contentsOfFile: out, encoding: .utf8)
         guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("totals:") }),
