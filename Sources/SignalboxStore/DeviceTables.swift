@@ -61,19 +61,7 @@ enum DeviceTables {
         """
     static let newestFirst = "ORDER BY registered DESC, id DESC"
 
-    static func devices(_ key: UserKey, _ db: Database) throws -> [RegisteredDevice] {
-        let rows =
-            key.app.isEmpty
-            ? try Row.fetchAll(
-                db.cachedStatement(sql: "\(columns) WHERE user = ? \(newestFirst)"),
-                arguments: [key.user])
-            : try Row.fetchAll(
-                db.cachedStatement(sql: "\(columns) WHERE app = ? AND user = ? \(newestFirst)"),
-                arguments: [key.app, key.user])
-        return rows.map(device)
-    }
-
-    /// The same for those who ask for many users at a time.
+    /// Those who ask for many users hand the same `hot` over for each.
     static func devices(
         _ key: UserKey, _ hot: HotStatements, _ db: Database
     ) throws -> [RegisteredDevice] {
@@ -81,37 +69,33 @@ enum DeviceTables {
             key.app.isEmpty ? .devicesOfUser : .devicesOfUserInApp, db)
         if !key.app.isEmpty { rows.bind(key.app) }
         rows.bind(key.user)
-        var found: [RegisteredDevice] = []
-        while try rows.step() {
-            let attributes = rows.text(9)
-            let device = Device(
-                app: rows.text(0), platform: rows.text(2), provider: rows.text(3),
-                token: rows.text(1), sourceToken: rows.text(4), user: rows.text(5),
-                locale: rows.text(6), registeredUnixMs: UInt64(clamping: rows.integer(7)),
-                attributes: attributes.isEmpty ? [] : RowCodec.attributes(attributes))
-            found.append(RegisteredDevice(device: device, isOnline: rows.integer(8) != 0))
-        }
-        return found
+        return try all(rows)
     }
 
     /// An empty app stands for whichever app has the token.
     static func find(app: String, token: String, _ db: Database) throws -> RegisteredDevice? {
-        try Row.fetchOne(
-            db.cachedStatement(
-                sql: "\(columns) WHERE token = ? AND (app = ? OR ? = '') \(newestFirst) LIMIT 1"),
-            arguments: [token, app, app]
-        ).map(device)
+        let rows = try HotStatements().statement(.newestDeviceWithToken, db)
+        rows.bind(token)
+        rows.bind(app)
+        rows.bind(app)
+        guard try rows.step() else { return nil }
+        defer { rows.end() }
+        return device(rows)
     }
 
-    private static func device(_ row: Row) -> RegisteredDevice {
-        let registered: Int64 = row[7]
-        let online: Int64 = row[8]
-        return RegisteredDevice(
+    private static func all(_ rows: HotStatement) throws -> [RegisteredDevice] {
+        var found: [RegisteredDevice] = []
+        while try rows.step() { found.append(device(rows)) }
+        return found
+    }
+
+    private static func device(_ row: HotStatement) -> RegisteredDevice {
+        RegisteredDevice(
             device: Device(
-                app: row[0], platform: row[2], provider: row[3], token: row[1],
-                sourceToken: row[4], user: row[5], locale: row[6],
-                registeredUnixMs: UInt64(clamping: registered),
-                attributes: RowCodec.attributes(row[9] as String)), isOnline: online != 0)
+                app: row.text(0), platform: row.text(2), provider: row.text(3),
+                token: row.text(1), sourceToken: row.text(4), user: row.text(5),
+                locale: row.text(6), registeredUnixMs: UInt64(clamping: row.integer(7)),
+                attributes: RowCodec.attributes(row.text(9))), isOnline: row.integer(8) != 0)
     }
 
     /// Does what a change says; one that names no token means all of the user's.
@@ -151,9 +135,11 @@ enum DeviceTables {
     static func invalidate(
         app: String, token: String, goneSinceUnixMs: UInt64, _ db: Database
     ) throws -> (Invalidation, [Device]) {
-        let select = try db.cachedStatement(
-            sql: "\(columns) WHERE token = ? AND (app = ? OR ? = '')")
-        let known = try Row.fetchAll(select, arguments: [token, app, app]).map(device)
+        let rows = try HotStatements().statement(.devicesWithToken, db)
+        rows.bind(token)
+        rows.bind(app)
+        rows.bind(app)
+        let known = try all(rows)
         var gone: [Device] = []
         for entry in known {
             // Registered again since: it lives.

@@ -1,7 +1,7 @@
 internal import GRDB
 internal import GRDBSQLite
 
-/// Statements that run for every delivery, prepared once, and bound and stepped without anything between them
+/// Statements that run for every delivery, prepared once for their connection, and bound and stepped without anything between them
 /// and SQLite: looking one up by its text, or boxing its arguments, would cost as much as running it.
 ///
 /// One thread: the one whose turn it is with the database.
@@ -9,7 +9,7 @@ final class HotStatements {
     enum Name: Int, CaseIterable {
         case insertDelivery, insertPayload, removeDelivery, releasePayload, removePayload
         case selectSeen, insertSeen, lease, markLeased, expireLeases, findLeased
-        case devicesOfUser, devicesOfUserInApp
+        case devicesOfUser, devicesOfUserInApp, devicesWithToken, newestDeviceWithToken
 
         var sql: String {
             switch self {
@@ -46,6 +46,10 @@ final class HotStatements {
                 "\(DeviceTables.columns) WHERE user = ? \(DeviceTables.newestFirst)"
             case .devicesOfUserInApp:
                 "\(DeviceTables.columns) WHERE app = ? AND user = ? \(DeviceTables.newestFirst)"
+            case .devicesWithToken:
+                "\(DeviceTables.columns) WHERE token = ? AND (app = ? OR ? = '')"
+            case .newestDeviceWithToken:
+                "\(Self.devicesWithToken.sql) \(DeviceTables.newestFirst) LIMIT 1"
             }
         }
     }
@@ -58,7 +62,7 @@ final class HotStatements {
             known.begin()
             return known
         }
-        let made = HotStatement(try db.makeStatement(sql: name.sql), db)
+        let made = HotStatement(try db.cachedStatement(sql: name.sql), db)
         prepared[name.rawValue] = made
         return made
     }

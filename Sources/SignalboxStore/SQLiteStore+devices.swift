@@ -27,7 +27,9 @@ extension SQLiteStore: DeviceRegistry {
 
     /// The devices of a user in an app.
     public func devices(app: String, user: String) async throws -> [RegisteredDevice] {
-        try await perform { db, _ in try DeviceTables.devices(UserKey(app: app, user: user), db) }
+        try await perform { db, _ in
+            try DeviceTables.devices(UserKey(app: app, user: user), HotStatements(), db)
+        }
     }
 
     /// The device with a token, or nil.
