@@ -9,6 +9,8 @@ final class HotStatements {
     enum Name: Int, CaseIterable {
         case insertDelivery, insertPayload, removeDelivery, releasePayload, removePayload
         case selectSeen, insertSeen, lease, markLeased, expireLeases, findLeased
+        case insertBlock, removeBlock, readBlock, nextBlock, peekBlock, noteProgress, removeProgress
+        case allProgress
         case devicesOfUser, devicesOfUserInApp, devicesWithToken, newestDeviceWithToken
 
         var sql: String {
@@ -42,6 +44,20 @@ final class HotStatements {
                 SELECT min(due) FILTER (WHERE lane = ?), count(*)
                 FROM delivery WHERE id BETWEEN ? AND ? AND leased = 1
                 """
+            case .insertBlock:
+                "INSERT INTO block (id, lane, rank, count, bytes) VALUES (?, ?, ?, ?, ?)"
+            case .removeBlock: "DELETE FROM block WHERE id = ?"
+            case .readBlock: "SELECT bytes FROM block WHERE id = ?"
+            case .nextBlock:
+                """
+                SELECT id, count, bytes, (SELECT done FROM progress WHERE progress.block = block.id)
+                FROM block WHERE lane = ? AND rank = ? AND id > ? ORDER BY id LIMIT 1
+                """
+            case .peekBlock:
+                "SELECT id FROM block WHERE lane = ? AND rank = ? AND id > ? ORDER BY id LIMIT 1"
+            case .noteProgress: "INSERT OR REPLACE INTO progress (block, done) VALUES (?, ?)"
+            case .allProgress: "SELECT done FROM progress"
+            case .removeProgress: "DELETE FROM progress WHERE block = ?"
             case .devicesOfUser:
                 "\(DeviceTables.columns) WHERE user = ? \(DeviceTables.newestFirst)"
             case .devicesOfUserInApp:
@@ -55,6 +71,9 @@ final class HotStatements {
     }
 
     private var prepared = [HotStatement?](repeating: nil, count: Name.allCases.count)
+
+    /// Lets go of all: a connection with statements cannot be closed.
+    func removeAll() { prepared = [HotStatement?](repeating: nil, count: Name.allCases.count) }
 
     /// A statement, ready for its arguments.
     func statement(_ name: Name, _ db: Database) throws -> HotStatement {
@@ -130,6 +149,15 @@ final class HotStatement {
         }
     }
 
+    func bind(blob: [UInt8]) {
+        bound += 1
+        blob.withUnsafeBytes { bytes in
+            _ = sqlite3_bind_blob(
+                raw, bound, bytes.baseAddress ?? UnsafeRawPointer(Self.nothing),
+                Int32(bytes.count), Self.transient)
+        }
+    }
+
     private static nonisolated(unsafe) let nothing = UnsafePointer<CChar>(
         UnsafeMutablePointer<CChar>.allocate(capacity: 1))
 
@@ -160,5 +188,12 @@ final class HotStatement {
         guard let start = sqlite3_column_text(raw, column) else { return "" }
         let count = Int(sqlite3_column_bytes(raw, column))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    /// Reads a blob in place; it is there until the next step.
+    func withBlob<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        let start = sqlite3_column_blob(raw, column)
+        let count = start == nil ? 0 : Int(sqlite3_column_bytes(raw, column))
+        return body(UnsafeRawBufferPointer(start: start, count: count))
     }
 }

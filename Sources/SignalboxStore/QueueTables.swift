@@ -15,6 +15,7 @@ struct QueueTables {
     private var laneIDs: [LaneKey: Int64] = [:]
     private let hot = HotStatements()
     private var leases = LeaseBook()
+    private var blocks = BlockTables()
 
     /// What reading the tables at the start gave.
     struct Start {
@@ -26,13 +27,16 @@ struct QueueTables {
     /// Takes stock, and takes leases of a process of before back.
     mutating func start(_ db: Database) throws -> Start {
         try db.execute(sql: "UPDATE delivery SET leased = 0, due = 0 WHERE leased = 1")
-        let waiting = try Int.fetchOne(db, sql: "SELECT count(*) FROM delivery") ?? 0
+        let waiting = try waiting(db)
         for row in try Row.fetchAll(db, sql: "SELECT id, sender, app FROM lane") {
             laneIDs[LaneKey(sender: row[1], app: row[2])] = row[0]
         }
         var lanes: [LaneKey] = []
         for (lane, id) in laneIDs {
-            let sql = "SELECT EXISTS (SELECT 1 FROM delivery WHERE lane = ? AND leased = 0)"
+            let sql = """
+                SELECT EXISTS (SELECT 1 FROM delivery WHERE lane = ?1 AND leased = 0)
+                  OR EXISTS (SELECT 1 FROM block WHERE lane = ?1)
+                """
             if try Bool.fetchOne(db, sql: sql, arguments: [id]) == true { lanes.append(lane) }
         }
         let last = try Int64.fetchOne(
@@ -40,9 +44,19 @@ struct QueueTables {
             sql: """
                 SELECT max((SELECT coalesce(max(id), 0) FROM delivery),
                   (SELECT coalesce(max(id), 0) FROM payload), (SELECT coalesce(max(id), 0) FROM dead),
+                  (SELECT coalesce(max(id), 0) FROM block),
                   (SELECT coalesce(max(value), 0) FROM counter WHERE name = 'last_id'))
                 """)
         return Start(lastID: UInt64(clamping: last ?? 0), waiting: waiting, lanes: lanes)
+    }
+
+    private func waiting(_ db: Database) throws -> Int {
+        let rows = try Int.fetchOne(db, sql: "SELECT count(*) FROM delivery") ?? 0
+        let inBlocks = try Int.fetchOne(db, sql: "SELECT sum(count) FROM block") ?? 0
+        let done = try hot.statement(.allProgress, db)
+        var doneCount = 0
+        while try done.step() { doneCount += done.withBlob(0) { Marks($0) }.marked }
+        return rows + inBlocks - doneCount
     }
 
     /// Keeps ids from being used again after everything that had them is gone.
@@ -101,7 +115,7 @@ struct QueueTables {
         return rows.count
     }
 
-    /// Writes the deliveries of one event; contents that several share are one row.
+    /// Writes the deliveries of one event, or notes them for `flush`.
     ///
     /// Returns how many older ones left for them.
     @discardableResult
@@ -110,50 +124,86 @@ struct QueueTables {
         nextID: inout UInt64, _ db: Database
     ) throws -> Int {
         var superseded = 0
-        var rows: [ObjectIdentifier: (id: Int64, note: SharedNotification, refs: Int64)] = [:]
         for delivery in item.deliveries {
-            let key = ObjectIdentifier(delivery.content)
-            if rows[key] == nil {
-                nextID += 1
-                rows[key] = (Int64(clamping: nextID), delivery.content, 0)
-            }
-            rows[key]?.refs += 1
-            let isTaken = item.taken.contains(delivery.id)
-            if isTaken {
-                leases.add(Int64(clamping: delivery.id), until: Int64(clamping: leaseUntilUnixMs))
-            }
+            let until = item.taken.contains(delivery.id) ? Int64(clamping: leaseUntilUnixMs) : nil
             let lane = try laneID(LaneKey(delivery), db)
-            if delivery.route.isEmpty {
-                superseded += try supersede(lane, delivery.stableID, db)
+            let rank = Self.rank(delivery.content.notification.priority ?? .normal)
+            guard delivery.route.isEmpty else {
+                try blocks.add(
+                    delivery, of: item.event, receivedUnixMs: receivedUnixMs, lane: lane,
+                    rank: Int(rank), takenUntilUnixMs: until, hot, nextID: &nextID, db)
+                continue
             }
-            let insert = try hot.statement(.insertDelivery, db)
-            insert.bind(Int64(clamping: delivery.id))
-            insert.bind(lane)
-            insert.bind(Self.rank(delivery.content.notification.priority ?? .normal))
-            insert.bind(isTaken ? Int64(clamping: leaseUntilUnixMs) : 0)
-            insert.bind(isTaken ? 1 : 0)
-            insert.bind(Int64(delivery.attempt))
-            insert.bind(Int64(clamping: delivery.deadlineUnixMs))
-            insert.bind(rows[key]?.id ?? 0)
-            insert.bind(delivery.route)
-            insert.bind(delivery.stableID)
-            insert.bind(delivery.badge.map { Int64($0) })
-            insert.bind(RowCodec.bytes(delivery.device))
-            try insert.run()
-        }
-        for row in rows.values {
-            let insert = try hot.statement(.insertPayload, db)
-            insert.bind(row.id)
-            insert.bind(Int64(clamping: item.event.id))
-            insert.bind(item.event.source)
-            insert.bind(item.event.type)
-            insert.bind(item.event.subject)
-            insert.bind(Int64(clamping: receivedUnixMs))
-            insert.bind(RowCodec.bytes(row.note.notification))
-            insert.bind(row.refs)
-            try insert.run()
+            // Reports of devices: a later one must find them.
+            superseded += try supersede(lane, delivery.stableID, db)
+            nextID += 1
+            let payload = Int64(clamping: nextID)
+            try insertPayload(
+                payload, item.event, delivery.content.notification, receivedUnixMs, db)
+            try insertRow(delivery, lane, rank, leasedUntil: until, payload: payload, db)
         }
         return superseded
+    }
+
+    /// Writes what `insert` noted.
+    mutating func flush(nextID: inout UInt64, _ db: Database) throws {
+        try blocks.flush(hot, nextID: &nextID, db)
+    }
+
+    /// Writes down what `settle` has done; `isShortOfRoom`: only what frees room, the rest another time.
+    mutating func note(isShortOfRoom: Bool, _ db: Database) throws {
+        try blocks.note(isShortOfRoom: isShortOfRoom, hot, db)
+    }
+
+    /// What was asked for is on disk.
+    mutating func committed() { blocks.committed() }
+
+    /// Nothing of it is on disk; also a lane that was made in the group is not there.
+    mutating func rolledBack() {
+        laneIDs = [:]
+        blocks.rolledBack()
+    }
+
+    /// Lets go of the connection.
+    func close() { hot.removeAll() }
+
+    /// Blocks that could not be read, in words.
+    mutating func takeFaults() -> [String] { blocks.takeFaults() }
+
+    private mutating func insertRow(
+        _ delivery: Delivery, _ lane: Int64, _ rank: Int64, leasedUntil until: Int64?,
+        payload: Int64, _ db: Database
+    ) throws {
+        if let until { leases.add(Int64(clamping: delivery.id), until: until) }
+        let insert = try hot.statement(.insertDelivery, db)
+        insert.bind(Int64(clamping: delivery.id))
+        insert.bind(lane)
+        insert.bind(rank)
+        insert.bind(until ?? 0)
+        insert.bind(until == nil ? 0 : 1)
+        insert.bind(Int64(delivery.attempt))
+        insert.bind(Int64(clamping: delivery.deadlineUnixMs))
+        insert.bind(payload)
+        insert.bind(delivery.route)
+        insert.bind(delivery.stableID)
+        insert.bind(delivery.badge.map { Int64($0) })
+        insert.bind(RowCodec.bytes(delivery.device))
+        try insert.run()
+    }
+
+    private func insertPayload(
+        _ id: Int64, _ event: Event, _ note: Notification, _ receivedUnixMs: UInt64, _ db: Database
+    ) throws {
+        let insert = try hot.statement(.insertPayload, db)
+        insert.bind(id)
+        insert.bind(Int64(clamping: event.id))
+        insert.bind(event.source)
+        insert.bind(event.type)
+        insert.bind(event.subject)
+        insert.bind(Int64(clamping: receivedUnixMs))
+        insert.bind(RowCodec.bytes(note))
+        insert.bind(1)
+        try insert.run()
     }
 
     private mutating func laneID(_ lane: LaneKey, _ db: Database) throws -> Int64 {
@@ -169,9 +219,6 @@ struct QueueTables {
         return id
     }
 
-    /// After a rollback: a lane that was made in the group is not there.
-    mutating func forgetLanes() { laneIDs = [:] }
-
     /// Lends what is due, high priority first.
     mutating func lease(
         _ lane: LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64, isMarked: Bool,
@@ -180,36 +227,47 @@ struct QueueTables {
         var out = StoreLease()
         guard let id = try knownLane(lane, db) else { return out }
         let now = Int64(clamping: nowUnixMs)
-        try leases.expire(now: now, hot, db)
+        let until = Int64(clamping: untilUnixMs)
+        if isMarked { try leases.expire(now: now, hot, db) }
         var contents: [Int64: Payload] = [:]
         for rank in Int64(0)...2 where out.deliveries.count <= max {
-            // One more than is wanted tells whether there is more.
+            // What has a row of its own was tried before, so it is older. One more than is wanted tells
+            // whether there is more.
             let room = max + 1 - out.deliveries.count
             let rows = try hot.statement(.lease, db)
             rows.bind(id)
             rows.bind(rank)
             rows.bind(now)
             rows.bind(Int64(room))
+            var found: [Delivery] = []
             while try rows.step() {
                 let payload = rows.integer(3)
                 if contents[payload] == nil { contents[payload] = try content(payload, db) }
                 guard let content = contents[payload] else { continue }
-                out.deliveries.append(Self.delivery(rows, lane, content))
+                found.append(Self.delivery(rows, lane, content))
             }
+            if found.count == room {
+                out.hasMore = true
+                found.removeLast()
+            }
+            for delivery in found where isMarked { try mark(delivery, until, db) }
+            out.deliveries += found
+            out.deliveries += try blocks.lease(
+                lane, lane: id, rank: Int(rank), max: max - out.deliveries.count, nowUnixMs: now,
+                untilUnixMs: until, hot, db)
         }
-        if out.deliveries.count > max {
-            out.hasMore = true
-            out.deliveries.removeLast(out.deliveries.count - max)
-        }
-        for delivery in out.deliveries where isMarked {
-            let mark = try hot.statement(.markLeased, db)
-            mark.bind(Int64(clamping: untilUnixMs))
-            mark.bind(Int64(clamping: delivery.id))
-            try mark.run()
-            leases.add(Int64(clamping: delivery.id), until: Int64(clamping: untilUnixMs))
-        }
+        if !isMarked { blocks.lentForGood() }
+        if try blocks.hasDue(lane: id, nowUnixMs: now, hot, db) { out.hasMore = true }
         if !out.hasMore { out.nextDueUnixMs = try nextDue(id, db) }
         return out
+    }
+
+    private mutating func mark(_ delivery: Delivery, _ until: Int64, _ db: Database) throws {
+        let mark = try hot.statement(.markLeased, db)
+        mark.bind(until)
+        mark.bind(Int64(clamping: delivery.id))
+        try mark.run()
+        leases.add(Int64(clamping: delivery.id), until: until)
     }
 
     private mutating func knownLane(_ lane: LaneKey, _ db: Database) throws -> Int64? {
@@ -228,6 +286,7 @@ struct QueueTables {
                 ORDER BY due LIMIT 1
                 """)
         var next = try leases.nextEnd(lane: lane, hot, db)
+        if let due = blocks.nextDue(lane: lane) { next = min(next ?? .max, due) }
         for rank in Int64(0)...2 {
             if let due = try Int64.fetchOne(first, arguments: [lane, rank]) {
                 next = min(next ?? .max, due)
@@ -269,20 +328,30 @@ struct QueueTables {
     ///
     /// `isShortOfRoom`: the disk was full a moment ago, so nothing is added: an attempt goes unrecorded,
     /// and what should be a dead letter comes back in a minute.
-    func settle(
-        _ changes: [StoreChange], isShortOfRoom: Bool, nowUnixMs: UInt64, _ db: Database
+    mutating func settle(
+        _ changes: [StoreChange], isShortOfRoom: Bool, nowUnixMs: UInt64, nextID: inout UInt64,
+        _ db: Database
     ) throws -> Int {
+        var ejection = Ejection()
         var released: [Int64: Int64] = [:]
         var gone = 0
         for change in changes {
             let id = Int64(clamping: change.id)
             switch change {
             case .delivered:
+                if blocks.settle(change.id) {
+                    gone += 1
+                    continue
+                }
                 guard let row = try remove(id, db) else { continue }
                 gone += 1
                 released[row.payload, default: 0] += 1
                 if row.attempt > 1 { try removeAttempts(id, db) }
             case .retry(_, let at, let attempt):
+                if isShortOfRoom, blocks.giveBack(change.id, dueUnixMs: Int64(clamping: at)) {
+                    continue
+                }
+                try eject(change.id, &ejection, &nextID, db)
                 let update = try db.cachedStatement(
                     sql: "UPDATE delivery SET due = ?, leased = 0, attempt = ? WHERE id = ?")
                 try update.execute(arguments: [
@@ -290,15 +359,19 @@ struct QueueTables {
                 ])
                 if db.changesCount > 0, !isShortOfRoom { try note(attempt, id, db) }
             case .dead where isShortOfRoom:
+                let later = Int64(clamping: nowUnixMs) + 60_000
+                if blocks.giveBack(change.id, dueUnixMs: later) { continue }
                 try db.cachedStatement(
                     sql: "UPDATE delivery SET due = ?, leased = 0 WHERE id = ?"
-                ).execute(arguments: [Int64(clamping: nowUnixMs) + 60_000, id])
+                ).execute(arguments: [later, id])
             case .dead(_, let reason, let attempt):
+                try eject(change.id, &ejection, &nextID, db)
                 guard try bury(id, reason, attempt, db) else { continue }
                 guard let row = try remove(id, db) else { continue }
                 gone += 1
                 released[row.payload, default: 0] += 1
             case .released:
+                if blocks.giveBack(change.id, dueUnixMs: 0) { continue }
                 try db.cachedStatement(
                     sql: "UPDATE delivery SET due = 0, leased = 0 WHERE id = ?"
                 ).execute(arguments: [id])
@@ -306,6 +379,41 @@ struct QueueTables {
         }
         for (payload, count) in released { try release(payload, count, db) }
         return gone
+    }
+
+    /// What was read and written for the deliveries that left their blocks in one go.
+    private struct Ejection {
+        var read: [Int64: BlockReader] = [:]
+        /// Payload rows by block and content.
+        var payloads: [[Int64]: Int64] = [:]
+    }
+
+    /// Gives a delivery of a block a row of its own; nothing happens if it has one.
+    private mutating func eject(
+        _ id: UInt64, _ ejection: inout Ejection, _ nextID: inout UInt64, _ db: Database
+    ) throws {
+        guard let found = try blocks.find(id, cache: &ejection.read, hot, db) else { return }
+        let content = found.content
+        let payload: Int64
+        if let known = ejection.payloads[found.source] {
+            payload = known
+            let share = try hot.statement(.releasePayload, db)
+            share.bind(-1)
+            share.bind(payload)
+            try share.run()
+        } else {
+            nextID += 1
+            payload = Int64(clamping: nextID)
+            ejection.payloads[found.source] = payload
+            let event = Event(
+                id: content.event, source: content.source, type: content.type,
+                subject: content.subject)
+            try insertPayload(
+                payload, event, content.note.notification, content.receivedUnixMs, db)
+        }
+        try insertRow(
+            found.delivery, found.lane, Int64(found.rank), leasedUntil: nil, payload: payload, db)
+        _ = blocks.settle(id)
     }
 
     private func release(_ payload: Int64, _ count: Int64, _ db: Database) throws {

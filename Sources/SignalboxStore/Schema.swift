@@ -74,6 +74,17 @@ enum Schema {
                     CREATE INDEX delivery_due ON delivery (lane, rank, due, id) WHERE leased = 0;
                     """)
         }
+        migrator.registerMigration("6") { db in
+            // Deliveries that were never tried, many in a row; see BlockTables.
+            try db.execute(
+                sql: """
+                    CREATE TABLE block (
+                      id INTEGER PRIMARY KEY, lane INTEGER NOT NULL, rank INTEGER NOT NULL,
+                      count INTEGER NOT NULL, bytes BLOB NOT NULL);
+                    CREATE INDEX block_lane ON block (lane, rank, id, count);
+                    CREATE TABLE progress (block INTEGER PRIMARY KEY, done BLOB NOT NULL);
+                    """)
+        }
         return migrator
     }
 }

@@ -64,17 +64,23 @@ final class StoreWriter: @unchecked Sendable {
                     if !changes.isEmpty {
                         delta -= try tables.settle(
                             changes, isShortOfRoom: isShortOfRoom, nowUnixMs: options.nowUnixMs(),
-                            db)
+                            nextID: &lastID, db)
                     }
                     for job in jobs { try perform(job, db, &delta, &reports) }
+                    try tables.flush(nextID: &lastID, db)
+                    // What only lends must not fail for want of room.
+                    let isWriting = jobs.contains { if case .lease = $0 { false } else { true } }
+                    try tables.note(isShortOfRoom: isShortOfRoom || !isWriting, db)
                     try sweep(db)
                     return .commit
                 }
             }
+            tables.committed()
             waiting.add(delta)
+            for fault in tables.takeFaults() { options.onFault(fault) }
             for report in reports { report() }
         } catch {
-            tables.forgetLanes()
+            tables.rolledBack()
             giveUp(jobs, error)
         }
     }
@@ -87,6 +93,8 @@ final class StoreWriter: @unchecked Sendable {
             let answer = try append(entry, db, &delta)
             reports.append { done(answer) }
         case .lease(let lane, let max, let now, let until, let done):
+            // It sees what was appended before it.
+            try tables.flush(nextID: &lastID, db)
             let lease = try tables.lease(
                 lane, max: max, nowUnixMs: now, untilUnixMs: until, isMarked: true, db)
             reports.append { done(lease) }
@@ -206,6 +214,7 @@ final class StoreWriter: @unchecked Sendable {
             commit([])
         }
         checkpointer.stop()
+        tables.close()
         try? queue.close()
         files.unlock()
     }

@@ -6,16 +6,27 @@ import Synchronization
 import Testing
 
 @Suite struct StoreTests {
+    /// What the store said that went wrong.
+    final class Faults: Sendable {
+        private let all = Mutex<[String]>([])
+
+        var value: [String] { all.withLock { $0 } }
+
+        func add(_ words: String) { all.withLock { $0.append(words) } }
+    }
+
     /// A store in a folder of its own, and its calls as something to await.
     final class Bench: Sendable {
         let folder: String
         let store: SQLiteStore
+        let faults = Faults()
 
         init(folder: String? = nil, waitingMax: Int = 1_000_000) throws {
             let made = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
             self.folder = folder ?? made.path
+            let faults = faults
             var options = SQLiteStore.Options(
-                folder: self.folder, nowUnixMs: { 1_000 }, onFault: { _ in })
+                folder: self.folder, nowUnixMs: { 1_000 }, onFault: { faults.add($0) })
             options.waitingMax = waitingMax
             store = try SQLiteStore.open(options)
         }
@@ -166,8 +177,9 @@ import Testing
 
     @Test func `ids are not used again when all is delivered`() async throws {
         let bench = try Bench()
-        _ = await bench.append([Self.item([Self.delivery(5_000)])])
+        _ = await bench.append([Self.item([Self.delivery(5_000)], taken: [5_000])])
         await bench.settle([.delivered(5_000)])
+        #expect(bench.store.waitingCount == 0)
         await bench.store.close()
         let next = try Bench(folder: bench.folder)
         #expect(next.store.lastID >= 5_000)
@@ -194,6 +206,7 @@ import Testing
                 == .committed(duplicates: []))
         #expect(
             await bench.append([Self.item([Self.delivery(3)], key: "k")], dedupeMs: 500) == .full)
+        _ = await bench.lease(max: 1)
         await bench.settle([.delivered(1)])
         // The key of a refused event was not remembered.
         #expect(

@@ -1,0 +1,166 @@
+import Foundation
+import GRDB
+import SignalboxCore
+import SignalboxStore
+import Testing
+
+/// Deliveries that were never tried stand many in a row of the file.
+@Suite struct BlockTests {
+    typealias Bench = StoreTests.Bench
+
+    /// What the file holds, read by a second connection.
+    private func count(_ table: String, _ bench: Bench) async throws -> Int {
+        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
+        let queue = try DatabaseQueue(path: file)
+        defer { try? queue.close() }
+        return try await queue.read { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
+        }
+    }
+
+    @Test func `a large event is a few rows, and all of it comes back`() async throws {
+        let bench = try Bench()
+        let content = SharedNotification(Notification())
+        let made = (UInt64(1)...1_000).map { StoreTests.delivery($0, content: content) }
+        _ = await bench.append([StoreTests.item(made, taken: Set(1...100))])
+        #expect(try await count("delivery", bench) == 0)
+        #expect(try await count("block", bench) == 5)
+        var seen: [UInt64] = []
+        while true {
+            let lease = await bench.lease(max: 77)
+            #expect(lease.deliveries.count <= 77)
+            // One content for all that share it, so that a sender renders it once.
+            #expect(Set(lease.deliveries.map { ObjectIdentifier($0.content) }).count <= 2)
+            seen += lease.deliveries.map(\.id)
+            #expect(lease.hasMore == (seen.count < 900))
+            guard lease.hasMore else { break }
+        }
+        #expect(seen == Array(101...1_000))
+        await bench.settle((UInt64(1)...1_000).map { .delivered($0) })
+        #expect(bench.store.waitingCount == 0)
+        #expect(try await count("block", bench) == 0)
+        #expect(try await count("progress", bench) == 0)
+        await bench.store.close()
+    }
+
+    @Test func `what is done of a row stays done`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([
+            StoreTests.item((UInt64(1)...6).map { StoreTests.delivery($0) }, taken: [1, 2, 3])
+        ])
+        await bench.settle([.delivered(2)])
+        _ = await bench.lease(max: 2)
+        await bench.settle([.delivered(5), .retry(4, atUnixMs: 3_000, StoreTests.attempt())])
+        #expect(bench.store.waitingCount == 4)
+        await bench.store.close()
+        let next = try Bench(folder: bench.folder)
+        #expect(next.store.waitingCount == 4)
+        #expect(await next.lease(nowUnixMs: 2_000).deliveries.map(\.id) == [1, 3, 6])
+        #expect(await next.lease(nowUnixMs: 3_000).deliveries.map(\.id) == [4, 1, 3, 6])
+        await next.settle([1, 3, 4, 6].map { .delivered($0) })
+        #expect(next.store.waitingCount == 0)
+        for table in ["block", "progress", "delivery", "payload", "attempt"] {
+            #expect(try await count(table, next) == 0, "\(table)")
+        }
+        await next.store.close()
+    }
+
+    @Test func `who comes too late with an outcome of a lease that ran out is heard`() async throws
+    {
+        let bench = try Bench()
+        _ = await bench.append([StoreTests.item([StoreTests.delivery(1), StoreTests.delivery(2)])])
+        _ = await bench.lease(nowUnixMs: 2_000)
+        #expect(await bench.lease(max: 1, nowUnixMs: 3_000).deliveries.map(\.id) == [1])
+        await bench.settle([.delivered(1), .delivered(2), .delivered(1)])
+        #expect(bench.store.waitingCount == 0)
+        let after = await bench.lease(nowUnixMs: 9_000)
+        #expect(after.deliveries.isEmpty && !after.hasMore && after.nextDueUnixMs == nil)
+        await bench.store.close()
+    }
+
+    @Test func `dead ones leave the row whole`() async throws {
+        let bench = try Bench()
+        var note = Notification()
+        note.title = "Gone"
+        note.overrides = [PayloadOverride(family: "apns", json: "{}")]
+        let content = SharedNotification(note)
+        var made = StoreTests.delivery(1, content: content)
+        made.badge = -4
+        made.device.attributes = [Attribute("muted", "all")]
+        _ = await bench.append([
+            StoreTests.item([made, StoreTests.delivery(2, content: content)], taken: [1, 2])
+        ])
+        await bench.settle([
+            .dead(1, reason: "rejected", StoreTests.attempt()),
+            .dead(2, reason: "rejected", StoreTests.attempt()),
+        ])
+        let letters = try await bench.store.deadLetters(DeadFilter(), fromID: 0, limit: 9)
+        #expect(letters.map(\.id) == [1, 2])
+        #expect(letters.map(\.notification) == [note, note])
+        #expect(letters.first?.device == made.device && letters.first?.type == "ticket.replied")
+        #expect(bench.store.waitingCount == 0)
+        _ = try await bench.store.replay(DeadFilter(), fromID: 0, limit: 9, nowUnixMs: 1_000)
+        let again = await bench.lease().deliveries
+        #expect(again.map(\.badge) == [-4, nil])
+        #expect(again.first?.device == made.device)
+        await bench.store.close()
+    }
+
+    @Test func `a row that is damaged costs what cannot be read, and is named`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([StoreTests.item((UInt64(1)...3).map { StoreTests.delivery($0) })])
+        _ = await bench.append([StoreTests.item([StoreTests.delivery(4)])])
+        await bench.store.close()
+        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
+        let queue = try DatabaseQueue(path: file)
+        try await queue.write { db in
+            try db.execute(
+                sql: """
+                    UPDATE block SET bytes = substr(bytes, 1, length(bytes) - 5) WHERE id =
+                      (SELECT min(id) FROM block)
+                    """)
+        }
+        try queue.close()
+        let next = try Bench(folder: bench.folder)
+        let lease = await next.lease()
+        #expect(lease.deliveries.map(\.id) == [1, 2, 4])
+        #expect(!lease.hasMore)
+        #expect(next.faults.value.contains { $0.contains("damaged: 1 of its 3 deliveries") })
+        await next.settle([.delivered(1), .delivered(2), .delivered(4)])
+        #expect(next.store.waitingCount == 1)
+        await next.store.close()
+    }
+
+    @Test func `when a commit fails, what it would have settled is settled later`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([
+            StoreTests.item((UInt64(1)...4).map { StoreTests.delivery($0) }, taken: [1, 2])
+        ])
+        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
+        let queue = try DatabaseQueue(path: file)
+        try await queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER refuse BEFORE INSERT ON progress
+                    BEGIN SELECT RAISE(FAIL, 'not now'); END
+                    """)
+        }
+        // It says that its disk fails, and does without the marks.
+        await bench.settle([.delivered(1)])
+        #expect(bench.faults.value.contains { $0.contains("not now") })
+        #expect(bench.store.waitingCount == 3)
+        // They are written with the next commit; that fails, with all that is in it.
+        let lost = await bench.append([StoreTests.item([StoreTests.delivery(9)], taken: [9])])
+        #expect(lost != .committed(duplicates: []))
+        #expect(await bench.lease().deliveries.map(\.id) == [3, 4])
+        try await queue.write { db in try db.execute(sql: "DROP TRIGGER refuse") }
+        try queue.close()
+        let again = await bench.append([StoreTests.item([StoreTests.delivery(9)], taken: [9])])
+        #expect(again == .committed(duplicates: []))
+        #expect(try await count("progress", bench) == 1)
+        await bench.settle([2, 3, 4, 9].map { .delivered($0) })
+        #expect(bench.store.waitingCount == 0)
+        #expect(try await count("block", bench) == 0)
+        await bench.store.close()
+    }
+}
