@@ -1,6 +1,4 @@
 internal import Glibc
-internal import HummingbirdCore
-internal import Logging
 internal import NIOCore
 
 /// Sockets are for this process alone. One that a program inherits which is started meanwhile, by us or by the
@@ -15,19 +13,5 @@ extension Channel {
         ) { socket in
             fcntl(socket, F_SETFD, FD_CLOEXEC)
         }
-    }
-}
-
-/// A server's connections, each for this process alone.
-struct CloseOnExecChannel<Base: ServerChildChannel>: ServerChildChannel {
-    let base: Base
-
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-        channel.closeOnExec()
-        return base.setup(channel: channel, logger: logger)
-    }
-
-    func handle(value: Base.Value, logger: Logger) async {
-        await base.handle(value: value, logger: logger)
     }
 }

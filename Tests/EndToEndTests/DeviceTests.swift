@@ -251,7 +251,7 @@ import Testing
 /// A token that a provider calls dead is reported to the system that supplied it.
 @Suite struct FeedbackTests {
     /// Zendesk's API: takes bulk unregister calls.
-    final class ZendeskAPI: HTTPServerHandler {
+    final class ZendeskAPI: AsyncHTTPServerHandler {
         private let calls = Mutex<[(authorization: String, tokens: [String])]>([])
         private let refusals: Mutex<Int>
 

@@ -115,7 +115,7 @@ private struct ExampleLog: LogHandler {
 }
 
 /// A stand-in for a vendor's REST API: answers by a closure and remembers what was asked.
-final class VendorAPI: HTTPServerHandler {
+final class VendorAPI: AsyncHTTPServerHandler {
     typealias Answer = @Sendable (HTTPServerRequest) -> HTTPServerAnswer
 
     private struct State {

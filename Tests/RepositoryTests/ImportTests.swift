@@ -17,10 +17,7 @@ import Testing
         "Sources/SignalboxHTTP": [
             "SignalboxCore", "SignalboxThreads", "DequeModule", "CNghttp2", "CCurl", "NIOCore",
             "NIOPosix", "NIOSSL",
-            "NIOTLS",
-            "HummingbirdCore", "HummingbirdTLS", "HTTPTypes", "NIOHTTPTypes", "ServiceLifecycle",
-            "Logging",
-            "NIOHTTP1", "NIOConcurrencyHelpers",
+            "NIOTLS", "NIOHTTP1", "NIOConcurrencyHelpers", "Logging",
         ],
         "Sources/SignalboxStore": [
             "SignalboxCore", "SignalboxJSON", "SignalboxThreads", "GRDB", "GRDBSQLite",

@@ -6,7 +6,7 @@ import Synchronization
 
 /// A server that echoes, and a client.
 final class WebBench: Sendable {
-    struct Echo: HTTPServerHandler {
+    struct Echo: AsyncHTTPServerHandler {
         let gate: AsyncStream<Void>?
 
         func refusal(method: String, path: String) -> HTTPServerAnswer? {

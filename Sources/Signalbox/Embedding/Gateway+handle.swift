@@ -54,10 +54,12 @@ extension Gateway {
         guard request.body.count <= most else {
             return Problem(413, "the body is over \(most) bytes").answer
         }
-        return await ingestService.answer(
-            HTTPServerRequest(
-                method: request.method, path: request.path, query: request.query,
-                headers: request.headers, body: request.body, remote: request.remote))
+        let inbound = HTTPServerRequest(
+            method: request.method, path: request.path, query: request.query,
+            headers: request.headers, body: request.body, remote: request.remote)
+        return await withCheckedContinuation { continuation in
+            ingestService.answer(inbound) { continuation.resume(returning: $0) }
+        }
     }
 
     /// All numbers of now, in the text format of Prometheus.

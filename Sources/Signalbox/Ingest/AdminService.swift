@@ -4,7 +4,7 @@ internal import SignalboxObservability
 internal import Synchronization
 
 /// The admin listener: `/healthz`, `/readyz`, `/metrics`, `/dead`.
-final class AdminService: HTTPServerHandler {
+final class AdminService: AsyncHTTPServerHandler {
     private static let paths: Set = ["/healthz", "/readyz", "/metrics"]
     private let lanes: LaneTable
     private let metrics: GatewayMetrics

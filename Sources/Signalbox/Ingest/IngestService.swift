@@ -43,14 +43,22 @@ final class IngestService: HTTPServerHandler {
         return answer
     }
 
-    func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+    func answer(
+        _ request: HTTPServerRequest, done: @escaping @Sendable (HTTPServerAnswer) -> Void
+    ) {
+        let metrics = context.metrics
         if DevicesService.serves(request.path) {
-            let answer = await devices.withLock { $0 }.answer(request)
-            context.metrics.request(instance: "devices", status: answer.status)
-            return answer
+            let devices = devices.withLock { $0 }
+            Task {
+                let answer = await devices.answer(request)
+                metrics.request(instance: "devices", status: answer.status)
+                done(answer)
+            }
+            return
         }
         guard case .match(let match) = paths.find(method: request.method, path: request.path) else {
-            return Problem(404, "nothing is served under this path").answer
+            done(Problem(404, "nothing is served under this path").answer)
+            return
         }
         var inbound = IngestRequest(
             method: request.method, path: request.path, pattern: match.pattern,
@@ -64,46 +72,62 @@ final class IngestService: HTTPServerHandler {
             inbound.clientCertificate = certificate?.subject ?? ""
         }
         let given = inbound
-        let (answer, name) = await answer(given, by: match.owner)
-        context.metrics.request(instance: name, status: answer.status)
-        return answer
-    }
-
-    private func answer(
-        _ request: IngestRequest, by first: any Ingesting
-    ) async -> (HTTPServerAnswer, instance: String) {
-        var role = first
-        while true {
-            if let answer = await handled(request, by: role) { return (answer, role.instanceName) }
-            guard case .match(let match) = paths.find(method: request.method, path: request.path),
-                match.owner !== role
-            else { return (Problem.busy("the gateway is stopping"), role.instanceName) }
-            // It was replaced in this moment: the request is its successor's.
-            role = match.owner
+        let isTaken = context.workers.submit {
+            self.hand(given, to: match.owner) { answer, instance in
+                metrics.request(instance: instance, status: answer.status)
+                done(answer)
+            }
+        }
+        if !isTaken {
+            let answer = Problem.busy("too many requests are waiting")
+            metrics.request(instance: match.owner.instanceName, status: answer.status)
+            done(answer)
         }
     }
 
-    /// The answer to a request; nil: the instance is stopping and has not looked at it.
-    private func handled(
-        _ request: IngestRequest, by role: any Ingesting
-    ) async -> HTTPServerAnswer? {
+    /// Hands a request to an instance, on a worker.
+    private func hand(
+        _ request: IngestRequest, to role: any Ingesting,
+        done: @escaping @Sendable (HTTPServerAnswer, _ instance: String) -> Void
+    ) {
+        let box = ReplyBox()
+        role.handle(request) { result in
+            let isLate = box.reply.withLock { reply -> Bool in
+                if case .returned = reply { return true }
+                reply = .said(result)
+                return false
+            }
+            guard isLate else { return }
+            // It was deferred, and ends on a thread of its plugin; builders are called on ours.
+            self.context.workers.submitBounded {
+                self.conclude(result, of: request, by: role, done: done)
+            }
+        }
+        let said = box.reply.withLock { reply -> IngestResult? in
+            defer { reply = .returned }
+            if case .said(let result) = reply { return result }
+            return nil
+        }
+        if let said { conclude(said, of: request, by: role, done: done) }
+    }
+
+    private func conclude(
+        _ result: IngestResult, of request: IngestRequest, by role: any Ingesting,
+        done: @escaping @Sendable (HTTPServerAnswer, _ instance: String) -> Void
+    ) {
         let name = role.instanceName
-        return await withCheckedContinuation { continuation in
-            let isTaken = context.workers.submit {
-                role.handle(request) { result in
-                    if result.fault?.kind == .stopping {
-                        continuation.resume(returning: nil)
-                        return
-                    }
-                    self.settle(result, name, request.receivedUnixMs) {
-                        continuation.resume(returning: $0)
-                    }
-                }
-            }
-            if !isTaken {
-                continuation.resume(returning: Problem.busy("too many requests are waiting"))
-            }
+        guard result.fault?.kind == .stopping else {
+            settle(result, name, request.receivedUnixMs) { done($0, name) }
+            return
         }
+        guard case .match(let match) = paths.find(method: request.method, path: request.path),
+            match.owner !== role
+        else {
+            done(Problem.busy("the gateway is stopping"), name)
+            return
+        }
+        // It was replaced in this moment and has not looked at it: the request is its successor's.
+        hand(request, to: match.owner, done: done)
     }
 
     /// Commits what a plugin made of a request; the answer comes when it is on disk.
@@ -128,17 +152,13 @@ final class IngestService: HTTPServerHandler {
             done(Self.success(result))
             return
         }
-        // A deferred request ends on a thread of its plugin; builders are called on ours.
-        context.workers.submitBounded {
-            self.pipeline.accept(
-                result.events, changes: result.changes, from: instance,
-                receivedUnixMs: receivedUnixMs
-            ) { answer in
-                switch answer {
-                case .committed: done(Self.success(result))
-                case .full: done(Problem.busy("too many deliveries are waiting"))
-                case .failed: done(Problem.busy("the request could not be written down"))
-                }
+        pipeline.accept(
+            result.events, changes: result.changes, from: instance, receivedUnixMs: receivedUnixMs
+        ) { answer in
+            switch answer {
+            case .committed: done(Self.success(result))
+            case .full: done(Problem.busy("too many deliveries are waiting"))
+            case .failed: done(Problem.busy("the request could not be written down"))
             }
         }
     }
@@ -173,4 +193,16 @@ final class IngestService: HTTPServerHandler {
         default: return Problem(500, "the plugin could not handle this request").answer
         }
     }
+}
+
+/// What a role says to a request while it is asked is looked at once it has returned: on the worker that asked,
+/// without another hand-over.
+private final class ReplyBox: Sendable {
+    enum Reply {
+        case asked
+        case said(IngestResult)
+        case returned
+    }
+
+    let reply = Mutex(Reply.asked)
 }

@@ -4,7 +4,7 @@ internal import SignalboxJSON
 
 /// The control API of the simulators, plain HTTP beside them: `POST /apns/orders`,
 /// `GET /apns/received?count=N&timeout_ms=M`, `DELETE /apns/received`, and the same under `/fcm`.
-struct ControlService: HTTPServerHandler {
+struct ControlService: AsyncHTTPServerHandler {
     let simulators: [Simulator]
 
     private func find(_ path: String) -> (simulator: Simulator, what: Substring)? {

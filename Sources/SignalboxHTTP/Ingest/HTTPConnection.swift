@@ -1,0 +1,265 @@
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOSSL
+internal import SignalboxCore
+internal import SignalboxThreads
+
+/// One connection of a client: refuse early, read the body within bounds, answer.
+///
+/// Thread: the loop.
+final class HTTPConnection: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private enum Phase {
+        /// No request, or its head is not complete.
+        case idle
+        case reading
+        /// Somebody makes the answer.
+        case answering
+        /// It was answered before its end, which is read and dropped.
+        case skipping
+        /// It was refused and the client goes on sending: so many bytes are read and dropped, so that the
+        /// close does not reset the connection before the client has read the answer.
+        case dropping(left: Int)
+    }
+
+    private let channel: any Channel
+    private let connections: HTTPConnections
+    private let options: HTTPServerOptions
+    private let handler: any HTTPServerHandler
+    private var number = 0
+    private var phase = Phase.idle
+    /// When the phase began, by the monotonic clock.
+    private var sinceNs = Clock.monotonicNs
+    private var request = HTTPServerRequest(method: "", path: "")
+    private var version = HTTPVersion.http1_1
+    private var isKeptAlive = true
+    private var isHead = false
+    /// The client has closed its end, or the server is ending.
+    private var isLast = false
+    private var certificate: [UInt8]?
+
+    init(
+        _ channel: any Channel, _ connections: HTTPConnections, options: HTTPServerOptions,
+        handler: any HTTPServerHandler
+    ) {
+        self.channel = channel
+        self.connections = connections
+        self.options = options
+        self.handler = handler
+    }
+
+    // MARK: Coming and going
+
+    func handlerAdded(context: ChannelHandlerContext) { number = connections.add(self) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        connections.remove(number)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        connections.failed(error)
+        channel.close(promise: nil)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed? = event as? ChannelEvent { end() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    /// Closes it, after the answer if somebody makes one.
+    func end() {
+        isLast = true
+        switch phase {
+        case .answering, .reading: break
+        case .idle, .skipping, .dropping: channel.close(promise: nil)
+        }
+    }
+
+    /// Closes it if the client takes too long.
+    func endIfLate(nowNs: UInt64) {
+        let seconds: Int
+        switch phase {
+        case .idle: seconds = options.idleSeconds
+        case .reading, .skipping, .dropping: seconds = options.requestSeconds
+        case .answering: return
+        }
+        guard nowNs > sinceNs + UInt64(seconds) * 1_000_000_000 else { return }
+        channel.close(promise: nil)
+    }
+
+    private func enter(_ next: Phase) {
+        phase = next
+        sinceNs = Clock.monotonicNs
+    }
+
+    // MARK: Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): begin(head)
+        case .body(let part): take(part)
+        case .end: finish()
+        }
+    }
+
+    private func begin(_ head: HTTPRequestHead) {
+        version = head.version
+        isKeptAlive = head.isKeepAlive
+        isHead = head.method == .HEAD
+        let uri = head.uri.utf8
+        let mark = uri.firstIndex(of: UInt8(ascii: "?"))
+        request = HTTPServerRequest(
+            method: head.method.rawValue,
+            path: mark.map { String(head.uri[..<$0]) } ?? head.uri,
+            query: mark.map { String(head.uri[uri.index(after: $0)...]) } ?? "")
+        var announced = 0
+        var isWaiting = false
+        request.headers.reserveCapacity(head.headers.count)
+        for (name, value) in head.headers {
+            let name = name.lowercased()
+            if name == "content-length" { announced = Int(value) ?? 0 }
+            if name == "expect" { isWaiting = value.lowercased() == "100-continue" }
+            request.headers.append(Attribute(name, value))
+        }
+        enter(.reading)
+        if let refusal = handler.refusal(method: request.method, path: request.path) {
+            refuse(refusal, isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
+        } else if announced > options.bodyBytesMax {
+            refuse(tooLarge, isEndless: true, isWaiting: isWaiting)
+        } else {
+            if isWaiting { write(.head(HTTPResponseHead(version: version, status: .continue))) }
+            request.body.reserveCapacity(announced)
+        }
+        if isWaiting { channel.flush() }
+    }
+
+    private func take(_ part: ByteBuffer) {
+        switch phase {
+        case .reading:
+            guard request.body.count + part.readableBytes <= options.bodyBytesMax else {
+                refuse(tooLarge, isEndless: true, isWaiting: false)
+                return
+            }
+            part.withUnsafeReadableBytes { request.body.append(contentsOf: $0) }
+        case .dropping(let left):
+            guard left > part.readableBytes else {
+                channel.close(promise: nil)
+                return
+            }
+            phase = .dropping(left: left - part.readableBytes)
+        case .idle, .answering, .skipping: break
+        }
+    }
+
+    private func finish() {
+        switch phase {
+        case .reading: break
+        case .skipping:
+            enter(.idle)
+            if isLast || !isKeptAlive { channel.close(promise: nil) }
+            return
+        case .dropping:
+            channel.close(promise: nil)
+            return
+        case .idle, .answering: return
+        }
+        enter(.answering)
+        request.remote = channel.remoteAddress?.ipAddress ?? ""
+        if options.tls != nil { request.clientCertificate = clientCertificate }
+        let whole = request
+        request = HTTPServerRequest(method: "", path: "")
+        handler.answer(whole) { [connections, number] in connections.answer(number, $0) }
+    }
+
+    private var clientCertificate: [UInt8] {
+        if let certificate { return certificate }
+        let tls = try? channel.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self)
+        let found = (try? tls?.peerCertificate?.toDERBytes()) ?? []
+        certificate = found
+        return found
+    }
+
+    private var tooLarge: HTTPServerAnswer {
+        Problem(413, "the body is over \(options.bodyBytesMax) bytes").answer
+    }
+
+    // MARK: Answers
+
+    /// The answer of the request that was read last.
+    func answer(_ answer: HTTPServerAnswer) {
+        guard case .answering = phase else { return }
+        // Before it is written: the next request comes in while that is done, if it is here already.
+        enter(.idle)
+        write(answer, isClosing: isLast || !isKeptAlive)
+    }
+
+    /// Answers before the request is read.
+    private func refuse(_ answer: HTTPServerAnswer, isEndless: Bool, isWaiting: Bool) {
+        request = HTTPServerRequest(method: request.method, path: "")
+        if !isEndless {
+            // A client that waits for a word before it sends the rest sends nothing now.
+            enter(.skipping)
+            if isWaiting { isLast = true }
+            write(answer, isClosing: isWaiting)
+        } else {
+            enter(.dropping(left: isWaiting ? 0 : 4 * options.bodyBytesMax))
+            isLast = true
+            write(answer, isClosing: isWaiting, saysClose: true)
+        }
+    }
+
+    /// `isClosing`: the connection ends behind it; `saysClose`: the client is told that it will.
+    private func write(_ answer: HTTPServerAnswer, isClosing: Bool, saysClose: Bool = false) {
+        var headers = HTTPHeaders()
+        headers.reserveCapacity(answer.headers.count + 2)
+        for header in answer.headers where HeaderRules.isValid(header) {
+            headers.add(name: header.key, value: header.value)
+        }
+        headers.add(name: "content-length", value: "\(answer.body.count)")
+        if isClosing || saysClose {
+            headers.add(name: "connection", value: "close")
+        } else if version == .http1_0 {
+            headers.add(name: "connection", value: "keep-alive")
+        }
+        let head = HTTPResponseHead(
+            version: version, status: HTTPResponseStatus(statusCode: answer.status),
+            headers: headers)
+        write(.head(head))
+        if !answer.body.isEmpty, !isHead {
+            var buffer = channel.allocator.buffer(capacity: answer.body.count)
+            buffer.writeBytes(answer.body)
+            write(.body(.byteBuffer(buffer)))
+        }
+        guard isClosing else {
+            channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+            return
+        }
+        let channel = channel
+        channel.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in
+            channel.close(promise: nil)
+        }
+    }
+
+    private func write(_ part: HTTPServerResponsePart) { channel.write(part, promise: nil) }
+}
+
+/// What may stand in a header that a plugin has made.
+enum HeaderRules {
+    static func isValid(_ header: Attribute) -> Bool {
+        !header.key.isEmpty && header.key.utf8.allSatisfy(isToken)
+            && !header.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }
+    }
+
+    /// RFC 9110, 5.6.2.
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

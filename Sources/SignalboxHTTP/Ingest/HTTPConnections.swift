@@ -1,0 +1,100 @@
+internal import Logging
+internal import NIOCore
+internal import SignalboxCore
+internal import SignalboxThreads
+internal import Synchronization
+
+/// The open connections of a server: hands answers back to them, and ends those that take too long.
+final class HTTPConnections: Sendable {
+    /// Touched on the loop alone.
+    private final class State {
+        var all: [Int: HTTPConnection] = [:]
+        var lastNumber = 0
+        var sweep: RepeatedTask?
+        var onEnd: (() -> Void)?
+        var isEnding = false
+    }
+
+    private let loop: any EventLoop
+    private let logger: Logger
+    private let state: NIOLoopBoundBox<State>
+    /// Answers that wait for the loop: those of one commit wake it once.
+    private let answers = Mutex<[(number: Int, answer: HTTPServerAnswer)]>([])
+
+    init(loop: any EventLoop, logger: Logger) {
+        self.loop = loop
+        self.logger = logger
+        state = .makeBoxSendingValue(State(), eventLoop: loop)
+    }
+
+    /// A connection is there; its number.
+    ///
+    /// Thread: the loop.
+    func add(_ connection: HTTPConnection) -> Int {
+        state.value.lastNumber += 1
+        state.value.all[state.value.lastNumber] = connection
+        if state.value.sweep == nil {
+            state.value.sweep = loop.scheduleRepeatedTask(
+                initialDelay: .seconds(1), delay: .seconds(1)
+            ) { _ in self.sweep() }
+        }
+        if state.value.isEnding { connection.end() }
+        return state.value.lastNumber
+    }
+
+    /// Something went wrong on a connection, which ends with it.
+    func failed(_ error: any Error) {
+        logger.debug("connection failed", metadata: ["error": "\(error)"])
+    }
+
+    /// A connection is gone.
+    ///
+    /// Thread: the loop.
+    func remove(_ number: Int) {
+        state.value.all[number] = nil
+        guard state.value.all.isEmpty else { return }
+        state.value.sweep?.cancel()
+        state.value.sweep = nil
+        state.value.onEnd?()
+        state.value.onEnd = nil
+    }
+
+    /// Answers the request that a connection waits for.
+    ///
+    /// Thread: any.
+    func answer(_ number: Int, _ answer: HTTPServerAnswer) {
+        let isFirst = answers.withLock { answers in
+            answers.append((number, answer))
+            return answers.count == 1
+        }
+        if isFirst { loop.execute { self.deliver() } }
+    }
+
+    private func deliver() {
+        let due = answers.withLock { answers in
+            defer { answers = [] }
+            return answers
+        }
+        for (number, answer) in due { state.value.all[number]?.answer(answer) }
+    }
+
+    private func sweep() {
+        let now = Clock.monotonicNs
+        for connection in state.value.all.values { connection.endIfLate(nowNs: now) }
+    }
+
+    /// Ends all of them once they have answered what they have read.
+    func end() async {
+        await withCheckedContinuation { continuation in
+            loop.execute {
+                self.state.value.isEnding = true
+                guard !self.state.value.all.isEmpty else {
+                    continuation.resume()
+                    return
+                }
+                self.state.value.onEnd = { continuation.resume() }
+                for connection in self.state.value.all.values { connection.end() }
+            }
+        }
+    }
+}

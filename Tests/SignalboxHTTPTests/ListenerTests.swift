@@ -1,0 +1,185 @@
+import Foundation
+import Logging
+import SignalboxCore
+import SignalboxHTTP
+import Testing
+
+/// The listener against clients that no library would be: raw bytes over a socket.
+@Suite struct ListenerTests {
+    /// A client that sends what it is told and reads until the server closes, or a word has come.
+    private final class Client {
+        private let descriptor: Int32
+
+        init(port: Int) {
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = in_port_t(UInt16(port).bigEndian)
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            let status = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            #expect(status == 0)
+        }
+
+        deinit { close(descriptor) }
+
+        func send(_ text: String) { _ = text.withCString { write(descriptor, $0, strlen($0)) } }
+
+        func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+        /// Everything up to the close, or until `word` stands in it.
+        func read(until word: String? = nil) async -> String {
+            let descriptor = descriptor
+            return await withCheckedContinuation { continuation in
+                // Beside the task pool: it blocks.
+                Foundation.Thread.detachNewThread {
+                    var all: [UInt8] = []
+                    var part = [UInt8](repeating: 0, count: 65_536)
+                    while word.map({ !String(decoding: all, as: UTF8.self).contains($0) }) ?? true {
+                        let count = Foundation.read(descriptor, &part, part.count)
+                        guard count > 0 else { break }
+                        all += part[..<count]
+                    }
+                    continuation.resume(returning: String(decoding: all, as: UTF8.self))
+                }
+            }
+        }
+    }
+
+    private func count(_ word: String, in text: String) -> Int {
+        text.components(separatedBy: word).count - 1
+    }
+
+    @Test func `requests that come all at once are answered in turn`() async throws {
+        let bench = try await WebBench()
+        let client = Client(port: bench.server.port)
+        client.send(
+            "GET /known/1 HTTP/1.1\r\nhost: a\r\n\r\n"
+                + "POST /known/2 HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc"
+                + "GET /other HTTP/1.1\r\nhost: a\r\n\r\n"
+                + "POST /other HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc"
+                + "GET /known/3 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        let text = await client.read()
+        let places = ["/known/1? 0", "/known/2? 3", "nothing is served", "/known/3? 0"].map {
+            text.range(of: $0)?.lowerBound
+        }
+        #expect(!places.contains(nil) && places.compactMap { $0 } == places.compactMap { $0 }.sorted())
+        #expect(count("HTTP/1.1 404", in: text) == 2)
+        #expect(count("connection: close", in: text) == 1)
+        await bench.end()
+    }
+
+    @Test func `a client that has closed its end gets its answer`() async throws {
+        let bench = try await WebBench()
+        let client = Client(port: bench.server.port)
+        client.send("GET /known/wait HTTP/1.1\r\nhost: a\r\n\r\n")
+        client.endSending()
+        bench.release.finish()
+        #expect(await client.read().contains("GET /known/wait? 0"))
+        await bench.end()
+    }
+
+    @Test func `HTTP 1.0 is answered and closed`() async throws {
+        let bench = try await WebBench()
+        let client = Client(port: bench.server.port)
+        client.send("GET /known/old HTTP/1.0\r\n\r\n")
+        let text = await client.read()
+        #expect(text.hasPrefix("HTTP/1.0 200") && text.hasSuffix("GET /known/old? 0 "))
+        await bench.end()
+    }
+
+    @Test func `HEAD gets the length and no body`() async throws {
+        let bench = try await WebBench()
+        let client = Client(port: bench.server.port)
+        client.send("HEAD /known HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        let text = await client.read()
+        #expect(text.contains("content-length: 15\r\n") && text.hasSuffix("\r\n\r\n"))
+        await bench.end()
+    }
+
+    @Test func `a client that waits is told to go on, or why not`() async throws {
+        let bench = try await WebBench(bodyBytesMax: 1_000)
+        let head = "HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length:"
+        let client = Client(port: bench.server.port)
+        client.send("POST /known \(head) 3\r\n\r\n")
+        #expect(await client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 100"))
+        client.send("abc")
+        #expect(await client.read(until: "known? 3").contains("200 OK"))
+        for (path, size, status) in [("/known", 1_001, "413"), ("/other", 3, "404")] {
+            let refused = Client(port: bench.server.port)
+            refused.send("POST \(path) \(head) \(size)\r\n\r\n")
+            let text = await refused.read()
+            #expect(text.hasPrefix("HTTP/1.1 \(status)") && text.contains("connection: close"))
+        }
+        await bench.end()
+    }
+
+    @Test func `a body over the bound is answered although the client goes on sending`() async throws {
+        let bench = try await WebBench(bodyBytesMax: 1_000)
+        let client = Client(port: bench.server.port)
+        client.send("POST /known HTTP/1.1\r\nhost: a\r\ncontent-length: 3000\r\n\r\n")
+        client.send(String(repeating: "a", count: 3_000))
+        let text = await client.read()
+        #expect(text.hasPrefix("HTTP/1.1 413") && text.contains("the body is over 1000 bytes"))
+        await bench.end()
+    }
+
+    @Test(arguments: [
+        "NONSENSE\r\n\r\n", "GET / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+        "POST /known HTTP/1.1\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+        "GET /known HTTP/1.1\r\nlarge: \(String(repeating: "a", count: 20_000))\r\n\r\n",
+        "GET /known HTTP/1.1\r\n\(String(repeating: "a: b\r\n", count: 200))\r\n",
+    ])
+    func `what is not HTTP ends the connection alone`(bytes: String) async throws {
+        let bench = try await WebBench()
+        let client = Client(port: bench.server.port)
+        client.send(bytes)
+        let text = await client.read()
+        #expect(text.hasPrefix("HTTP/1.1 400") || text.isEmpty, "\(text.prefix(60))")
+        let answer = try await bench.client.answer(bench.call("GET", "/known"))
+        #expect(answer.status == 200)
+        await bench.end()
+    }
+
+    @Test func `a stop answers what is open and closes what is idle`() async throws {
+        let bench = try await WebBench()
+        let idle = Client(port: bench.server.port)
+        idle.send("GET /known HTTP/1.1\r\nhost: a\r\n\r\n")
+        #expect(await idle.read(until: "known? 0").contains("200 OK"))
+        let open = Client(port: bench.server.port)
+        open.send("GET /known/wait HTTP/1.1\r\nhost: a\r\n\r\n")
+        _ = await bench.client.asked(bench.call("GET", "/known"))
+        async let ended: Void = bench.server.shutdown()
+        #expect(await idle.read().isEmpty)
+        bench.release.finish()
+        let text = await open.read()
+        #expect(text.contains("GET /known/wait? 0") && text.contains("connection: close"))
+        await ended
+        bench.client.shutdown()
+    }
+
+    @Test func `who begins and does not go on is closed in time`() async throws {
+        var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
+        options.idleSeconds = 0
+        options.requestSeconds = 0
+        let server = try await HTTPServer.start(
+            options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            handler: WebBench.Echo(gate: nil))
+        for bytes in ["", "GET /kno", "POST /known HTTP/1.1\r\ncontent-length: 9\r\n\r\nabc"] {
+            let client = Client(port: server.port)
+            client.send(bytes)
+            #expect(await client.read().isEmpty)
+        }
+        await server.shutdown()
+    }
+}
+
+extension RESTClient {
+    /// The status, whatever comes of it.
+    fileprivate func asked(_ call: RESTCall) async -> UInt32 {
+        (try? await answer(call).status) ?? 0
+    }
+}
