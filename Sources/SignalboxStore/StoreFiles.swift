@@ -47,8 +47,6 @@ final class StoreFiles: Sendable {
             configuration.journalMode = .wal
             configuration.busyMode = .timeout(5)
             configuration.prepareDatabase { db in
-                // A commit that was reported must outlive a power cut.
-                try db.execute(sql: "PRAGMA synchronous = FULL")
                 try db.execute(sql: "PRAGMA cache_size = -16384")
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = 16000")
                 if bytesMax > 0 {
@@ -57,6 +55,7 @@ final class StoreFiles: Sendable {
                 }
             }
             let queue = try DatabaseQueue(path: path, configuration: configuration)
+            try Self.makeCommitsLast(queue)
             let migrator = Schema.migrator
             let isNewer = try queue.read { try migrator.hasBeenSuperseded($0) }
             guard !isNewer else {
@@ -70,6 +69,19 @@ final class StoreFiles: Sendable {
         } catch {
             unlock()
             throw (error as? StoreError) ?? fault(error)
+        }
+    }
+
+    /// A commit that was reported must outlive a power cut.
+    ///
+    /// After the file is open: GRDB sets less than that for a write-ahead log once the connection is prepared.
+    private static func makeCommitsLast(_ queue: DatabaseQueue) throws {
+        let level = try queue.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            return try Int.fetchOne(db, sql: "PRAGMA synchronous")
+        }
+        guard level == 2 else {
+            throw StoreError("store-failed", "SQLite does not sync each commit to the disk")
         }
     }
 

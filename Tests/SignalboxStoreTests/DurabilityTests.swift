@@ -1,0 +1,19 @@
+import Foundation
+import GRDB
+import SignalboxCore
+import Testing
+
+@testable import SignalboxStore
+
+@Suite struct DurabilityTests {
+    @Test func `every commit is synced to the disk before it is reported`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+        let files = try StoreFiles(folder: folder)
+        let queue = try files.database(bytesMax: 0)
+        // 2: FULL. With 1, NORMAL, a log is synced only when it is moved into the file.
+        #expect(try queue.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 2)
+        #expect(try queue.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
+        try queue.close()
+        files.unlock()
+    }
+}
