@@ -56,12 +56,12 @@ enum DeviceTables {
     }
 
     static let columns = """
-        SELECT app, token, platform, provider, source_token, user, locale, registered, online, attributes
+        SELECT app, token, platform, provider, source_token, user, locale, registered, online, attributes, id
         FROM device
         """
     static let newestFirst = "ORDER BY registered DESC, id DESC"
 
-    /// Those who ask for many users hand the same `hot` over for each.
+    /// The newest first.
     static func devices(
         _ key: UserKey, _ hot: HotStatements, _ db: Database
     ) throws -> [RegisteredDevice] {
@@ -69,12 +69,23 @@ enum DeviceTables {
             key.app.isEmpty ? .devicesOfUser : .devicesOfUserInApp, db)
         if !key.app.isEmpty { rows.bind(key.app) }
         rows.bind(key.user)
-        return try all(rows)
+        var found: [(id: Int64, device: RegisteredDevice)] = []
+        while try rows.step() { found.append((rows.integer(10), device(rows))) }
+        if found.count > 1 {
+            // Here, since most users have one, and SQLite would make ready to sort for each.
+            found.sort {
+                ($0.device.device.registeredUnixMs, $0.id)
+                    > ($1.device.device.registeredUnixMs, $1.id)
+            }
+        }
+        return found.map(\.device)
     }
 
     /// An empty app stands for whichever app has the token.
-    static func find(app: String, token: String, _ db: Database) throws -> RegisteredDevice? {
-        let rows = try HotStatements().statement(.newestDeviceWithToken, db)
+    static func find(
+        app: String, token: String, _ hot: HotStatements, _ db: Database
+    ) throws -> RegisteredDevice? {
+        let rows = try hot.statement(.newestDeviceWithToken, db)
         rows.bind(token)
         rows.bind(app)
         rows.bind(app)

@@ -58,10 +58,8 @@ final class HotStatements {
             case .noteProgress: "INSERT OR REPLACE INTO progress (block, done) VALUES (?, ?)"
             case .allProgress: "SELECT done FROM progress"
             case .removeProgress: "DELETE FROM progress WHERE block = ?"
-            case .devicesOfUser:
-                "\(DeviceTables.columns) WHERE user = ? \(DeviceTables.newestFirst)"
-            case .devicesOfUserInApp:
-                "\(DeviceTables.columns) WHERE app = ? AND user = ? \(DeviceTables.newestFirst)"
+            case .devicesOfUser: "\(DeviceTables.columns) WHERE user = ?"
+            case .devicesOfUserInApp: "\(DeviceTables.columns) WHERE app = ? AND user = ?"
             case .devicesWithToken:
                 "\(DeviceTables.columns) WHERE token = ? AND (app = ? OR ? = '')"
             case .newestDeviceWithToken:

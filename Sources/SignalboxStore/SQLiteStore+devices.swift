@@ -27,8 +27,9 @@ extension SQLiteStore: DeviceRegistry {
 
     /// The devices of a user in an app.
     public func devices(app: String, user: String) async throws -> [RegisteredDevice] {
-        try await perform { db, _ in
-            try DeviceTables.devices(UserKey(app: app, user: user), HotStatements(), db)
+        let key = UserKey(app: app, user: user)
+        return try await withCheckedThrowingContinuation { continuation in
+            look({ try DeviceTables.devices(key, $0, $1) }) { continuation.resume(with: $0) }
         }
     }
 
@@ -37,15 +38,9 @@ extension SQLiteStore: DeviceRegistry {
         app: String, token: String,
         done: @escaping @Sendable (Result<RegisteredDevice?, StoreFailure>) -> Void
     ) {
-        let found = Carried<RegisteredDevice?>(nil)
-        submitWork(
-            { db, _ in
-                let device = try DeviceTables.find(app: app, token: token, db)
-                found.set(device)
-            },
-            { fault in
-                done(fault.map { .failure(StoreFailure(message: $0)) } ?? .success(found.value))
-            })
+        look(
+            { try DeviceTables.find(app: app, token: token, $0, $1) },
+            done: { done($0.mapError { StoreFailure(message: $0.message) }) })
     }
 
     /// Says whether an app is in front of its user.
@@ -61,18 +56,56 @@ extension SQLiteStore: DeviceRegistry {
 
     /// The devices of users named in events.
     public func devices(
-        of users: [UserKey], done: @escaping @Sendable ([UserKey: [RegisteredDevice]]) -> Void
+        of users: [UserKey],
+        done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
     ) {
-        let found = Carried<[UserKey: [RegisteredDevice]]>([:])
-        submitWork(
-            { db, _ in
-                var out: [UserKey: [RegisteredDevice]] = [:]
-                out.reserveCapacity(users.count)
-                let hot = HotStatements()
-                for user in users { out[user] = try DeviceTables.devices(user, hot, db) }
-                let all = out
-                found.set(all)
-            }, { _ in done(found.value) })
+        devices(of: users[...], found: Found(count: users.count), done: done)
+    }
+
+    /// So many users are looked up before it is somebody else's turn.
+    private static let turnMax = 512
+
+    /// `@unchecked Sendable`: only the reader's thread touches it.
+    private final class Found: @unchecked Sendable {
+        var all: [UserKey: [RegisteredDevice]]
+
+        init(count: Int) { all = Dictionary(minimumCapacity: count) }
+    }
+
+    private func devices(
+        of users: ArraySlice<UserKey>, found: Found,
+        done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
+    ) {
+        let turn = users.prefix(Self.turnMax)
+        let rest = users.dropFirst(turn.count)
+        look({ hot, db in
+            for user in turn { found.all[user] = try DeviceTables.devices(user, hot, db) }
+        }) { result in
+            switch result {
+            case .failure(let fault): done(.failure(StoreFailure(message: fault.message)))
+            case .success where rest.isEmpty: done(.success(found.all))
+            case .success: self.devices(of: rest, found: found, done: done)
+            }
+        }
+    }
+
+    /// Looks something up beside the writer.
+    private func look<Value>(
+        _ body: @escaping @Sendable (HotStatements, Database) throws -> Value,
+        done: @escaping @Sendable (Result<Value, StoreError>) -> Void
+    ) {
+        let isTaken = reader.submit { db, hot, fault in
+            guard let db else {
+                done(.failure(fault ?? StoreError("store-failed", "the store cannot be read")))
+                return
+            }
+            do {
+                done(.success(try body(hot, db)))
+            } catch {
+                done(.failure(StoreError("store-failed", "\(error)")))
+            }
+        }
+        if !isTaken { done(.failure(StoreError("store-failed", "the store is closed"))) }
     }
 
     /// A provider called a token dead.

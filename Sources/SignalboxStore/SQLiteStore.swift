@@ -57,6 +57,7 @@ public final class SQLiteStore: DeliveryStore {
     public let lanes: [LaneKey]
     private let inbox: Gate<Inbox>
     private let waiting: SharedCount
+    let reader: StoreReader
 
     /// Opens or makes a store.
     public static func open(_ options: Options) throws(StoreError) -> SQLiteStore {
@@ -80,16 +81,21 @@ public final class SQLiteStore: DeliveryStore {
         let writer = StoreWriter(
             queue: queue, files: files, tables: tables, options: options, waiting: waiting,
             lastID: start.lastID)
+        let reader = try StoreReader(files: files)
         Thread.start { Self.run(writer, inbox) }
-        return SQLiteStore(start, inbox, waiting)
+        return SQLiteStore(start, inbox, waiting, reader)
     }
 
-    private init(_ start: QueueTables.Start, _ inbox: Gate<Inbox>, _ waiting: SharedCount) {
+    private init(
+        _ start: QueueTables.Start, _ inbox: Gate<Inbox>, _ waiting: SharedCount,
+        _ reader: StoreReader
+    ) {
         // Ids between here and the next block were perhaps given out by the process of before.
         lastID = start.lastID
         lanes = start.lanes
         self.inbox = inbox
         self.waiting = waiting
+        self.reader = reader
     }
 
     /// Deliveries that were committed and are not settled.
@@ -129,6 +135,8 @@ public final class SQLiteStore: DeliveryStore {
     public func close() async {
         inbox.updateAll { $0.isClosing = true }
         let inbox = inbox
+        let reader = reader
+        await Thread.value { reader.close() }
         await Thread.value { inbox.wait(for: { $0.isClosed ? () : nil }) }
     }
 

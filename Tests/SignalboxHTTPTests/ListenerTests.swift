@@ -66,7 +66,8 @@ import Testing
         let places = ["/known/1? 0", "/known/2? 3", "nothing is served", "/known/3? 0"].map {
             text.range(of: $0)?.lowerBound
         }
-        #expect(!places.contains(nil) && places.compactMap { $0 } == places.compactMap { $0 }.sorted())
+        #expect(
+            !places.contains(nil) && places.compactMap { $0 } == places.compactMap { $0 }.sorted())
         #expect(count("HTTP/1.1 404", in: text) == 2)
         #expect(count("connection: close", in: text) == 1)
         await bench.end()
@@ -117,7 +118,9 @@ import Testing
         await bench.end()
     }
 
-    @Test func `a body over the bound is answered although the client goes on sending`() async throws {
+    @Test func `a body over the bound is answered although the client goes on sending`()
+        async throws
+    {
         let bench = try await WebBench(bodyBytesMax: 1_000)
         let client = Client(port: bench.server.port)
         client.send("POST /known HTTP/1.1\r\nhost: a\r\ncontent-length: 3000\r\n\r\n")

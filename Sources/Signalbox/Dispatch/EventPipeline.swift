@@ -31,7 +31,12 @@ final class EventPipeline: Sendable {
             commit(events, changes, source, receivedUnixMs: receivedUnixMs, done: done)
             return
         }
-        context.store.devices(of: Array(users)) { known in
+        context.store.devices(of: Array(users)) { found in
+            guard case .success(let known) = found else {
+                // Without its devices an event would reach nobody: its source sends it again.
+                done(.failed("the devices could not be looked up"))
+                return
+            }
             // Builders are called on a worker, never on the store's thread.
             self.context.workers.submitBounded {
                 let resolved = events.map { self.resolved($0, known) }

@@ -127,7 +127,9 @@ final class GatewayServices: HostServices {
     ) throws(PluginFault) {
         let key = UserKey(app: app, user: user)
         try openStore().devices(of: [key]) { found in
-            done(.success((found[key] ?? []).map(\.deviceWithPresence)))
+            done(
+                found.map { ($0[key] ?? []).map(\.deviceWithPresence) }
+                    .mapError { PluginFault(.unreachable, $0.message) })
         }
     }
 

@@ -49,7 +49,8 @@ public protocol DeviceRegistry: Sendable {
     ///
     /// `done` is called on a thread of the store.
     func devices(
-        of users: [UserKey], done: @escaping @Sendable ([UserKey: [RegisteredDevice]]) -> Void)
+        of users: [UserKey],
+        done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void)
     /// A provider called a token dead, since `goneSinceUnixMs` (0: unknown).
     ///
     /// `done` is called on a thread of the store, with the devices that left.

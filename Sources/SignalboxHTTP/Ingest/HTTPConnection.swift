@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
@@ -7,8 +8,9 @@ internal import SignalboxThreads
 /// One connection of a client: refuse early, read the body within bounds, answer.
 ///
 /// Thread: the loop.
-final class HTTPConnection: ChannelInboundHandler {
+final class HTTPConnection: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = Never
     typealias OutboundOut = HTTPServerResponsePart
 
     private enum Phase {
@@ -22,6 +24,8 @@ final class HTTPConnection: ChannelInboundHandler {
         /// It was refused and the client goes on sending: so many bytes are read and dropped, so that the
         /// close does not reset the connection before the client has read the answer.
         case dropping(left: Int)
+        /// The last answer is on its way; what still comes is dropped.
+        case closing
     }
 
     private let channel: any Channel
@@ -36,9 +40,14 @@ final class HTTPConnection: ChannelInboundHandler {
     private var version = HTTPVersion.http1_1
     private var isKeptAlive = true
     private var isHead = false
-    /// The client has closed its end, or the server is ending.
+    /// Closed behind the answer of now.
     private var isLast = false
+    /// The client has closed its end: closed behind the answers of all that came before.
+    private var isInputClosed = false
     private var certificate: [UInt8]?
+    /// Of requests that came before the answer of the one before them; while there are some nothing is read.
+    private var early: Deque<HTTPServerRequestPart> = []
+    private var isReadHeld = false
 
     init(
         _ channel: any Channel, _ connections: HTTPConnections, options: HTTPServerOptions,
@@ -61,11 +70,20 @@ final class HTTPConnection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         connections.failed(error)
-        channel.close(promise: nil)
+        switch phase {
+        case .idle where error is HTTPParserError:
+            write(Problem(400, "this is not HTTP/1.1").answer, isClosing: true)
+        case .answering where error is HTTPParserError: isInputClosed = true
+        case .closing: break
+        default: channel.close(promise: nil)
+        }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case ChannelEvent.inputClosed? = event as? ChannelEvent { end() }
+        if case ChannelEvent.inputClosed? = event as? ChannelEvent {
+            isInputClosed = true
+            if case .answering = phase {} else { end() }
+        }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -73,7 +91,7 @@ final class HTTPConnection: ChannelInboundHandler {
     func end() {
         isLast = true
         switch phase {
-        case .answering, .reading: break
+        case .answering, .reading, .closing: break
         case .idle, .skipping, .dropping: channel.close(promise: nil)
         }
     }
@@ -83,7 +101,7 @@ final class HTTPConnection: ChannelInboundHandler {
         let seconds: Int
         switch phase {
         case .idle: seconds = options.idleSeconds
-        case .reading, .skipping, .dropping: seconds = options.requestSeconds
+        case .reading, .skipping, .dropping, .closing: seconds = options.requestSeconds
         case .answering: return
         }
         guard nowNs > sinceNs + UInt64(seconds) * 1_000_000_000 else { return }
@@ -98,8 +116,17 @@ final class HTTPConnection: ChannelInboundHandler {
     // MARK: Requests
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
-        case .head(let head): begin(head)
+        let part = unwrapInboundIn(data)
+        if case .answering = phase { early.append(part) } else { handle(part) }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if early.isEmpty { context.read() } else { isReadHeld = true }
+    }
+
+    private func handle(_ part: HTTPServerRequestPart) {
+        switch part {
+        case .head(let head): if case .idle = phase { begin(head) }
         case .body(let part): take(part)
         case .end: finish()
         }
@@ -150,7 +177,7 @@ final class HTTPConnection: ChannelInboundHandler {
                 return
             }
             phase = .dropping(left: left - part.readableBytes)
-        case .idle, .answering, .skipping: break
+        case .idle, .answering, .skipping, .closing: break
         }
     }
 
@@ -164,7 +191,7 @@ final class HTTPConnection: ChannelInboundHandler {
         case .dropping:
             channel.close(promise: nil)
             return
-        case .idle, .answering: return
+        case .idle, .answering, .closing: return
         }
         enter(.answering)
         request.remote = channel.remoteAddress?.ipAddress ?? ""
@@ -191,9 +218,17 @@ final class HTTPConnection: ChannelInboundHandler {
     /// The answer of the request that was read last.
     func answer(_ answer: HTTPServerAnswer) {
         guard case .answering = phase else { return }
-        // Before it is written: the next request comes in while that is done, if it is here already.
         enter(.idle)
-        write(answer, isClosing: isLast || !isKeptAlive)
+        let isClosing = isLast || !isKeptAlive || (isInputClosed && early.isEmpty)
+        write(answer, isClosing: isClosing)
+        while let part = early.popFirst() {
+            handle(part)
+            if case .answering = phase { return }
+        }
+        if isInputClosed, case .idle = phase { end() }
+        guard isReadHeld else { return }
+        isReadHeld = false
+        channel.read()
     }
 
     /// Answers before the request is read.
@@ -203,7 +238,7 @@ final class HTTPConnection: ChannelInboundHandler {
             // A client that waits for a word before it sends the rest sends nothing now.
             enter(.skipping)
             if isWaiting { isLast = true }
-            write(answer, isClosing: isWaiting)
+            write(answer, isClosing: isWaiting, saysClose: !isKeptAlive)
         } else {
             enter(.dropping(left: isWaiting ? 0 : 4 * options.bodyBytesMax))
             isLast = true
@@ -237,6 +272,7 @@ final class HTTPConnection: ChannelInboundHandler {
             channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
             return
         }
+        enter(.closing)
         let channel = channel
         channel.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in
             channel.close(promise: nil)

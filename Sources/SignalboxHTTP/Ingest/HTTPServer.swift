@@ -57,7 +57,8 @@ public final class HTTPServer: Sendable {
         limits.maxHeaderListSize = 64 * 1_024
         limits.maxHeaderFieldCount = 100
         try pipeline.configureHTTPServerPipeline(
-            withPipeliningAssistance: true, withErrorHandling: true,
+            // The connection does both, where they cost nothing.
+            withPipeliningAssistance: false, withErrorHandling: false,
             // What a plugin says is checked before it is written.
             withOutboundHeaderValidation: false, withEncoderConfiguration: .init(),
             withDecoderLimitConfiguration: limits)

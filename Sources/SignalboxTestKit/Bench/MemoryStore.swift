@@ -107,8 +107,9 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore {
         app: String, user: String, token: String?, isOnline: Bool, nowUnixMs: UInt64
     ) async throws -> Int { 0 }
     func devices(
-        of users: [UserKey], done: @escaping @Sendable ([UserKey: [RegisteredDevice]]) -> Void
-    ) { done([:]) }
+        of users: [UserKey],
+        done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
+    ) { done(.success([:])) }
     func invalidate(
         app: String, token: String, goneSinceUnixMs: UInt64,
         done: @escaping @Sendable (Invalidation, [Device]) -> Void
