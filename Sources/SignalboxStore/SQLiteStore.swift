@@ -133,10 +133,11 @@ public final class SQLiteStore: DeliveryStore {
 
     /// Ends the store once everything that was asked for is done.
     public func close() async {
-        inbox.updateAll { $0.isClosing = true }
-        let inbox = inbox
+        // First, since the writer's connection must be the last: it tidies the files up.
         let reader = reader
         await Thread.value { reader.close() }
+        inbox.updateAll { $0.isClosing = true }
+        let inbox = inbox
         await Thread.value { inbox.wait(for: { $0.isClosed ? () : nil }) }
     }
 

@@ -16,4 +16,13 @@ import Testing
         try queue.close()
         files.unlock()
     }
+
+    @Test func `a closed store leaves one file and the lock`() async throws {
+        let bench = try StoreTests.Bench()
+        _ = await bench.append([StoreTests.item([StoreTests.delivery(1)])])
+        _ = try await bench.store.devices(app: "", user: "u")
+        await bench.store.close()
+        let files = try FileManager.default.contentsOfDirectory(atPath: bench.folder)
+        #expect(Set(files) == ["signalbox.sqlite", "lock"])
+    }
 }

@@ -97,7 +97,7 @@ extension Bench {
         let gateway = try GatewayProcess(self, yaml(sinkPort: sink.port), data: data)
         defer { gateway.stop() }
         let body = try fanOutBody(users: 0..<devices)
-        let events = 20
+        let events = 60
         let found = try compared(sink) {
             try sink.begin(numbers: devices)
             _ = try cloudEvents(gateway, body, count: events, connections: 2)
