@@ -8,7 +8,9 @@ internal import GRDBSQLite
 final class HotStatements {
     enum Name: Int, CaseIterable {
         case insertDelivery, insertPayload, removeDelivery, releasePayload, removePayload
-        case selectSeen, insertSeen, lease, markLeased, expireLeases, findLeased
+        case allSeenGroups, insertSeenGroup, removeSeenGroups
+        case findSeenKey, insertSeenKey, seenKeyAfter, removeSeenKeys
+        case lease, markLeased, expireLeases, findLeased
         case insertBlock, removeBlock, readBlock, nextBlock, peekBlock, noteProgress, removeProgress
         case allProgress
         case devicesOfUser, devicesOfUserInApp, devicesWithToken, newestDeviceWithToken
@@ -28,8 +30,14 @@ final class HotStatements {
             case .removeDelivery: "DELETE FROM delivery WHERE id = ? RETURNING payload, attempt"
             case .releasePayload: "UPDATE payload SET refs = refs - ? WHERE id = ? RETURNING refs"
             case .removePayload: "DELETE FROM payload WHERE id = ?"
-            case .selectSeen: "SELECT until FROM seen WHERE source = ? AND key = ?"
-            case .insertSeen: "INSERT OR REPLACE INTO seen (source, key, until) VALUES (?, ?, ?)"
+            case .allSeenGroups: "SELECT id, keys FROM seen_group ORDER BY id"
+            case .insertSeenGroup: "INSERT INTO seen_group (id, keys) VALUES (?, ?)"
+            case .removeSeenGroups: "DELETE FROM seen_group WHERE id <= ?"
+            case .findSeenKey: "SELECT until FROM seen_key WHERE key = ?"
+            case .insertSeenKey: "INSERT OR REPLACE INTO seen_key (key, until) VALUES (?, ?)"
+            case .seenKeyAfter:
+                "SELECT key FROM seen_key WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?"
+            case .removeSeenKeys: "DELETE FROM seen_key WHERE key > ? AND key <= ? AND until <= ?"
             case .lease:
                 """
                 SELECT id, attempt, deadline, payload, route, stable, badge, device

@@ -16,6 +16,7 @@ struct QueueTables {
     private let hot = HotStatements()
     private var leases = LeaseBook()
     private var blocks = BlockTables()
+    private var seen = SeenKeys()
 
     /// What reading the tables at the start gave.
     struct Start {
@@ -28,6 +29,7 @@ struct QueueTables {
     mutating func start(_ db: Database) throws -> Start {
         try db.execute(sql: "UPDATE delivery SET leased = 0, due = 0 WHERE leased = 1")
         let waiting = try waiting(db)
+        try seen.start(hot, db)
         for row in try Row.fetchAll(db, sql: "SELECT id, sender, app FROM lane") {
             laneIDs[LaneKey(sender: row[1], app: row[2])] = row[0]
         }
@@ -67,35 +69,22 @@ struct QueueTables {
     }
 
     /// Whether an event's key was seen within its window; remembers it if not.
-    func isDuplicate(_ event: Event, nowUnixMs: UInt64, windowMs: UInt64, _ db: Database) throws
+    mutating func isDuplicate(_ event: Event, nowUnixMs: UInt64, windowMs: UInt64, _ db: Database)
+        throws
         -> Bool
     {
         guard !event.dedupe.isEmpty, windowMs > 0 else { return false }
-        let now = Int64(clamping: nowUnixMs)
-        let known = try hot.statement(.selectSeen, db)
-        known.bind(event.source)
-        known.bind(event.dedupe)
-        if try known.step() {
-            let until = known.integer(0)
-            known.end()
-            if until > now { return true }
-        }
-        let insert = try hot.statement(.insertSeen, db)
-        insert.bind(event.source)
-        insert.bind(event.dedupe)
-        insert.bind(now + Int64(clamping: windowMs))
-        try insert.run()
-        return false
+        return try seen.isDuplicate(
+            event, nowUnixMs: Int64(clamping: nowUnixMs), windowMs: Int64(clamping: windowMs), hot,
+            db)
     }
 
     /// Forgets keys and values whose time is over.
-    func forgetSeen(nowUnixMs: UInt64, _ db: Database) throws {
-        try db.cachedStatement(sql: "DELETE FROM value WHERE expires <= ?").execute(arguments: [
-            Int64(clamping: nowUnixMs)
-        ])
-        try db.cachedStatement(sql: "DELETE FROM seen WHERE until <= ?").execute(arguments: [
-            Int64(clamping: nowUnixMs)
-        ])
+    mutating func forgetSeen(nowUnixMs: UInt64, _ db: Database) throws {
+        let now = Int64(clamping: nowUnixMs)
+        try db.cachedStatement(sql: "DELETE FROM value WHERE expires <= ?").execute(arguments: [now]
+        )
+        try seen.forget(nowUnixMs: now, hot, db)
     }
 
     /// Removes what waits for the same device in a lane of reports; how many there were.
@@ -150,18 +139,27 @@ struct QueueTables {
         try blocks.flush(hot, nextID: &nextID, db)
     }
 
+    /// Writes the keys of what was inserted.
+    mutating func noteSeen(nowUnixMs: UInt64, _ db: Database) throws {
+        try seen.flush(nowUnixMs: Int64(clamping: nowUnixMs), hot, db)
+    }
+
     /// Writes down what `settle` has done; `isShortOfRoom`: only what frees room, the rest another time.
     mutating func note(isShortOfRoom: Bool, _ db: Database) throws {
         try blocks.note(isShortOfRoom: isShortOfRoom, hot, db)
     }
 
     /// What was asked for is on disk.
-    mutating func committed() { blocks.committed() }
+    mutating func committed() {
+        blocks.committed()
+        seen.committed()
+    }
 
     /// Nothing of it is on disk; also a lane that was made in the group is not there.
     mutating func rolledBack() {
         laneIDs = [:]
         blocks.rolledBack()
+        seen.rolledBack()
     }
 
     /// Lets go of the connection.

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 
 /// The tables, and how they came to be.
@@ -84,6 +85,25 @@ enum Schema {
                     CREATE INDEX block_lane ON block (lane, rank, id, count);
                     CREATE TABLE progress (block INTEGER PRIMARY KEY, done BLOB NOT NULL);
                     """)
+        }
+        migrator.registerMigration("7") { db in
+            // Keys of a commit in one row; see SeenKeys.
+            try db.execute(
+                sql: """
+                    CREATE TABLE seen_group (id INTEGER PRIMARY KEY, keys BLOB NOT NULL);
+                    CREATE TABLE seen_key (key BLOB PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+                    """)
+            let seed = try SeenKeys.seed(db)
+            let rows = try Row.fetchCursor(db, sql: "SELECT source, key, until FROM seen")
+            while let row = try rows.next() {
+                var bytes: [UInt8] = []
+                SeenKey(seed: seed, row[0], row[1]).append(to: &bytes)
+                let until: Int64 = row[2]
+                try db.execute(
+                    sql: "INSERT OR REPLACE INTO seen_key (key, until) VALUES (?, ?)",
+                    arguments: [Data(bytes), until])
+            }
+            try db.execute(sql: "DROP TABLE seen")
         }
         return migrator
     }

@@ -68,6 +68,7 @@ final class StoreWriter: @unchecked Sendable {
                     }
                     for job in jobs { try perform(job, db, &delta, &reports) }
                     try tables.flush(nextID: &lastID, db)
+                    try tables.noteSeen(nowUnixMs: options.nowUnixMs(), db)
                     // What only lends must not fail for want of room.
                     let isWriting = jobs.contains { if case .lease = $0 { false } else { true } }
                     try tables.note(isShortOfRoom: isShortOfRoom || !isWriting, db)

@@ -39,7 +39,7 @@ final class Sink {
 extension Bench {
     /// Webhooks, or the body in a file, to a gateway; what the load generator saw.
     func load(
-        _ gateway: GatewayProcess, path: String = "/in/zendesk", connections: Int = 64, count: Int,
+        _ gateway: GatewayProcess, path: String = "/in/zendesk", connections: Int = 256, count: Int,
         perSecond: Int = 0, body: String = "2", headers: [String] = []
     ) throws -> [String: Double] {
         let child = try Child(

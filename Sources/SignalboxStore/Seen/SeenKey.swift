@@ -1,0 +1,97 @@
+/// Stands for an event's source and dedupe key: SipHash-2-4 with 128 bits, under a key of the database's own.
+///
+/// Two events share one by chance once in 2^128, and nobody outside can make them.
+struct SeenKey: Hashable, Comparable {
+    var high: UInt64
+    var low: UInt64
+
+    static func < (a: SeenKey, b: SeenKey) -> Bool { (a.high, a.low) < (b.high, b.low) }
+
+    /// Big-endian, so that their order is that of the keys.
+    func append(to bytes: inout [UInt8]) {
+        withUnsafeBytes(of: high.bigEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: low.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// The first sixteen bytes.
+    init(_ bytes: UnsafeRawBufferPointer) {
+        high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+        low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+
+    /// Of a text and another, which a byte that neither has keeps apart.
+    init(seed: (UInt64, UInt64), _ source: String, _ dedupe: String) {
+        var text = source
+        text.append("\0")
+        text.append(dedupe)
+        self = text.withUTF8 { Self.hash(UnsafeRawBufferPointer($0), seed: seed) }
+    }
+
+    /// SipHash-2-4, 128 bits (Aumasson, Bernstein).
+    static func hash(_ bytes: UnsafeRawBufferPointer, seed: (UInt64, UInt64)) -> SeenKey {
+        var state = SipState(seed)
+        let whole = bytes.count & ~7
+        for start in stride(from: 0, to: whole, by: 8) {
+            state.absorb(
+                UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
+        }
+        var last = UInt64(truncatingIfNeeded: bytes.count) << 56
+        for (place, byte) in bytes[whole...].enumerated() {
+            last |= UInt64(byte) << UInt64(place * 8)
+        }
+        state.absorb(last)
+        return state.finish()
+    }
+}
+
+private struct SipState {
+    private var a: UInt64
+    private var b: UInt64
+    private var c: UInt64
+    private var d: UInt64
+
+    init(_ seed: (UInt64, UInt64)) {
+        a = seed.0 ^ 0x736f_6d65_7073_6575
+        b = seed.1 ^ 0x646f_7261_6e64_6f6d ^ 0xee
+        c = seed.0 ^ 0x6c79_6765_6e65_7261
+        d = seed.1 ^ 0x7465_6462_7974_6573
+    }
+
+    mutating func absorb(_ word: UInt64) {
+        d ^= word
+        round()
+        round()
+        a ^= word
+    }
+
+    mutating func finish() -> SeenKey {
+        c ^= 0xee
+        for _ in 0..<4 { round() }
+        let first = a ^ b ^ c ^ d
+        b ^= 0xdd
+        for _ in 0..<4 { round() }
+        return SeenKey(high: first.byteSwapped, low: (a ^ b ^ c ^ d).byteSwapped)
+    }
+
+    private mutating func round() {
+        a &+= b
+        b = Self.rotated(b, 13) ^ a
+        a = Self.rotated(a, 32)
+        c &+= d
+        d = Self.rotated(d, 16) ^ c
+        a &+= d
+        d = Self.rotated(d, 21) ^ a
+        c &+= b
+        b = Self.rotated(b, 17) ^ c
+        c = Self.rotated(c, 32)
+    }
+
+    private static func rotated(_ word: UInt64, _ count: UInt64) -> UInt64 {
+        word << count | word >> (64 - count)
+    }
+}

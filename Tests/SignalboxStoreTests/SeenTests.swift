@@ -1,0 +1,130 @@
+import Foundation
+import GRDB
+import SignalboxCore
+import Testing
+
+@testable import SignalboxStore
+
+/// Keys of events that were seen: few in memory, many in a tree.
+@Suite struct SeenTests {
+    typealias Bench = StoreTests.Bench
+
+    @Test func `keys are those of SipHash-2-4 with 128 bits`() {
+        // From the reference implementation: the key is 00 01 ... 0f, the input 00 01 ....
+        let seed: (UInt64, UInt64) = (0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908)
+        let expected = [
+            "a3817f04ba25a8e66df67214c7550293", "da87c1d86b99af44347659119b22fc45",
+            "8177228da4a45dc7fca38bdef60affe4",
+        ]
+        for (count, digits) in expected.enumerated() {
+            let bytes = (0..<UInt8(count)).map { $0 }
+            let key = bytes.withUnsafeBytes { SeenKey.hash($0, seed: seed) }
+            var out: [UInt8] = []
+            key.append(to: &out)
+            #expect(out.map { String(format: "%02x", $0) }.joined() == digits)
+            #expect(out.withUnsafeBytes { SeenKey($0) } == key)
+        }
+        let long = (0..<UInt8(15)).map { $0 }.withUnsafeBytes { SeenKey.hash($0, seed: seed) }
+        #expect(long.high == 0x5493_e999_33b0_a811)
+    }
+
+    private func append(_ range: Range<Int>, _ bench: Bench, nowUnixMs: UInt64) async -> Set<Int> {
+        let items = range.map {
+            StoreEntry.Item(
+                event: Event(id: 900, source: "z", type: "t", dedupe: "key \($0)"), deliveries: [])
+        }
+        guard
+            case .committed(let duplicates) = await bench.append(
+                items, dedupeMs: 600_000, nowUnixMs: nowUnixMs)
+        else { return [] }
+        return duplicates
+    }
+
+    private func count(_ table: String, _ bench: Bench) throws -> Int {
+        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
+        let queue = try DatabaseQueue(path: file)
+        defer { try? queue.close() }
+        return try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? 0 }
+    }
+
+    @Test func `many keys move into a tree, and every one is known meanwhile and afterwards`()
+        async throws
+    {
+        var bench = try Bench()
+        let part = 1_024
+        let first = SeenKeys.recentMax
+        for start in stride(from: 0, to: first, by: part) {
+            #expect(await append(start..<start + part, bench, nowUnixMs: 1_000).isEmpty)
+        }
+        #expect(try count("seen_key", bench) == 0)
+        #expect(try count("seen_group", bench) == first / part)
+        // Four times as many move as come.
+        for start in stride(from: first, to: first + 4 * part, by: part) {
+            #expect(await append(start..<start + part, bench, nowUnixMs: 1_000).isEmpty)
+        }
+        #expect(try count("seen_key", bench) == 16 * part)
+        for known in [0, first / 2, first - 1, first + 17] {
+            #expect(await append(known..<known + 1, bench, nowUnixMs: 2_000) == [0], "\(known)")
+        }
+        // In the middle of it the process dies, as far as the file can tell.
+        await bench.store.close()
+        bench = try Bench(folder: bench.folder)
+        #expect(
+            await append(0..<first + 4 * part, bench, nowUnixMs: 2_000)
+                == Set(0..<first + 4 * part))
+        // The rest moves, and what was moved before is one row less in the notes.
+        for start in stride(from: first + 4 * part, to: first + 24 * part, by: part) {
+            #expect(await append(start..<start + part, bench, nowUnixMs: 3_000).isEmpty)
+        }
+        #expect(try count("seen_key", bench) >= first)
+        #expect(try count("seen_group", bench) < 30)
+        #expect(await append(5..<6, bench, nowUnixMs: 600_999) == [0])
+        #expect(await append(5..<6, bench, nowUnixMs: 601_000).isEmpty)
+        await bench.store.close()
+    }
+
+    @Test func `what a failed commit would have remembered is forgotten`() async throws {
+        let bench = try Bench()
+        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
+        let queue = try DatabaseQueue(path: file)
+        try await queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER refuse BEFORE INSERT ON seen_group
+                    BEGIN SELECT RAISE(FAIL, 'not now'); END
+                    """)
+        }
+        let item = StoreEntry.Item(
+            event: Event(id: 900, source: "z", type: "t", dedupe: "k"), deliveries: [])
+        let lost = await bench.append([item], dedupeMs: 1_000)
+        #expect(lost != .committed(duplicates: []))
+        try await queue.write { db in try db.execute(sql: "DROP TRIGGER refuse") }
+        try queue.close()
+        #expect(await bench.append([item], dedupeMs: 1_000) == .committed(duplicates: []))
+        #expect(await bench.append([item], dedupeMs: 1_000) == .committed(duplicates: [0]))
+        await bench.store.close()
+    }
+
+    @Test func `keys of an older file are still known`() async throws {
+        let bench = try Bench()
+        await bench.store.close()
+        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
+        let queue = try DatabaseQueue(path: file)
+        try await queue.write { db in
+            try db.execute(
+                sql: """
+                    DELETE FROM grdb_migrations WHERE identifier = '7';
+                    DROP TABLE seen_group; DROP TABLE seen_key;
+                    CREATE TABLE seen (
+                      source TEXT NOT NULL, key TEXT NOT NULL, until INTEGER NOT NULL,
+                      PRIMARY KEY (source, key)) WITHOUT ROWID;
+                    INSERT INTO seen VALUES ('z', 'key 7', 5000);
+                    """)
+        }
+        try queue.close()
+        let next = try Bench(folder: bench.folder)
+        #expect(await append(7..<9, next, nowUnixMs: 4_999) == [0])
+        #expect(await append(7..<8, next, nowUnixMs: 5_000).isEmpty)
+        await next.store.close()
+    }
+}
