@@ -87,16 +87,32 @@ final class EventPipeline: Sendable {
             if devices.isEmpty { context.metrics.skipped(route: "", reason: "unknown_user") }
             let isAnyOnline = devices.contains(where: \.isOnline)
             return devices.map { entry in
-                let presence = [
-                    Attribute("online", entry.isOnline ? "true" : "false"),
-                    // Of the user on any device, also on those that this route does not send to.
-                    Attribute("user_online", isAnyOnline ? "true" : "false"),
-                ].filter { own in !recipient.attributes.contains { $0.key == own.key } }
-                return Recipient(
-                    device: entry.device, attributes: recipient.attributes + presence)
+                Recipient(
+                    device: entry.device,
+                    attributes: Self.attributes(
+                        recipient, isOnline: entry.isOnline, isAnyOnline: isAnyOnline))
             }
         }
         return out
+    }
+
+    /// What is known of a user's presence, beside what the source says itself.
+    private static func attributes(
+        _ recipient: Recipient, isOnline: Bool, isAnyOnline: Bool
+    ) -> [Attribute] {
+        let known = isOnline ? online : isAnyOnline ? onlineElsewhere : offline
+        let said = recipient.attributes
+        if said.isEmpty { return known }
+        return said + known.filter { own in !said.contains { $0.key == own.key } }
+    }
+
+    private static let online = presence("true", "true")
+    private static let onlineElsewhere = presence("false", "true")
+    private static let offline = presence("false", "false")
+
+    /// `user_online` is of the user on any device, also on those that this route does not send to.
+    private static func presence(_ device: String, _ user: String) -> [Attribute] {
+        [Attribute("online", device), Attribute("user_online", user)]
     }
 
     private func commit(
@@ -118,37 +134,49 @@ final class EventPipeline: Sendable {
                 return
             }
         }
-        let held = reserve(&items)
+        let parts = reserve(&items)
         let reports = context.feedback.items(for: changes, from: source)
         let entry = StoreEntry(
             items: items + reports, changes: changes, receivedUnixMs: receivedUnixMs,
             dedupeMs: generation.plan.config.gateway.dedupeMs)
         let count = items.count
         context.store.append(entry) { answer in
-            self.finish(items: entry.items.prefix(count), held, answer)
+            self.finish(items: entry.items.prefix(count), parts, answer)
             if case .committed = answer { self.context.feedback.committed(reports) }
             done(answer)
         }
     }
 
-    /// Asks the lanes which deliveries they can take over at once. A lane that was asked is told what
-    /// came of it, also when another one has taken its place in the meantime.
-    private func reserve(_ items: inout [StoreEntry.Item]) -> [LaneKey: SenderLane] {
-        var held: [LaneKey: SenderLane] = [:]
-        for index in items.indices {
-            let byLane = Dictionary(grouping: items[index].deliveries) { LaneKey($0) }
-            for (key, deliveries) in byLane {
-                if let lane = held[key] ?? lanes.lane(key) {
-                    held[key] = lane
-                    items[index].taken.formUnion(lane.reserve(deliveries))
+    /// The deliveries of an event that share a lane.
+    private struct Part: Sendable {
+        var key: LaneKey
+        /// The lane that was asked; it is told what came of it, also when another one has taken its place in the
+        /// meantime.
+        var lane: SenderLane?
+        /// Those that it takes over at once.
+        var taken: [Delivery]
+        /// There are others.
+        var isMoreOnDisk: Bool
+    }
+
+    /// Asks the lanes which deliveries they can take over at once; the parts of each item.
+    private func reserve(_ items: inout [StoreEntry.Item]) -> [[Part]] {
+        items.indices.map { index in
+            LaneKey.parts(of: items[index].deliveries).map { key, deliveries in
+                guard let lane = lanes.lane(key) else {
+                    return Part(key: key, lane: nil, taken: [], isMoreOnDisk: true)
                 }
+                let ids = lane.reserve(deliveries)
+                items[index].taken.formUnion(ids)
+                let isWhole = ids.count == deliveries.count
+                let taken = isWhole ? deliveries : deliveries.filter { ids.contains($0.id) }
+                return Part(key: key, lane: lane, taken: taken, isMoreOnDisk: !isWhole)
             }
         }
-        return held
     }
 
     private func finish(
-        items: ArraySlice<StoreEntry.Item>, _ held: [LaneKey: SenderLane], _ answer: StoreAnswer
+        items: ArraySlice<StoreEntry.Item>, _ parts: [[Part]], _ answer: StoreAnswer
     ) {
         for (index, item) in items.enumerated() {
             var isKept = false
@@ -159,18 +187,14 @@ final class EventPipeline: Sendable {
             } else if case .committed = answer {
                 context.metrics.event(source: item.event.source, result: "duplicate")
             }
-            for (key, deliveries) in Dictionary(grouping: item.deliveries, by: { LaneKey($0) }) {
-                let taken = deliveries.filter { item.taken.contains($0.id) }
-                let lane = held[key]
+            for part in parts[index] {
                 guard isKept else {
-                    lane?.cancelled(taken.count)
+                    part.lane?.cancelled(part.taken.count)
                     continue
                 }
-                let isMoreOnDisk = taken.count < deliveries.count
-                guard let lane, lane.committed(taken, isMoreOnDisk: isMoreOnDisk) else {
-                    if lane == nil || isMoreOnDisk { lanes.backlog(key) }
-                    continue
-                }
+                let isLaneThere =
+                    part.lane?.committed(part.taken, isMoreOnDisk: part.isMoreOnDisk) ?? false
+                if !isLaneThere, part.isMoreOnDisk { lanes.backlog(part.key) }
             }
         }
     }

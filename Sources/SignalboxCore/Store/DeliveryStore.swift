@@ -17,6 +17,37 @@ public struct LaneKey: Sendable, Hashable {
     }
 }
 
+extension LaneKey {
+    /// The deliveries of each lane, in their order; most events have a lane or two.
+    public static func parts(
+        of deliveries: [Delivery]
+    ) -> [(key: LaneKey, deliveries: [Delivery])] {
+        var parts: [(key: LaneKey, deliveries: [Delivery])] = []
+        var places: [LaneKey: Int] = [:]
+        var last = 0
+        for delivery in deliveries {
+            if last < parts.count, parts[last].key.isLane(of: delivery) {
+                parts[last].deliveries.append(delivery)
+                continue
+            }
+            let key = LaneKey(delivery)
+            if let known = places[key] {
+                last = known
+                parts[last].deliveries.append(delivery)
+            } else {
+                last = parts.count
+                places[key] = last
+                parts.append((key, [delivery]))
+            }
+        }
+        return parts
+    }
+
+    private func isLane(of delivery: Delivery) -> Bool {
+        sender == delivery.sender && app == delivery.device.app
+    }
+}
+
 /// What one inbound request leaves behind: all of it is committed, or nothing.
 public struct StoreEntry: Sendable {
     /// An event with its deliveries.

@@ -56,23 +56,22 @@ struct BlockReader {
         let deadline = number()
         let badge = optional()
         let stableID = text()
-        var device = Device(app: lane.app)
-        device.platform = text()
-        device.provider = text()
-        device.token = text()
-        device.sourceToken = text()
-        device.user = text()
-        device.locale = text()
-        device.registeredUnixMs = number()
+        let (platform, provider, token, sourceToken) = (text(), text(), text(), text())
+        let (user, locale, registered) = (text(), text(), number())
+        var attributes: [Attribute] = []
         for _ in 0..<number() where !isBroken {
             let key = text()
-            device.attributes.append(Attribute(key, text()))
+            attributes.append(Attribute(key, text()))
         }
         guard !isBroken, contents.indices.contains(index) else {
             isBroken = true
             return
         }
         let content = contents[index]
+        let device = Device(
+            app: lane.app, platform: platform, provider: provider, token: token,
+            sourceToken: sourceToken, user: user, locale: locale, registeredUnixMs: registered,
+            attributes: attributes)
         let delivery = Delivery(
             id: id, eventID: content.event, source: content.source, subject: content.subject,
             route: content.route, sender: lane.sender, stableID: stableID, attempt: attempt,
