@@ -41,7 +41,8 @@ import Foundation
             ("limit", bench.limits), ("sender", bench.sender), ("ingest", bench.ingest),
             ("store", bench.store), ("calls", bench.calls), ("end_to_end", bench.endToEnd),
             ("fan_out", bench.fanOut), ("memory", bench.memory), ("latency", bench.latency),
-            ("curves", { try bench.curves(isLong: isLong) }), ("reload", bench.reload),
+            ("routes", bench.routes), ("devices", { try bench.devices(isLong: isLong) }),
+            ("senders", bench.senders), ("reload", bench.reload),
         ]
         let names = parts.map(\.name)
         if let unknown = only?.first(where: { !names.contains($0) }) {

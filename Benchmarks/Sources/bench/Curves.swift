@@ -3,7 +3,7 @@ import Foundation
 /// (j) What a delivery costs as the work grows: processor time of the gateway, so that the load generator and the
 /// sink are not in it.
 extension Bench {
-    func curves(isLong: Bool) throws {
+    func routes() throws {
         try curve("routes", [1, 100, 10_000]) { count, sink in
             let gateway = try GatewayProcess(self, yaml(sinkPort: sink.port, routes: count))
             defer { gateway.stop() }
@@ -12,6 +12,10 @@ extension Bench {
                 require(answered["wrong"] == 0, "with \(count) routes: \(answered)")
             }
         }
+    }
+
+    /// An event to a hundred users of a larger and larger registry.
+    func devices(isLong: Bool) throws {
         try curve("devices", [1_000, 100_000, isLong ? 10_000_000 : 1_000_000]) { count, sink in
             let data = try fresh("registry")
             _ = try Child.figures([
@@ -26,22 +30,33 @@ extension Bench {
             let step = count / 100
             let names = (0..<100).map { "\"u\($0 * step)\"" }.joined(separator: ",")
             return try cost(sink, gateway, pushes: 60_000) { pass in
-                let file = try event("\"users\":[\(names)]", pass)
+                let file = try event("\"users\":[\(names)]", "\(pass)")
                 _ = try cloudEvents(gateway, file, count: 600, connections: 16)
             }
         }
+    }
+
+    /// An event to a thousand devices of more and more apps, each with connections of its own.
+    func senders() throws {
         try curve("senders", [1, 100, 1_000]) { count, sink in
-            let topics = (1..<max(2, count)).map { "com.example.app\($0)" }
-            let gateway = try GatewayProcess(
-                self, yaml(sinkPort: sink.port, topics: count > 1 ? topics : []))
+            // An instance may have 400 apps.
+            let perSender = min(count, 250)
+            let senders = stride(from: 0, to: count, by: perSender).map { first in
+                (first..<first + perSender).map { "com.example.app\($0)" }
+            }
+            let gateway = try GatewayProcess(self, yaml(sinkPort: sink.port, senders: senders))
             defer { gateway.stop() }
-            let apps = ["com.example.app"] + (count > 1 ? topics : [])
-            let devices = (0..<1_000).map {
-                "{\"token\":\"\(Token.text($0))\",\"app\":\"\(apps[$0 % apps.count])\"}"
-            }.joined(separator: ",")
             return try cost(sink, gateway, pushes: 60_000) { pass in
-                let file = try event("\"devices\":[\(devices)]", pass)
-                _ = try cloudEvents(gateway, file, count: 60, connections: 4)
+                for (number, apps) in senders.enumerated() {
+                    let devices = (0..<1_000).map {
+                        "{\"token\":\"\(Token.text($0))\",\"app\":\"\(apps[$0 % apps.count])\"}"
+                    }.joined(separator: ",")
+                    let file = try event(
+                        "\"devices\":[\(devices)]", "\(pass)-\(number)",
+                        type: "parcel.sent\(number + 1)")
+                    _ = try cloudEvents(
+                        gateway, file, count: 60 / senders.count, connections: 4)
+                }
             }
         }
     }
@@ -63,10 +78,12 @@ extension Bench {
     }
 
     /// The file of an event with these members; each pass has ids of its own, or it would be known.
-    private func event(_ members: String, _ pass: Int) throws -> String {
+    private func event(
+        _ members: String, _ pass: String, type: String = "parcel.sent"
+    ) throws -> String {
         let path = folder + "/event.json"
         try """
-        {"specversion":"1.0","id":"\(pass)-@NUMBER@","source":"/shop","type":"parcel.sent","data":{\
+        {"specversion":"1.0","id":"\(pass)-@NUMBER@","source":"/shop","type":"\(type)","data":{\
         "title":"Your parcel","body":"It is on its way.",\(members)}}
         """.write(toFile: path, atomically: true, encoding: .utf8)
         return "@" + path
@@ -83,7 +100,9 @@ extension Bench {
         try sink.begin(numbers: 1)
         try load(2)
         let seen = try sink.wait(for: pushes)
-        require(seen["requests"] == Double(pushes), "of \(pushes) pushes came \(seen)")
+        require(
+            seen["requests"] == Double(pushes) && seen["wrong"] == 0,
+            "of \(pushes) pushes came \(seen)")
         return (gateway.facts.cpuSeconds - before) / Double(pushes) * 1e6
     }
 }

@@ -49,10 +49,11 @@ final class GatewayProcess {
 
 extension Bench {
     /// A configuration with one route from Zendesk's webhook, and one from CloudEvents, to the sink.
+    ///
+    /// `senders`: the apps of each further APNs instance, for events of the types `parcel.sent1`, ....
     func yaml(
-        sinkPort: Int, routes: Int = 1, topics: [String] = [], when: String? = nil
+        sinkPort: Int, routes: Int = 1, senders: [[String]] = [], when: String? = nil
     ) -> String {
-        let topics = topics.map { "\"\($0)\"" }.joined(separator: ", ")
         var text = """
             version: 1
             gateway:
@@ -70,19 +71,30 @@ extension Bench {
                   recipients:
                     - { each: /users, user: ".", app: com.example.app }
                     - { each: /devices, token: /token, platform: ios, app: /app }
-              apns:
-                library: APNs
-                config:
-                  team_id: ABCDE12345
-                  key_id: FGHIJ67890
-                  key: "${file:\(folder)/apns.p8}"
-                  topic: com.example.app
-                  topics: [\(topics)]
-                  endpoint: "https://127.0.0.1:\(sinkPort)"
-                  ca: "\(folder)/ca.pem"
-            routes:
 
             """
+        for (number, apps) in ([["com.example.app"]] + senders).enumerated() {
+            let topics = apps.dropFirst().map { "\"\($0)\"" }.joined(separator: ", ")
+            text += """
+                  apns\(number == 0 ? "" : "\(number)"):
+                    library: APNs
+                    config:
+                      team_id: ABCDE12345
+                      key_id: FGHIJ67890
+                      key: "${file:\(folder)/apns.p8}"
+                      topic: \(apps[0])
+                      topics: [\(topics)]
+                      endpoint: "https://127.0.0.1:\(sinkPort)"
+                      ca: "\(folder)/ca.pem"
+
+                """
+        }
+        text += "routes:\n"
+        for number in 1..<senders.count + 1 {
+            text +=
+                "  - {name: shop\(number), from: events, when: {type: parcel.sent\(number)}, "
+                + "build: {with: events}, send: {ios: apns\(number)}}\n"
+        }
         // All but the last are for events that never come.
         for number in 1..<max(2, routes) where number < routes {
             // A configuration may have 1 MiB.
@@ -98,6 +110,7 @@ extension Bench {
                 send: { ios: apns }
               - name: shop
                 from: events
+                when: { type: parcel.sent }
                 build: { with: events }
                 send: { ios: apns }
 

@@ -31,10 +31,20 @@ static bool path(struct push *push, const uint8_t *value, size_t length) {
          hex(token + 48, 16, &push->number);
 }
 
+/* The app, or one of its numbered siblings. */
+static bool topic(const uint8_t *value, size_t length) {
+  size_t count = sizeof(TOPIC) - 1;
+  if (length < count || memcmp(value, TOPIC, count) != 0) return false;
+  for (size_t i = count; i < length; i++) {
+    if (value[i] < '0' || value[i] > '9') return false;
+  }
+  return true;
+}
+
 void check_field(struct push *push, const uint8_t *name, size_t name_length, const uint8_t *value, size_t length) {
   if (IS(":path")) push->has_path = path(push, value, length);
   else if (IS(":method")) push->is_post = EQUALS("POST");
-  else if (IS("apns-topic")) push->has_topic = EQUALS(TOPIC);
+  else if (IS("apns-topic")) push->has_topic = topic(value, length);
   else if (IS("apns-push-type")) push->has_type = EQUALS("alert");
   else if (IS("authorization")) push->has_authorization = length > 100 && memcmp(value, "bearer ey", 9) == 0;
 }
@@ -63,7 +73,7 @@ void check_body(struct push *push, const uint8_t *bytes, size_t length) {
 const char *check_end(const struct push *push) {
   if (!push->is_post) return "the method is not POST";
   if (!push->has_path) return "the path is not /3/device/ and 64 hexadecimal digits";
-  if (!push->has_topic) return "apns-topic is not " TOPIC;
+  if (!push->has_topic) return "apns-topic is not " TOPIC " or that with a number";
   if (!push->has_type) return "apns-push-type is not alert";
   if (!push->has_authorization) return "authorization is no bearer token";
   if (!push->is_braced || push->depth != 0 || push->is_text) return "the body is no JSON object";
