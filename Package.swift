@@ -204,7 +204,7 @@ let package = Package(
             name: "PluginBench",
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "SignalboxCrypto",
-                "SignalboxThreads", "COpenSSL",
+                "SignalboxThreads", "CLinux", "COpenSSL",
             ], path: "Tests/PluginBench", swiftSettings: tests),
         .testTarget(
             name: "SignalboxPluginHostTests",

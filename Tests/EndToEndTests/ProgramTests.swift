@@ -14,16 +14,11 @@ import Testing
 
     static func start(
         _ arguments: [String], environment: [String: String] = [:]
-    ) throws -> (Process, Pipe) {
-        let process = Process()
-        process.executableURL = try program()
-        process.arguments = arguments
-        process.currentDirectoryURL = PluginBench.root
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    ) throws -> (Program, Pipe) {
         let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
+        let process = try Program(
+            [try program().path] + arguments, at: PluginBench.root, environment: environment,
+            output: pipe, errors: pipe)
         return (process, pipe)
     }
 
@@ -70,9 +65,7 @@ import Testing
         #expect(answer == "200")
         process.terminate()
         log += try await Tool.rest(pipe)
-        try await Tool.end(process)
-        #expect(process.terminationReason == .exit)
-        #expect(process.terminationStatus == 0, "\(log)")
+        #expect(try await Tool.end(process) == 0, "\(log)")
         #expect(simulators.apns.received.map(\.status) == [200])
         #expect(simulators.fcm.received.map(\.status) == [200])
         #expect(log.components(separatedBy: "INFO delivered").count == 3)
@@ -99,15 +92,13 @@ import Testing
         // The first one must have been taken before the second comes: it ends the listener.
         while (try? await client.patient(call)) != nil {}
         running.process.terminate()
-        try await Tool.end(running.process)
-        #expect(running.process.terminationStatus == 130)
+        #expect(try await Tool.end(running.process) == 130)
         let again = try await CrashTests.start(file)
         let pushes = await simulators.apns.wait(for: 2)
         #expect(pushes.map(\.status) == [0, 200])
         #expect(Set(pushes.compactMap { $0.header("apns-id") }).count == 1)
         again.process.terminate()
-        try await Tool.end(again.process)
-        #expect(again.process.terminationStatus == 0)
+        #expect(try await Tool.end(again.process) == 0)
         client.shutdown()
         await simulators.shutdown()
     }
@@ -182,7 +173,6 @@ import Testing
         }
         #expect(text.contains("export APNS_ENDPOINT=https://127.0.0.1:"))
         process.terminate()
-        try await Tool.end(process)
-        #expect(process.terminationStatus == 0)
+        #expect(try await Tool.end(process) == 0)
     }
 }

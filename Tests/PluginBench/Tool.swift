@@ -74,9 +74,10 @@ package enum Tool {
         }
     }
 
-    /// Waits for the end of a program that was started.
-    package static func end(_ process: Process) async throws {
-        try await aside { process.waitUntilExit() }
+    /// Waits for the end of a program that was started; its status.
+    @discardableResult
+    package static func end(_ program: Program) async throws -> Int32 {
+        try await aside { program.wait() }
     }
 
     /// The machine has other things to do as well.
@@ -85,15 +86,9 @@ package enum Tool {
     private static func runHere(
         _ command: [String], _ folder: URL, _ environment: [String: String]
     ) throws -> Ended {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = command
-        process.currentDirectoryURL = folder
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
+        let program = try Program(
+            command, at: folder, environment: environment, output: output, errors: errors)
         // Both at a time: a program that fills one pipe waits until it is read.
         nonisolated(unsafe) var complaints = Data()
         let reader = DispatchGroup()
@@ -105,12 +100,9 @@ package enum Tool {
         }
         let printed = output.fileHandleForReading.readDataToEndOfFile()
         reader.wait()
-        process.waitUntilExit()
-        let status = process.terminationStatus
         return Ended(
             output: String(decoding: printed, as: UTF8.self),
-            errors: String(decoding: complaints, as: UTF8.self),
-            status: process.terminationReason == .uncaughtSignal ? -status : status)
+            errors: String(decoding: complaints, as: UTF8.self), status: program.wait())
     }
 }
 

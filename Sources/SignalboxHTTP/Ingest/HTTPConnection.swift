@@ -71,6 +71,8 @@ final class HTTPConnection: ChannelDuplexHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         connections.failed(error)
         switch phase {
+        case .idle where error as? HTTPParserError == .headerOverflow:
+            write(Problem(431, "the head of the request is too large").answer, isClosing: true)
         case .idle where error is HTTPParserError:
             write(Problem(400, "this is not HTTP/1.1").answer, isClosing: true)
         case .answering where error is HTTPParserError: isInputClosed = true
