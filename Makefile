@@ -15,7 +15,7 @@ demo: build
 	  --listen 127.0.0.1:0 --admin 127.0.0.1:0
 
 build: setup
-	swift build -c release
+	swift build -c release -Xswiftc -cross-module-optimization
 	scripts/rust-plugins.sh release
 
 # Program, library, headers, pkg-config file and plugins into a folder that can be moved.
