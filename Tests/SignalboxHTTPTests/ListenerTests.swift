@@ -165,6 +165,15 @@ import Testing
         bench.client.shutdown()
     }
 
+    @Test func `a second stop waits for the first, and ends`() async throws {
+        let bench = try await WebBench()
+        async let first: Void = bench.server.shutdown()
+        await bench.server.shutdown()
+        await first
+        await bench.server.shutdown()
+        bench.client.shutdown()
+    }
+
     @Test func `who begins and does not go on is closed in time`() async throws {
         var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
         options.idleSeconds = 0

@@ -4,6 +4,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 internal import SignalboxCore
+internal import Synchronization
 
 /// An HTTP/1.1 server for webhooks and for the admin listener.
 ///
@@ -12,6 +13,7 @@ public final class HTTPServer: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
     private let connections: HTTPConnections
+    private let ending = Mutex<Task<Void, Never>?>(nil)
     /// The port it listens on.
     public let port: Int
 
@@ -76,10 +78,19 @@ public final class HTTPServer: Sendable {
         port = listener.localAddress?.port ?? 0
     }
 
-    /// Stops listening; requests that are open are answered, idle connections closed.
+    /// Stops listening; requests that are open are answered, idle connections closed. Once is enough; who asks
+    /// again waits for the same end.
     public func shutdown() async {
-        try? await listener.close()
-        await connections.end()
-        try? await group.shutdownGracefully()
+        let task = ending.withLock { ending in
+            if let known = ending { return known }
+            let made = Task { [group, listener, connections] in
+                try? await listener.close()
+                await connections.end()
+                try? await group.shutdownGracefully()
+            }
+            ending = made
+            return made
+        }
+        await task.value
     }
 }

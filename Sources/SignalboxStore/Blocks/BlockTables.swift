@@ -201,7 +201,11 @@ struct BlockTables {
         defer { lanes[id] = lane }
         lane.expire(nowUnixMs: nowUnixMs)
         for block in lane.returned[rank] where out.count < max && block.dueUnixMs <= nowUnixMs {
-            guard let reader = try read(block.id, name, hot, db) else { continue }
+            guard let reader = try read(block.id, name, hot, db) else {
+                // Somebody has removed the row.
+                block.isReturned = false
+                continue
+            }
             lend(reader, of: block, max: max - out.count, &out)
             lane.lease(block, untilUnixMs: untilUnixMs)
             block.isReturned = block.hasRest
