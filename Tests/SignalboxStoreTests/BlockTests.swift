@@ -8,23 +8,13 @@ import Testing
 @Suite struct BlockTests {
     typealias Bench = StoreTests.Bench
 
-    /// What the file holds, read by a second connection.
-    private func count(_ table: String, _ bench: Bench) async throws -> Int {
-        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
-        let queue = try DatabaseQueue(path: file)
-        defer { try? queue.close() }
-        return try await queue.read { db in
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
-        }
-    }
-
     @Test func `a large event is a few rows, and all of it comes back`() async throws {
         let bench = try Bench()
         let content = SharedNotification(Notification())
         let made = (UInt64(1)...1_000).map { StoreTests.delivery($0, content: content) }
         _ = await bench.append([StoreTests.item(made, taken: Set(1...100))])
-        #expect(try await count("delivery", bench) == 0)
-        #expect(try await count("block", bench) == 5)
+        #expect(try bench.count("delivery") == 0)
+        #expect(try bench.count("block") == 5)
         var seen: [UInt64] = []
         while true {
             let lease = await bench.lease(max: 77)
@@ -38,8 +28,8 @@ import Testing
         #expect(seen == Array(101...1_000))
         await bench.settle((UInt64(1)...1_000).map { .delivered($0) })
         #expect(bench.store.waitingCount == 0)
-        #expect(try await count("block", bench) == 0)
-        #expect(try await count("progress", bench) == 0)
+        #expect(try bench.count("block") == 0)
+        #expect(try bench.count("progress") == 0)
         await bench.store.close()
     }
 
@@ -60,7 +50,7 @@ import Testing
         await next.settle([1, 3, 4, 6].map { .delivered($0) })
         #expect(next.store.waitingCount == 0)
         for table in ["block", "progress", "delivery", "payload", "attempt"] {
-            #expect(try await count(table, next) == 0, "\(table)")
+            #expect(try next.count(table) == 0, "\(table)")
         }
         await next.store.close()
     }
@@ -111,8 +101,7 @@ import Testing
         _ = await bench.append([StoreTests.item((UInt64(1)...3).map { StoreTests.delivery($0) })])
         _ = await bench.append([StoreTests.item([StoreTests.delivery(4)])])
         await bench.store.close()
-        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
-        let queue = try DatabaseQueue(path: file)
+        let queue = try bench.connection()
         try await queue.write { db in
             try db.execute(
                 sql: """
@@ -136,8 +125,7 @@ import Testing
         _ = await bench.append([
             StoreTests.item((UInt64(1)...4).map { StoreTests.delivery($0) }, taken: [1, 2])
         ])
-        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
-        let queue = try DatabaseQueue(path: file)
+        let queue = try bench.connection()
         try await queue.write { db in
             try db.execute(
                 sql: """
@@ -157,10 +145,10 @@ import Testing
         try queue.close()
         let again = await bench.append([StoreTests.item([StoreTests.delivery(9)], taken: [9])])
         #expect(again == .committed(duplicates: []))
-        #expect(try await count("progress", bench) == 1)
+        #expect(try bench.count("progress") == 1)
         await bench.settle([2, 3, 4, 9].map { .delivered($0) })
         #expect(bench.store.waitingCount == 0)
-        #expect(try await count("block", bench) == 0)
+        #expect(try bench.count("block") == 0)
         await bench.store.close()
     }
 }

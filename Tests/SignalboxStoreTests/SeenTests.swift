@@ -40,13 +40,6 @@ import Testing
         return duplicates
     }
 
-    private func count(_ table: String, _ bench: Bench) throws -> Int {
-        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
-        let queue = try DatabaseQueue(path: file)
-        defer { try? queue.close() }
-        return try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? 0 }
-    }
-
     @Test func `many keys move into a tree, and every one is known meanwhile and afterwards`()
         async throws
     {
@@ -56,13 +49,13 @@ import Testing
         for start in stride(from: 0, to: first, by: part) {
             #expect(await append(start..<start + part, bench, nowUnixMs: 1_000).isEmpty)
         }
-        #expect(try count("seen_key", bench) == 0)
-        #expect(try count("seen_group", bench) == first / part)
+        #expect(try bench.count("seen_key") == 0)
+        #expect(try bench.count("seen_group") == first / part)
         // Four times as many move as come.
         for start in stride(from: first, to: first + 4 * part, by: part) {
             #expect(await append(start..<start + part, bench, nowUnixMs: 1_000).isEmpty)
         }
-        #expect(try count("seen_key", bench) == 16 * part)
+        #expect(try bench.count("seen_key") == 16 * part)
         for known in [0, first / 2, first - 1, first + 17] {
             #expect(await append(known..<known + 1, bench, nowUnixMs: 2_000) == [0], "\(known)")
         }
@@ -76,8 +69,8 @@ import Testing
         for start in stride(from: first + 4 * part, to: first + 24 * part, by: part) {
             #expect(await append(start..<start + part, bench, nowUnixMs: 3_000).isEmpty)
         }
-        #expect(try count("seen_key", bench) >= first)
-        #expect(try count("seen_group", bench) < 30)
+        #expect(try bench.count("seen_key") >= first)
+        #expect(try bench.count("seen_group") < 30)
         #expect(await append(5..<6, bench, nowUnixMs: 600_999) == [0])
         #expect(await append(5..<6, bench, nowUnixMs: 601_000).isEmpty)
         await bench.store.close()
@@ -85,8 +78,7 @@ import Testing
 
     @Test func `what a failed commit would have remembered is forgotten`() async throws {
         let bench = try Bench()
-        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
-        let queue = try DatabaseQueue(path: file)
+        let queue = try bench.connection()
         try await queue.write { db in
             try db.execute(
                 sql: """
@@ -108,8 +100,7 @@ import Testing
     @Test func `keys of an older file are still known`() async throws {
         let bench = try Bench()
         await bench.store.close()
-        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
-        let queue = try DatabaseQueue(path: file)
+        let queue = try bench.connection()
         try await queue.write { db in
             try db.execute(
                 sql: """

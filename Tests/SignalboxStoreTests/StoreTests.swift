@@ -31,6 +31,19 @@ import Testing
             store = try SQLiteStore.open(options)
         }
 
+        /// A second connection to its file.
+        func connection() throws -> DatabaseQueue {
+            try DatabaseQueue(
+                path: URL(filePath: folder).appending(path: "signalbox.sqlite").path)
+        }
+
+        /// How many rows of a table the file holds.
+        func count(_ table: String) throws -> Int {
+            let queue = try connection()
+            defer { try? queue.close() }
+            return try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? 0 }
+        }
+
         func append(_ items: [StoreEntry.Item], dedupeMs: UInt64 = 0, nowUnixMs: UInt64 = 1_000)
             async
             -> StoreAnswer
@@ -237,8 +250,7 @@ import Testing
     @Test func `a file of a newer version is refused`() async throws {
         let bench = try Bench()
         await bench.store.close()
-        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite").path
-        let queue = try DatabaseQueue(path: file)
+        let queue = try bench.connection()
         try await queue.write { db in
             try db.execute(
                 sql: "INSERT INTO grdb_migrations (identifier) VALUES ('from the future')")
