@@ -41,7 +41,9 @@ import Testing
         func count(_ table: String) throws -> Int {
             let queue = try connection()
             defer { try? queue.close() }
-            return try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? 0 }
+            return try queue.read { db in
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
+            }
         }
 
         func append(_ items: [StoreEntry.Item], dedupeMs: UInt64 = 0, nowUnixMs: UInt64 = 1_000)

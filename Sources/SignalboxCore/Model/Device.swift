@@ -80,10 +80,12 @@ public struct Device: Sendable, Hashable {
         var attributes: [Attribute]
     }
 
+    /// The same device with the same fields.
     public static func == (a: Device, b: Device) -> Bool {
         a.box === b.box || a.box.fields == b.box.fields
     }
 
+    /// Hashes all fields.
     public func hash(into hasher: inout Hasher) { box.fields.hash(into: &hasher) }
 }
 
