@@ -38,7 +38,7 @@ struct Webhook {
     func recipients() -> (usable: [Recipient], rejects: [Reject]) {
         var usable: [Recipient] = []
         var rejects: [Reject] = []
-        var seen: Set<String> = []
+        var seen = SeenTokens(count: devices.count)
         for device in devices {
             guard let identifier = device.identifier else {
                 rejects.append(.noIdentifier)
@@ -53,7 +53,7 @@ struct Webhook {
                 rejects.append(.emptyToken)
             } else if token.utf8.count > 4096 {
                 rejects.append(.tokenTooLong)
-            } else if !seen.insert("\(type) \(token)").inserted {
+            } else if !seen.insert(token, type, among: usable) {
                 rejects.append(.duplicate)
             } else {
                 var device = SignalboxPluginKit.Device(platform: type, token: token)
@@ -62,6 +62,22 @@ struct Webhook {
             }
         }
         return (usable, rejects)
+    }
+
+    /// Which tokens were named before.
+    private struct SeenTokens {
+        /// A few are compared one by one.
+        private static let fewMax = 16
+        private let isMany: Bool
+        private var names: Set<String> = []
+
+        init(count: Int) { isMany = count > Self.fewMax }
+
+        /// Whether it is new.
+        mutating func insert(_ token: String, _ type: String, among known: [Recipient]) -> Bool {
+            if isMany { return names.insert("\(type) \(token)").inserted }
+            return !known.contains { $0.device.token == token && $0.device.platform == type }
+        }
     }
 
     /// The event; its data keeps the webhook's own shape, so that `{{ notification.title }}` works.

@@ -30,7 +30,29 @@ public final class MetricsRegistry: Sendable {
     /// Series beyond this are refused, so that a label with free text cannot fill the memory.
     public static let seriesMax = 20_000
 
-    private let series = Mutex<[String: Metric]>([:])
+    private struct State {
+        /// By name and labels as they are shown.
+        var series: [String: Metric] = [:]
+        /// By name and labels as they are given, which takes no text to look up.
+        var known: [Key: Metric] = [:]
+    }
+
+    private struct Key: Hashable {
+        let name: String
+        let labels: [(String, String)]
+
+        static func == (one: Key, other: Key) -> Bool {
+            one.name == other.name && one.labels.elementsEqual(other.labels, by: ==)
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(name)
+            // The names of labels follow from that of the metric.
+            for (_, value) in labels { hasher.combine(value) }
+        }
+    }
+
+    private let state = Mutex(State())
 
     /// Makes an empty registry.
     public init() {}
@@ -46,32 +68,37 @@ public final class MetricsRegistry: Sendable {
     }
 
     private func metric(_ name: String, _ labels: [(String, String)], isGauge: Bool) -> Metric {
+        let key = Key(name: name, labels: labels)
+        return state.withLock { state in
+            if let known = state.known[key] { return known }
+            let text = Self.text(of: labels)
+            let shown = "\(name){\(text)}"
+            let isFull = state.series.count >= Self.seriesMax
+            let metric =
+                state.series[shown] ?? Metric(name: name, labels: text, isGauge: isGauge)
+            // Over the bound the metric works but is not shown.
+            if !isFull { state.series[shown] = metric }
+            // Long texts are shown cut, so many keys may mean one series.
+            if !isFull, state.known.count < Self.seriesMax { state.known[key] = metric }
+            return metric
+        }
+    }
+
+    private static func text(of labels: [(String, String)]) -> String {
         var text = ""
-        text.reserveCapacity(128)
         for (key, value) in labels {
             if !text.isEmpty { text += "," }
             text += key
             text += "=\""
-            text += Self.escaped(value)
+            text += escaped(value)
             text += "\""
         }
-        var key = name
-        key.reserveCapacity(name.utf8.count + text.utf8.count + 2)
-        key += "{"
-        key += text
-        key += "}"
-        return series.withLock { series in
-            if let known = series[key] { return known }
-            let made = Metric(name: name, labels: text, isGauge: isGauge)
-            // Over the bound the metric works but is not shown.
-            if series.count < Self.seriesMax { series[key] = made }
-            return made
-        }
+        return text
     }
 
     /// Everything in Prometheus' text format, version 0.0.4.
     public var text: String {
-        let metrics = series.withLock { Array($0.values) }
+        let metrics = state.withLock { Array($0.series.values) }
         let sorted = metrics.sorted { ($0.name, $0.labels) < ($1.name, $1.labels) }
         var out = ""
         var last = ""

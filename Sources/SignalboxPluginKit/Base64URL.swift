@@ -39,7 +39,10 @@ public struct Fingerprint: Sendable {
 
     /// Takes text in, marked off from the next.
     public mutating func add(_ text: String) {
-        for byte in text.utf8 { step(byte) }
+        var copy = text
+        copy.withUTF8 { bytes in
+            for byte in bytes { step(byte) }
+        }
         step(0)
     }
 

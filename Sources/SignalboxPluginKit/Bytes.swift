@@ -1,4 +1,5 @@
 internal import CSignalbox
+internal import Synchronization
 
 extension sbx_str {
     /// A copy.
@@ -22,7 +23,15 @@ final class Arena {
     /// Bytes of the last room.
     private var lastSize = 0
 
-    deinit { for room in rooms { room.deallocate() } }
+    /// The first room is of the usual size, and the next arena can have it.
+    private var isFirstUsual = false
+
+    deinit {
+        for (index, room) in rooms.enumerated() {
+            if index == 0, isFirstUsual, IdleRooms.keep(room) { continue }
+            room.deallocate()
+        }
+    }
 
     /// Gives everything back but one room, which is used again.
     func reset() {
@@ -64,8 +73,12 @@ final class Arena {
 
     private func allocate(_ bytes: Int) -> UnsafeMutableRawPointer {
         if bytes > left {
-            let size = max(16 * 1024, bytes)
-            let made = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+            let size = max(IdleRooms.size, bytes)
+            let isUsual = rooms.isEmpty && size == IdleRooms.size
+            if isUsual { isFirstUsual = true }
+            let made =
+                (isUsual ? IdleRooms.take() : nil)
+                ?? UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
             rooms.append(made)
             room = made
             left = size
@@ -75,6 +88,28 @@ final class Arena {
         room = start + bytes
         left -= bytes
         return start
+    }
+}
+
+/// Rooms that no arena uses at the moment: most arenas live for one call and need one, and memory of this size
+/// is dear to allocate.
+private enum IdleRooms {
+    static let size = 16 * 1024
+    private static let countMax = 4
+    private static let addresses = Mutex<[UInt]>([])
+
+    static func take() -> UnsafeMutableRawPointer? {
+        let address = addresses.withLock { $0.popLast() }
+        return address.flatMap { UnsafeMutableRawPointer(bitPattern: $0) }
+    }
+
+    /// False: there are enough.
+    static func keep(_ room: UnsafeMutableRawPointer) -> Bool {
+        addresses.withLock { addresses in
+            guard addresses.count < countMax else { return false }
+            addresses.append(UInt(bitPattern: room))
+            return true
+        }
     }
 }
 

@@ -58,7 +58,7 @@ public struct JSON {
     /// The member of that name, or nil; the name is taken as it is.
     public subscript(key: String) -> JSON? {
         let escaped = key.utf8.contains { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }
-        guard escaped else { return at("/\(key)") }
+        guard escaped else { return member(key) }
         var pointer = "/"
         for character in key {
             switch character {
@@ -68,6 +68,23 @@ public struct JSON {
             }
         }
         return at(pointer)
+    }
+
+    /// The member of a name without `~` and `/`: its pointer is put together without a text of its own.
+    private func member(_ name: String) -> JSON? {
+        var out = sbx_json_value()
+        var copy = name
+        let status = copy.withUTF8 { bytes in
+            withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytes.count + 1) { pointer in
+                pointer[0] = CChar(UInt8(ascii: "/"))
+                for (index, byte) in bytes.enumerated() {
+                    pointer[index + 1] = CChar(bitPattern: byte)
+                }
+                let text = sbx_str(ptr: UnsafePointer(pointer.baseAddress), len: pointer.count)
+                return table.pointee.at(raw, text, &out)
+            }
+        }
+        return status == SBX_OK ? JSON(table: table, raw: out) : nil
     }
 
     /// Elements of an array, or members of an object with their names; none for other kinds.

@@ -88,15 +88,43 @@ public struct JSONWriter: Sendable {
         var text = text
         text.withUTF8 { source in
             // Most texts need no escape, and are copied in runs.
-            var start = source.startIndex
-            for index in source.indices where Self.isEscaped(source[index]) {
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<index]))
-                Self.append(source[index], to: &bytes)
-                start = index + 1
+            var start = 0
+            while true {
+                let end = Self.endOfRun(source, from: start)
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<end]))
+                if end == source.count { break }
+                Self.append(source[end], to: &bytes)
+                start = end + 1
             }
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[start...]))
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// The first byte at or after `start` that must be escaped, or the end; eight bytes at a time.
+    private static func endOfRun(_ source: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        var at = start
+        let words = UnsafeRawBufferPointer(source)
+        while at + 8 <= source.count {
+            let word = words.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+            let marks =
+                hasBelow(word, 0x20) | hasZero(word ^ (ones &* 0x22))
+                | hasZero(word ^ (ones &* 0x5C))
+            if marks != 0 { break }
+            at += 8
+        }
+        while at < source.count, !isEscaped(source[at]) { at += 1 }
+        return at
+    }
+
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let tops: UInt64 = 0x8080_8080_8080_8080
+
+    /// Not zero exactly if one of the eight bytes is 0.
+    private static func hasZero(_ word: UInt64) -> UInt64 { (word &- ones) & ~word & tops }
+
+    /// Not zero exactly if one of the eight bytes is below a limit of at most 0x80.
+    private static func hasBelow(_ word: UInt64, _ limit: UInt64) -> UInt64 {
+        (word &- ones &* limit) & ~word & tops
     }
 
     private static func isEscaped(_ byte: UInt8) -> Bool {

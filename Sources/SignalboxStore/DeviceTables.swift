@@ -61,24 +61,92 @@ enum DeviceTables {
         """
     static let newestFirst = "ORDER BY registered DESC, id DESC"
 
-    /// The newest first.
+    /// Users of one app whose devices one statement looks up: starting and ending one costs as much as three users.
+    static let usersMax = 64
+    static let fewUsers = 4
+
+    static func devices(ofUsersInApp count: Int) -> String {
+        let users = (0..<count).map { "(\($0), ?)" }.joined(separator: ", ")
+        return """
+
+            WITH wanted (number, name) AS (VALUES \(users))
+            SELECT number, token, platform, provider, source_token, locale, registered, online, attributes, id
+            FROM wanted CROSS JOIN device ON user = name AND app = ?
+            """
+
+    }
+
+    /// The devices of each, the newest first; an empty app stands for all of them.
     static func devices(
-        _ key: UserKey, _ hot: HotStatements, _ db: Database
-    ) throws -> [RegisteredDevice] {
-        let rows = try hot.statement(
-            key.app.isEmpty ? .devicesOfUser : .devicesOfUserInApp, db)
-        if !key.app.isEmpty { rows.bind(key.app) }
-        rows.bind(key.user)
-        var found: [(id: Int64, device: RegisteredDevice)] = []
-        while try rows.step() { found.append((rows.integer(10), device(rows))) }
-        if found.count > 1 {
-            // Here, since most users have one, and SQLite would make ready to sort for each.
-            found.sort {
-                ($0.device.device.registeredUnixMs, $0.id)
-                    > ($1.device.device.registeredUnixMs, $1.id)
+        of keys: ArraySlice<UserKey>, _ hot: HotStatements, _ db: Database,
+        _ found: (UserKey, [RegisteredDevice]) -> Void
+    ) throws {
+        var rest = keys
+        while let first = rest.first {
+            guard !first.app.isEmpty else {
+                found(first, try devicesInAnyApp(of: first.user, hot, db))
+                rest.removeFirst()
+                continue
+            }
+            let limit = rest.count > 2 * fewUsers ? usersMax : fewUsers
+            let some = rest.prefix(limit).prefix { $0.app == first.app }
+            rest = rest.dropFirst(some.count)
+            try devices(of: some, in: first.app, hot, db, found)
+        }
+    }
+
+    private static func devices(
+        of keys: ArraySlice<UserKey>, in app: String, _ hot: HotStatements, _ db: Database,
+        _ found: (UserKey, [RegisteredDevice]) -> Void
+    ) throws {
+        let isFew = keys.count <= fewUsers
+        let rows = try hot.statement(isFew ? .devicesOfFewUsers : .devicesOfUsers, db)
+        for key in keys { rows.bind(key.user) }
+        // Nobody's name.
+        for _ in keys.count..<(isFew ? fewUsers : usersMax) { rows.bind(nil) }
+        rows.bind(app)
+        var number = 0
+        var devices: [(id: Int64, device: RegisteredDevice)] = []
+        func finish(before end: Int) {
+            while number < end {
+                found(keys[keys.startIndex + number], newestFirst(devices))
+                devices.removeAll(keepingCapacity: true)
+                number += 1
             }
         }
-        return found.map(\.device)
+        while try rows.step() {
+            finish(before: Int(rows.integer(0)))
+            let user = keys[keys.startIndex + number].user
+            let device = Device(
+                app: app, platform: rows.text(2), provider: rows.text(3), token: rows.text(1),
+                sourceToken: rows.text(4), user: user, locale: rows.text(5),
+                registeredUnixMs: UInt64(clamping: rows.integer(6)),
+                attributes: RowCodec.attributes(rows.text(8)))
+            devices.append(
+                (rows.integer(9), RegisteredDevice(device: device, isOnline: rows.integer(7) != 0)))
+        }
+        finish(before: keys.count)
+    }
+
+    private static func devicesInAnyApp(
+        of user: String, _ hot: HotStatements, _ db: Database
+    ) throws -> [RegisteredDevice] {
+        let rows = try hot.statement(.devicesOfUser, db)
+        rows.bind(user)
+        var found: [(id: Int64, device: RegisteredDevice)] = []
+        while try rows.step() { found.append((rows.integer(10), device(rows))) }
+        return newestFirst(found)
+    }
+
+    /// Here, since most users have one, and SQLite would make ready to sort for each.
+    private static func newestFirst(
+        _ found: [(id: Int64, device: RegisteredDevice)]
+    ) -> [RegisteredDevice] {
+        guard found.count > 1 else { return found.map(\.device) }
+        return found.sorted {
+            ($0.device.device.registeredUnixMs, $0.id)
+                > ($1.device.device.registeredUnixMs, $1.id)
+        }.map(\.device)
     }
 
     /// An empty app stands for whichever app has the token.

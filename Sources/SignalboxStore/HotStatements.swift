@@ -13,7 +13,8 @@ final class HotStatements {
         case lease, markLeased, expireLeases, findLeased
         case insertBlock, removeBlock, readBlock, nextBlock, peekBlock, noteProgress, removeProgress
         case allProgress
-        case devicesOfUser, devicesOfUserInApp, devicesWithToken, newestDeviceWithToken
+        case devicesOfUser, devicesOfFewUsers, devicesOfUsers, devicesWithToken,
+            newestDeviceWithToken
 
         var sql: String {
             switch self {
@@ -67,7 +68,8 @@ final class HotStatements {
             case .allProgress: "SELECT done FROM progress"
             case .removeProgress: "DELETE FROM progress WHERE block = ?"
             case .devicesOfUser: "\(DeviceTables.columns) WHERE user = ?"
-            case .devicesOfUserInApp: "\(DeviceTables.columns) WHERE app = ? AND user = ?"
+            case .devicesOfFewUsers: DeviceTables.devices(ofUsersInApp: DeviceTables.fewUsers)
+            case .devicesOfUsers: DeviceTables.devices(ofUsersInApp: DeviceTables.usersMax)
             case .devicesWithToken:
                 "\(DeviceTables.columns) WHERE token = ? AND (app = ? OR ? = '')"
             case .newestDeviceWithToken:

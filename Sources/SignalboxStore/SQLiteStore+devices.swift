@@ -29,7 +29,11 @@ extension SQLiteStore: DeviceRegistry {
     public func devices(app: String, user: String) async throws -> [RegisteredDevice] {
         let key = UserKey(app: app, user: user)
         return try await withCheckedThrowingContinuation { continuation in
-            look({ try DeviceTables.devices(key, $0, $1) }) { continuation.resume(with: $0) }
+            look({ hot, db in
+                var devices: [RegisteredDevice] = []
+                try DeviceTables.devices(of: [key], hot, db) { devices = $1 }
+                return devices
+            }) { continuation.resume(with: $0) }
         }
     }
 
@@ -79,7 +83,7 @@ extension SQLiteStore: DeviceRegistry {
         let turn = users.prefix(Self.turnMax)
         let rest = users.dropFirst(turn.count)
         look({ hot, db in
-            for user in turn { found.all[user] = try DeviceTables.devices(user, hot, db) }
+            try DeviceTables.devices(of: turn, hot, db) { found.all[$0] = $1 }
         }) { result in
             switch result {
             case .failure(let fault): done(.failure(StoreFailure(message: fault.message)))

@@ -123,8 +123,9 @@ import Testing
         #expect(content.notification.body == "B")
         #expect(content.notification.priority == .high)
         #expect(content.notification.isDataOnly == (options == "{}"))
-        #expect(content.dataObject["zendesk_sdk_request_id"] == .string("5"))
-        #expect(content.dataObject["tid"] == .string("5"))
+        let payload = try JSONValue.parse(content.notification.data)
+        #expect(payload["zendesk_sdk_request_id"] == .string("5"))
+        #expect(payload["tid"] == .string("5"))
         _ = await instance.stop(deadlineMs: 5_000)
     }
 

@@ -23,7 +23,8 @@ import Testing
                 last = plain
                 let chance = Double(random.next() % 1_000) / 1_000
                 let spread = policy.waitMs(afterAttempt: attempt, hintMs: 0, random: chance) ?? 0
-                let most = Double(plain) * (1 + policy.jitter) + 1
+                // `plain` was cut to a whole number before it was spread.
+                let most = (Double(plain) + 1) * (1 + policy.jitter)
                 #expect(spread >= plain && Double(spread) <= most, "seed \(seed)")
                 let hint = random.next() % 20_000_000
                 let hinted = policy.waitMs(afterAttempt: attempt, hintMs: hint, random: chance)

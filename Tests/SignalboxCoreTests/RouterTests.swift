@@ -13,6 +13,27 @@ import Testing
         EventFields(event: Event(source: source, type: type), data: .object([]))
     }
 
+    @Test func `an event's data is parsed only where a route of its source reads it`() throws {
+        let path = try #require(FieldPath("data.n"))
+        let type = try #require(FieldPath("type"))
+        let template = try Template.parse("{{ n }}")
+        let other = try Template.parse("{{ subject }}")
+        func reads(_ change: (inout Route) -> Void) -> Bool {
+            var route = Route(name: "r", sources: ["z"], builder: "z", senders: [:])
+            change(&route)
+            let router = Router(routes: [route])
+            #expect(!router.readsData(of: "another"))
+            return router.readsData(of: "z")
+        }
+        #expect(!reads { $0.condition = .all([.oneOf(type, ["t"])]) })
+        #expect(reads { $0.condition = .any([.not(.exists(path, true))]) })
+        #expect(reads { $0.set.fields = [(.title, template)] })
+        #expect(reads { $0.set.links = ["ios": template] })
+        #expect(reads { $0.set.overrides = [("apns", .list([.text(template)]))] })
+        #expect(reads { $0.rules.collapse = template })
+        #expect(!reads { $0.rules.collapse = other })
+    }
+
     @Test func `every matching route fires, in the order of the file`() {
         let router = Router(routes: [
             Route(name: "all", sources: ["a"], builder: "b", senders: [:]),
@@ -59,7 +80,8 @@ import Testing
         fanOut.add(
             contents, route: route, fields: fields,
             recipients: chosen.map { recipients[$0] }, receivedUnixMs: 1_000, nextID: &id,
-            stableIDs: &ids)
+            stableIDs: &ids,
+            parse: { $0 == "{\"old\":1}" ? .object([.init("old", .integer(1))]) : .null })
         return fanOut
     }
 
@@ -72,11 +94,12 @@ import Testing
         route.set.data = [("k", try Template.parse("{{ n }}"))]
         var note = Notification()
         note.body = "B"
+        note.data = "{\"old\":1}"
         let made = run(
             route,
             [
                 BuiltContent(
-                    notification: note, dataObject: .object([.init("old", .integer(1))]),
+                    notification: note,
                     targets: [.init(recipient: 0, badge: 4), .init(recipient: 1)])
             ])
         #expect(

@@ -161,9 +161,8 @@ struct Chance {
         var out = BuildResult()
         out.contents = list { chance in
             let note = chance.notification()
-            let data = note.data.isEmpty ? JSONValue.null : try? JSONValue.parse(note.data)
             return BuiltContent(
-                notification: note, dataObject: data ?? .null,
+                notification: note,
                 targets: chance.list {
                     .init(
                         recipient: Int($0.below(10_000)),

@@ -202,8 +202,8 @@ final class EventPipeline: Sendable {
     private func deliveries(
         of event: Event, _ generation: Generation, receivedUnixMs: UInt64
     ) throws(BuilderGone) -> [Delivery] {
-        // The sink checked that data is a JSON object.
-        let data = (try? JSONValue.parse(Array(event.data.utf8))) ?? .object([])
+        let isRead = generation.router.readsData(of: event.source)
+        let data = isRead ? Self.parsed(event.data) : .object([])
         let fields = EventFields(event: event, data: data)
         let routes = generation.router.matches(fields)
         if routes.isEmpty {
@@ -241,7 +241,8 @@ final class EventPipeline: Sendable {
                 var out = fanOut
                 out.add(
                     built.contents, route: route, fields: fields, recipients: recipients,
-                    receivedUnixMs: receivedUnixMs, nextID: &last, stableIDs: &stableIDs)
+                    receivedUnixMs: receivedUnixMs, nextID: &last, stableIDs: &stableIDs,
+                    parse: Self.parsed)
                 return out
             }
         case .failure(let fault) where fault.kind == .again || fault.kind == .stopping:
@@ -262,6 +263,11 @@ final class EventPipeline: Sendable {
                 ])
         }
         return fanOut.deliveries
+    }
+
+    /// The plugin host checked that it is a JSON object, or nothing.
+    private static func parsed(_ data: String) -> JSONValue {
+        data.isEmpty ? .null : (try? JSONValue.parse(data)) ?? .object([])
     }
 
     private func report(skip reason: String, _ event: Event, _ route: Route) {

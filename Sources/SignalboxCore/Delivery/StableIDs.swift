@@ -11,14 +11,15 @@ public struct StableIDs: Sendable {
         var low = Self.step(&state.1) ^ high.byteSwapped
         high = (high & 0xffff_ffff_ffff_0fff) | 0x4000
         low = (low & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000
-        let hex = Self.hex(high) + Self.hex(low)
-        var text: [UInt8] = []
-        text.reserveCapacity(36)
-        for (index, digit) in hex.enumerated() {
-            if index == 8 || index == 12 || index == 16 || index == 20 {
-                text.append(UInt8(ascii: "-"))
+        var text = [UInt8](repeating: UInt8(ascii: "-"), count: 36)
+        var at = 0
+        for word in [high, low] {
+            for place in 0..<16 {
+                // In groups of 8, 4, 4, 4 and 12 digits.
+                if at == 8 || at == 13 || at == 18 || at == 23 { at += 1 }
+                text[at] = Self.digit(word &>> UInt64(60 &- place &* 4))
+                at &+= 1
             }
-            text.append(digit)
         }
         return String(decoding: text, as: UTF8.self)
     }
@@ -32,10 +33,8 @@ public struct StableIDs: Sendable {
         return z ^ (z >> 31)
     }
 
-    private static func hex(_ value: UInt64) -> [UInt8] {
-        (0..<16).map { index in
-            let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - index * 4)) & 15
-            return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-        }
+    private static func digit(_ value: UInt64) -> UInt8 {
+        let digit = UInt8(truncatingIfNeeded: value) & 15
+        return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 }

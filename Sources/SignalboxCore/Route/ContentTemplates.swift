@@ -26,12 +26,12 @@ public struct ContentTemplates: Sendable {
             }
         }
 
-        var readsRecipient: Bool {
+        func reads(_ root: FieldPath.Root) -> Bool {
             switch self {
             case .constant: false
-            case .text(let template): template.readsRecipient
-            case .list(let items): items.contains(where: \.readsRecipient)
-            case .map(let items): items.contains { $0.value.readsRecipient }
+            case .text(let template): template.reads(root)
+            case .list(let items): items.contains { $0.reads(root) }
+            case .map(let items): items.contains { $0.value.reads(root) }
             }
         }
     }
@@ -49,15 +49,18 @@ public struct ContentTemplates: Sendable {
     public init() {}
 
     /// It may give two recipients of one event different content.
-    public var readsRecipient: Bool {
-        !links.isEmpty || fields.contains { $0.template.readsRecipient }
-            || data.contains { $0.template.readsRecipient }
-            || overrides.contains { $0.value.readsRecipient }
+    public var readsRecipient: Bool { !links.isEmpty || reads(.recipient) }
+
+    /// One of its templates reads a field of this kind.
+    func reads(_ root: FieldPath.Root) -> Bool {
+        links.values.contains { $0.reads(root) } || fields.contains { $0.template.reads(root) }
+            || data.contains { $0.template.reads(root) }
+            || overrides.contains { $0.value.reads(root) }
     }
 
     /// Lays the values over a notification.
     ///
-    /// `dataObject` is its data, parsed.
+    /// `dataObject` is its data, parsed; it is read only where `data` has members.
     public func apply(
         to notification: inout Notification, dataObject: JSONValue, fields values: EventFields,
         recipient: Recipient?

@@ -15,15 +15,12 @@ public struct BuiltContent: Sendable {
     }
     /// The content.
     public var notification: Notification
-    /// Its data, parsed; null if it has none.
-    public var dataObject: JSONValue
     /// Who gets it.
     public var targets: [Target]
 
     /// Makes a content.
-    public init(notification: Notification, dataObject: JSONValue = .null, targets: [Target]) {
+    public init(notification: Notification, targets: [Target]) {
         self.notification = notification
-        self.dataObject = dataObject
         self.targets = targets
     }
 }
@@ -71,19 +68,21 @@ public struct FanOut: Sendable {
 
     /// Makes the deliveries of one route.
     ///
-    /// `recipients` are those the builder saw.
+    /// `recipients` are those the builder saw; `parse` reads a notification's data where the route adds members
+    /// to it.
     public mutating func add(
         _ contents: [BuiltContent], route: Route, fields: EventFields,
         recipients: [Recipient], receivedUnixMs: UInt64, nextID: inout UInt64,
-        stableIDs: inout StableIDs
+        stableIDs: inout StableIDs, parse: (String) -> JSONValue
     ) {
         for content in contents {
+            let data = route.set.data.isEmpty ? .null : parse(content.notification.data)
             let isPersonal = route.readsRecipient
             let common =
                 isPersonal
                 ? nil
                 : SharedNotification(
-                    finished(content, route: route, fields: fields, recipient: nil))
+                    finished(content, data, route: route, fields: fields, recipient: nil))
             // Recipients whose templates come to the same text share one content again.
             var distinct: [Notification: SharedNotification] = [:]
             for target in content.targets {
@@ -92,7 +91,7 @@ public struct FanOut: Sendable {
                 let note =
                     common
                     ?? Self.shared(
-                        finished(content, route: route, fields: fields, recipient: recipient),
+                        finished(content, data, route: route, fields: fields, recipient: recipient),
                         in: &distinct)
                 let expiry = receivedUnixMs + route.rules.expiresMs
                 let own = note.notification.expiresUnixMs
@@ -118,7 +117,8 @@ public struct FanOut: Sendable {
     }
 
     private func finished(
-        _ content: BuiltContent, route: Route, fields: EventFields, recipient: Recipient?
+        _ content: BuiltContent, _ dataObject: JSONValue, route: Route, fields: EventFields,
+        recipient: Recipient?
     ) -> Notification {
         var notification = content.notification
         if notification.priority == nil { notification.priority = route.rules.priority }
@@ -126,7 +126,7 @@ public struct FanOut: Sendable {
             notification.collapse = collapse.render(fields, recipient: recipient)
         }
         route.set.apply(
-            to: &notification, dataObject: content.dataObject, fields: fields, recipient: recipient)
+            to: &notification, dataObject: dataObject, fields: fields, recipient: recipient)
         return notification
     }
 }

@@ -22,6 +22,11 @@ public struct Route: Sendable {
         self.set.readsRecipient || rules.collapse?.readsRecipient == true
     }
 
+    /// Its condition or one of its templates looks into the event's data.
+    var readsData: Bool {
+        condition.reads(.data) || self.set.reads(.data) || rules.collapse?.reads(.data) == true
+    }
+
     /// Makes a route.
     public init(
         name: String, sources: [String], condition: Condition = .all([]), builder: String,

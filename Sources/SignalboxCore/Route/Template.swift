@@ -23,9 +23,12 @@ public struct Template: Sendable, Hashable {
     let segments: [Segment]
 
     /// It reads a field of the recipient, so its text may differ from one to the next.
-    public var readsRecipient: Bool {
+    public var readsRecipient: Bool { reads(.recipient) }
+
+    /// It reads a field of this kind.
+    func reads(_ root: FieldPath.Root) -> Bool {
         segments.contains { segment in
-            if case .field(let path, _) = segment { path.root == .recipient } else { false }
+            if case .field(let path, _) = segment { path.root == root } else { false }
         }
     }
 

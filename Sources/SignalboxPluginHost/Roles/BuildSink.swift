@@ -24,16 +24,9 @@ package final class BuildSink {
     ) -> sbx_status {
         guard let given, count == 0 || targets != nil else { return SBX_E_INVALID }
         let note = CRead.notification(given)
-        guard note.overrides.allSatisfy({ JSONKinds.isObjectOrEmpty($0.json) }) else {
-            return SBX_E_INVALID
-        }
-        var data = JSONValue.null
-        if !note.data.isEmpty {
-            guard let parsed = try? JSONValue.parse(note.data), case .object = parsed else {
-                return SBX_E_INVALID
-            }
-            data = parsed
-        }
+        guard JSONKinds.isObjectOrEmpty(note.data),
+            note.overrides.allSatisfy({ JSONKinds.isObjectOrEmpty($0.json) })
+        else { return SBX_E_INVALID }
         var taken: [BuiltContent.Target] = []
         taken.reserveCapacity(count)
         for index in 0..<count {
@@ -45,8 +38,7 @@ package final class BuildSink {
             taken.append(.init(recipient: Int(target.recipient), badge: badge))
         }
         for target in taken { isNamed[target.recipient] = true }
-        result.contents.append(
-            BuiltContent(notification: note, dataObject: data, targets: taken))
+        result.contents.append(BuiltContent(notification: note, targets: taken))
         return SBX_OK
     }
 

@@ -10,6 +10,8 @@ package final class CallScope {
     private var parsers: [JSONParser] = []
     private var used = 0
     private var documents: [UnsafeRawPointer: Int] = [:]
+    /// The document that was asked for last: mostly it is the next one, too.
+    private var recent: (document: UnsafeRawPointer, index: Int)?
     private var depth = 0
     /// The call is one that may block.
     private var isControl = false
@@ -43,20 +45,30 @@ package final class CallScope {
             parsers.append(made)
         }
         let root = try parsers[used].parse(text)
-        if let document = root.document { documents[document] = used }
+        if let document = root.document {
+            documents[document] = used
+            recent = (document, used)
+        }
         used += 1
         return root
     }
 
     /// The value's JSON, in memory of its document.
     func text(of value: JSONParser.Value) -> UnsafeBufferPointer<UInt8>? {
-        guard let document = value.document, let index = documents[document] else { return nil }
-        return parsers[index].text(of: value)
+        guard let document = value.document else { return nil }
+        return index(of: document).flatMap { parsers[$0].text(of: value) }
     }
 
     /// Whether a value belongs to a document of this call: the plugin may have kept an old one.
     func owns(_ value: sbx_json_value) -> Bool {
-        value.document.map { documents[$0] != nil } ?? false
+        value.document.map { index(of: $0) != nil } ?? false
+    }
+
+    private func index(of document: UnsafeRawPointer) -> Int? {
+        if let recent, recent.document == document { return recent.index }
+        guard let index = documents[document] else { return nil }
+        recent = (document, index)
+        return index
     }
 
     private func leave() {
@@ -64,6 +76,7 @@ package final class CallScope {
         guard depth == 0 else { return }
         arena.reset()
         documents.removeAll(keepingCapacity: true)
+        recent = nil
         // A batch of many answers needs many parsers once; a few are enough between batches.
         if parsers.count > 8 { parsers.removeLast(parsers.count - 8) }
         used = 0

@@ -134,12 +134,8 @@ extension BuiltContent: WireValue {
 
     init(from reader: inout WireReader) throws(WireFault) {
         let note = try reader.value(SignalboxCore.Notification.self)
-        var data = JSONValue.null
-        if !note.data.isEmpty {
-            guard let parsed = try? JSONValue.parse(note.data), case .object = parsed else {
-                throw WireFault("the data of a notification is no JSON object")
-            }
-            data = parsed
+        guard JSONKinds.isObjectOrEmpty(note.data) else {
+            throw WireFault("the data of a notification is no JSON object")
         }
         guard note.overrides.allSatisfy({ JSONKinds.isObjectOrEmpty($0.json) }) else {
             throw WireFault("an override is no JSON object")
@@ -153,7 +149,7 @@ extension BuiltContent: WireValue {
             let badge = try reader.number(Int32.self)
             targets.append(Target(recipient: recipient, badge: hasBadge ? badge : nil))
         }
-        self.init(notification: note, dataObject: data, targets: targets)
+        self.init(notification: note, targets: targets)
     }
 }
 
