@@ -175,7 +175,7 @@ let package = Package(
         .executableTarget(
             name: "SignalboxCLI",
             dependencies: [
-                "Signalbox", "SignalboxTestKit",
+                "Signalbox", "SignalboxTestKit", "CLinux",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: swift),
         .target(

@@ -3,7 +3,7 @@ internal import Synchronization
 
 extension sbx_str {
     /// A copy.
-    var text: String { String(decoding: raw, as: UTF8.self) }
+    var text: String { len == 0 ? "" : String(decoding: raw, as: UTF8.self) }
 
     var raw: UnsafeRawBufferPointer {
         guard let ptr, len > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
@@ -50,6 +50,7 @@ final class Arena {
     }
 
     func text(_ text: String) -> sbx_str {
+        if text.isEmpty { return sbx_str() }
         var copy = text
         return copy.withUTF8 { bytes(UnsafeRawBufferPointer($0)) }
     }

@@ -181,8 +181,10 @@ public struct Response: ~Escapable {
 
     /// The first value of a header field, or nil.
     public func header(_ name: String) -> String? {
-        for index in 0..<raw.pointee.header_count
-        where raw.pointee.headers[index].key.buffer.elementsEqual(name.utf8) {
+        let count = name.utf8.count
+        for index in 0..<raw.pointee.header_count {
+            let key = raw.pointee.headers[index].key
+            guard key.len == count, key.buffer.elementsEqual(name.utf8) else { continue }
             return raw.pointee.headers[index].value.text
         }
         return nil

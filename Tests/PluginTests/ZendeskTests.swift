@@ -83,6 +83,45 @@ import Testing
         #expect(!result.rejects.contains { $0.detail.contains("ok") })
     }
 
+    @Test func `text comes through whatever is in it and wherever it stands`() async throws {
+        // Plain runs of all lengths around what must be escaped, and text of several bytes.
+        let special = [
+            "\"", "\\", "\n", "\r", "\t", "\u{1}", "\u{1f}", "\u{7f}", "é", "😀", " ", "!", "[", "]",
+            "#",
+        ]
+        for lead in 0..<18 {
+            let plain = String(repeating: "a", count: lead)
+            let title = special.map { plain + $0 }.joined() + plain
+            let body = JSONValue.object([
+                .init(
+                    "devices",
+                    .array([
+                        .object([.init("identifier", .string("t")), .init("type", .string("ios"))])
+                    ])),
+                .init(
+                    "notification",
+                    .object([.init("ticket_id", .string("5")), .init("title", .string(title))])),
+            ]).text
+            let event = try #require(try await ingest(body).events.first)
+            let data = try JSONValue.parse(event.data)
+            #expect(data["notification"]?["title"]?.string == title, "lead \(lead)")
+        }
+    }
+
+    @Test func `many devices are told apart like a few`() async throws {
+        let devices = (0..<40).map {
+            #"{"identifier":"t\#($0 % 30)","type":"\#($0 < 20 ? "ios" : "android")"}"#
+        }
+        let result = try await ingest(
+            #"{"devices":[\#(devices.joined(separator: ","))],"notification":{"ticket_id":"5"}}"#)
+        // 20 of iOS, 20 of Android: t20...t29 and then t0...t9.
+        #expect(result.events.first?.recipients.count == 40 && result.rejects.isEmpty)
+        let twice = devices + devices.prefix(3)
+        let again = try await ingest(
+            #"{"devices":[\#(twice.joined(separator: ","))],"notification":{"ticket_id":"5"}}"#)
+        #expect(again.rejects.map(\.reason) == ["duplicate", "duplicate", "duplicate"])
+    }
+
     @Test func `no device is no event and a log line`() async throws {
         let result = try await ingest(#"{"devices":[],"notification":{"ticket_id":"5"}}"#)
         #expect(result.events.isEmpty && result.fault == nil)

@@ -40,7 +40,9 @@ import Testing
             "Signalbox", "SignalboxCore", "SignalboxPluginHost",
             "SignalboxThreads", "CSignalbox", "Logging",
         ],
-        "Sources/SignalboxCLI": ["Signalbox", "SignalboxTestKit", "ArgumentParser", "Dispatch"],
+        "Sources/SignalboxCLI": [
+            "Signalbox", "SignalboxTestKit", "ArgumentParser", "Dispatch", "CLinux",
+        ],
         "Plugins/APNs": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/CustomerInsights": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/AppLinks": ["SignalboxPluginKit", "CSignalbox"],

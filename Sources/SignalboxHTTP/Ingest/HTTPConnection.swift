@@ -11,7 +11,7 @@ internal import SignalboxThreads
 final class HTTPConnection: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = Never
-    typealias OutboundOut = HTTPServerResponsePart
+    typealias OutboundOut = ByteBuffer
 
     private enum Phase {
         /// No request, or its head is not complete.
@@ -29,6 +29,9 @@ final class HTTPConnection: ChannelDuplexHandler {
     }
 
     private let channel: any Channel
+    /// While it is in the pipeline.
+    private var context: ChannelHandlerContext?
+    private lazy var remote = channel.remoteAddress?.ipAddress ?? ""
     private let connections: HTTPConnections
     private let options: HTTPServerOptions
     private let handler: any HTTPServerHandler
@@ -37,7 +40,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     /// When the phase began, by the monotonic clock.
     private var sinceNs = Clock.monotonicNs
     private var request = HTTPServerRequest(method: "", path: "")
-    private var version = HTTPVersion.http1_1
+    private var isOld = false
     private var isKeptAlive = true
     private var isHead = false
     /// Closed behind the answer of now.
@@ -61,7 +64,12 @@ final class HTTPConnection: ChannelDuplexHandler {
 
     // MARK: Coming and going
 
-    func handlerAdded(context: ChannelHandlerContext) { number = connections.add(self) }
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        number = connections.add(self)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func channelInactive(context: ChannelHandlerContext) {
         connections.remove(number)
@@ -135,7 +143,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     }
 
     private func begin(_ head: HTTPRequestHead) {
-        version = head.version
+        isOld = head.version == .http1_0
         isKeptAlive = head.isKeepAlive
         isHead = head.method == .HEAD
         let uri = head.uri.utf8
@@ -148,7 +156,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         var isWaiting = false
         request.headers.reserveCapacity(head.headers.count)
         for (name, value) in head.headers {
-            let name = name.lowercased()
+            let name = Self.isLower(name) ? name : name.lowercased()
             if name == "content-length" { announced = Int(value) ?? 0 }
             if name == "expect" { isWaiting = value.lowercased() == "100-continue" }
             request.headers.append(Attribute(name, value))
@@ -159,10 +167,21 @@ final class HTTPConnection: ChannelDuplexHandler {
         } else if announced > options.bodyBytesMax {
             refuse(tooLarge, isEndless: true, isWaiting: isWaiting)
         } else {
-            if isWaiting { write(.head(HTTPResponseHead(version: version, status: .continue))) }
+            if isWaiting { goOn() }
             request.body.reserveCapacity(announced)
         }
-        if isWaiting { channel.flush() }
+    }
+
+    /// Tells a client that waits to send the body.
+    private func goOn() {
+        guard let context else { return }
+        let buffer = channel.allocator.buffer(staticString: AnswerBytes.goOn)
+        context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+    }
+
+    /// Most names come as they are kept.
+    private static func isLower(_ name: String) -> Bool {
+        name.utf8.allSatisfy { !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) && $0 < 0x80 }
     }
 
     private func take(_ part: ByteBuffer) {
@@ -196,7 +215,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         case .idle, .answering, .closing: return
         }
         enter(.answering)
-        request.remote = channel.remoteAddress?.ipAddress ?? ""
+        request.remote = remote
         if options.tls != nil { request.clientCertificate = clientCertificate }
         let whole = request
         request = HTTPServerRequest(method: "", path: "")
@@ -250,54 +269,18 @@ final class HTTPConnection: ChannelDuplexHandler {
 
     /// `isClosing`: the connection ends behind it; `saysClose`: the client is told that it will.
     private func write(_ answer: HTTPServerAnswer, isClosing: Bool, saysClose: Bool = false) {
-        var headers = HTTPHeaders()
-        headers.reserveCapacity(answer.headers.count + 2)
-        for header in answer.headers where HeaderRules.isValid(header) {
-            headers.add(name: header.key, value: header.value)
-        }
-        headers.add(name: "content-length", value: "\(answer.body.count)")
-        if isClosing || saysClose {
-            headers.add(name: "connection", value: "close")
-        } else if version == .http1_0 {
-            headers.add(name: "connection", value: "keep-alive")
-        }
-        let head = HTTPResponseHead(
-            version: version, status: HTTPResponseStatus(statusCode: answer.status),
-            headers: headers)
-        write(.head(head))
-        if !answer.body.isEmpty, !isHead {
-            var buffer = channel.allocator.buffer(capacity: answer.body.count)
-            buffer.writeBytes(answer.body)
-            write(.body(.byteBuffer(buffer)))
-        }
+        guard let context else { return }
+        var buffer = channel.allocator.buffer(capacity: 256 + answer.body.count)
+        AnswerBytes(isOld: isOld, isHead: isHead, saysClose: isClosing || saysClose)
+            .write(answer, to: &buffer)
         guard isClosing else {
-            channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
             return
         }
         enter(.closing)
         let channel = channel
-        channel.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in
+        context.writeAndFlush(wrapOutboundOut(buffer)).whenComplete { _ in
             channel.close(promise: nil)
-        }
-    }
-
-    private func write(_ part: HTTPServerResponsePart) { channel.write(part, promise: nil) }
-}
-
-/// What may stand in a header that a plugin has made.
-enum HeaderRules {
-    static func isValid(_ header: Attribute) -> Bool {
-        !header.key.isEmpty && header.key.utf8.allSatisfy(isToken)
-            && !header.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }
-    }
-
-    /// RFC 9110, 5.6.2.
-    private static func isToken(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
     }
 }

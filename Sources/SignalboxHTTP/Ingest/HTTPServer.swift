@@ -58,12 +58,10 @@ public final class HTTPServer: Sendable {
         limits.maxHeaderFieldSize = 16 * 1_024
         limits.maxHeaderListSize = 64 * 1_024
         limits.maxHeaderFieldCount = 100
-        try pipeline.configureHTTPServerPipeline(
-            // The connection does both, where they cost nothing.
-            withPipeliningAssistance: false, withErrorHandling: false,
-            // What a plugin says is checked before it is written.
-            withOutboundHeaderValidation: false, withEncoderConfiguration: .init(),
-            withDecoderLimitConfiguration: limits)
+        try pipeline.addHandler(
+            ByteToMessageHandler(
+                HTTPRequestDecoder(
+                    leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)))
         try pipeline.addHandler(
             HTTPConnection(channel, connections, options: options, handler: handler))
     }

@@ -67,6 +67,12 @@ final class PushBatch {
         private static nonisolated(unsafe) let expiration = HTTP2Session.bytes("apns-expiration")
         private static nonisolated(unsafe) let collapse = HTTP2Session.bytes("apns-collapse-id")
 
+        private static nonisolated(unsafe) let status = HTTP2Session.bytes(":status")
+
+        static func isStatus(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+            name.count == status.count && isEqual(name, status)
+        }
+
         static func isVolatile(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
             switch name.count {
             case 7: isEqual(name, apnsID)

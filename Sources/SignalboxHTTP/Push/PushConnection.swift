@@ -358,7 +358,7 @@ final class PushConnection: ChannelInboundHandler {
     ) {
         guard let stream = stream(id) else { return }
         if name.first == UInt8(ascii: ":") {
-            guard name.elementsEqual(":status".utf8) else { return }
+            guard PushBatch.Names.isStatus(name) else { return }
             // An interim answer (1xx) is followed by the real one.
             stream.status = Digits.read(value)
             if !stream.headers.isEmpty { stream.headers.removeAll() }

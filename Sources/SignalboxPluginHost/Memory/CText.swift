@@ -11,7 +11,7 @@ extension sbx_str {
     package var buffer: UnsafeBufferPointer<UInt8> { raw.bindMemory(to: UInt8.self) }
 
     /// A copy; bytes that are not UTF-8 are replaced.
-    package var text: String { String(decoding: raw, as: UTF8.self) }
+    package var text: String { isEmpty ? "" : String(decoding: raw, as: UTF8.self) }
 
     /// Nothing is given.
     package var isEmpty: Bool { raw.isEmpty }

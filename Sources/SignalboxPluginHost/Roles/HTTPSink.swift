@@ -50,22 +50,30 @@ package final class HTTPSink {
         _ given: UnsafePointer<sbx_outcome>?, _ count: Int, _ stride: Int
     ) -> sbx_status {
         guard let given else { return count == 0 ? SBX_OK : SBX_E_INVALID }
-        var places: [Int] = []
-        var taken: [Outcome] = []
-        for index in 0..<count {
-            let raw = given.element(index, stride: stride)
-            guard let place = take(raw.pointee.item) else { return undo(places) }
-            places.append(place)
-            if let outcome = CRead.outcome(raw, faults: &faults) {
-                taken.append(outcome)
-            } else {
-                faults.append("gave an outcome of the unknown kind \(raw.pointee.kind)")
-                taken.append(
-                    Outcome(item: ledger.items[place], kind: .retry, reason: "plugin_bad_kind"))
-            }
+        if outcomes.capacity == 0 { outcomes.reserveCapacity(ledger.items.count) }
+        // Mostly a call settles one.
+        if count == 1 {
+            guard let place = take(given.pointee.item) else { return SBX_E_INVALID }
+            outcomes.append(outcome(given, place))
+            return SBX_OK
         }
-        outcomes += taken
+        var places: [Int] = []
+        for index in 0..<count {
+            guard let place = take(given.element(index, stride: stride).pointee.item) else {
+                return undo(places)
+            }
+            places.append(place)
+        }
+        for (index, place) in places.enumerated() {
+            outcomes.append(outcome(given.element(index, stride: stride), place))
+        }
         return SBX_OK
+    }
+
+    private func outcome(_ raw: UnsafePointer<sbx_outcome>, _ place: Int) -> Outcome {
+        if let outcome = CRead.outcome(raw, faults: &faults) { return outcome }
+        faults.append("gave an outcome of the unknown kind \(raw.pointee.kind)")
+        return Outcome(item: ledger.items[place], kind: .retry, reason: "plugin_bad_kind")
     }
 
     private func request(
@@ -106,18 +114,25 @@ package final class HTTPSink {
     }
 
     private func append(_ raw: sbx_http_request) {
-        let method = requests.append(bytes: raw.method.buffer)
-        let path = requests.append(bytes: raw.path.buffer)
+        // One copy if it can be done with one, else one for each part.
+        var run = RequestRun.bytes(of: raw).map { requests.append(bytes: $0) }
+        func put(_ text: sbx_str) -> RequestBatch.Slice {
+            let count = text.buffer.count
+            guard let start = run?.start else { return requests.append(bytes: text.buffer) }
+            run?.start += Int32(count)
+            return RequestBatch.Slice(start: start, count: Int32(count))
+        }
+        let method = put(raw.method)
+        let path = put(raw.path)
         for index in 0..<raw.header_count {
             guard let header = raw.headers?[index] else { break }
-            let name = requests.append(bytes: header.key.buffer)
-            let value = requests.append(bytes: header.value.buffer)
-            requests.append(header: .init(name: name, value: value))
+            let name = put(header.key)
+            requests.append(header: .init(name: name, value: put(header.value)))
         }
         var body = RequestBatch.Slice.empty
         for index in 0..<raw.body_segments {
             guard let segment = raw.body?[index] else { break }
-            let part = requests.append(bytes: segment.buffer)
+            let part = put(segment)
             // Segments are copied one behind the other, so the body is one slice.
             if index == 0 { body = part } else { body.count += part.count }
         }
