@@ -106,6 +106,9 @@ let package = Package(
         .target(
             name: "CSimdjson", path: "Sources/CLibraries/CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(
+            name: "CAllocator", path: "Sources/CLibraries/CAllocator",
+            linkerSettings: [.linkedLibrary("jemalloc")]),
 
         // The gateway.
         .target(name: "SignalboxCore", swiftSettings: safeSwift),
@@ -175,7 +178,7 @@ let package = Package(
         .executableTarget(
             name: "SignalboxCLI",
             dependencies: [
-                "Signalbox", "SignalboxTestKit", "CLinux",
+                "Signalbox", "SignalboxTestKit", "CAllocator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: swift),
         .target(
@@ -241,7 +244,7 @@ let package = Package(
             name: "PluginCheckTests",
             dependencies: [
                 "SignalboxTestKit", "SignalboxCore", "SignalboxCrypto", "SignalboxJSON",
-                "PluginBench", "SignalboxCLI",
+                "PluginBench", "SignalboxCLI", "CAllocator",
             ], exclude: ["Bad"], swiftSettings: tests),
         .testTarget(
             name: "SimulatorTests",

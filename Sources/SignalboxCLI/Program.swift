@@ -1,5 +1,5 @@
 import ArgumentParser
-import CLinux
+import CAllocator
 import Dispatch
 import Glibc
 import SignalboxTestKit
@@ -14,7 +14,6 @@ enum Program {
             PluginCheck.examine()
             return
         }
-        keepMemory()
         Task.detached {
             await SignalboxCommand.main()
             exit(0)
@@ -22,13 +21,5 @@ enum Program {
         // Tools that count instructions stumble over a main thread that gives itself up.
         if CommandLine.arguments.dropFirst().first == "bench" { while true { pause() } }
         dispatchMain()
-    }
-
-    /// Batches come one after the other: memory that one gives back is the next one's, and the kernel need not
-    /// clear its pages anew each time.
-    private static func keepMemory() {
-        mallopt(M_TRIM_THRESHOLD, 16 << 20)
-        mallopt(M_TOP_PAD, 1 << 20)
-        mallopt(M_MMAP_THRESHOLD, 8 << 20)
     }
 }

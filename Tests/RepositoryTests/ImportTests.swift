@@ -41,7 +41,7 @@ import Testing
             "SignalboxThreads", "CSignalbox", "Logging",
         ],
         "Sources/SignalboxCLI": [
-            "Signalbox", "SignalboxTestKit", "ArgumentParser", "Dispatch", "CLinux",
+            "Signalbox", "SignalboxTestKit", "ArgumentParser", "Dispatch", "CAllocator",
         ],
         "Plugins/APNs": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/CustomerInsights": ["SignalboxPluginKit", "CSignalbox"],

@@ -2,7 +2,6 @@
 #define SIGNALBOX_CLINUX_H
 /* Calls of Linux that Swift's Glibc leaves out: variadic ones, and those of small headers. */
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/eventfd.h>

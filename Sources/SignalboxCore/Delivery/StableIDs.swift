@@ -11,17 +11,20 @@ public struct StableIDs: Sendable {
         var low = Self.step(&state.1) ^ high.byteSwapped
         high = (high & 0xffff_ffff_ffff_0fff) | 0x4000
         low = (low & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000
-        var text = [UInt8](repeating: UInt8(ascii: "-"), count: 36)
-        var at = 0
-        for word in [high, low] {
-            for place in 0..<16 {
+        return unsafe String(unsafeUninitializedCapacity: 36) { text in
+            var at = 0
+            for place in 0..<32 {
                 // In groups of 8, 4, 4, 4 and 12 digits.
-                if at == 8 || at == 13 || at == 18 || at == 23 { at += 1 }
-                text[at] = Self.digit(word &>> UInt64(60 &- place &* 4))
-                at &+= 1
+                if at == 8 || at == 13 || at == 18 || at == 23 {
+                    unsafe text[at] = UInt8(ascii: "-")
+                    at += 1
+                }
+                let word = place < 16 ? high : low
+                unsafe text[at] = Self.digit(word &>> UInt64(60 - place % 16 * 4))
+                at += 1
             }
+            return at
         }
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// SplitMix64: every state gives another value, so a sequence never repeats within 2^64.

@@ -1,4 +1,5 @@
 package import CSignalbox
+internal import Glibc
 package import SignalboxCore
 
 /// Where one `prepare()` or `classify()` writes; used by one thread, for one call.
@@ -89,7 +90,7 @@ package final class HTTPSink {
                 faults.append("wrote a request of over \(Self.requestBytesMax) bytes")
                 return undo(places)
             }
-            let fault = Self.fault(of: raw)
+            let fault = fault(of: raw)
             guard fault == nil, let start = raw.items, raw.item_count > 0 else {
                 refusal = fault ?? "a request stands for no item"
                 return undo(places)
@@ -143,7 +144,7 @@ package final class HTTPSink {
     }
 
     /// Why a request cannot go onto a wire without harm to its neighbours; nil: it can.
-    private static func fault(of raw: sbx_http_request) -> String? {
+    private func fault(of raw: sbx_http_request) -> String? {
         guard RequestRules.isMethod(raw.method.buffer) else { return "the method is not a word" }
         guard raw.path.buffer.first == UInt8(ascii: "/") else {
             return "the path does not begin with /"
@@ -156,7 +157,10 @@ package final class HTTPSink {
         else { return "an array is NULL and has a length" }
         for index in 0..<raw.header_count {
             guard let header = raw.headers?[index] else { continue }
-            guard RequestRules.isHeaderName(header.key.buffer) else {
+            guard
+                isOfLastRequest(header.key.buffer, index)
+                    || RequestRules.isHeaderName(header.key.buffer)
+            else {
                 return "the name of a header is not a word in lower case"
             }
             guard RequestRules.isHeaderValue(header.value.buffer) else {
@@ -164,6 +168,19 @@ package final class HTTPSink {
             }
         }
         return nil
+    }
+
+    /// The request before had the same name in the same place, so it was looked at.
+    private func isOfLastRequest(_ name: UnsafeBufferPointer<UInt8>, _ index: Int) -> Bool {
+        guard let last = requests.requests.last, index < last.headers.count,
+            let start = name.baseAddress
+        else { return false }
+        let known = requests.headers[Int(last.headers.lowerBound) + index].name
+        guard Int(known.count) == name.count else { return false }
+        return requests.bytes.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            return memcmp(base + Int(known.start), start, name.count) == 0
+        }
     }
 
     /// Most bytes of a request, all parts together.
