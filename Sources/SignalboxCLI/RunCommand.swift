@@ -17,6 +17,7 @@ struct RunCommand: AsyncParsableCommand {
         } catch {
             throw Exit.report(error)
         }
+        StartPages.giveBack()
         await StopSignals.wait {
             // What is wrong with it stands in the log, and the configuration of before goes on.
             Task { _ = try? await gateway.reload() }

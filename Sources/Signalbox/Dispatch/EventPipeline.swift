@@ -167,7 +167,11 @@ final class EventPipeline: Sendable {
                     return Part(key: key, lane: nil, taken: [], isMoreOnDisk: true)
                 }
                 let ids = lane.reserve(deliveries)
-                items[index].taken.formUnion(ids)
+                if items[index].taken.isEmpty {
+                    items[index].taken = ids
+                } else {
+                    items[index].taken.formUnion(ids)
+                }
                 let isWhole = ids.count == deliveries.count
                 let taken = isWhole ? deliveries : deliveries.filter { ids.contains($0.id) }
                 return Part(key: key, lane: lane, taken: taken, isMoreOnDisk: !isWhole)

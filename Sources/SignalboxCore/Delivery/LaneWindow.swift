@@ -60,7 +60,7 @@ public struct LaneWindow: Sendable {
     ///
     /// The last eighth is for high priority alone, so that it never waits behind the others.
     public mutating func reserve(_ deliveries: [Delivery]) -> Set<UInt64> {
-        var taken: Set<UInt64> = []
+        var taken = Set<UInt64>(minimumCapacity: min(deliveries.count, room))
         for delivery in deliveries {
             let isHigh = Self.rank(delivery) == 0
             guard room > (isHigh ? 0 : countMax / 8) else { continue }

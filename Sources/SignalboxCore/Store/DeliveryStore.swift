@@ -22,6 +22,9 @@ extension LaneKey {
     public static func parts(
         of deliveries: [Delivery]
     ) -> [(key: LaneKey, deliveries: [Delivery])] {
+        guard let first = deliveries.first else { return [] }
+        let only = LaneKey(first)
+        if deliveries.allSatisfy({ only.isLane(of: $0) }) { return [(only, deliveries)] }
         var parts: [(key: LaneKey, deliveries: [Delivery])] = []
         var places: [LaneKey: Int] = [:]
         var last = 0

@@ -136,6 +136,7 @@ struct BlockReader {
 
     private mutating func text() -> String {
         let count = Int(clamping: number())
+        if count == 0 { return "" }
         guard count <= bytes.count - place else {
             isBroken = true
             return ""

@@ -121,6 +121,8 @@ struct BlockWriter {
     }
 
     private mutating func put(_ text: String) {
+        // Most fields are not given.
+        if text.isEmpty { return bytes.append(0) }
         var text = text
         text.withUTF8 { utf8 in
             put(UInt64(utf8.count))
