@@ -60,7 +60,8 @@ enum StartPages {
         }
 
         func letGo() -> Bool {
-            madvise(UnsafeMutableRawPointer(bitPattern: start), Int(end - start), MADV_DONTNEED) == 0
+            madvise(UnsafeMutableRawPointer(bitPattern: start), Int(end - start), MADV_DONTNEED)
+                == 0
         }
     }
 }

@@ -194,11 +194,16 @@ final class StoreWriter: @unchecked Sendable {
     private func leaseUnmarked(
         _ lane: LaneKey, _ max: Int, _ now: UInt64, _ until: UInt64
     ) -> StoreLease {
-        let lease = try? queue.read { db in
-            try tables.lease(
-                lane, max: max, nowUnixMs: now, untilUnixMs: until, isMarked: false, db)
+        var out = StoreLease()
+        do {
+            out = try queue.read { db in
+                try tables.lease(
+                    lane, max: max, nowUnixMs: now, untilUnixMs: until, isMarked: false, db)
+            }
+        } catch {
+            // What it had lent by then reaches nobody: it must not wait until its lease runs out.
+            tables.rolledBack()
         }
-        var out = lease ?? StoreLease()
         // Asked again in a while, not at once: the same ones would come.
         out.hasMore = false
         out.nextDueUnixMs = now + 200
