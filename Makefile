@@ -24,6 +24,7 @@ PREFIX ?= /usr/local
 install: build
 	@scripts/install.sh "$(DESTDIR)$(PREFIX)" .build/release
 
+# The tests run a debug build; the demo at their end shows that the optimised one, which users run, works too.
 # Suites that run compilers and other programs would starve those that watch the clock, so they go second.
 HEAVY = ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire
 
@@ -32,6 +33,7 @@ test: setup lint
 	scripts/rust-plugins.sh debug
 	swift test --skip '$(HEAVY)'
 	swift test --skip-build --filter '$(HEAVY)'
+	@$(MAKE) --no-print-directory demo
 
 # The crash test with 20 rounds instead of 3.
 chaos: setup

@@ -96,13 +96,11 @@ extension PEM {
 
     /// All certificates of a PEM text; the caller frees them.
     static func certificates(_ pem: [UInt8]) throws(CryptoError) -> [OpaquePointer] {
-        let bio = BIO_new_mem_buf(pem, Int32(clamping: pem.count))
-        defer {
-            BIO_free(bio)
-            ERR_clear_error()
+        defer { ERR_clear_error() }
+        return reading(pem) { bio in
+            var out: [OpaquePointer] = []
+            while let one = PEM_read_bio_X509(bio, nil, nil, nil) { out.append(one) }
+            return out
         }
-        var out: [OpaquePointer] = []
-        while let one = PEM_read_bio_X509(bio, nil, nil, nil) { out.append(one) }
-        return out
     }
 }

@@ -19,16 +19,16 @@ public final class SigningKey: @unchecked Sendable {
 
     /// Reads a PEM key: PKCS#8, SEC 1 or PKCS#1; `password` opens it, nil: it has none.
     public init(pem: [UInt8], password: [UInt8]? = nil) throws(CryptoError) {
-        let bio = BIO_new_mem_buf(pem, Int32(clamping: pem.count))
-        defer { BIO_free(bio) }
         var opener = password.map { $0 + [0] } ?? []
-        let read = opener.withUnsafeMutableBytes { opener -> OpaquePointer? in
-            if let start = opener.baseAddress {
-                // Without a callback OpenSSL takes the last argument as the password.
-                return PEM_read_bio_PrivateKey(bio, nil, nil, start)
+        let read = reading(pem) { bio in
+            opener.withUnsafeMutableBytes { opener -> OpaquePointer? in
+                if let start = opener.baseAddress {
+                    // Without a callback OpenSSL takes the last argument as the password.
+                    return PEM_read_bio_PrivateKey(bio, nil, nil, start)
+                }
+                // The callback refuses a password instead of asking for one on the terminal.
+                return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
             }
-            // The callback refuses a password instead of asking for one on the terminal.
-            return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
         }
         guard let key = read else {
             ERR_clear_error()

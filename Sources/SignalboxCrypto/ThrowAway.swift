@@ -149,9 +149,7 @@ public enum ThrowAway {
     }
 
     private static func read(_ pem: [UInt8]) throws(CryptoError) -> OpaquePointer {
-        let bio = BIO_new_mem_buf(pem, Int32(clamping: pem.count))
-        defer { BIO_free(bio) }
-        guard let certificate = PEM_read_bio_X509(bio, nil, nil, nil) else {
+        guard let certificate = reading(pem, { PEM_read_bio_X509($0, nil, nil, nil) }) else {
             ERR_clear_error()
             throw CryptoError("this is not a certificate in PEM form")
         }

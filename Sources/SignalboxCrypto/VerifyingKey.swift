@@ -9,9 +9,7 @@ public final class VerifyingKey: @unchecked Sendable {
 
     /// Reads a PEM public key (`BEGIN PUBLIC KEY`).
     public init(pem: [UInt8]) throws(CryptoError) {
-        let bio = BIO_new_mem_buf(pem, Int32(clamping: pem.count))
-        defer { BIO_free(bio) }
-        guard let key = PEM_read_bio_PUBKEY(bio, nil, nil, nil) else {
+        guard let key = reading(pem, { PEM_read_bio_PUBKEY($0, nil, nil, nil) }) else {
             ERR_clear_error()
             throw CryptoError("this is not a public key in PEM form")
         }
