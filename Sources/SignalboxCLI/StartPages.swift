@@ -19,10 +19,9 @@ enum StartPages {
             guard let line else { break }
             let text = String(cString: line)
             if let next = Region(text) {
-                region = next
-            } else if let known = region, let size = kibibytes(text, "Rss:") {
+                region = next.isOfFile ? next : nil
+            } else if let size = kibibytes(text, "Rss:") {
                 region?.resident = size
-                if !known.isOfFile { region = nil }
             } else if let known = region, let size = kibibytes(text, "Anonymous:") {
                 region = nil
                 // Pages that were written to, as relocation tables are, are nowhere but in memory.

@@ -55,10 +55,10 @@ enum DeviceTables {
         return db.changesCount
     }
 
-    static let columns = """
-        SELECT app, token, platform, provider, source_token, user, locale, registered, online, attributes, id
-        FROM device
-        """
+    /// What is a device's own, the id last.
+    private static let own =
+        "token, platform, provider, source_token, locale, registered, online, attributes, id"
+    static let columns = "SELECT app, user, \(own) FROM device"
     static let newestFirst = "ORDER BY registered DESC, id DESC"
 
     /// Users of one app whose devices one statement looks up: starting and ending one costs as much as three users.
@@ -70,7 +70,7 @@ enum DeviceTables {
         return """
 
             WITH wanted (number, name) AS (VALUES \(users))
-            SELECT number, token, platform, provider, source_token, locale, registered, online, attributes, id
+            SELECT number, \(own)
             FROM wanted CROSS JOIN device ON user = name AND app = ?
             """
 
@@ -117,13 +117,7 @@ enum DeviceTables {
         while try rows.step() {
             finish(before: Int(rows.integer(0)))
             let user = keys[keys.startIndex + number].user
-            let device = Device(
-                app: app, platform: rows.text(2), provider: rows.text(3), token: rows.text(1),
-                sourceToken: rows.text(4), user: user, locale: rows.text(5),
-                registeredUnixMs: UInt64(clamping: rows.integer(6)),
-                attributes: RowCodec.attributes(rows.text(8)))
-            devices.append(
-                (rows.integer(9), RegisteredDevice(device: device, isOnline: rows.integer(7) != 0)))
+            devices.append((rows.integer(9), device(rows, from: 1, app: app, user: user)))
         }
         finish(before: keys.count)
     }
@@ -168,13 +162,23 @@ enum DeviceTables {
         return found
     }
 
+    /// A row of `columns`.
     private static func device(_ row: HotStatement) -> RegisteredDevice {
+        device(row, from: 2, app: row.text(0), user: row.text(1))
+    }
+
+    /// A row whose column `first` is the first of `own`.
+    private static func device(
+        _ row: HotStatement, from first: Int32, app: String, user: String
+    ) -> RegisteredDevice {
         RegisteredDevice(
             device: Device(
-                app: row.text(0), platform: row.text(2), provider: row.text(3),
-                token: row.text(1), sourceToken: row.text(4), user: row.text(5),
-                locale: row.text(6), registeredUnixMs: UInt64(clamping: row.integer(7)),
-                attributes: RowCodec.attributes(row.text(9))), isOnline: row.integer(8) != 0)
+                app: app, platform: row.text(first + 1), provider: row.text(first + 2),
+                token: row.text(first), sourceToken: row.text(first + 3), user: user,
+                locale: row.text(first + 4),
+                registeredUnixMs: UInt64(clamping: row.integer(first + 5)),
+                attributes: RowCodec.attributes(row.text(first + 7))),
+            isOnline: row.integer(first + 6) != 0)
     }
 
     /// Does what a change says; one that names no token means all of the user's.

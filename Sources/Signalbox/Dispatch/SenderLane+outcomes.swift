@@ -50,13 +50,13 @@ extension SenderLane {
         deliveries.reserveCapacity(outcomes.count)
         let hasOpened = state.withLock { state -> Bool in
             let before = state.breaker.isOpen
-            for index in outcomes.indices {
-                switch Breaker.verdict(outcomes[index]) {
+            for outcome in outcomes {
+                switch Breaker.verdict(outcome) {
                 case true?: state.breaker.fail(nowUnixMs: now)
                 case false?: state.breaker.succeed()
                 case nil: state.breaker.probeReturned()
                 }
-                deliveries.append(state.window.settle(outcomes[index].item))
+                deliveries.append(state.window.settle(outcome.item))
             }
             return !before && state.breaker.isOpen
         }
@@ -66,17 +66,14 @@ extension SenderLane {
                 metadata: ["plugin.instance": "\(key.sender)", "app": "\(key.app)"])
         }
         turn.changes.reserveCapacity(turn.changes.count + outcomes.count)
-        // By index: an outcome is many texts, each of which a copy would retain.
-        for index in outcomes.indices {
-            guard let delivery = deliveries[index] else { continue }
-            if outcomes[index].reconnect { leave(outcomes[index].item, responses) }
-            if outcomes[index].kind == .auth {
-                instance.credentialRefused(outcomes[index].credential)
-            }
-            if outcomes[index].kind == .delivered {
-                delivered(delivery, outcomes[index], &turn)
+        for (outcome, delivery) in zip(outcomes, deliveries) {
+            guard let delivery else { continue }
+            if outcome.reconnect { leave(outcome.item, responses) }
+            if outcome.kind == .auth { instance.credentialRefused(outcome.credential) }
+            if outcome.kind == .delivered {
+                delivered(delivery, outcome, &turn)
             } else {
-                decide(outcomes[index], delivery, now, &turn)
+                decide(outcome, delivery, now, &turn)
             }
         }
     }

@@ -61,13 +61,10 @@ enum RequestRules {
     }
 
     static func isHeaderName(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        // Without an exit, as below.
-        var bad: UInt64 = name.isEmpty ? 1 : 0
-        for byte in name {
-            let half: UInt64 = byte < 64 ? lowNameBytes : highNameBytes
-            bad |= (byte < 0x80 ? ~half : ~0) &>> UInt64(byte & 63) & 1
-        }
-        return bad == 0
+        !name.isEmpty
+            && name.allSatisfy {
+                isToken($0) && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
+            }
     }
 
     static func isHeaderValue(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -78,11 +75,6 @@ enum RequestRules {
         }
         return bad == 0
     }
-
-    /// Digits, `-` and `.`: one bit for each byte below 64.
-    private static let lowNameBytes: UInt64 = 0x03FF_6000_0000_0000
-    /// Small letters and `_`: one bit for each byte from 64 to 127.
-    private static let highNameBytes: UInt64 = 0x07FF_FFFE_8000_0000
 
     private static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
