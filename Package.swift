@@ -258,6 +258,7 @@ let package = Package(
                 "Signalbox", "SignalboxTestKit", "SignalboxHTTP", "SignalboxCore", "SignalboxJSON",
                 "SignalboxConfig", "SignalboxPluginHost", "SignalboxCrypto", "PluginBench",
                 "SignalboxCLI",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: tests),
         .testTarget(name: "RepositoryTests", swiftSettings: tests),

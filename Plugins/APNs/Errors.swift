@@ -3,6 +3,9 @@ import SignalboxPluginKit
 /// Apple's reasons and what to do about each: the table of "Handling notification responses from
 /// APNs".
 enum Reasons {
+    /// So many 5xx in a row are an outage.
+    static let streakMin = 20
+
     /// 400 and 403 answers that say more than their status.
     private static let known: [String: (kind: Outcome.Kind, scope: Outcome.Scope)] = [
         "DeviceTokenNotForTopic": (.config, .item),
@@ -33,14 +36,18 @@ enum Reasons {
 
     /// What an answer other than 200 means.
     ///
-    /// `isEnvironmentProven`: a push of this app was taken before, so a bad token is the token's fault.
+    /// `isProven`: a push of this app was taken before, so a bad token is the token's fault and a refused
+    /// topic that of its push type; `failuresInRow`: 5xx without any other answer between them.
     static func outcome(
         status: Int, reason: String, timestampMs: Int64?, credential: String,
-        isEnvironmentProven: Bool
+        isProven: Bool, failuresInRow: Int
     ) -> Outcome {
         var outcome = classified(
-            status: status, reason: reason, credential: credential,
-            isEnvironmentProven: isEnvironmentProven)
+            status: status, reason: reason, credential: credential, isProven: isProven)
+        if (500...599).contains(status), reason != "Shutdown", failuresInRow >= streakMin {
+            // Apple's advice for an outage; one answer among good ones is none.
+            outcome.retryAfterMs = 15 * 60_000
+        }
         outcome.providerCode = UInt32(clamping: status)
         if status == 410 {
             // When Apple learned that the token was dead, in milliseconds.
@@ -50,11 +57,11 @@ enum Reasons {
     }
 
     private static func classified(
-        status: Int, reason: String, credential: String, isEnvironmentProven: Bool
+        status: Int, reason: String, credential: String, isProven: Bool
     ) -> Outcome {
         switch reason {
         case "BadDeviceToken":
-            if isEnvironmentProven { return Outcome(.unregistered, reason) }
+            if isProven { return Outcome(.unregistered, reason) }
             var outcome = Outcome(.rejected, reason)
             outcome.detail =
                 "no push of this app was taken yet, so the environment may be the wrong one; "
@@ -75,21 +82,22 @@ enum Reasons {
         default:
             if let (kind, scope) = known[reason] {
                 var outcome = Outcome(kind, reason)
-                outcome.scope = scope
+                // Where pushes of the app were taken, this one's push type has a topic that is not.
+                outcome.scope = scope == .app && isProven ? .item : scope
                 return outcome
             }
-            return unknown(status: status, reason: reason)
+            return unknown(status: status, reason: reason, isProven: isProven)
         }
     }
 
     /// A reason that is not in the table: its status says what to do.
-    private static func unknown(status: Int, reason: String) -> Outcome {
+    private static func unknown(status: Int, reason: String, isProven: Bool) -> Outcome {
         switch status {
         case 410: return Outcome(.unregistered, "gone")
         case 429: return Outcome(.throttled, "too_many_requests")
         case 403:
             var outcome = Outcome(.config, "forbidden")
-            outcome.scope = .instance
+            outcome.scope = isProven ? .item : .instance
             outcome.detail = detail(reason)
             return outcome
         case 500...599:
@@ -97,8 +105,6 @@ enum Reasons {
                 reason == "InternalServerError" || reason == "ServiceUnavailable"
                 ? reason : "server_error"
             var outcome = Outcome(.retry, label)
-            // Apple's advice for all of 5xx.
-            outcome.retryAfterMs = 15 * 60_000
             outcome.reconnect = status == 503
             return outcome
         default:

@@ -134,12 +134,14 @@ struct Payload: Sendable {
         }
     }
 
-    /// Apple takes 64 bytes, and a header takes no control characters; another key keeps the start of
-    /// what is allowed and gets a fingerprint of the whole, so that equal keys stay equal and others do
-    /// not meet.
+    /// Apple takes 64 bytes, and a header takes neither control characters nor spaces at its ends;
+    /// another key keeps the start of what is allowed and gets a fingerprint of the whole, so that equal
+    /// keys stay equal and others do not meet.
     static func shortened(_ collapse: String) -> String {
         var start = collapse
         start.unicodeScalars.removeAll { $0.value < 0x20 || $0.value == 0x7F }
+        while start.unicodeScalars.first == " " { start.unicodeScalars.removeFirst() }
+        while start.unicodeScalars.last == " " { start.unicodeScalars.removeLast() }
         guard collapse.utf8.count > 64 || start != collapse else { return collapse }
         var print = Fingerprint()
         print.add(collapse)

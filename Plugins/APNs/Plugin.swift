@@ -11,8 +11,13 @@ final class APNs: SendHTTPPlugin {
 
     private let host: Host
     private let config: Config
-    /// Topics that have taken a push: from then on the environment is known to be right.
-    private let provenApps = Mutex<Set<String>>([])
+    private struct Known {
+        /// Apps that have taken a push: from then on the environment is known to be right.
+        var proven: Set<String> = []
+        /// 5xx in a row, by app.
+        var failuresInRow: [String: Int] = [:]
+    }
+    private let known = Mutex(Known())
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
@@ -97,7 +102,13 @@ final class APNs: SendHTTPPlugin {
     func classify(_ batch: borrowing ResponseBatch, _ sink: borrowing RequestSink)
         throws(PluginError)
     {
-        var provenApp: String?
+        guard batch.count > 0 else { return }
+        // The responses of a batch are for one app.
+        let app = batch[0].app
+        var (isProven, failuresInRow) = known.withLock { known in
+            (known.proven.contains(app), known.failuresInRow[app] ?? 0)
+        }
+        let before = (isProven, failuresInRow)
         var delivered = Outcome(.delivered, "ok")
         delivered.providerCode = 200
         for index in 0..<batch.count {
@@ -105,21 +116,23 @@ final class APNs: SendHTTPPlugin {
             if response.status == 200 {
                 delivered.providerID = response.header("apns-id") ?? ""
                 try sink.settle(response, delivered)
-                if provenApp == nil {
-                    // The responses of a batch are for one app.
-                    provenApp = response.app
-                    provenApps.withLock { _ = $0.insert(response.app) }
-                }
+                isProven = true
+                failuresInRow = 0
                 continue
             }
-            let app = response.app
+            failuresInRow = response.status >= 500 ? failuresInRow + 1 : 0
             let answer = try? host.parse(response.body)
             let outcome = Reasons.outcome(
                 status: response.status, reason: answer?["reason"]?.string ?? "",
                 timestampMs: answer?["timestamp"]?.integer,
                 credential: config.account(for: app)?.providerToken ?? "",
-                isEnvironmentProven: provenApps.withLock { $0.contains(app) })
+                isProven: isProven, failuresInRow: failuresInRow)
             try sink.settle(response.items, outcome)
+        }
+        guard before != (isProven, failuresInRow) else { return }
+        known.withLock { known in
+            if isProven { known.proven.insert(app) }
+            known.failuresInRow[app] = failuresInRow > 0 ? failuresInRow : nil
         }
     }
 }

@@ -57,6 +57,7 @@ enum Answer {
             outcome.scope = .instance
         case 429:
             outcome = Outcome(.throttled, "too_many_requests")
+            outcome.scope = .instance
             outcome.retryAfterMs = retryAfterMs ?? 60_000
         case 500...599:
             outcome = Outcome(.retry, "server_error")

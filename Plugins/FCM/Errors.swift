@@ -9,12 +9,15 @@ struct Answer {
     private let code: String
     /// Fields that a BadRequest detail complains of; nil: there is no such detail.
     private let badFields: [String]?
+    /// What a QuotaFailure detail complains of, in words.
+    private let quota: String
 
     init(status: Int, json: JSON?) {
         self.status = status
         messageName = json?["name"]?.string ?? ""
         var code = ""
         var badFields: [String]?
+        var quota = ""
         for detail in json?.at("/error/details")?.elements ?? [] {
             let type = detail["@type"]?.string ?? ""
             if type.hasSuffix("google.firebase.fcm.v1.FcmError") {
@@ -22,10 +25,16 @@ struct Answer {
             } else if type.hasSuffix("google.rpc.BadRequest") {
                 let violations = detail["fieldViolations"]?.elements ?? []
                 badFields = (badFields ?? []) + violations.compactMap { $0["field"]?.string }
+            } else if type.hasSuffix("google.rpc.QuotaFailure") {
+                for violation in detail["violations"]?.elements ?? [] {
+                    quota += violation["subject"]?.string ?? ""
+                    quota += violation["description"]?.string ?? ""
+                }
             }
         }
         self.code = code
         self.badFields = badFields
+        self.quota = quota.lowercased()
     }
 
     /// What it means.
@@ -50,10 +59,10 @@ struct Answer {
             return outcome
         case "THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR":
             var outcome = Outcome(.config, "THIRD_PARTY_AUTH_ERROR")
-            outcome.scope = .app
+            // Of tokens on Apple's devices or browsers alone: others of the project are fine.
             outcome.detail = "the project's APNs key or web push key is missing or wrong"
             return outcome
-        case "QUOTA_EXCEEDED": return later(.throttled, code, retryAfterMs ?? 60_000)
+        case "QUOTA_EXCEEDED": return throttled(code, retryAfterMs)
         case "INTERNAL", "UNSPECIFIED_ERROR":
             return later(.retry, code, max(10_000, retryAfterMs ?? 0))
         case "UNAVAILABLE": return later(.retry, code, max(10_000, retryAfterMs ?? 0))
@@ -86,10 +95,18 @@ struct Answer {
                 ? "the service account may not send, or the API is off for this project"
                 : "there is no such project"
             return outcome
-        case 429: return later(.throttled, "too_many_requests", retryAfterMs ?? 60_000)
+        case 429: return throttled("too_many_requests", retryAfterMs)
         case 500...599: return later(.retry, "server_error", max(10_000, retryAfterMs ?? 0))
         default: return Outcome(.rejected, "http_\(status / 100)xx")
         }
+    }
+
+    /// The quota of the whole project, unless the answer names that of a device or topic.
+    private func throttled(_ reason: String, _ retryAfterMs: UInt64?) -> Outcome {
+        var outcome = later(.throttled, reason, retryAfterMs ?? 60_000)
+        let isOfOne = quota.contains("device") || quota.contains("topic")
+        outcome.scope = isOfOne ? .item : .app
+        return outcome
     }
 
     private func later(_ kind: Outcome.Kind, _ reason: String, _ waitMs: UInt64) -> Outcome {

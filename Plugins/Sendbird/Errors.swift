@@ -62,6 +62,7 @@ enum Answer {
             outcome.detail = "the Platform API refuses api_token"
         case 429:
             outcome = Outcome(.throttled, "too_many_requests")
+            outcome.scope = .instance
             outcome.retryAfterMs = retryAfterMs ?? 10_000
         case 500...599:
             outcome = Outcome(.retry, "server_error")

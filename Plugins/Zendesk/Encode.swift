@@ -33,6 +33,7 @@ enum Unregister {
             outcome.detail = "api: the credentials are wrong, or are not an admin's"
         case 429:
             outcome = Outcome(.throttled, "too_many_requests")
+            outcome.scope = .instance
             outcome.retryAfterMs = retryAfterMs ?? 60_000
         case 500...599:
             outcome = Outcome(.retry, "server_error")

@@ -19,6 +19,7 @@ final class GatewayParts: @unchecked Sendable {
     private(set) var context: DispatchContext?
     private(set) var lanes: LaneTable?
     private(set) var pipeline: EventPipeline?
+    private(set) var sweep: LaneSweep?
     let limits = Limits()
     let program: InstanceSet.Program
     private let inMemory = UnderWay()
@@ -106,7 +107,9 @@ final class GatewayParts: @unchecked Sendable {
         let pipeline = EventPipeline(context: context, lanes: lanes, ids: ids)
         self.pipeline = pipeline
         services.set(pipeline: pipeline)
-        resume(store, lanes, instances)
+        let sweep = LaneSweep(context: context, lanes: lanes)
+        self.sweep = sweep
+        resume(store, sweep)
     }
 
     /// A lane for every sender that a route names, as far as there is none.
@@ -121,11 +124,12 @@ final class GatewayParts: @unchecked Sendable {
     func wire(_ senders: [String: InstanceSet.Sender], _ lanes: LaneTable) {
         let logger = logger
         for (name, sender) in senders {
-            let resume: @Sendable () -> Void = {
+            sender.instance.whenCredentialReady {
+                for lane in lanes.all where lane.key.sender == name { lane.credentialsChanged() }
+            }
+            sender.own?.whenRoom {
                 for lane in lanes.all where lane.key.sender == name { lane.resume() }
             }
-            sender.instance.whenCredentialReady(resume)
-            sender.own?.whenRoom(resume)
             guard let role = sender.http else { continue }
             sender.instance.whenSecretsChange {
                 for lane in lanes.all where lane.key.sender == name {
@@ -191,9 +195,22 @@ final class GatewayParts: @unchecked Sendable {
         let metrics = metrics
         var options = SQLiteStore.Options(
             folder: dataFolder, nowUnixMs: clock,
-            onFault: { words in
-                metrics.storeFault()
-                logger.error("the store cannot write", metadata: ["error": "\(words)"])
+            onNotice: { notice in
+                let error: Logger.Metadata = ["error": "\(notice.text)"]
+                switch notice {
+                case .fault:
+                    metrics.storeFault()
+                    logger.error("the store cannot write", metadata: error)
+                case .damaged(let count, _):
+                    metrics.damaged(count)
+                    logger.error("deliveries are damaged", metadata: error)
+                case .diskFull:
+                    metrics.diskFull(true)
+                    logger.error("the disk is full, events are refused", metadata: error)
+                case .diskHasRoom:
+                    metrics.diskFull(false)
+                    logger.notice("the disk has room again")
+                }
             })
         options.waitingMax = limits.deliveriesWaitingMax
         options.leaseMs = limits.leaseMs
@@ -207,24 +224,14 @@ final class GatewayParts: @unchecked Sendable {
         }
     }
 
-    /// Goes on with what a process of before has left on disk.
-    private func resume(
-        _ store: any GatewayStore, _ lanes: LaneTable, _ instances: InstanceSet
-    ) {
-        guard store.waitingCount > 0 else { return }
-        logger.notice(
-            "deliveries of before are waiting", metadata: ["count": "\(store.waitingCount)"])
-        for key in store.lanes {
-            let isReport = key.sender.hasSuffix(Feedback.suffix)
-            let name = isReport ? String(key.sender.dropLast(Feedback.suffix.count)) : key.sender
-            if isReport ? instances.registrars[name] != nil : instances.senders[name] != nil {
-                lanes.backlog(key)
-            } else {
-                logger.warning(
-                    "deliveries wait for a plugin that is not configured; they stay on disk",
-                    metadata: ["plugin.instance": "\(key.sender)", "app": "\(key.app)"])
-            }
+    /// Resumes what a previous process has left on disk.
+    private func resume(_ store: any GatewayStore, _ sweep: LaneSweep) {
+        if store.waitingCount > 0 {
+            logger.notice(
+                "resuming deliveries from the previous run",
+                metadata: ["count": "\(store.waitingCount)"])
         }
+        sweep.start()
     }
 
     /// The device registry's API, for the clients and users of a plan.

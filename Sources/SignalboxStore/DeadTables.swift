@@ -57,8 +57,9 @@ enum DeadTables {
             sender: row["sender"], route: row["route"], eventID: number(row, "event"),
             source: row["source"], type: row["type"], subject: row["subject"],
             receivedUnixMs: number(row, "received"), stableID: row["stable"],
-            notification: RowCodec.notification(row["note"]),
-            device: RowCodec.device(row["device"], app: row["app"]),
+            notification: RowCodec.notification(row["note"]) ?? Notification(),
+            device: RowCodec.device(row["device"], app: row["app"])
+                ?? Device(app: row["app"]),
             attempts: attempts.map { attempt in
                 Attempt(
                     number: UInt32(clamping: number(attempt, "number")),

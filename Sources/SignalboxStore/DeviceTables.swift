@@ -214,15 +214,45 @@ enum DeviceTables {
         return db.changesCount
     }
 
+    /// Takes in what a provider says of a token; the devices that it concerns.
+    static func learn(_ news: TokenNews, _ db: Database) throws -> (Invalidation, [Device]) {
+        switch news {
+        case .nothing: return (.unknown, [])
+        case .dead(let app, let token, let since):
+            return try invalidate(app: app, token: token, goneSinceUnixMs: since, db)
+        case .moved(let app, let old, let new):
+            let moved = try devices(app: app, token: old, db)
+            for entry in moved {
+                let app = entry.device.app
+                // The new one may be registered already.
+                let isKnown = try !devices(app: app, token: new, db).isEmpty
+                if isKnown {
+                    _ = try unregister(app: app, token: old, db)
+                } else {
+                    try db.cachedStatement(
+                        sql: "UPDATE device SET token = ? WHERE app = ? AND token = ?"
+                    ).execute(arguments: [new, app, old])
+                }
+            }
+            return (moved.isEmpty ? .unknown : .removed, moved.map(\.device))
+        }
+    }
+
     /// An empty app stands for whichever app has the token.
-    static func invalidate(
-        app: String, token: String, goneSinceUnixMs: UInt64, _ db: Database
-    ) throws -> (Invalidation, [Device]) {
+    private static func devices(
+        app: String, token: String, _ db: Database
+    ) throws -> [RegisteredDevice] {
         let rows = try HotStatements().statement(.devicesWithToken, db)
         rows.bind(token)
         rows.bind(app)
         rows.bind(app)
-        let known = try all(rows)
+        return try all(rows)
+    }
+
+    private static func invalidate(
+        app: String, token: String, goneSinceUnixMs: UInt64, _ db: Database
+    ) throws -> (Invalidation, [Device]) {
+        let known = try devices(app: app, token: token, db)
         var gone: [Device] = []
         for entry in known {
             // Registered again since: it lives.

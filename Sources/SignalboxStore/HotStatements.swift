@@ -10,7 +10,7 @@ final class HotStatements {
         case insertDelivery, insertPayload, removeDelivery, releasePayload, removePayload
         case allSeenGroups, insertSeenGroup, removeSeenGroups
         case findSeenKey, insertSeenKey, seenKeyAfter, removeSeenKeys
-        case lease, markLeased, expireLeases, findLeased
+        case lease, leaseUntried, markLeased, expireLeases, findLeased
         case insertBlock, removeBlock, readBlock, nextBlock, peekBlock, noteProgress, removeProgress
         case allProgress
         case devicesOfUser, devicesOfFewUsers, devicesOfUsers, devicesWithToken,
@@ -41,9 +41,18 @@ final class HotStatements {
             case .removeSeenKeys: "DELETE FROM seen_key WHERE key > ? AND key <= ? AND until <= ?"
             case .lease:
                 """
-                SELECT id, attempt, deadline, payload, route, stable, badge, device
+                SELECT id, attempt, deadline, payload, route, stable, badge, device, free
                 FROM delivery WHERE lane = ? AND rank = ? AND due <= ? AND leased = 0
                 ORDER BY due, id LIMIT ?
+                """
+            case .leaseUntried:
+                // Among those that are next, so that a long queue is not read for one of them.
+                """
+                SELECT * FROM (
+                  SELECT id, attempt, deadline, payload, route, stable, badge, device, free, due
+                  FROM delivery WHERE lane = ? AND rank = ? AND due <= ? AND leased = 0
+                  ORDER BY due, id LIMIT 100)
+                ORDER BY attempt > 1, due, id LIMIT ?
                 """
             case .markLeased: "UPDATE delivery SET leased = 1, due = ? WHERE id = ?"
             case .expireLeases:

@@ -17,12 +17,14 @@ struct QueueTables {
     private var leases = LeaseBook()
     private var blocks = BlockTables()
     private var seen = SeenKeys()
+    private var notices: [StoreNotice] = []
+    /// Deliveries that turned out to be damaged since somebody asked.
+    private var damagedCount = 0
 
     /// What reading the tables at the start gave.
     struct Start {
         var lastID: UInt64
         var waiting: Int
-        var lanes: [LaneKey]
     }
 
     /// Takes stock, and takes leases of a process of before back.
@@ -33,14 +35,6 @@ struct QueueTables {
         for row in try Row.fetchAll(db, sql: "SELECT id, sender, app FROM lane") {
             laneIDs[LaneKey(sender: row[1], app: row[2])] = row[0]
         }
-        var lanes: [LaneKey] = []
-        for (lane, id) in laneIDs {
-            let sql = """
-                SELECT EXISTS (SELECT 1 FROM delivery WHERE lane = ?1 AND leased = 0)
-                  OR EXISTS (SELECT 1 FROM block WHERE lane = ?1)
-                """
-            if try Bool.fetchOne(db, sql: sql, arguments: [id]) == true { lanes.append(lane) }
-        }
         let last = try Int64.fetchOne(
             db,
             sql: """
@@ -49,7 +43,7 @@ struct QueueTables {
                   (SELECT coalesce(max(id), 0) FROM block),
                   (SELECT coalesce(max(value), 0) FROM counter WHERE name = 'last_id'))
                 """)
-        return Start(lastID: UInt64(clamping: last ?? 0), waiting: waiting, lanes: lanes)
+        return Start(lastID: UInt64(clamping: last ?? 0), waiting: waiting)
     }
 
     private func waiting(_ db: Database) throws -> Int {
@@ -165,8 +159,17 @@ struct QueueTables {
     /// Lets go of the connection.
     func close() { hot.removeAll() }
 
-    /// Blocks that could not be read, in words.
-    mutating func takeFaults() -> [String] { blocks.takeFaults() }
+    /// What could not be read, in words.
+    mutating func takeNotices() -> [StoreNotice] {
+        defer { notices = [] }
+        return notices
+    }
+
+    /// How many deliveries left the queue because they are damaged.
+    mutating func takeDamagedCount() -> Int {
+        defer { damagedCount = 0 }
+        return damagedCount
+    }
 
     private mutating func insertRow(
         _ delivery: Delivery, _ lane: Int64, _ rank: Int64, leasedUntil until: Int64?,
@@ -219,40 +222,30 @@ struct QueueTables {
 
     /// Lends what is due, high priority first.
     mutating func lease(
-        _ lane: LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64, isMarked: Bool,
-        _ db: Database
+        _ lane: LaneKey, _ wish: LeaseWish, isMarked: Bool, nextID: inout UInt64, _ db: Database
     ) throws -> StoreLease {
         var out = StoreLease()
         guard let id = try knownLane(lane, db) else { return out }
-        let now = Int64(clamping: nowUnixMs)
-        let until = Int64(clamping: untilUnixMs)
+        let now = Int64(clamping: wish.nowUnixMs)
+        let until = Int64(clamping: wish.untilUnixMs)
         if isMarked { try leases.expire(now: now, hot, db) }
-        var contents: [Int64: Payload] = [:]
-        for rank in Int64(0)...2 where out.deliveries.count <= max {
-            // What has a row of its own was tried before, so it is older. One more than is wanted tells
-            // whether there is more.
-            let room = max + 1 - out.deliveries.count
-            let rows = try hot.statement(.lease, db)
-            rows.bind(id)
-            rows.bind(rank)
-            rows.bind(now)
-            rows.bind(Int64(room))
-            var found: [Delivery] = []
-            while try rows.step() {
-                let payload = rows.integer(3)
-                if contents[payload] == nil { contents[payload] = try content(payload, db) }
-                guard let content = contents[payload] else { continue }
-                found.append(Self.delivery(rows, lane, content))
+        for rank in Int64(0)...2 where out.deliveries.count <= wish.max {
+            // What has a row of its own was tried before. So it is older, and comes first, but not
+            // where the provider is to be tried.
+            if !wish.isProbe {
+                try leaseRows(lane, id, rank, wish, due: now, isMarked, &out, db)
             }
-            if found.count == room {
-                out.hasMore = true
-                found.removeLast()
-            }
-            for delivery in found where isMarked { try mark(delivery, until, db) }
-            out.deliveries += found
             out.deliveries += try blocks.lease(
-                lane, lane: id, rank: Int(rank), max: max - out.deliveries.count, nowUnixMs: now,
-                untilUnixMs: until, hot, db)
+                lane, lane: id, rank: Int(rank), max: wish.max - out.deliveries.count,
+                nowUnixMs: wish.isProbe ? .max : now, untilUnixMs: until, hot, db)
+            if isMarked {
+                for damage in blocks.takeDamages() {
+                    try bury(damage, nowUnixMs: now, nextID: &nextID, db)
+                }
+            }
+            if wish.isProbe, out.deliveries.isEmpty {
+                try leaseRows(lane, id, rank, wish, due: .max, isMarked, &out, db)
+            }
         }
         if !isMarked { blocks.lentForGood() }
         if try blocks.hasDue(lane: id, nowUnixMs: now, hot, db) { out.hasMore = true }
@@ -260,7 +253,117 @@ struct QueueTables {
         return out
     }
 
-    private mutating func mark(_ delivery: Delivery, _ until: Int64, _ db: Database) throws {
+    /// Lends deliveries that have rows of their own.
+    private mutating func leaseRows(
+        _ lane: LaneKey, _ id: Int64, _ rank: Int64, _ wish: LeaseWish, due: Int64,
+        _ isMarked: Bool, _ out: inout StoreLease, _ db: Database
+    ) throws {
+        var contents: [Int64: Payload] = [:]
+        // One more than is wanted tells whether there is more.
+        let room = wish.max + 1 - out.deliveries.count
+        let rows = try hot.statement(wish.isProbe ? .leaseUntried : .lease, db)
+        rows.bind(id)
+        rows.bind(rank)
+        rows.bind(due)
+        rows.bind(Int64(room))
+        var found: [Delivery] = []
+        var damaged: [Int64] = []
+        while try rows.step() {
+            let payload = rows.integer(3)
+            if contents[payload] == nil { contents[payload] = try content(payload, db) }
+            guard let content = contents[payload],
+                let delivery = Self.delivery(rows, lane, content)
+            else {
+                damaged.append(rows.integer(0))
+                continue
+            }
+            found.append(delivery)
+        }
+        if found.count + damaged.count == room {
+            out.hasMore = true
+            _ = found.popLast()
+        }
+        for delivery in found where isMarked { try mark(delivery, until: wish.untilUnixMs, db) }
+        for id in damaged where isMarked { try bury(damaged: id, wish.nowUnixMs, db) }
+        out.deliveries += found
+    }
+
+    /// What cannot be read is not sent: an empty push would be worse than none.
+    private mutating func bury(damaged id: Int64, _ nowUnixMs: UInt64, _ db: Database) throws {
+        let attempt = Attempt(
+            number: 1, unixMs: nowUnixMs, reason: "damaged", code: 0,
+            detail: "its row in the database cannot be read")
+        guard try bury(id, attempt.reason, attempt, db), let row = try remove(id, db) else {
+            return
+        }
+        try release(row.payload, 1, db)
+        damagedCount += 1
+        notices.append(
+            .damaged(
+                count: 1,
+                "delivery \(id) is damaged in the database, it is a dead letter now"))
+    }
+
+    /// Of what cannot be read of a block nothing is known but how many deliveries it was.
+    private mutating func bury(
+        _ damage: BlockTables.Damage, nowUnixMs: Int64, nextID: inout UInt64, _ db: Database
+    ) throws {
+        for _ in 0..<damage.count {
+            nextID += 1
+            let id = Int64(clamping: nextID)
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO dead (id, at, reason, sender, app, route, event, source, type, subject,
+                      received, rank, deadline, stable, badge, note, device)
+                    VALUES (?, ?, 'damaged', ?, ?, '', 0, '', '', '', 0, ?, 0, '', NULL, '', '')
+                    """
+            ).execute(arguments: [
+                id, nowUnixMs, damage.lane.sender, damage.lane.app, Int64(damage.rank),
+            ])
+        }
+        damagedCount += damage.count
+        notices.append(
+            .damaged(
+                count: damage.count,
+                "block \(damage.block) of the queue is damaged: \(damage.count) of its "
+                    + "\(damage.total) deliveries cannot be read, they are dead letters now"))
+    }
+
+    /// Makes due what waits only for its provider to be back.
+    mutating func hasten(_ lane: LaneKey, nowUnixMs: UInt64, _ db: Database) throws {
+        guard let id = try knownLane(lane, db) else { return }
+        let now = Int64(clamping: nowUnixMs)
+        try db.cachedStatement(
+            sql: """
+                UPDATE delivery SET due = ?1
+                WHERE lane = ?2 AND leased = 0 AND due > ?1 AND free > 0
+                """
+        ).execute(arguments: [now, id])
+    }
+
+    /// Lanes with something that nobody has; `dueUnixMs`: that was due by then.
+    mutating func waitingLanes(dueUnixMs: UInt64?, _ db: Database) throws -> [LaneKey] {
+        let due = Int64(clamping: dueUnixMs ?? .max)
+        let hasRow = try db.cachedStatement(
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM delivery
+                  WHERE lane = ?1 AND rank IN (0, 1, 2) AND due <= ?2 AND leased = 0)
+                """)
+        var found: [LaneKey] = []
+        for row in try Row.fetchAll(db, sql: "SELECT id, sender, app FROM lane ORDER BY id") {
+            let id: Int64 = row[0]
+            let isWaiting =
+                try Bool.fetchOne(hasRow, arguments: [id, due]) == true
+                || blocks.hasDue(lane: id, nowUnixMs: due, hot, db)
+            if isWaiting { found.append(LaneKey(sender: row[1], app: row[2])) }
+        }
+        return found
+    }
+
+    private mutating func mark(
+        _ delivery: Delivery, until untilUnixMs: UInt64, _ db: Database
+    ) throws {
+        let until = Int64(clamping: untilUnixMs)
         let mark = try hot.statement(.markLeased, db)
         mark.bind(until)
         mark.bind(Int64(clamping: delivery.id))
@@ -303,23 +406,27 @@ struct QueueTables {
     private func content(_ id: Int64, _ db: Database) throws -> Payload? {
         let select = try db.cachedStatement(
             sql: "SELECT note, event, source, subject FROM payload WHERE id = ?")
-        guard let row = try Row.fetchOne(select, arguments: [id]) else { return nil }
+        guard let row = try Row.fetchOne(select, arguments: [id]),
+            let note = RowCodec.notification(row[0])
+        else { return nil }
         let event: Int64 = row[1]
         return Payload(
-            note: SharedNotification(RowCodec.notification(row[0])), event: UInt64(clamping: event),
+            note: SharedNotification(note), event: UInt64(clamping: event),
             source: row[2], subject: row[3])
     }
 
     private static func delivery(
         _ row: HotStatement, _ lane: LaneKey, _ content: Payload
-    ) -> Delivery {
-        Delivery(
+    ) -> Delivery? {
+        guard let device = RowCodec.device(row.text(7), app: lane.app) else { return nil }
+        return Delivery(
             id: UInt64(clamping: row.integer(0)), eventID: content.event, source: content.source,
             subject: content.subject, route: row.text(4), sender: lane.sender,
             stableID: row.text(5), attempt: UInt32(clamping: row.integer(1)),
+            freeAttempts: UInt32(clamping: row.integer(8)),
             badge: row.isNull(6) ? nil : Int32(clamping: row.integer(6)),
             deadlineUnixMs: UInt64(clamping: row.integer(2)), content: content.note,
-            device: RowCodec.device(row.text(7), app: lane.app))
+            device: device)
     }
 
     /// Ends leases; how many deliveries left the queue.
@@ -345,17 +452,22 @@ struct QueueTables {
                 gone += 1
                 released[row.payload, default: 0] += 1
                 if row.attempt > 1 { try removeAttempts(id, db) }
-            case .retry(_, let at, let attempt):
+            case .retry(_, let at, let attempt, let isFree):
                 if isShortOfRoom, blocks.giveBack(change.id, dueUnixMs: Int64(clamping: at)) {
                     continue
                 }
                 try eject(change.id, &ejection, &nextID, db)
                 let update = try db.cachedStatement(
-                    sql: "UPDATE delivery SET due = ?, leased = 0, attempt = ? WHERE id = ?")
+                    sql: """
+                        UPDATE delivery SET due = ?, leased = 0, attempt = ?, free = free + ?
+                        WHERE id = ?
+                        """)
                 try update.execute(arguments: [
-                    Int64(clamping: at), Int64(attempt.number) + 1, id,
+                    Int64(clamping: at), Int64(attempt.number) + 1, isFree ? 1 : 0, id,
                 ])
-                if db.changesCount > 0, !isShortOfRoom { try note(attempt, id, db) }
+                guard db.changesCount > 0, !isShortOfRoom else { continue }
+                if isFree { try forgetBetween(attempt, id, db) }
+                try note(attempt, id, db)
             case .dead where isShortOfRoom:
                 let later = Int64(clamping: nowUnixMs) + 60_000
                 if blocks.giveBack(change.id, dueUnixMs: later) { continue }
@@ -451,6 +563,17 @@ struct QueueTables {
         ])
     }
 
+    /// Of an outage that goes on the first and the last attempt are kept: there may be hundreds.
+    private func forgetBetween(_ attempt: Attempt, _ id: Int64, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM attempt WHERE delivery = ?1 AND number = ?2 - 1 AND reason = ?3
+                  AND EXISTS (SELECT 1 FROM attempt WHERE delivery = ?1 AND number < ?2 - 1
+                    AND reason = ?3)
+                """
+        ).execute(arguments: [id, Int64(attempt.number), attempt.reason])
+    }
+
     private func removeAttempts(_ id: Int64, _ db: Database) throws {
         try db.cachedStatement(sql: "DELETE FROM attempt WHERE delivery = ?").execute(arguments: [
             id
@@ -465,9 +588,12 @@ struct QueueTables {
             sql: """
                 INSERT OR REPLACE INTO dead (id, at, reason, sender, app, route, event, source, type,
                   subject, received, rank, deadline, stable, badge, note, device)
-                SELECT d.id, ?, ?, l.sender, l.app, d.route, p.event, p.source, p.type, p.subject,
-                  p.received, d.rank, d.deadline, d.stable, d.badge, p.note, d.device
-                FROM delivery d JOIN lane l ON l.id = d.lane JOIN payload p ON p.id = d.payload
+                SELECT d.id, ?, ?, l.sender, l.app, d.route, coalesce(p.event, 0),
+                  coalesce(p.source, ''), coalesce(p.type, ''), coalesce(p.subject, ''),
+                  coalesce(p.received, 0), d.rank, d.deadline, d.stable, d.badge,
+                  coalesce(p.note, ''), d.device
+                FROM delivery d JOIN lane l ON l.id = d.lane
+                  LEFT JOIN payload p ON p.id = d.payload
                 WHERE d.id = ?
                 """)
         try copy.execute(arguments: [Int64(clamping: attempt.unixMs), reason, id])

@@ -49,9 +49,10 @@ enum RowCodec {
         return out
     }
 
-    static func notification(_ text: String) -> Notification {
+    /// nil: the row is damaged.
+    static func notification(_ text: String) -> Notification? {
+        guard let json = try? JSONValue.parse(text), case .object = json else { return nil }
         var note = Notification()
-        guard let json = try? JSONValue.parse(text) else { return note }
         note.isSilent = json["silent"] == .bool(true)
         note.isDataOnly = json["data_only"] == .bool(true)
         note.isMutable = json["mutable"] == .bool(true)
@@ -89,8 +90,9 @@ enum RowCodec {
         return out
     }
 
-    static func device(_ text: String, app: String) -> Device {
-        guard let json = try? JSONValue.parse(text) else { return Device(app: app) }
+    /// nil: the row is damaged.
+    static func device(_ text: String, app: String) -> Device? {
+        guard let json = try? JSONValue.parse(text), case .array = json else { return nil }
         func at(_ index: Int) -> String { json[index]?.string ?? "" }
         return Device(
             app: app, platform: at(0), provider: at(2), token: at(1), sourceToken: at(3),

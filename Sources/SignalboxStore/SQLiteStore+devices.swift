@@ -112,17 +112,31 @@ extension SQLiteStore: DeviceRegistry {
         if !isTaken { done(.failure(StoreError("store-failed", "the store is closed"))) }
     }
 
-    /// A provider called a token dead.
-    public func invalidate(
-        app: String, token: String, goneSinceUnixMs: UInt64,
-        done: @escaping @Sendable (Invalidation, [Device]) -> Void
+    /// Takes in what a provider says of a token.
+    public func learn(
+        _ news: TokenNews, nowUnixMs: UInt64, dedupeMs: UInt64,
+        reports: @escaping @Sendable (Invalidation, [Device]) -> [StoreEntry.Item],
+        done: @escaping @Sendable ([StoreEntry.Item]) -> Void
     ) {
-        let found = Carried<(Invalidation, [Device])>((.unknown, []))
-        submitWork(
-            { db, _ in
-                let result = try DeviceTables.invalidate(
-                    app: app, token: token, goneSinceUnixMs: goneSinceUnixMs, db)
-                found.set(result)
-            }, { _ in done(found.value.0, found.value.1) })
+        let kept = Carried<[StoreEntry.Item]>([])
+        submitQueue(
+            mustHappen: true,
+            { db, tables, lastID in
+                let (result, devices) = try DeviceTables.learn(news, db)
+                var delta = 0
+                let items = try reports(result, devices).filter { item in
+                    let isKnown = try tables.isDuplicate(
+                        item.event, nowUnixMs: nowUnixMs, windowMs: dedupeMs, db)
+                    guard !isKnown else { return false }
+                    lastID = max(lastID, item.deliveries.map(\.id).max() ?? 0, item.event.id)
+                    delta -= try tables.insert(
+                        item, receivedUnixMs: nowUnixMs, leaseUntilUnixMs: nowUnixMs,
+                        nextID: &lastID, db)
+                    delta += item.deliveries.count
+                    return true
+                }
+                kept.set(items)
+                return delta
+            }, { _ in done(kept.value) })
     }
 }

@@ -20,30 +20,34 @@ public final class SQLiteStore: DeliveryStore {
         public var bytesMax = 0
         /// Milliseconds since 1970.
         public var nowUnixMs: @Sendable () -> UInt64
-        /// Told of a fault that the store works on to get over; words for a log.
-        public var onFault: @Sendable (String) -> Void
+        /// Told of what the store notices beside its answers.
+        public var onNotice: @Sendable (StoreNotice) -> Void
 
         /// Makes options.
         public init(
             folder: String, nowUnixMs: @escaping @Sendable () -> UInt64,
-            onFault: @escaping @Sendable (String) -> Void
+            onNotice: @escaping @Sendable (StoreNotice) -> Void
         ) {
             self.folder = folder
             self.nowUnixMs = nowUnixMs
-            self.onFault = onFault
+            self.onNotice = onNotice
         }
     }
 
     enum Job: Sendable {
         case append(StoreEntry, done: @Sendable (StoreAnswer) -> Void)
-        case lease(
-            LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64,
-            done: @Sendable (StoreLease) -> Void)
+        case lease(LaneKey, LeaseWish, done: @Sendable (StoreLease) -> Void)
         case settle([StoreChange], done: @Sendable () -> Void)
         /// Anything else; `done` gets what went wrong, or nil.
         case work(
             @Sendable (Database, () -> UInt64) throws -> Void, done: @Sendable (String?) -> Void)
+        /// Something with the queue; one that `mustHappen` is tried until it succeeds.
+        case queue(QueueWork, mustHappen: Bool, done: @Sendable (String?) -> Void)
     }
+
+    /// A job with the queue; it gets the largest id in use, and says how many more deliveries wait afterwards.
+    typealias QueueWork =
+        @Sendable (Database, inout QueueTables, _ lastID: inout UInt64) throws -> Int
 
     private struct Inbox {
         var jobs: [Job] = []
@@ -53,10 +57,9 @@ public final class SQLiteStore: DeliveryStore {
 
     /// The largest id that was ever used.
     public let lastID: UInt64
-    /// Lanes in which something waited when the store was opened.
-    public let lanes: [LaneKey]
     private let inbox: Gate<Inbox>
     private let waiting: SharedCount
+    private let diskFull: SharedCount
     let reader: StoreReader
 
     /// Opens or makes a store.
@@ -78,42 +81,63 @@ public final class SQLiteStore: DeliveryStore {
         }
         let inbox = Gate(Inbox())
         let waiting = SharedCount(start.waiting)
+        let diskFull = SharedCount(0)
         let writer = StoreWriter(
             queue: queue, files: files, tables: tables, options: options, waiting: waiting,
-            lastID: start.lastID)
+            diskFull: diskFull, lastID: start.lastID)
         let reader = try StoreReader(files: files)
         Thread.start { Self.run(writer, inbox) }
-        return SQLiteStore(start, inbox, waiting, reader)
+        return SQLiteStore(start, inbox, waiting, diskFull, reader)
     }
 
     private init(
         _ start: QueueTables.Start, _ inbox: Gate<Inbox>, _ waiting: SharedCount,
-        _ reader: StoreReader
+        _ diskFull: SharedCount, _ reader: StoreReader
     ) {
         // Ids between here and the next block were perhaps given out by the process of before.
         lastID = start.lastID
-        lanes = start.lanes
         self.inbox = inbox
         self.waiting = waiting
+        self.diskFull = diskFull
         self.reader = reader
     }
 
     /// Deliveries that were committed and are not settled.
     public var waitingCount: Int { waiting.value }
 
+    /// The disk has no room left but its reserve.
+    public var isDiskFull: Bool { diskFull.value > 0 }
+
     /// Commits an entry.
     public func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
         if !submit(.append(entry, done: done)) { done(.failed("the store is closed")) }
     }
 
-    /// Lends deliveries of a lane that are due.
+    /// Lends deliveries of a lane.
     public func lease(
-        _ lane: LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64,
-        done: @escaping @Sendable (StoreLease) -> Void
+        _ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease) -> Void
     ) {
-        let job = Job.lease(
-            lane, max: max, nowUnixMs: nowUnixMs, untilUnixMs: untilUnixMs, done: done)
-        if !submit(job) { done(StoreLease()) }
+        if !submit(.lease(lane, wish, done: done)) { done(StoreLease()) }
+    }
+
+    /// Makes deliveries of a lane due that wait only for their provider to be back.
+    public func hasten(_ lane: LaneKey, nowUnixMs: UInt64) {
+        submitQueue({ db, tables, _ in
+            try tables.hasten(lane, nowUnixMs: nowUnixMs, db)
+            return 0
+        }) { _ in }
+    }
+
+    /// Lanes with deliveries that nobody has leased.
+    public func waitingLanes(
+        dueUnixMs: UInt64?, done: @escaping @Sendable ([LaneKey]) -> Void
+    ) {
+        let found = Carried<[LaneKey]>([])
+        submitQueue({ db, tables, _ in
+            let lanes = try tables.waitingLanes(dueUnixMs: dueUnixMs, db)
+            found.set(lanes)
+            return 0
+        }) { _ in done(found.value) }
     }
 
     /// Ends leases.
@@ -126,6 +150,14 @@ public final class SQLiteStore: DeliveryStore {
         _ done: @escaping @Sendable (String?) -> Void
     ) {
         if !submit(.work(body, done: done)) { done("the store is closed") }
+    }
+
+    func submitQueue(
+        mustHappen: Bool = false, _ body: @escaping QueueWork,
+        _ done: @escaping @Sendable (String?) -> Void
+    ) {
+        let job = Job.queue(body, mustHappen: mustHappen, done: done)
+        if !submit(job) { done("the store is closed") }
     }
 
     /// Deliveries came back from elsewhere than an append.
@@ -155,7 +187,7 @@ public final class SQLiteStore: DeliveryStore {
 
     private static func run(_ writer: StoreWriter, _ inbox: Gate<Inbox>) {
         while true {
-            let wakeNs = writer.hasRetained ? Clock.monotonicNs + 100_000_000 : nil
+            let wakeNs = writer.isWaiting ? Clock.monotonicNs + 100_000_000 : nil
             let (jobs, isClosing): ([Job], Bool) = inbox.wait(until: { inbox in
                 let isDue = wakeNs.map { Clock.monotonicNs >= $0 } ?? false
                 guard inbox.isClosing || !inbox.jobs.isEmpty || isDue else { return (nil, wakeNs) }
@@ -173,6 +205,26 @@ public final class SQLiteStore: DeliveryStore {
     }
 }
 
+/// What a store notices beside its answers.
+public enum StoreNotice: Sendable {
+    /// Something could not be written; the store goes on trying.
+    case fault(String)
+    /// So many deliveries cannot be read, and are dead letters now.
+    case damaged(count: Int, String)
+    /// Nothing more is appended: the disk has no room left but its reserve.
+    case diskFull(String)
+    /// There is room again.
+    case diskHasRoom(String)
+
+    /// Words for a log.
+    public var text: String {
+        switch self {
+        case .fault(let text), .damaged(_, let text), .diskFull(let text), .diskHasRoom(let text):
+            text
+        }
+    }
+}
+
 /// A number that one thread writes and others read.
 final class SharedCount: Sendable {
     private let number: Atomic<Int>
@@ -180,6 +232,8 @@ final class SharedCount: Sendable {
     init(_ value: Int) { number = Atomic(value) }
 
     var value: Int { number.load(ordering: .relaxed) }
+
+    func set(_ value: Int) { number.store(value, ordering: .relaxed) }
 
     func add(_ delta: Int) { number.wrappingAdd(delta, ordering: .relaxed) }
 }

@@ -105,6 +105,11 @@ enum Schema {
             }
             try db.execute(sql: "DROP TABLE seen")
         }
+        migrator.registerMigration("8") { db in
+            // How many of a delivery's attempts count as none.
+            try db.execute(
+                sql: "ALTER TABLE delivery ADD COLUMN free INTEGER NOT NULL DEFAULT 0")
+        }
         return migrator
     }
 }

@@ -10,6 +10,7 @@ final class StoreWriter: @unchecked Sendable {
     private let files: StoreFiles
     private let options: SQLiteStore.Options
     private let waiting: SharedCount
+    private let diskFull: SharedCount
     private let checkpointer: Checkpointer
     private var tables: QueueTables
     private var lastID: UInt64
@@ -23,19 +24,23 @@ final class StoreWriter: @unchecked Sendable {
 
     init(
         queue: DatabaseQueue, files: StoreFiles, tables: QueueTables, options: SQLiteStore.Options,
-        waiting: SharedCount, lastID: UInt64
+        waiting: SharedCount, diskFull: SharedCount, lastID: UInt64
     ) {
         self.queue = queue
         self.files = files
         self.tables = tables
         self.options = options
         self.waiting = waiting
+        self.diskFull = diskFull
         self.lastID = lastID
         reservedID = lastID
         checkpointer = Checkpointer(path: files.path)
     }
 
-    var hasRetained: Bool { !retained.isEmpty }
+    private var hasRetained: Bool { !retained.isEmpty }
+
+    /// Something is to be tried again in a moment, whether it is asked for or not.
+    var isWaiting: Bool { hasRetained || !hasDiskRoom }
 
     /// Does the jobs in one transaction and tells everybody.
     func commit(_ new: [SQLiteStore.Job]) {
@@ -43,8 +48,17 @@ final class StoreWriter: @unchecked Sendable {
             // By themselves, since what else was in their group may be what had no room.
             let known = retained
             retained = []
-            run(known, isShortOfRoom: true)
+            var outcomes: [SQLiteStore.Job] = []
+            for job in known {
+                if case .settle = job {
+                    outcomes.append(job)
+                } else {
+                    run([job], isShortOfRoom: true)
+                }
+            }
+            if !outcomes.isEmpty { run(outcomes, isShortOfRoom: true) }
         }
+        if !hasDiskRoom { lookForRoom() }
         if !new.isEmpty { run(new, isShortOfRoom: false) }
     }
 
@@ -78,7 +92,7 @@ final class StoreWriter: @unchecked Sendable {
             }
             tables.committed()
             waiting.add(delta)
-            for fault in tables.takeFaults() { options.onFault(fault) }
+            for notice in tables.takeNotices() { options.onNotice(notice) }
             for report in reports { report() }
         } catch {
             tables.rolledBack()
@@ -93,11 +107,11 @@ final class StoreWriter: @unchecked Sendable {
         case .append(let entry, let done):
             let answer = try append(entry, db, &delta)
             reports.append { done(answer) }
-        case .lease(let lane, let max, let now, let until, let done):
+        case .lease(let lane, let wish, let done):
             // It sees what was appended before it.
             try tables.flush(nextID: &lastID, db)
-            let lease = try tables.lease(
-                lane, max: max, nowUnixMs: now, untilUnixMs: until, isMarked: true, db)
+            let lease = try tables.lease(lane, wish, isMarked: true, nextID: &lastID, db)
+            delta -= tables.takeDamagedCount()
             reports.append { done(lease) }
         case .settle: break
         case .work(let body, let done):
@@ -115,6 +129,12 @@ final class StoreWriter: @unchecked Sendable {
                 let words = files.fault(error).message
                 reports.append { done(words) }
             }
+        case .queue(let body, _, let done):
+            // It sees what was appended before it. A fault undoes the whole group, so that what the tables
+            // keep in memory is undone with it.
+            try tables.flush(nextID: &lastID, db)
+            delta += try body(db, &tables, &lastID)
+            reports.append { done(nil) }
         }
     }
 
@@ -123,7 +143,7 @@ final class StoreWriter: @unchecked Sendable {
     ) throws -> StoreAnswer {
         let count = entry.items.reduce(0) { $0 + $1.deliveries.count }
         guard waiting.value + delta + count <= options.waitingMax else { return .full }
-        guard try hasRoom(db) else { return .full }
+        guard try hasRoom(db) else { return .diskFull }
         var duplicates: Set<Int> = []
         let until = entry.receivedUnixMs + options.leaseMs
         for (index, item) in entry.items.enumerated() {
@@ -155,16 +175,39 @@ final class StoreWriter: @unchecked Sendable {
     /// make more of it.
     private func hasRoom(_ db: Database) throws -> Bool {
         let now = Clock.monotonicNs
-        if now > roomKnownNs + 500_000_000 || roomKnownNs == 0 {
-            roomKnownNs = now
-            hasDiskRoom = files.freeBytes > Self.freeBytesMin
+        // A database with a bound of its own is looked at each time.
+        guard options.bytesMax > 0 || now > roomKnownNs + 500_000_000 || roomKnownNs == 0
+        else { return hasDiskRoom }
+        roomKnownNs = now
+        let hadRoom = hasDiskRoom
+        hasDiskRoom = files.freeBytes > Self.freeBytesMin
+        if hasDiskRoom, options.bytesMax > 0 {
+            func number(_ pragma: String) throws -> Int {
+                try Int.fetchOne(db, sql: "PRAGMA \(pragma)") ?? 0
+            }
+            let used = try number("page_count") - number("freelist_count")
+            hasDiskRoom = used * 10 < (try number("max_page_count")) * 9
         }
-        guard hasDiskRoom, options.bytesMax > 0 else { return hasDiskRoom }
-        func number(_ pragma: String) throws -> Int {
-            try Int.fetchOne(db, sql: "PRAGMA \(pragma)") ?? 0
+        guard hasDiskRoom != hadRoom else { return hasDiskRoom }
+        diskFull.set(hasDiskRoom ? 0 : 1)
+        let reserve = "\(Self.freeBytesMin >> 20) MiB"
+        options.onNotice(
+            hasDiskRoom
+                ? .diskHasRoom("\(files.path): the disk has room again, events are stored")
+                : .diskFull(
+                    "\(files.path): the disk has less than its reserve of \(reserve) left, events are "
+                        + "refused with 503; make room on it"))
+        return hasDiskRoom
+    }
+
+    /// Whether there is room again, also if nobody asks because nothing is sent here any more.
+    private func lookForRoom() {
+        do {
+            _ = try queue.read { try hasRoom($0) }
+        } catch {
+            // Looked for again in a moment.
+            return
         }
-        let used = try number("page_count") - number("freelist_count")
-        return used * 10 < (try number("max_page_count")) * 9
     }
 
     private func sweep(_ db: Database) throws {
@@ -177,14 +220,13 @@ final class StoreWriter: @unchecked Sendable {
     /// Nothing of the group is on disk: requests are told, outcomes are kept for the next try.
     private func giveUp(_ jobs: [SQLiteStore.Job], _ error: any Error) {
         let words = files.fault(error).message
-        options.onFault(words)
+        options.onNotice(.fault(words))
         for job in jobs {
             switch job {
             case .append(_, let done): done(.failed(words))
-            case .lease(let lane, let max, let now, let until, let done):
-                done(leaseUnmarked(lane, max, now, until))
-            case .settle: retained.append(job)
-            case .work(_, let done): done(words)
+            case .lease(let lane, let wish, let done): done(leaseUnmarked(lane, wish))
+            case .settle, .queue(_, true, _): retained.append(job)
+            case .work(_, let done), .queue(_, false, let done): done(words)
             }
         }
     }
@@ -192,13 +234,12 @@ final class StoreWriter: @unchecked Sendable {
     /// On a full disk a lease cannot be written down. Deliveries are lent all the same, since only
     /// what is sent makes room; the lane knows which it has, and a crash gives all of them back.
     private func leaseUnmarked(
-        _ lane: LaneKey, _ max: Int, _ now: UInt64, _ until: UInt64
+        _ lane: LaneKey, _ wish: LeaseWish
     ) -> StoreLease {
         var out = StoreLease()
         do {
             out = try queue.read { db in
-                try tables.lease(
-                    lane, max: max, nowUnixMs: now, untilUnixMs: until, isMarked: false, db)
+                try tables.lease(lane, wish, isMarked: false, nextID: &lastID, db)
             }
         } catch {
             // What it had lent by then reaches nobody: it must not wait until its lease runs out.
@@ -206,7 +247,7 @@ final class StoreWriter: @unchecked Sendable {
         }
         // Asked again in a while, not at once: the same ones would come.
         out.hasMore = false
-        out.nextDueUnixMs = now + 200
+        out.nextDueUnixMs = wish.nowUnixMs + 200
         return out
     }
 

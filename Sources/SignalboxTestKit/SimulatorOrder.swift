@@ -10,8 +10,8 @@ public enum SimulatorOrder: Sendable, Hashable {
     case goAway(after: Int, reason: String, answer: Bool)
     /// Refuses the next streams: REFUSED_STREAM.
     case refuse(count: Int)
-    /// Resets the next streams in the middle.
-    case reset(count: Int)
+    /// Resets the next streams in the middle; those for these tokens, or of any.
+    case reset(tokens: [String] = [], count: Int)
     /// Never answers the next requests.
     case stall(count: Int)
     /// Cuts the connection of each of the next requests.
@@ -32,16 +32,17 @@ public enum SimulatorOrder: Sendable, Hashable {
     /// Reads an order of the control API, or says what is wrong with it.
     public static func parse(_ json: JSONValue) -> Result<SimulatorOrder, OrderFault> {
         func count(_ key: String = "count") -> Int { Int(json[key]?.integer ?? 1) }
+        func tokens() -> [String] {
+            if case .array(let items) = json["tokens"] { items.compactMap(\.string) } else { [] }
+        }
         switch json["order"]?.string {
         case "fail":
             guard let status = json["status"]?.integer, (200...599).contains(status) else {
                 return .failure(OrderFault(message: "fail needs a status from 200 to 599"))
             }
-            var tokens: [String] = []
-            if case .array(let items) = json["tokens"] { tokens = items.compactMap(\.string) }
             return .success(
                 .fail(
-                    tokens: tokens, status: Int(status), reason: json["reason"]?.string ?? "",
+                    tokens: tokens(), status: Int(status), reason: json["reason"]?.string ?? "",
                     times: json["times"]?.integer.map { Int($0) }))
         case "goaway":
             return .success(
@@ -49,7 +50,8 @@ public enum SimulatorOrder: Sendable, Hashable {
                     after: Int(json["after"]?.integer ?? 0), reason: json["reason"]?.string ?? "",
                     answer: json["answer"] != .bool(false)))
         case "refuse": return .success(.refuse(count: count()))
-        case "reset": return .success(.reset(count: count()))
+        case "reset":
+            return .success(.reset(tokens: tokens(), count: count()))
         case "stall": return .success(.stall(count: count()))
         case "cut": return .success(.cut(count: count()))
         case "delay": return .success(.delay(ms: count("ms")))

@@ -14,8 +14,7 @@ final class SimulatorState: Sendable {
 
     private struct Failure {
         var tokens: Set<String>
-        var status: Int
-        var reason: String
+        var action: Action
         var left: Int?
     }
 
@@ -44,11 +43,15 @@ final class SimulatorState: Sendable {
             switch order {
             case .fail(let tokens, let status, let reason, let times):
                 state.failures.append(
-                    Failure(tokens: Set(tokens), status: status, reason: reason, left: times))
+                    Failure(
+                        tokens: Set(tokens), action: .fail(status: status, reason: reason),
+                        left: times))
             case .goAway(let after, let reason, let answer):
                 state.goAway = (after, reason, answer)
             case .refuse(let count): state.next += Array(repeating: .refuse, count: count)
-            case .reset(let count): state.next += Array(repeating: .reset, count: count)
+            case .reset([], let count): state.next += Array(repeating: .reset, count: count)
+            case .reset(let tokens, let count):
+                state.failures.append(Failure(tokens: Set(tokens), action: .reset, left: count))
             case .stall(let count): state.next += Array(repeating: .stall, count: count)
             case .cut(let count): state.next += Array(repeating: .cut, count: count)
             case .delay(let ms): state.delayMs = ms
@@ -83,7 +86,7 @@ final class SimulatorState: Sendable {
                     state.failures[found].left = left - 1
                 }
             }
-            return .fail(status: failure.status, reason: failure.reason)
+            return failure.action
         }
     }
 

@@ -241,6 +241,42 @@ import Testing
         await bench.end()
     }
 
+    @Test func `a token that a provider replaces is replaced in the registry`() async throws {
+        let users = try await PluginBench.compile(Self.userSource)
+        let hello = try String(
+            contentsOf: PluginBench.root.appending(path: "Plugins/HelloC/hello.c"), encoding: .utf8)
+        // It settles each delivery at once, with another token.
+        let sender = try await PluginBench.compile(
+            hello.replacingOccurrences(
+                of: "sink->request(sink, &r, 1, sizeof r);",
+                with: """
+                    sbx_outcome o = {.struct_size = sizeof o, .item = one->id, .kind = SBX_OUTCOME_DELIVERED,
+                                     .reason = STR("ok"), .new_token = STR("new-token")};
+                    (void)r;
+                    sink->settle(sink, &o, 1, sizeof o);
+                    """))
+        let bench = try await GatewayBench(config: { simulators in
+            (GatewayBench.plugins(simulators) + Self.clients).replacingOccurrences(
+                of: "  z: { library: Zendesk, config: { path: /in/z } }",
+                with: """
+                      z: { library: \(users) }
+                      s: { library: \(sender), config: { endpoint: "\(simulators.fcm.origin)" } }
+                    """) + """
+
+                    routes:
+                      - { name: hello, from: z, send: { ios: s } }
+                    """
+        })
+        _ = try await Self.register(bench, "u1", "old-token")
+        #expect(try await bench.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
+        var tokens: [String] = []
+        for _ in 0..<6_000 where tokens != ["new-token"] {
+            tokens = try await Self.tokens(bench, "u1")
+        }
+        #expect(tokens == ["new-token"])
+        await bench.end()
+    }
+
     @Test func `without clients there is no registry to see`() async throws {
         let bench = try await GatewayBench()
         #expect(try await Self.call(bench, "GET", "/v1/devices?user=u").status == 404)

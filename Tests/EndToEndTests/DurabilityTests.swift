@@ -237,6 +237,13 @@ import Testing
         #expect(!taken.isEmpty)
         let metrics = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
         #expect(metrics.contains(#"signalbox_requests_total{instance="z",status="503"} 1"#))
+        // Answer, log, readiness and metric say what it is.
+        #expect(String(decoding: answer.body, as: UTF8.self).contains("disk is full"))
+        #expect(bench.log.all.contains { $0.contains("the disk is full, events are refused") })
+        #expect(metrics.contains("signalbox_disk_full 1"))
+        let readiness = try await bench.admin("/readyz")
+        #expect(readiness.status == 503)
+        #expect(try JSONValue.parse(readiness.body)["status"]?.string == "disk_full")
         try await bench.simulators.fcm.take(.openListener)
         // What was taken arrives, and the room that this makes is used again.
         // A request that took too long may have arrived all the same, so some come twice.
@@ -247,6 +254,11 @@ import Testing
             try await Task.sleep(for: .milliseconds(20))
         }
         #expect(arrived == Set(taken))
+        // Also when nothing is sent here any more.
+        var state: UInt32 = 0
+        for _ in 0..<6_000 where state != 200 { state = try await bench.admin("/readyz").status }
+        #expect(state == 200)
+        #expect(bench.log.all.contains { $0.contains("the disk has room again") })
         var status: UInt32 = 0
         for _ in 0..<500 where status != 200 {
             status = try await bench.post(

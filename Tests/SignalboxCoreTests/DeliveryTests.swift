@@ -29,8 +29,10 @@ func delivery(_ id: UInt64, attempt: UInt32 = 1, deadline: UInt64 = 0) -> Delive
 
     @Test(arguments: [
         (Outcome.Kind.delivered, UInt32(1), Settlement.delivered),
-        (.retry, 1, .retry(atUnixMs: 6_000)), (.throttled, 2, .retry(atUnixMs: 7_000)),
-        (.auth, 1, .retry(atUnixMs: 6_000)), (.retry, 6, .failed(reason: "retries_exhausted")),
+        (.retry, 1, .retry(atUnixMs: 6_000, isFree: false)),
+        (.throttled, 2, .retry(atUnixMs: 7_000, isFree: false)),
+        (.auth, 1, .retry(atUnixMs: 6_000, isFree: false)),
+        (.retry, 6, .failed(reason: "retries_exhausted")),
         (.rejected, 1, .failed(reason: "why")), (.unregistered, 1, .failed(reason: "why")),
         (.config, 1, .failed(reason: "why")), (.retry, 3, .failed(reason: "expired")),
     ])
@@ -42,9 +44,74 @@ func delivery(_ id: UInt64, attempt: UInt32 = 1, deadline: UInt64 = 0) -> Delive
         #expect(settlement == wanted)
     }
 
+    @Test(arguments: [
+        ("unreachable", UInt32(0)), ("timeout_unsent", 0), ("stopping", 0), ("server_error", 503),
+    ])
+    func `what was never sent, and 5xx, uses up no attempt and ends at the expiry`(
+        reason: String, code: UInt32
+    ) {
+        var outcome = Outcome(item: 1, kind: .retry, reason: reason)
+        outcome.providerCode = code
+        var one = delivery(1, deadline: 86_400_000)
+        var now: UInt64 = 0
+        var waits: [UInt64] = []
+        while true {
+            let settlement = Settlement.decide(
+                outcome, delivery: one, policy: .standard, nowUnixMs: now, random: 0)
+            guard case .retry(let at, let isFree) = settlement else {
+                #expect(settlement == .failed(reason: "expired"))
+                break
+            }
+            #expect(isFree)
+            waits.append(at - now)
+            now = at
+            one.attempt += 1
+            one.freeAttempts += 1
+        }
+        #expect(now == 86_400_000)
+        #expect(Array(waits.prefix(4)) == [1_000, 2_000, 4_000, 8_000])
+        #expect(waits.max() == 300_000)
+        // What counts still counts, from where it stood.
+        one.deadlineUnixMs = 0
+        let counted = Settlement.decide(
+            Outcome(item: 1, kind: .retry, reason: "timeout"), delivery: one, policy: .standard,
+            nowUnixMs: 0, random: 0)
+        #expect(counted == .retry(atUnixMs: 1_000, isFree: false))
+    }
+
+    @Test func `a fault of the whole sender uses up no attempt, one of the delivery does`() {
+        for kind in [Outcome.Kind.config, .throttled] {
+            var outcome = Outcome(item: 1, kind: kind, reason: "why")
+            outcome.scope = .app
+            let held = Settlement.decide(
+                outcome, delivery: delivery(1, attempt: 90), policy: .standard, nowUnixMs: 0,
+                random: 0)
+            guard case .retry(_, true) = held else {
+                Issue.record("\(kind): \(held)")
+                continue
+            }
+        }
+        let reset = Settlement.decide(
+            Outcome(item: 1, kind: .retry, reason: "reset"), delivery: delivery(1, attempt: 6),
+            policy: .standard, nowUnixMs: 0, random: 0)
+        #expect(reset == .failed(reason: "reset"))
+        let withdrawn = Settlement.decide(
+            Outcome(item: 1, kind: .retry, reason: "withdrawn"),
+            delivery: delivery(1, attempt: 6), policy: .standard, nowUnixMs: 0, random: 0)
+        #expect(withdrawn == .released)
+    }
+
+    @Test func `hints are spread, so that what was refused together comes back apart`() {
+        let waits = [0, 0.5, 0.99].map {
+            RetryPolicy.standard.waitMs(afterAttempt: 1, hintMs: 60_000, random: $0)
+        }
+        #expect(waits == [60_000, 63_000, 65_940])
+    }
+
     @Test func `a fate that is unknown is not pushed twice where that is forbidden`() {
         #expect(Settlement.outcome(of: .timeout, item: 1, isAtMostOnce: true).kind == .rejected)
         #expect(Settlement.outcome(of: .timeout, item: 1, isAtMostOnce: false).kind == .retry)
+        #expect(Settlement.outcome(of: .reset, item: 1, isAtMostOnce: true).kind == .rejected)
         #expect(Settlement.outcome(of: .unreachable, item: 1, isAtMostOnce: true).kind == .retry)
     }
 }
@@ -102,6 +169,20 @@ func delivery(_ id: UInt64, attempt: UInt32 = 1, deadline: UInt64 = 0) -> Delive
         #expect(late == 1)
     }
 
+    @Test func `what is ready can be given back to the store, and is not taken in before that`() {
+        var window = LaneWindow(countMax: 100)
+        window.arrive([delivery(1), delivery(2), high(3)])
+        _ = window.next(max: 1, nowUnixMs: 0)
+        #expect(window.takeReady() == [1, 2])
+        #expect(window.count == 1 && window.readyCount == 0)
+        let early = window.arrive([delivery(1)])
+        #expect(early == 0)
+        window.committed([1, 2])
+        let late = window.arrive([delivery(1), delivery(2)])
+        #expect(late == 2)
+        expect(&window, 9, [1, 2])
+    }
+
     @Test func `room is kept while deliveries are committed, the last of it for high priority`() {
         var window = LaneWindow(countMax: 16)
         let normal = window.reserve((1...20).map { delivery($0) })
@@ -147,67 +228,185 @@ func delivery(_ id: UInt64, attempt: UInt32 = 1, deadline: UInt64 = 0) -> Delive
 }
 
 @Suite struct BreakerTests {
-    @Test func `opens after failures in a row, probes, and waits longer each time`() {
+    static let down = Breaker.Verdict.failure(weight: 1, hintMs: 0)
+
+    func opened(_ verdict: Breaker.Verdict = down) -> Breaker {
         var breaker = Breaker()
-        for _ in 1..<Breaker.failuresMax { breaker.fail(nowUnixMs: 0) }
-        #expect(breaker.permission(nowUnixMs: 0) == .all)
-        breaker.fail(nowUnixMs: 0)
+        for _ in 0..<Breaker.failuresMax {
+            breaker.take(verdict, of: 1, nowUnixMs: 0, random: 0)
+        }
+        return breaker
+    }
+
+    /// How long it waits before each of its probes, all of which end with the same verdict.
+    func waits(_ breaker: inout Breaker, _ count: Int, _ verdict: Breaker.Verdict) -> [UInt64] {
         var now: UInt64 = 0
         var waits: [UInt64] = []
-        for _ in 0..<8 {
+        for id in 0..<UInt64(count) {
             guard case .none(let until) = breaker.permission(nowUnixMs: now) else { break }
             waits.append(until - now)
             now = until
             #expect(breaker.permission(nowUnixMs: now) == .probe)
-            breaker.probe()
+            breaker.probe(id)
             #expect(breaker.permission(nowUnixMs: now) == .none(untilUnixMs: .max))
-            breaker.fail(nowUnixMs: now)
+            breaker.take(verdict, of: id, nowUnixMs: now, random: 0)
         }
-        #expect(waits == [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
-        now += 30_000
-        breaker.probe()
-        breaker.succeed()
-        #expect(breaker.permission(nowUnixMs: now) == .all)
+        return waits
+    }
+
+    @Test func `opens after failures in a row, probes, and waits longer each time`() {
+        var breaker = Breaker()
+        for _ in 1..<Breaker.failuresMax {
+            breaker.take(Self.down, of: 1, nowUnixMs: 0, random: 0)
+        }
+        #expect(breaker.permission(nowUnixMs: 0) == .all)
+        breaker = opened()
+        #expect(breaker.cause == .down)
+        let waited = waits(&breaker, 8, Self.down)
+        #expect(waited == [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
+        breaker.take(.up, of: 99, nowUnixMs: 0, random: 0)
+        #expect(breaker.permission(nowUnixMs: 0) == .all)
+    }
+
+    @Test func `three deliveries that cannot be sent open it`() {
+        var breaker = Breaker()
+        let verdict = Breaker.verdict(
+            Outcome(item: 1, kind: .retry, reason: "unreachable"), isFirst: true)
+        for _ in 0..<2 { breaker.take(verdict, of: 1, nowUnixMs: 0, random: 0) }
+        #expect(!breaker.isOpen)
+        breaker.take(verdict, of: 1, nowUnixMs: 0, random: 0)
+        #expect(breaker.isOpen)
+    }
+
+    @Test func `only a streak of 5xx grows to the quarter of an hour that Apple asks for`() {
+        let verdict = Breaker.Verdict.failure(weight: 1, hintMs: 900_000)
+        var breaker = opened(verdict)
+        let waited = waits(&breaker, 12, verdict)
+        #expect(Array(waited.prefix(3)) == [1_000, 2_000, 4_000])
+        #expect(waited.last == 900_000)
     }
 
     @Test func `a success in between starts the count anew`() {
         var breaker = Breaker()
         for _ in 0..<100 {
-            for _ in 1..<Breaker.failuresMax { breaker.fail(nowUnixMs: 0) }
-            breaker.succeed()
+            for _ in 1..<Breaker.failuresMax {
+                breaker.take(Self.down, of: 1, nowUnixMs: 0, random: 0)
+            }
+            breaker.take(.up, of: 1, nowUnixMs: 0, random: 0)
         }
         #expect(!breaker.isOpen)
     }
 
-    @Test func `late failures of before do not lengthen the wait`() {
-        var breaker = Breaker()
-        for _ in 0..<500 { breaker.fail(nowUnixMs: 0) }
+    @Test func `outcomes of earlier requests do not lengthen the wait`() {
+        var breaker = opened()
+        for id in 0..<UInt64(500) { breaker.take(Self.down, of: id, nowUnixMs: 0, random: 0) }
         #expect(breaker.permission(nowUnixMs: 0) == .none(untilUnixMs: 1_000))
+        // Also while one tries.
+        breaker.probe(7)
+        breaker.take(Self.down, of: 8, nowUnixMs: 1_000, random: 0)
+        #expect(breaker.permission(nowUnixMs: 1_000) == .none(untilUnixMs: .max))
     }
 
-    @Test func `a probe that was not sent may be tried again`() {
-        var breaker = Breaker()
-        for _ in 0..<Breaker.failuresMax { breaker.fail(nowUnixMs: 0) }
-        breaker.probe()
+    @Test func `a probe that was not sent may be tried again, one that says nothing waits`() {
+        var breaker = opened()
+        breaker.probe(1)
         breaker.probeReturned()
         #expect(breaker.permission(nowUnixMs: 1_000) == .probe)
+        breaker.probe(2)
+        breaker.take(.silent, of: 2, nowUnixMs: 1_000, random: 0)
+        #expect(breaker.permission(nowUnixMs: 1_000) == .none(untilUnixMs: 2_000))
+    }
+
+    @Test func `wrong credentials open it at once, and only a probe closes it again`() {
+        var breaker = Breaker()
+        let refused = Breaker.Verdict.closed(.misconfigured, hintMs: 0)
+        breaker.take(refused, of: 1, nowUnixMs: 0, random: 0)
+        #expect(breaker.permission(nowUnixMs: 0) == .none(untilUnixMs: 30_000))
+        // It was sent before the key was revoked.
+        breaker.take(.up, of: 2, nowUnixMs: 0, random: 0)
+        #expect(breaker.cause == .misconfigured)
+        let waited = waits(&breaker, 7, refused)
+        #expect(waited == [30_000, 60_000, 120_000, 240_000, 480_000, 900_000, 900_000])
+        breaker.tryNow()
+        #expect(breaker.permission(nowUnixMs: 1) == .probe)
+        breaker.probe(9)
+        breaker.take(.up, of: 9, nowUnixMs: 1, random: 0)
+        #expect(!breaker.isOpen)
+    }
+
+    @Test func `a used-up quota waits as long as the provider says, and a little more`() {
+        var breaker = Breaker()
+        breaker.take(.closed(.throttled, hintMs: 60_000), of: 1, nowUnixMs: 0, random: 0.5)
+        #expect(breaker.permission(nowUnixMs: 0) == .none(untilUnixMs: 66_000))
     }
 
     @Test(arguments: [
-        (Outcome.Kind.delivered, UInt32(200), "ok", Bool?.some(false)),
-        (.rejected, 400, "x", false),
-        (.unregistered, 410, "x", false), (.throttled, 429, "x", false), (.retry, 503, "x", true),
-        (.retry, 0, "unreachable", true), (.retry, 0, "timeout", true),
-        (.retry, 0, "stopping", nil),
-        (.retry, 0, "plugin_forgot", nil), (.auth, 401, "x", nil), (.config, 403, "x", nil),
-        (.rejected, 0, "malformed_token", nil),
+        (Outcome.Kind.delivered, UInt32(200), "ok", Breaker.Verdict.up),
+        (.rejected, 400, "x", .up), (.unregistered, 410, "x", .up),
+        (.throttled, 429, "x", .silent), (.retry, 503, "x", down),
+        (.retry, 0, "unreachable", .failure(weight: 4, hintMs: 0)), (.retry, 0, "timeout", down),
+        (.retry, 0, "reset", down), (.retry, 0, "stopping", .silent),
+        (.retry, 0, "withdrawn", .silent), (.retry, 0, "plugin_forgot", .silent),
+        (.auth, 401, "x", .silent), (.config, 403, "x", .silent),
+        (.rejected, 0, "malformed_token", .silent),
     ])
     func `outcomes say whether a provider is down`(
-        kind: Outcome.Kind, code: UInt32, reason: String, verdict: Bool?
+        kind: Outcome.Kind, code: UInt32, reason: String, verdict: Breaker.Verdict
     ) {
         var outcome = Outcome(item: 1, kind: kind, reason: reason)
         outcome.providerCode = code
-        #expect(Breaker.verdict(outcome) == verdict)
+        #expect(Breaker.verdict(outcome, isFirst: true) == verdict)
+    }
+
+    @Test func `a delivery that is reset again says nothing about the provider`() {
+        let outcome = Outcome(item: 1, kind: .retry, reason: "reset")
+        #expect(Breaker.verdict(outcome, isFirst: false) == .silent)
+    }
+
+    @Test func `a scope says that it holds for all`() {
+        var outcome = Outcome(item: 1, kind: .config, reason: "InvalidProviderToken")
+        outcome.scope = .instance
+        #expect(
+            Breaker.verdict(outcome, isFirst: true) == .closed(.misconfigured, hintMs: 0))
+        outcome.kind = .throttled
+        outcome.retryAfterMs = 5
+        #expect(Breaker.verdict(outcome, isFirst: true) == .closed(.throttled, hintMs: 5))
+    }
+}
+
+@Suite struct LaneHealthTests {
+    func outcome(_ id: UInt64, _ kind: Outcome.Kind, _ code: UInt32) -> Outcome {
+        var outcome = Outcome(item: id, kind: kind, reason: "r")
+        outcome.providerCode = code
+        return outcome
+    }
+
+    @Test func `a lane starts slowly and doubles with every round of good answers`() {
+        var health = LaneHealth(inFlightMax: 1_000, startsSlowly: true)
+        var rounds: [Int] = []
+        while rounds.last != 1_000 {
+            let room = health.room(inFlight: 0)
+            rounds.append(room)
+            for id in 0..<UInt64(room) {
+                health.take(outcome(id, .delivered, 200), isFirst: true, nowUnixMs: 0, random: 0)
+            }
+        }
+        #expect(rounds == [32, 64, 128, 256, 512, 1_000])
+        #expect(health.room(inFlight: 999) == 1)
+        #expect(health.room(inFlight: 2_000) == 0)
+    }
+
+    @Test func `it starts slowly again when the provider is back`() {
+        var health = LaneHealth(inFlightMax: 1_000, startsSlowly: false)
+        #expect(health.room(inFlight: 0) == 1_000)
+        for id in 0..<UInt64(Breaker.failuresMax) {
+            health.take(outcome(id, .retry, 503), isFirst: true, nowUnixMs: 0, random: 0)
+        }
+        #expect(health.breaker.cause == .down)
+        health.probe(1)
+        health.take(outcome(1, .delivered, 200), isFirst: true, nowUnixMs: 0, random: 0)
+        #expect(!health.breaker.isOpen)
+        #expect(health.room(inFlight: 0) == LaneHealth.inFlightAfterOutage)
     }
 }
 

@@ -28,7 +28,8 @@ import Testing
                 #expect(spread >= plain && Double(spread) <= most, "seed \(seed)")
                 let hint = random.next() % 20_000_000
                 let hinted = policy.waitMs(afterAttempt: attempt, hintMs: hint, random: chance)
-                #expect(hinted == max(spread, hint), "seed \(seed)")
+                let late = hint + UInt64(Double(hint) * 0.1 * chance)
+                #expect(hinted == max(spread, late), "seed \(seed)")
             }
             let over = policy.waitMs(afterAttempt: policy.retries + 1, hintMs: 0, random: 0)
             #expect(over == nil, "seed \(seed)")
@@ -52,8 +53,9 @@ import Testing
                 outcome, delivery: delivery, policy: .standard, nowUnixMs: now, random: 0)
             switch settlement {
             case .delivered: #expect(kind == .delivered, "seed \(seed)")
-            case .retry(let at):
-                #expect([.retry, .throttled, .auth].contains(kind), "seed \(seed)")
+            case .released: Issue.record("seed \(seed)")
+            case .retry(let at, let isFree):
+                #expect([.retry, .throttled, .auth].contains(kind) && !isFree, "seed \(seed)")
                 #expect(at >= now + outcome.retryAfterMs, "seed \(seed)")
                 #expect(
                     delivery.deadlineUnixMs == 0 || at < delivery.deadlineUnixMs, "seed \(seed)")
@@ -68,40 +70,38 @@ import Testing
         var random = SplitMix(state: seed)
         var breaker = Breaker()
         var now: UInt64 = 0
-        var probes = 0
+        var probe: UInt64?
+        let down = Breaker.Verdict.failure(weight: 1, hintMs: 0)
         for _ in 0..<5_000 {
             now += random.next() % 3_000
             switch breaker.permission(nowUnixMs: now) {
             case .all:
                 #expect(!breaker.isOpen, "seed \(seed)")
-                probes = 0
-                if random.next() % 3 == 0 {
-                    breaker.succeed()
-                } else {
-                    breaker.fail(nowUnixMs: now)
-                }
+                probe = nil
+                breaker.take(
+                    random.next() % 3 == 0 ? .up : down, of: 1, nowUnixMs: now, random: 0.5)
             case .probe:
-                #expect(probes == 0, "seed \(seed)")
-                breaker.probe()
-                probes = 1
+                #expect(probe == nil, "seed \(seed)")
+                probe = random.next()
+                breaker.probe(probe ?? 0)
             case .none(let until):
                 #expect(breaker.isOpen, "seed \(seed)")
-                #expect(until == .max || until <= now + 30_000, "seed \(seed)")
-                // A late answer of a request of before, or the probe's own.
-                switch random.next() % 5 {
-                case 0 where probes == 1:
-                    breaker.succeed()
-                    probes = 0
+                #expect(until == .max || until <= now + 36_000, "seed \(seed)")
+                // A late answer to an earlier request, or the probe's own.
+                switch (random.next() % 5, probe) {
+                case (0, let id?):
+                    breaker.take(.up, of: id, nowUnixMs: now, random: 0)
+                    probe = nil
                     #expect(breaker.permission(nowUnixMs: now) == .all, "seed \(seed)")
-                case 1 where probes == 1:
-                    breaker.fail(nowUnixMs: now)
-                    probes = 0
-                case 2 where probes == 1:
+                case (1, let id?):
+                    breaker.take(down, of: id, nowUnixMs: now, random: 1)
+                    probe = nil
+                case (2, .some):
                     breaker.probeReturned()
-                    probes = 0
-                case 3 where probes == 0:
+                    probe = nil
+                case (3, _):
                     let before = breaker
-                    breaker.fail(nowUnixMs: now)
+                    breaker.take(down, of: 0, nowUnixMs: now, random: 0)
                     #expect(breaker == before, "seed \(seed)")
                 default: break
                 }

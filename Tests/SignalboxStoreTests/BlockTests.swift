@@ -40,7 +40,9 @@ import Testing
         ])
         await bench.settle([.delivered(2)])
         _ = await bench.lease(max: 2)
-        await bench.settle([.delivered(5), .retry(4, atUnixMs: 3_000, StoreTests.attempt())])
+        await bench.settle([
+            .delivered(5), .retry(4, atUnixMs: 3_000, StoreTests.attempt(), isFree: false),
+        ])
         #expect(bench.store.waitingCount == 4)
         await bench.store.close()
         let next = try Bench(folder: bench.folder)
@@ -116,7 +118,11 @@ import Testing
         #expect(!lease.hasMore)
         #expect(next.faults.value.contains { $0.contains("damaged: 1 of its 3 deliveries") })
         await next.settle([.delivered(1), .delivered(2), .delivered(4)])
-        #expect(next.store.waitingCount == 1)
+        #expect(next.store.waitingCount == 0)
+        #expect(try next.count("block") == 0)
+        let dead = try await next.store.deadLetters(DeadFilter(), fromID: 0, limit: 9)
+        #expect(dead.map(\.reason) == ["damaged"])
+        #expect(dead.map(\.sender) == ["apns"])
         await next.store.close()
     }
 

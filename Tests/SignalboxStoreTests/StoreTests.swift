@@ -26,7 +26,7 @@ import Testing
             self.folder = folder ?? made.path
             let faults = faults
             var options = SQLiteStore.Options(
-                folder: self.folder, nowUnixMs: { 1_000 }, onFault: { faults.add($0) })
+                folder: self.folder, nowUnixMs: { 1_000 }, onNotice: { faults.add($0.text) })
             options.waitingMax = waitingMax
             store = try SQLiteStore.open(options)
         }
@@ -59,12 +59,18 @@ import Testing
 
         func lease(
             _ key: LaneKey = LaneKey(sender: "apns", app: ""), max: Int = 100,
-            nowUnixMs: UInt64 = 2_000
+            nowUnixMs: UInt64 = 2_000, isProbe: Bool = false
         ) async -> StoreLease {
+            let wish = LeaseWish(
+                max: max, nowUnixMs: nowUnixMs, untilUnixMs: nowUnixMs + 1_000, isProbe: isProbe)
+            return await withCheckedContinuation { continuation in
+                store.lease(key, wish) { continuation.resume(returning: $0) }
+            }
+        }
+
+        func waitingLanes(dueUnixMs: UInt64? = nil) async -> [LaneKey] {
             await withCheckedContinuation { continuation in
-                store.lease(key, max: max, nowUnixMs: nowUnixMs, untilUnixMs: nowUnixMs + 1_000) {
-                    continuation.resume(returning: $0)
-                }
+                store.waitingLanes(dueUnixMs: dueUnixMs) { continuation.resume(returning: $0) }
             }
         }
 
@@ -165,7 +171,7 @@ import Testing
         let bench = try Bench()
         _ = await bench.append([Self.item([Self.delivery(1)])])
         _ = await bench.lease()
-        await bench.settle([.retry(1, atUnixMs: 8_000, Self.attempt())])
+        await bench.settle([.retry(1, atUnixMs: 8_000, Self.attempt(), isFree: false)])
         let early = await bench.lease(nowUnixMs: 7_999)
         #expect(early.deliveries.isEmpty && early.nextDueUnixMs == 8_000)
         let late = await bench.lease(nowUnixMs: 8_000).deliveries
@@ -183,7 +189,7 @@ import Testing
         await bench.store.close()
         let next = try Bench(folder: bench.folder)
         #expect(next.store.waitingCount == 2)
-        #expect(next.store.lanes == [LaneKey(sender: "apns", app: "")])
+        #expect(await next.waitingLanes() == [LaneKey(sender: "apns", app: "")])
         #expect(next.store.lastID >= 900)
         // The lease of the old process ended with it.
         #expect(await next.lease().deliveries.map(\.id) == [1, 3])
@@ -342,7 +348,7 @@ import Testing
                         await bench.settle([
                             .retry(
                                 delivery.id, atUnixMs: now + random.next() % 900,
-                                Self.attempt(delivery.attempt))
+                                Self.attempt(delivery.attempt), isFree: random.next() % 2 == 0)
                         ])
                     case 1: await bench.settle([.released(delivery.id)])
                     case 2:
@@ -388,7 +394,7 @@ extension StoreTests {
             _ = await bench.append([Self.item([Self.delivery(round)], taken: [round])])
             // All of these reach the writer before it is through with the first.
             async let first: Void = bench.settle([.released(0)])
-            bench.store.settle([.retry(round, atUnixMs: 1_500, Self.attempt())]) {}
+            bench.store.settle([.retry(round, atUnixMs: 1_500, Self.attempt(), isFree: false)]) {}
             let lease = await bench.lease(nowUnixMs: 2_000)
             await first
             #expect(lease.deliveries.map(\.id) == [round])

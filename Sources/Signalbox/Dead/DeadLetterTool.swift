@@ -32,7 +32,7 @@ public final class DeadLetterTool: Sendable {
         }
         let folder = options.dataFolder ?? config.dataPath
         let storeOptions = SQLiteStore.Options(
-            folder: folder, nowUnixMs: { Clock.unixMs }, onFault: { _ in })
+            folder: folder, nowUnixMs: { Clock.unixMs }, onNotice: { _ in })
         let opened = Result { () throws(StoreError) in try SQLiteStore.open(storeOptions) }
         switch opened {
         case .success(let store): return DeadLetterTool(.store(store))

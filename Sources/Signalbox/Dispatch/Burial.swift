@@ -7,10 +7,9 @@ struct Burial: Sendable {
     /// Buries everything of a lane that is due now, a part at a time.
     func buryDue(_ key: LaneKey, reason: String, detail: String) {
         let now = context.clock()
-        context.store.lease(
-            key, max: 512, nowUnixMs: now, untilUnixMs: now + context.limits.leaseMs
-        ) {
-            lease in
+        let wish = LeaseWish(
+            max: 512, nowUnixMs: now, untilUnixMs: now + context.limits.leaseMs)
+        context.store.lease(key, wish) { lease in
             guard !lease.deliveries.isEmpty else { return }
             var changes: [StoreChange] = []
             var tally = OutcomeTally()

@@ -47,36 +47,48 @@ final class Feedback: Sendable {
 
     /// A provider called the token of a delivery dead.
     func report(_ delivery: Delivery, _ outcome: Outcome) {
-        store.invalidate(
-            app: delivery.device.app, token: delivery.device.token,
-            goneSinceUnixMs: outcome.goneSinceUnixMs
-        ) { result, gone in
+        let device = delivery.device
+        let news = TokenNews.dead(
+            app: device.app, token: device.token, sinceUnixMs: outcome.goneSinceUnixMs)
+        learn(news) { result, gone in
             self.metrics.deadToken(source: delivery.source, result: "\(result)")
             let now = self.clock()
-            func change(_ device: Device) -> DeviceChange {
-                DeviceChange(
+            func item(_ device: Device, to name: String) -> StoreEntry.Item? {
+                let change = DeviceChange(
                     kind: .invalid, device: device,
                     timeUnixMs: outcome.goneSinceUnixMs == 0 ? now : outcome.goneSinceUnixMs,
                     reason: outcome.reason)
+                return self.item(change, to: name, eventID: delivery.eventID, isDeduped: true)
             }
-            var items: [StoreEntry.Item?] = []
             // Registered again after it died: it lives, and its source must not forget it.
-            if result != .kept {
-                items.append(
-                    self.item(
-                        change(delivery.device), to: delivery.source, eventID: delivery.eventID,
-                        isDeduped: true))
-            }
+            let own = result == .kept ? nil : item(device, to: delivery.source)
             // Those who are told of an app's devices know them by the names of the registry.
-            for device in gone {
-                for name in self.live.now.listeners.names(app: device.app)
-                where name != delivery.source {
-                    items.append(
-                        self.item(
-                            change(device), to: name, eventID: delivery.eventID, isDeduped: true))
+            let others = gone.flatMap { device in
+                self.live.now.listeners.names(app: device.app)
+                    .filter { $0 != delivery.source }.map { item(device, to: $0) }
+            }
+            return ([own] + others).compactMap { $0 }
+        }
+    }
+
+    /// A provider says which token has taken the place of a delivery's.
+    func moved(_ delivery: Delivery, to newToken: String) {
+        guard newToken.utf8.count <= DeviceRules.tokenBytesMax, newToken != delivery.device.token,
+            !newToken.utf8.contains(where: { $0 < 0x21 || $0 == 0x7F })
+        else { return }
+        let device = delivery.device
+        learn(.moved(app: device.app, token: device.token, newToken: newToken)) { _, moved in
+            moved.flatMap { old in
+                var new = old
+                new.token = newToken
+                new.sourceToken = ""
+                return [(DeviceChange.Kind.unregistered, old), (.registered, new)]
+            }.flatMap { kind, device in
+                let change = DeviceChange(kind: kind, device: device, timeUnixMs: self.clock())
+                return self.live.now.listeners.names(app: device.app).compactMap {
+                    self.item(change, to: $0, eventID: delivery.eventID, isDeduped: false)
                 }
             }
-            self.append(items.compactMap { $0 })
         }
     }
 
@@ -87,7 +99,7 @@ final class Feedback: Sendable {
             timeUnixMs: clock(), reason: reason ?? "", subject: delivery.subject)
         let report = item(
             change, to: delivery.source, eventID: delivery.eventID, isDeduped: false)
-        append([report].compactMap { $0 })
+        if let report { learn(.nothing) { _, _ in [report] } }
     }
 
     /// What is to be committed so that those who are told of these changes will be told; not the
@@ -137,16 +149,14 @@ final class Feedback: Sendable {
         return Hex.encode(Digest.sha256(Array(text.joined().utf8)).prefix(16))
     }
 
-    private func append(_ items: [StoreEntry.Item]) {
-        guard !items.isEmpty else { return }
-        let entry = StoreEntry(
-            items: items, receivedUnixMs: clock(), dedupeMs: Self.windowMs)
-        store.append(entry) { answer in
-            guard case .committed(let duplicates) = answer, duplicates.count < items.count else {
-                return
-            }
-            self.committed(items)
-        }
+    /// What happened and the reports of it are kept together, however long the disk takes.
+    private func learn(
+        _ news: TokenNews,
+        reports: @escaping @Sendable (Invalidation, [Device]) -> [StoreEntry.Item]
+    ) {
+        store.learn(
+            news, nowUnixMs: clock(), dedupeMs: Self.windowMs, reports: reports,
+            done: { self.committed($0) })
     }
 }
 

@@ -52,6 +52,13 @@ struct GatewayMetrics: Sendable {
         ).set(Int64(count))
     }
 
+    /// A lane sends one delivery at a time, for this cause; nil: it sends all.
+    func held(_ lane: LaneKey, _ cause: Breaker.Cause?) {
+        registry.gauge(
+            "signalbox_sender_held", [("sender", lane.sender), ("app", lane.app)]
+        ).set(cause == nil ? 0 : 1)
+    }
+
     func waiting(_ count: Int) {
         registry.gauge("signalbox_deliveries_waiting").set(Int64(count))
     }
@@ -60,6 +67,14 @@ struct GatewayMetrics: Sendable {
         registry.counter(
             "signalbox_dead_tokens_total", [("source", source), ("registry", result)]
         ).add()
+    }
+
+    func damaged(_ count: Int) { registry.counter("signalbox_damaged_total").add(Int64(count)) }
+
+    func diskFull(_ isFull: Bool) { registry.gauge("signalbox_disk_full").set(isFull ? 1 : 0) }
+
+    func stranded(_ lane: LaneKey) {
+        registry.counter("signalbox_stranded_total", [("sender", lane.sender)]).add()
     }
 
     func storeFault() { registry.counter("signalbox_store_faults_total").add() }

@@ -15,15 +15,20 @@ struct LaneFactory: Sendable {
         return LaneTable(
             make: { key, number, table in try await lane(key, number, table) },
             onRefused: { key, error, table in
+                let fault = error as? PluginFault
+                let isForGood = fault?.kind == .notFound || fault?.kind == .unsupported
                 context.logger.error(
-                    "no way to send for this app",
+                    isForGood
+                        ? "no sender handles this app" : "sender cannot start, it is tried again",
                     metadata: [
                         "plugin.instance": "\(key.sender)", "app": "\(key.app)",
                         "error": "\(error)",
                     ])
-                if let fault = error as? PluginFault, fault.kind == .again {
-                    // Its process is being started again: its deliveries wait.
-                    context.alarms.after(ms: 1_000) { [weak table] in table?.backlog(key) }
+                guard isForGood else {
+                    // Its process is being started again, descriptors ran out, a certificate is
+                    // missing: none of that is the deliveries' fault, so they wait.
+                    let pauseMs: UInt64 = fault?.kind == .again ? 1_000 : 5_000
+                    context.alarms.after(ms: pauseMs) { [weak table] in table?.backlog(key) }
                     return
                 }
                 burial.buryDue(key, reason: "no_endpoint", detail: "\(error)")
@@ -35,6 +40,11 @@ struct LaneFactory: Sendable {
     ) async throws -> SenderLane {
         let instances = context.live.now.instances
         let onReleased: @Sendable () -> Void = { [weak table] in table?.backlog(key) }
+        let siblings: @Sendable () -> [SenderLane] = { [weak table] in
+            table?.all.filter { $0.key.sender == key.sender && $0.number != number } ?? []
+        }
+        // A new lane knows of no outage: its connection, key or settings may be new.
+        defer { context.store.hasten(key, nowUnixMs: context.clock()) }
         if Feedback.isReport(key) {
             let name = String(key.sender.dropLast(Feedback.suffix.count))
             guard let registrar = instances.registrars[name] else {
@@ -43,20 +53,21 @@ struct LaneFactory: Sendable {
             let endpoint = try await registrar.role.endpoint(app: key.app)
             return try SenderLane(
                 number: number, instance: registrar.instance, role: registrar.role, key: key,
-                endpoint: endpoint, context: context, rest: rest, onReleased: onReleased)
+                endpoint: endpoint, context: context, rest: rest, siblings: siblings,
+                onReleased: onReleased)
         }
         let sender = instances.senders[key.sender]
         if let sender, let role = sender.http {
             let endpoint = try await role.endpoint(app: key.app)
             return try SenderLane(
                 number: number, instance: sender.instance, role: role, key: key,
-                endpoint: endpoint, context: context, onReleased: onReleased)
+                endpoint: endpoint, context: context, siblings: siblings, onReleased: onReleased)
         }
         guard let sender, let own = sender.own else {
             throw PluginFault(.unsupported, "the instance does not send")
         }
         return SenderLane(
             number: number, instance: sender.instance, role: own, key: key, context: context,
-            onReleased: onReleased)
+            siblings: siblings, onReleased: onReleased)
     }
 }

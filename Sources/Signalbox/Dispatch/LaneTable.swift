@@ -11,7 +11,11 @@ final class LaneTable: Sendable {
 
     private struct State {
         var entries: [LaneKey: Entry] = [:]
+        /// Why lanes could not be made.
+        var refusals: [LaneKey: String] = [:]
         var nextNumber = 1
+        /// Counts removals: what was being made then was made for instances that are gone.
+        var epoch = 0
     }
 
     private let state = Mutex(State())
@@ -35,6 +39,9 @@ final class LaneTable: Sendable {
         }
     }
 
+    /// Lanes that cannot be made for now, and why.
+    var refusals: [LaneKey: String] { state.withLock { $0.refusals } }
+
     /// A lane that is ready, or nil.
     func lane(_ key: LaneKey) -> SenderLane? {
         state.withLock { state in
@@ -44,8 +51,22 @@ final class LaneTable: Sendable {
 
     /// Makes a lane ahead of its first delivery.
     func open(_ key: LaneKey) async throws {
-        let lane = try await make(key, nextNumber(), self)
-        state.withLock { $0.entries[key] = .ready(lane) }
+        while true {
+            let epoch = state.withLock { $0.epoch }
+            let lane = try await make(key, nextNumber(), self)
+            if enter(lane, key, madeIn: epoch) { return }
+            await lane.stop(deadlineMs: 0)
+        }
+    }
+
+    /// False: the instances have changed while the lane was made.
+    private func enter(_ lane: SenderLane, _ key: LaneKey, madeIn epoch: Int) -> Bool {
+        state.withLock { state in
+            guard state.epoch == epoch else { return false }
+            state.entries[key] = .ready(lane)
+            state.refusals[key] = nil
+            return true
+        }
     }
 
     /// Something of a lane waits on disk: tells the lane, which is made if it is not there.
@@ -65,12 +86,14 @@ final class LaneTable: Sendable {
 
     private func makeLane(_ key: LaneKey) async {
         do {
-            let lane = try await make(key, nextNumber(), self)
-            state.withLock { $0.entries[key] = .ready(lane) }
-            lane.backlog()
+            try await open(key)
+            lane(key)?.backlog()
         } catch {
             // Asked again for the next delivery: the plugin may know the app by then.
-            state.withLock { $0.entries[key] = nil }
+            state.withLock { state in
+                state.entries[key] = nil
+                state.refusals[key] = "\(error)"
+            }
             onRefused(key, error, self)
         }
     }
@@ -78,6 +101,8 @@ final class LaneTable: Sendable {
     /// Takes lanes out, so that the next delivery makes new ones.
     func remove(where isWanted: (LaneKey) -> Bool) -> [SenderLane] {
         state.withLock { state in
+            state.epoch += 1
+            state.refusals = state.refusals.filter { !isWanted($0.key) }
             let keys = state.entries.keys.filter(isWanted)
             return keys.compactMap { key in
                 guard case .ready(let lane) = state.entries[key] else { return nil }

@@ -27,6 +27,8 @@ enum LaneCarrier: Sendable {
 protocol LaneTransport: Sendable {
     func submit(_ batch: RequestBatch)
     func drain(connection: UInt64)
+    /// Gives back what was not sent yet.
+    func withdraw()
     /// The plugin's secrets have changed, and this is its endpoint now.
     func renew(_ endpoint: SendEndpoint) throws
     func status() async -> PushPoolStatus
@@ -66,6 +68,7 @@ struct RESTTransport: LaneTransport {
     }
 
     func drain(connection: UInt64) {}
+    func withdraw() {}
     func renew(_ endpoint: SendEndpoint) {}
     func status() async -> PushPoolStatus { .idle }
     func shutdown(deadlineMs: Int) async {}
@@ -84,7 +87,8 @@ struct RESTTransport: LaneTransport {
                 case .timeout: .timeout
                 case .lost, .tooLarge: .lost
                 case .stopping: .stopping
-                case .invalid, .unreachable, .full: .unreachable
+                case .full: .timeoutUnsent
+                case .invalid, .unreachable: .unreachable
                 }
             return PushResult(items: items, answer: .fault(kind))
         }

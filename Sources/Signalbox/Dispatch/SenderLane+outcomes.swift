@@ -48,33 +48,35 @@ extension SenderLane {
         let now = context.clock()
         var deliveries: [Delivery?] = []
         deliveries.reserveCapacity(outcomes.count)
-        let hasOpened = state.withLock { state -> Bool in
-            let before = state.breaker.isOpen
+        let (before, after) = state.withLock { state in
+            let before = state.health.breaker.cause
             for outcome in outcomes {
-                switch Breaker.verdict(outcome) {
-                case true?: state.breaker.fail(nowUnixMs: now)
-                case false?: state.breaker.succeed()
-                case nil: state.breaker.probeReturned()
-                }
-                deliveries.append(state.window.settle(outcome.item))
+                let delivery = state.window.settle(outcome.item)
+                deliveries.append(delivery)
+                guard let delivery else { continue }
+                state.health.take(
+                    outcome, isFirst: delivery.attempt == 1, nowUnixMs: now,
+                    random: Double.random(in: 0..<1))
             }
-            return !before && state.breaker.isOpen
-        }
-        if hasOpened {
-            context.logger.error(
-                "provider seems to be down; its deliveries wait",
-                metadata: ["plugin.instance": "\(key.sender)", "app": "\(key.app)"])
+            return (before, state.health.breaker.cause)
         }
         turn.changes.reserveCapacity(turn.changes.count + outcomes.count)
         for (outcome, delivery) in zip(outcomes, deliveries) {
             guard let delivery else { continue }
             if outcome.reconnect { leave(outcome.item, responses) }
+            if !outcome.newToken.isEmpty {
+                context.feedback.moved(delivery, to: outcome.newToken)
+            }
             if outcome.kind == .auth { instance.credentialRefused(outcome.credential) }
             if outcome.kind == .delivered {
                 delivered(delivery, outcome, &turn)
             } else {
                 decide(outcome, delivery, now, &turn)
             }
+        }
+        if before != after {
+            let why = outcomes.last { Breaker.verdict($0, isFirst: true) != .silent }
+            turn.changes += turned(from: before, to: after, why)
         }
     }
 
@@ -101,9 +103,10 @@ extension SenderLane {
             nowUnixMs: now, random: Double.random(in: 0..<1))
         switch decision {
         case .delivered: delivered(delivery, outcome, &turn)
-        case .retry(let at):
+        case .released: turn.changes.append(.released(delivery.id))
+        case .retry(let at, let isFree):
             context.record.retried(delivery, outcome: outcome, atUnixMs: at, &turn.tally)
-            turn.changes.append(.retry(delivery.id, atUnixMs: at, attempt))
+            turn.changes.append(.retry(delivery.id, atUnixMs: at, attempt, isFree: isFree))
             state.withLock { $0.nextDueUnixMs = min($0.nextDueUnixMs ?? .max, at) }
         case .failed(let reason):
             if outcome.kind == .unregistered { context.feedback.report(delivery, outcome) }

@@ -13,7 +13,7 @@ internal import Synchronization
 final class SenderLane: Sendable {
     struct State: Sendable {
         var window: LaneWindow
-        var breaker = Breaker()
+        var health: LaneHealth
         var results: [PushResult] = []
         /// From a plugin with a transport of its own.
         var outcomes: [Outcome] = []
@@ -40,21 +40,26 @@ final class SenderLane: Sendable {
     let context: DispatchContext
     /// Something was given back to the disk after the lane's end.
     private let onReleased: @Sendable () -> Void
+    /// The other lanes of the same instance.
+    let siblings: @Sendable () -> [SenderLane]
     let state: Mutex<State>
 
     /// A lane of a plugin that has a transport of its own.
     init(
         number: Int, instance: any HostedInstance, role: any Sending, key: LaneKey,
-        context: DispatchContext, onReleased: @escaping @Sendable () -> Void
+        context: DispatchContext, siblings: @escaping @Sendable () -> [SenderLane],
+        onReleased: @escaping @Sendable () -> Void
     ) {
         self.onReleased = onReleased
+        self.siblings = siblings
         self.number = number
         self.key = key
         self.instance = instance
         self.context = context
         carrier = .own(role)
         isAtMostOnce = false
-        state = Mutex(State(window: LaneWindow(countMax: context.limits.deliveriesInMemoryMax)))
+        // It says itself how much it takes.
+        state = Mutex(Self.fresh(context.limits, startsSlowly: false))
     }
 
     /// A lane of a plugin whose requests the gateway carries: by the REST client if there is one here,
@@ -62,15 +67,17 @@ final class SenderLane: Sendable {
     init(
         number: Int, instance: any HostedInstance, role: any Translating, key: LaneKey,
         endpoint: SendEndpoint, context: DispatchContext, rest: RESTClient? = nil,
+        siblings: @escaping @Sendable () -> [SenderLane],
         onReleased: @escaping @Sendable () -> Void
     ) throws {
         self.onReleased = onReleased
+        self.siblings = siblings
         self.number = number
         self.key = key
         self.instance = instance
         self.context = context
         isAtMostOnce = endpoint.isAtMostOnce
-        state = Mutex(State(window: LaneWindow(countMax: context.limits.deliveriesInMemoryMax)))
+        state = Mutex(Self.fresh(context.limits, startsSlowly: true))
         let mail = LaneMail()
         let name = instance.name
         let logger = context.logger
@@ -99,11 +106,18 @@ final class SenderLane: Sendable {
         mail.set(self)
     }
 
+    private static func fresh(_ limits: Limits, startsSlowly: Bool) -> State {
+        let most = limits.deliveriesInMemoryMax
+        return State(
+            window: LaneWindow(countMax: most),
+            health: LaneHealth(inFlightMax: most, startsSlowly: startsSlowly))
+    }
+
     /// Deliveries of the lane that are in memory.
     var count: Int { state.withLock { $0.window.count } }
 
-    /// The breaker is not closed.
-    var isOpen: Bool { state.withLock { $0.breaker.isOpen } }
+    /// Why nothing is sent but one delivery at a time; nil: everything is.
+    var cause: Breaker.Cause? { state.withLock { $0.health.breaker.cause } }
 
     /// The pool's state, for readiness.
     func status() async -> PushPoolStatus { await carrier.transport?.status() ?? .idle }
@@ -114,7 +128,8 @@ final class SenderLane: Sendable {
     func reserve(_ deliveries: [Delivery]) -> Set<UInt64> {
         state.withLock { state in
             // What waits on disk is older, and goes first.
-            guard !state.hasBacklog, !state.isLeasing, !state.isDraining, !state.breaker.isOpen
+            guard !state.hasBacklog, !state.isLeasing, !state.isDraining,
+                !state.health.breaker.isOpen
             else { return [] }
             return state.window.reserve(deliveries)
         }
@@ -153,9 +168,28 @@ final class SenderLane: Sendable {
         kick()
     }
 
+    /// Credentials are new: what was refused with the previous ones may be taken now.
+    func credentialsChanged() {
+        state.withLock { state in
+            if state.health.breaker.cause == .misconfigured { state.health.tryNow() }
+        }
+        resume()
+    }
+
     /// The plugin's secrets have changed: connections to come log in with the new ones.
     func renew(_ endpoint: SendEndpoint) throws {
         try carrier.transport?.renew(endpoint)
+        credentialsChanged()
+    }
+
+    /// It neither works nor waits for anything, or has missed its time.
+    func isAsleep(nowUnixMs: UInt64) -> Bool {
+        state.withLock { state in
+            guard state.window.isEmpty, !state.isLeasing, !state.isScheduled, !state.isHeld
+            else { return false }
+            if case .none = state.health.breaker.permission(nowUnixMs: nowUnixMs) { return false }
+            return (state.nextDueUnixMs ?? 0) <= nowUnixMs
+        }
     }
 
     // MARK: The end
@@ -193,7 +227,7 @@ final class SenderLane: Sendable {
         kick()
     }
 
-    private func kick() {
+    func kick() {
         let isMine = state.withLock { state in
             guard !state.isScheduled, !state.isStopped else { return false }
             state.isScheduled = true
@@ -255,12 +289,14 @@ final class SenderLane: Sendable {
         _ state: inout State, batchMax: Int, nowUnixMs: UInt64
     ) -> (batch: [Delivery], expired: [Delivery]) {
         guard !state.isHeld else { return ([], []) }
-        switch state.breaker.permission(nowUnixMs: nowUnixMs) {
-        case .all: return state.window.next(max: batchMax, nowUnixMs: nowUnixMs)
+        switch state.health.breaker.permission(nowUnixMs: nowUnixMs) {
+        case .all:
+            let room = state.health.room(inFlight: state.window.inFlightCount)
+            return state.window.next(max: min(batchMax, room), nowUnixMs: nowUnixMs)
         case .none: return ([], [])
         case .probe:
             let taken = state.window.next(max: 1, nowUnixMs: nowUnixMs)
-            if !taken.batch.isEmpty { state.breaker.probe() }
+            if let first = taken.batch.first { state.health.probe(first.id) }
             return taken
         }
     }
@@ -303,7 +339,7 @@ final class SenderLane: Sendable {
     private func hold(_ batch: ArraySlice<Delivery>, ifStill resumed: Int) {
         state.withLock { state in
             state.window.giveBack(Array(batch))
-            state.breaker.probeReturned()
+            state.health.probeReturned()
             // It may have come while the plugin was asked.
             state.isHeld = state.resumed == resumed
         }
@@ -322,7 +358,7 @@ final class SenderLane: Sendable {
         decide(outcomes, &turn)
     }
 
-    private func settle(_ changes: [StoreChange]) {
+    func settle(_ changes: [StoreChange]) {
         context.store.settle(changes) {
             self.state.withLock { $0.window.committed(changes.map(\.id)) }
             self.context.inMemory.adjust(by: -changes.count)
@@ -334,31 +370,39 @@ final class SenderLane: Sendable {
     /// Leases more if there is room, and something is due.
     private func refill() {
         let now = context.clock()
-        let room = state.withLock { state -> Int in
+        let until = now + context.limits.leaseMs
+        let wish = state.withLock { state -> LeaseWish? in
             if let due = state.nextDueUnixMs, due <= now {
                 state.nextDueUnixMs = nil
                 state.hasBacklog = true
             }
-            guard state.hasBacklog, !state.isLeasing, !state.isDraining, !state.isStopped,
-                state.window.count < context.limits.deliveriesInMemoryMax / 2
-            else { return 0 }
-            // While the provider is down the rest stays on disk.
-            let isOpen = state.breaker.isOpen
-            let room =
-                isOpen ? (state.window.readyCount == 0 ? 1 : 0) : min(1_024, state.window.room)
-            if room > 0 { state.isLeasing = true }
-            return room
+            guard state.hasBacklog, !state.isLeasing, !state.isDraining, !state.isStopped
+            else { return nil }
+            let room: Int
+            var isProbe = false
+            switch state.health.breaker.permission(nowUnixMs: now) {
+            // While the provider takes nothing the rest stays on disk.
+            case .none: return nil
+            case .probe:
+                isProbe = true
+                room = state.window.readyCount == 0 ? 1 : 0
+            case .all:
+                let isLow = state.window.count < context.limits.deliveriesInMemoryMax / 2
+                room = isLow ? min(1_024, state.window.room) : 0
+            }
+            guard room > 0 else { return nil }
+            state.isLeasing = true
+            return LeaseWish(max: room, nowUnixMs: now, untilUnixMs: until, isProbe: isProbe)
         }
-        guard room > 0 else { return }
-        context.store.lease(
-            key, max: room, nowUnixMs: now, untilUnixMs: now + context.limits.leaseMs
-        ) { self.leased($0) }
+        guard let wish else { return }
+        context.store.lease(key, wish) { self.leased($0, wish) }
     }
 
-    private func leased(_ lease: StoreLease) {
+    private func leased(_ lease: StoreLease, _ wish: LeaseWish) {
         let count = state.withLock { state -> Int? in
             state.isLeasing = false
-            state.hasBacklog = lease.hasMore
+            // A probe need not be due: what else waits is not known.
+            state.hasBacklog = lease.hasMore || (wish.isProbe && !lease.deliveries.isEmpty)
             if let due = lease.nextDueUnixMs {
                 state.nextDueUnixMs = min(state.nextDueUnixMs ?? .max, due)
             }
@@ -383,11 +427,12 @@ final class SenderLane: Sendable {
         let now = context.clock()
         let wake = state.withLock { state -> UInt64? in
             guard !state.isHeld else { return nil }
-            var wake = state.nextDueUnixMs
-            if case .none(let until) = state.breaker.permission(nowUnixMs: now), until != .max {
-                wake = min(wake ?? .max, until)
+            switch state.health.breaker.permission(nowUnixMs: now) {
+            case .all, .probe: return state.nextDueUnixMs
+            // The outcome of the probe wakes it.
+            case .none(.max): return nil
+            case .none(let until): return until
             }
-            return wake
         }
         guard let wake else { return }
         context.alarms.set(lane: number, inMs: wake > now ? wake - now : 0) { self.kick() }

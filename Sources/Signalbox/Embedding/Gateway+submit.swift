@@ -107,8 +107,7 @@ extension Gateway {
                 events.enumerated().map { index, event in
                     SubmittedEvent(id: duplicates.contains(index) ? 0 : event.id)
                 })
-        case .full:
-            .failure(SubmitError(kind: .again, message: "too many deliveries are waiting"))
+        case .full, .diskFull: .failure(SubmitError(kind: .again, message: answer.words))
         case .failed(let words):
             .failure(SubmitError(kind: .unreachable, message: words))
         }

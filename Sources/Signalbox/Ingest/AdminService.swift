@@ -65,17 +65,23 @@ final class AdminService: AsyncHTTPServerHandler {
         return metrics.registry.text
     }
 
-    /// Ready as long as webhooks are taken: a provider that is down is reported here, but must not
-    /// keep webhooks away.
+    /// Ready as long as webhooks are taken: a provider that is down, or refuses our key, is reported as
+    /// `degraded`, but must not keep webhooks away, since their pushes are kept until they can be sent.
     private func readiness() async -> HTTPServerAnswer {
         let isStopping = isStopping.load(ordering: .relaxed)
+        let isDiskFull = store.isDiskFull
         var senders: [JSONValue] = []
+        var isDegraded = false
         for lane in lanes.all.sorted(by: {
             ($0.key.sender, $0.key.app) < ($1.key.sender, $1.key.app)
         }) {
             let status = await lane.status()
-            let isFailing = status.isFailing || lane.isOpen
-            let state = isFailing ? "failing" : status.ready > 0 ? "connected" : "idle"
+            let cause = lane.cause
+            let isFailing = status.isFailing || cause == .down
+            let state =
+                isFailing
+                ? "failing" : cause?.rawValue ?? (status.ready > 0 ? "connected" : "idle")
+            if isFailing || cause != nil { isDegraded = true }
             senders.append(
                 .object([
                     .init("sender", .string(lane.key.sender)), .init("app", .string(lane.key.app)),
@@ -84,11 +90,21 @@ final class AdminService: AsyncHTTPServerHandler {
                     .init("in_memory", .integer(Int64(lane.count))),
                 ]))
         }
+        for (key, reason) in lanes.refusals {
+            isDegraded = true
+            senders.append(
+                .object([
+                    .init("sender", .string(key.sender)), .init("app", .string(key.app)),
+                    .init("state", .string("cannot_start")), .init("reason", .string(reason)),
+                ]))
+        }
+        let state = isDegraded ? "degraded" : "ready"
         let body = JSONValue.object([
-            .init("status", .string(isStopping ? "stopping" : "ready")),
+            .init(
+                "status", .string(isStopping ? "stopping" : isDiskFull ? "disk_full" : state)),
             .init("waiting", .integer(Int64(store.waitingCount))),
             .init("senders", .array(senders)),
         ])
-        return .json(body, status: isStopping ? 503 : 200)
+        return .json(body, status: isStopping || isDiskFull ? 503 : 200)
     }
 }

@@ -157,7 +157,7 @@ final class IngestService: HTTPServerHandler {
         ) { answer in
             switch answer {
             case .committed: done(Self.success(result))
-            case .full: done(Problem.busy("too many deliveries are waiting"))
+            case .full, .diskFull: done(Problem.busy(answer.words))
             case .failed: done(Problem.busy("the request could not be written down"))
             }
         }

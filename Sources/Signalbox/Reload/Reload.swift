@@ -66,6 +66,7 @@ struct Reload {
             parts.logger.error("a sender has no endpoint yet", metadata: ["error": "\(error)"])
         }
         for lane in retired { lanes.backlogIfPossible(lane.key, generation) }
+        parts.sweep?.wakeAll()
         await retire(retired, lanes, generation)
         for instance in old.instances.instances where !keptNames.contains(instance.name) {
             if await !instance.stop(deadlineMs: 5_000) { result.leftBehind.append(instance.name) }
@@ -134,11 +135,6 @@ extension LaneTable {
     /// Tells a lane that something may wait on disk, unless nobody takes its deliveries any more: then
     /// they stay there.
     fileprivate func backlogIfPossible(_ key: LaneKey, _ generation: Generation) {
-        let name = key.sender
-        let isTaken =
-            Feedback.isReport(key)
-            ? generation.instances.registrars[String(name.dropLast(Feedback.suffix.count))] != nil
-            : generation.instances.senders[name] != nil
-        if isTaken { backlog(key) }
+        if generation.instances.serves(key) { backlog(key) }
     }
 }

@@ -156,7 +156,7 @@ final class GatewayServices: HostServices {
             pipeline.accept([], changes: [change], from: instance, receivedUnixMs: now) { answer in
                 switch answer {
                 case .committed: done(nil)
-                case .full: done(PluginFault(.again, "too many deliveries are waiting"))
+                case .full, .diskFull: done(PluginFault(.again, answer.words))
                 case .failed(let words): done(PluginFault(.unreachable, words))
                 }
             }

@@ -1,7 +1,7 @@
-/// Keeps a lane from running against a provider that is down: after some failures in a row it opens,
-/// waits, and lets one delivery try; that one closes it or has it wait longer.
+/// A lane's circuit breaker: keeps it from running against a provider that cannot take anything.
 ///
-/// A value: time comes from outside.
+/// It opens after failures in a row, or at once when an outcome speaks for the whole lane, and then
+/// lets one delivery try after each wait. A value: time and chance come from outside.
 public struct Breaker: Sendable, Equatable {
     /// What the lane may do.
     public enum Permission: Sendable, Equatable {
@@ -13,67 +13,143 @@ public struct Breaker: Sendable, Equatable {
         case none(untilUnixMs: UInt64)
     }
 
-    /// Failures in a row that open it.
-    public static let failuresMax = 20
-    private static let waitFirstMs: UInt64 = 1_000
-    private static let waitMaxMs: UInt64 = 30_000
+    /// Why it is open.
+    public enum Cause: String, Sendable {
+        /// The provider is out of reach, or says that it is down.
+        case down
+        /// Credentials or settings are wrong: nothing can succeed until somebody mends them.
+        case misconfigured
+        /// The provider asks the whole lane to slow down.
+        case throttled
 
+        var waitFirstMs: UInt64 { self == .misconfigured ? 30_000 : 1_000 }
+        /// Longest wait without a hint of the provider.
+        var waitMaxMs: UInt64 { self == .misconfigured ? 900_000 : 30_000 }
+    }
+
+    /// Failures in a row that open it.
+    public static let failuresMax = 10
+    /// No hint makes a wait longer than this.
+    public static let hintMaxMs: UInt64 = 900_000
+
+    /// Why it is open; nil: it is closed.
+    public private(set) var cause: Cause?
     private var failures = 0
     private var openings = 0
+    private var waitMs: UInt64 = 0
     private var untilUnixMs: UInt64 = 0
-    private var isProbing = false
+    /// The delivery that tries.
+    private var probing: UInt64?
 
     /// Makes a closed one.
     public init() {}
 
     /// It is not closed.
-    public var isOpen: Bool { openings > 0 }
+    public var isOpen: Bool { cause != nil }
 
     /// What may be done now.
     public func permission(nowUnixMs: UInt64) -> Permission {
         guard isOpen else { return .all }
-        if isProbing { return .none(untilUnixMs: .max) }
+        if probing != nil { return .none(untilUnixMs: .max) }
         return nowUnixMs >= untilUnixMs ? .probe : .none(untilUnixMs: untilUnixMs)
     }
 
-    /// The delivery that may try is under way.
-    public mutating func probe() { if isOpen { isProbing = true } }
+    /// A delivery tries.
+    public mutating func probe(_ id: UInt64) { if isOpen { probing = id } }
 
-    /// The probe came back without having been sent.
-    public mutating func probeReturned() { isProbing = false }
+    /// The delivery that should try was not sent: another one may try at once.
+    public mutating func probeReturned() { probing = nil }
 
-    /// The provider answered in a way that says it is up.
-    public mutating func succeed() { self = Breaker() }
+    /// The reason to wait may be gone: the next delivery may try at once.
+    public mutating func tryNow() { if isOpen { untilUnixMs = 0 } }
 
-    /// The provider was out of reach or said that it is down.
-    public mutating func fail(nowUnixMs: UInt64) {
-        if isOpen {
-            // Requests of before the opening come back one by one; only the probe counts.
-            guard isProbing else { return }
-            open(nowUnixMs: nowUnixMs)
-        } else {
-            failures += 1
-            if failures >= Self.failuresMax { open(nowUnixMs: nowUnixMs) }
+    /// The provider works: failures in a row end here.
+    mutating func forgetFailures() { failures = 0 }
+
+    /// Takes in what one outcome says.
+    ///
+    /// `random` is 0..<1 and spreads waits, so that lanes do not all try in the same moment.
+    public mutating func take(
+        _ verdict: Verdict, of id: UInt64, nowUnixMs: UInt64, random: Double
+    ) {
+        let isProbe = probing == id
+        if isProbe { probing = nil }
+        switch verdict {
+        case .up:
+            // While an outage lasts any answer says that it is over. Answers to requests that left
+            // before a key was revoked or a quota was used up say nothing.
+            if isProbe || cause == nil || cause == .down { self = Breaker() }
+        case .silent:
+            if isProbe { untilUnixMs = nowUnixMs + waitMs }
+        case .failure(let weight, let hintMs):
+            if isOpen {
+                if isProbe { open(.down, hintMs, nowUnixMs, random) }
+            } else {
+                failures += weight
+                if failures >= Self.failuresMax { open(.down, hintMs, nowUnixMs, random) }
+            }
+        case .closed(let cause, let hintMs):
+            // Outcomes of requests that left before the opening do not lengthen the wait.
+            guard !isOpen || isProbe || cause != self.cause else { return }
+            if cause != self.cause { openings = 0 }
+            open(cause, hintMs, nowUnixMs, random)
         }
     }
 
-    private mutating func open(nowUnixMs: UInt64) {
-        let wait = min(Self.waitMaxMs, Self.waitFirstMs << UInt64(min(openings, 10)))
+    private mutating func open(
+        _ why: Cause, _ hintMs: UInt64, _ nowUnixMs: UInt64, _ random: Double
+    ) {
+        let doubled = why.waitFirstMs << UInt64(min(openings, 16))
+        let hint = min(hintMs, Self.hintMaxMs)
+        // A quota says when there is room again. Of an outage nobody knows the end: there a hint
+        // only allows longer waits.
+        let wait =
+            why == .throttled
+            ? max(min(doubled, why.waitMaxMs), hint) : min(doubled, max(why.waitMaxMs, hint))
+        waitMs = wait + UInt64(Double(wait) * 0.2 * random)
+        cause = why
         openings += 1
-        isProbing = false
-        untilUnixMs = nowUnixMs + wait
+        untilUnixMs = nowUnixMs + waitMs
+    }
+}
+
+extension Breaker {
+    /// What an outcome says about the whole lane.
+    public enum Verdict: Sendable, Equatable {
+        /// The provider works.
+        case up
+        /// Nothing.
+        case silent
+        /// The provider may be down; so many failures in a row count as an outage.
+        case failure(weight: Int, hintMs: UInt64)
+        /// Nothing more can be taken for now.
+        case closed(Cause, hintMs: UInt64)
     }
 
-    /// Whether an outcome says that the provider is down; nil: it says nothing about that.
-    public static func verdict(_ outcome: Outcome) -> Bool? {
+    /// Reads an outcome. `isFirst`: of the delivery's first attempt.
+    public static func verdict(_ outcome: Outcome, isFirst: Bool) -> Verdict {
         switch outcome.kind {
-        case .delivered, .unregistered, .rejected, .throttled:
-            return outcome.providerCode > 0 ? false : nil
+        case .delivered, .unregistered, .rejected:
+            return outcome.providerCode > 0 ? .up : .silent
+        case .throttled:
+            return outcome.scope == .item
+                ? .silent : .closed(.throttled, hintMs: outcome.retryAfterMs)
+        case .config, .auth:
+            return outcome.scope == .item
+                ? .silent : .closed(.misconfigured, hintMs: outcome.retryAfterMs)
         case .retry:
-            if outcome.providerCode >= 500 { return true }
-            let isTransport = TransportFault(rawValue: outcome.reason) != nil
-            return isTransport && outcome.reason != TransportFault.stopping.rawValue ? true : nil
-        case .auth, .config: return nil
+            if outcome.providerCode >= 500 || outcome.scope != .item {
+                return .failure(weight: 1, hintMs: outcome.retryAfterMs)
+            }
+            switch TransportFault(rawValue: outcome.reason) {
+            case nil, .stopping, .withdrawn: return .silent
+            // The pool has tried to connect for the whole time of a request.
+            case .unreachable: return .failure(weight: (failuresMax + 2) / 3, hintMs: 0)
+            // A peer that refuses one delivery again and again says nothing about the others.
+            case .reset where !isFirst: return .silent
+            case .timeout, .timeoutUnsent, .lost, .reset:
+                return .failure(weight: 1, hintMs: 0)
+            }
         }
     }
 }

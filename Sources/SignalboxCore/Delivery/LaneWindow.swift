@@ -154,6 +154,19 @@ public struct LaneWindow: Sendable {
         for id in ids { if case .settling = stages[id] { stages[id] = nil } }
     }
 
+    /// Takes out what is ready, to be given back to the store; `committed` ends its stay.
+    public mutating func takeReady() -> [UInt64] {
+        var ids: [UInt64] = []
+        for rank in 0...2 {
+            while let delivery = ready[rank].popFirst() {
+                stages[delivery.id] = .settling
+                ids.append(delivery.id)
+            }
+        }
+        readyCount = 0
+        return ids
+    }
+
     /// Empties the window; the ids of all that was in it.
     public mutating func removeAll() -> [UInt64] {
         defer { self = LaneWindow(countMax: countMax) }

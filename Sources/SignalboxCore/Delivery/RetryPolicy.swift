@@ -34,14 +34,20 @@ public struct RetryPolicy: Sendable, Hashable {
     public static let reports = RetryPolicy(
         name: "reports", initialMs: 1_000, factor: 2, maxMs: 600_000, retries: 1_000, jitter: 0.1)
 
+    /// For attempts that count as none: nothing was sent, or the provider said that it is down. It has no
+    /// end of its own; the delivery's expiry is the end.
+    public static let outage = RetryPolicy(
+        name: "outage", initialMs: 1_000, factor: 2, maxMs: 300_000, retries: .max, jitter: 0.2)
+
     /// The wait after attempt `attempt` (1, 2, ...) has failed, or nil: that was the last one.
     ///
-    /// `random` is 0..<1; a provider's `hintMs` can only lengthen the wait.
+    /// `random` is 0..<1; a provider's `hintMs` can only lengthen the wait, and is spread a little, so that
+    /// what was refused together does not come back together.
     public func waitMs(afterAttempt attempt: UInt32, hintMs: UInt64, random: Double) -> UInt64? {
         guard attempt <= retries else { return nil }
         var wait = Double(initialMs)
-        for _ in 1..<max(1, attempt) where wait < Double(maxMs) { wait *= factor }
+        for _ in 1..<max(1, min(attempt, 64)) where wait < Double(maxMs) { wait *= factor }
         wait = min(wait, Double(maxMs)) * (1 + jitter * random)
-        return max(UInt64(wait), hintMs)
+        return max(UInt64(wait), hintMs + UInt64(Double(hintMs) * 0.1 * random))
     }
 }

@@ -45,6 +45,11 @@ public struct Delivery: Sendable {
         get { box.fields.attempt }
         set { box = box.with(\.attempt, newValue) }
     }
+    /// How many of its earlier attempts count as none: the provider was out of reach or down.
+    public var freeAttempts: UInt32 {
+        get { box.fields.freeAttempts }
+        set { box = box.with(\.freeAttempts, newValue) }
+    }
     /// This device's badge; nil: the notification's.
     public var badge: Int32? {
         get { box.fields.badge }
@@ -70,13 +75,14 @@ public struct Delivery: Sendable {
     public init(
         id: UInt64, eventID: UInt64, source: String = "", subject: String = "", route: String,
         sender: String, stableID: String,
-        attempt: UInt32 = 1, badge: Int32? = nil, deadlineUnixMs: UInt64,
+        attempt: UInt32 = 1, freeAttempts: UInt32 = 0, badge: Int32? = nil, deadlineUnixMs: UInt64,
         content: SharedNotification, device: Device
     ) {
         box = Shared(
             Fields(
                 id: id, eventID: eventID, source: source, subject: subject, route: route,
-                sender: sender, stableID: stableID, attempt: attempt, badge: badge,
+                sender: sender, stableID: stableID, attempt: attempt, freeAttempts: freeAttempts,
+                badge: badge,
                 deadlineUnixMs: deadlineUnixMs, content: content, device: device))
     }
 
@@ -89,6 +95,7 @@ public struct Delivery: Sendable {
         var sender: String
         var stableID: String
         var attempt: UInt32
+        var freeAttempts: UInt32
         var badge: Int32?
         var deadlineUnixMs: UInt64
         var content: SharedNotification

@@ -170,13 +170,20 @@ public enum TransportFault: String, Sendable, Error {
     case timeoutUnsent = "timeout_unsent"
     /// The deadline passed after it was sent; its fate is unknown.
     case timeout
-    /// The connection or stream broke after it was sent; its fate is unknown.
+    /// The connection broke after it was sent; its fate is unknown.
     case lost
+    /// The peer reset this request's stream while the connection went on; its fate is unknown.
+    case reset
     /// The pool was shut down before it was sent.
     case stopping
+    /// It was taken back before it was sent.
+    case withdrawn
 
     /// Whether the peer may have acted on the request.
-    public var isFateUnknown: Bool { self == .timeout || self == .lost }
+    public var isFateUnknown: Bool { self == .timeout || self == .lost || self == .reset }
+
+    /// Whether not one byte of the request left.
+    public var isNeverSent: Bool { !isFateUnknown }
 }
 
 /// A real answer to one request.

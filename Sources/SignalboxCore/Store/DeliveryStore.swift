@@ -93,10 +93,24 @@ public struct StoreEntry: Sendable {
 public enum StoreAnswer: Sendable, Equatable {
     /// It is on disk; events at these indexes were there before and were left out.
     case committed(duplicates: Set<Int>)
-    /// There is no room.
+    /// As many deliveries wait as may.
     case full
+    /// The disk has no room left but its reserve, which only outcomes may use.
+    case diskFull
     /// The store failed; nothing was kept.
     case failed(String)
+}
+
+extension StoreAnswer {
+    /// What to tell who asked; empty: all is well.
+    public var words: String {
+        switch self {
+        case .committed: ""
+        case .full: "too many deliveries are waiting"
+        case .diskFull: "the gateway's disk is full"
+        case .failed(let words): words
+        }
+    }
 }
 
 /// What an attempt came to, for the record.
@@ -126,8 +140,8 @@ public struct Attempt: Sendable, Hashable {
 public enum StoreChange: Sendable {
     /// It is done.
     case delivered(UInt64)
-    /// Again at this time, after this attempt.
-    case retry(UInt64, atUnixMs: UInt64, Attempt)
+    /// Again at this time, after this attempt; `isFree`: the attempt counts as none.
+    case retry(UInt64, atUnixMs: UInt64, Attempt, isFree: Bool)
     /// It is over; kept as a dead letter.
     case dead(UInt64, reason: String, Attempt)
     /// Nothing was done with it: due again at once.
@@ -136,8 +150,30 @@ public enum StoreChange: Sendable {
     /// The delivery.
     public var id: UInt64 {
         switch self {
-        case .delivered(let id), .retry(let id, _, _), .dead(let id, _, _), .released(let id): id
+        case .delivered(let id), .retry(let id, _, _, _), .dead(let id, _, _), .released(let id):
+            id
         }
+    }
+}
+
+/// What is to be lent.
+public struct LeaseWish: Sendable {
+    /// Most deliveries.
+    public var max: Int
+    /// The time, in Unix milliseconds: what is due later stays.
+    public var nowUnixMs: UInt64
+    /// When the lease ends, in Unix milliseconds.
+    public var untilUnixMs: UInt64
+    /// For the one delivery that tries whether its provider is back: it need not be due, and one that
+    /// was never tried comes first, since one that was may be what the provider fails on.
+    public var isProbe: Bool
+
+    /// Makes a wish.
+    public init(max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64, isProbe: Bool = false) {
+        self.max = max
+        self.nowUnixMs = nowUnixMs
+        self.untilUnixMs = untilUnixMs
+        self.isProbe = isProbe
     }
 }
 
@@ -163,15 +199,17 @@ public protocol DeliveryStore: Sendable {
     var lastID: UInt64 { get }
     /// Deliveries that were committed and are not settled.
     var waitingCount: Int { get }
-    /// Lanes in which something waits.
-    var lanes: [LaneKey] { get }
+    /// The disk has no room left but its reserve: nothing is appended.
+    var isDiskFull: Bool { get }
 
     /// Commits an entry.
     func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void)
-    /// Lends deliveries of a lane that are due.
-    func lease(
-        _ lane: LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64,
-        done: @escaping @Sendable (StoreLease) -> Void)
+    /// Lends deliveries of a lane.
+    func lease(_ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease) -> Void)
+    /// Makes deliveries of a lane due that wait only for their provider to be back.
+    func hasten(_ lane: LaneKey, nowUnixMs: UInt64)
+    /// Lanes with deliveries that nobody has leased; `dueUnixMs`: only those that were due by then.
+    func waitingLanes(dueUnixMs: UInt64?, done: @escaping @Sendable ([LaneKey]) -> Void)
     /// Ends leases; a delivery that is not there any more is left alone.
     func settle(_ changes: [StoreChange], done: @escaping @Sendable () -> Void)
     /// Ends the store once everything that was asked for is done.

@@ -51,12 +51,25 @@ public protocol DeviceRegistry: Sendable {
     func devices(
         of users: [UserKey],
         done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void)
-    /// A provider called a token dead, since `goneSinceUnixMs` (0: unknown).
+    /// Takes in what a provider says of a token, and appends what `reports` makes of it, in one
+    /// transaction that is tried until it succeeds: neither happens without the other.
     ///
-    /// `done` is called on a thread of the store, with the devices that left.
-    func invalidate(
-        app: String, token: String, goneSinceUnixMs: UInt64,
-        done: @escaping @Sendable (Invalidation, [Device]) -> Void)
+    /// `reports` is given the devices that it concerns as they were before, and is called on a thread of the store,
+    /// as is `done`, with what was appended: a report whose key was seen within `dedupeMs` is left out.
+    func learn(
+        _ news: TokenNews, nowUnixMs: UInt64, dedupeMs: UInt64,
+        reports: @escaping @Sendable (Invalidation, [Device]) -> [StoreEntry.Item],
+        done: @escaping @Sendable ([StoreEntry.Item]) -> Void)
+}
+
+/// What a provider says of a token; an empty app stands for whichever app has it.
+public enum TokenNews: Sendable {
+    /// Nothing: there are only reports.
+    case nothing
+    /// It is dead, since a time in Unix milliseconds; 0: unknown.
+    case dead(app: String, token: String, sinceUnixMs: UInt64)
+    /// Another one has taken its place.
+    case moved(app: String, token: String, newToken: String)
 }
 
 extension RegisteredDevice {

@@ -84,6 +84,11 @@ final class PoolCore: @unchecked Sendable {
         work()
     }
 
+    func withdraw() {
+        while let slot = waiting.popFirst() { finish(slot, .fault(.withdrawn)) }
+        report()
+    }
+
     func renew(_ tls: NIOSSLContext) {
         self.tls = tls
         for id in connections.keys.sorted() { perform(state.drain(id)) }

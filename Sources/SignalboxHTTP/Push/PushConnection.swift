@@ -392,7 +392,7 @@ final class PushConnection: ChannelInboundHandler {
         } else if code == NGHTTP2_REFUSED_STREAM.rawValue {
             answer = nil
         } else {
-            answer = .fault(.lost)
+            answer = .fault(.reset)
         }
         stream.end()
         freeStreams.append(index)

@@ -24,6 +24,11 @@ public final class PushPool: Sendable {
         core.eventLoop.execute { self.core.drain(connection: connection) }
     }
 
+    /// Gives back what waits for a stream, as `.withdrawn`.
+    public func withdraw() {
+        core.eventLoop.execute { self.core.withdraw() }
+    }
+
     /// Takes other certificates for the connections to come; those that are open take nothing more and
     /// end what is on them.
     public func renew(_ endpoint: PushEndpoint) throws(EndpointError) {

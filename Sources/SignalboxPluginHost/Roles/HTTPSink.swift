@@ -128,7 +128,8 @@ package final class HTTPSink {
         for index in 0..<raw.header_count {
             guard let header = raw.headers?[index] else { break }
             let name = put(header.key)
-            requests.append(header: .init(name: name, value: put(header.value)))
+            let value = RequestRules.trimmed(put(header.value), header.value.buffer)
+            requests.append(header: .init(name: name, value: value))
         }
         var body = RequestBatch.Slice.empty
         for index in 0..<raw.body_segments {

@@ -76,6 +76,19 @@ enum RequestRules {
         return bad == 0
     }
 
+    /// A field's value without white space at its ends: peers reset the stream for it (RFC 9113, 8.2.1).
+    static func trimmed(
+        _ slice: RequestBatch.Slice, _ value: UnsafeBufferPointer<UInt8>
+    ) -> RequestBatch.Slice {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        guard let first = value.first, let last = value.last, isSpace(first) || isSpace(last)
+        else { return slice }
+        let start = value.firstIndex { !isSpace($0) } ?? value.count
+        let end = value.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? start
+        return RequestBatch.Slice(
+            start: slice.start + Int32(start), count: Int32(max(0, end - start)))
+    }
+
     private static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -101,7 +114,9 @@ enum RequestRules {
                     && isPath(part(request.path))
                     && request.headers.allSatisfy { index in
                         let header = batch.headers[Int(index)]
-                        return isHeader(part(header.name), part(header.value))
+                        let value = part(header.value)
+                        return isHeader(part(header.name), value)
+                            && trimmed(header.value, value) == header.value
                     }
                     && request.items.allSatisfy { ledger.take(batch.items[Int($0)]) != nil }
             }

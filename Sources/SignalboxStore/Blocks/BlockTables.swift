@@ -30,8 +30,17 @@ struct BlockTables {
     private var lanes: [Int64: BlockLane] = [:]
     /// What was appended in this transaction and is not written yet, in the order of its first delivery.
     private var drafts: [Draft] = []
-    /// Blocks that could not be read; words for a log.
-    private(set) var faults: [String] = []
+    /// What could not be read of a block.
+    struct Damage {
+        var block: Int64
+        var lane: LaneKey
+        var rank: Int
+        var count: Int
+        var total: Int
+    }
+    private var damages: [Damage] = []
+    /// Those that were asked for in this transaction.
+    private var takenDamages: [Damage] = []
 
     // What a rollback takes back.
     private var inserted: [OpenBlock] = []
@@ -42,9 +51,10 @@ struct BlockTables {
     private var postponed: [OpenBlock] = []
     private var gone: [OpenBlock] = []
 
-    mutating func takeFaults() -> [String] {
-        defer { faults = [] }
-        return faults
+    mutating func takeDamages() -> [Damage] {
+        defer { damages = [] }
+        takenDamages += damages
+        return damages
     }
 
     // MARK: Writing
@@ -223,22 +233,32 @@ struct BlockTables {
             guard open[number] == nil else { continue }
             let reader = next.withBlob(2) { BlockReader($0, lane: name) }
             let count = Int(next.integer(1))
-            if reader.isBroken {
-                faults.append(
-                    "block \(number) of the queue is damaged: \(count - reader.deliveries.count) "
-                        + "of its \(count) deliveries cannot be read, and stay where they are")
-            }
             let block = OpenBlock(
                 id: number, lane: id, name: name, rank: rank, count: count,
                 readable: min(count, reader.deliveries.count),
                 done: next.isNull(3) ? Marks() : next.withBlob(3) { Marks($0) },
                 hasProgress: !next.isNull(3))
             open[number] = block
+            if reader.isBroken { writeOff(block) }
             lend(reader, of: block, max: max - out.count, &out)
             lane.lease(block, untilUnixMs: untilUnixMs)
             lane.giveBack(block)
         }
         return out
+    }
+
+    /// What cannot be read of a block is done with.
+    private mutating func writeOff(_ block: OpenBlock) {
+        let lost = (block.readable..<block.count).filter { !block.done[$0] }
+        guard !lost.isEmpty else { return }
+        for index in lost { block.done[index] = true }
+        damages.append(
+            Damage(
+                block: block.id, lane: block.name, rank: block.rank, count: lost.count,
+                total: block.count))
+        guard !block.isDirty else { return }
+        block.isDirty = true
+        dirty.append(block)
     }
 
     private mutating func lend(
@@ -316,6 +336,7 @@ struct BlockTables {
             places = places.filter { $0.value.block !== block }
         }
         drafts = []
+        damages += takenDamages
         forgetTransaction()
     }
 
@@ -328,5 +349,6 @@ struct BlockTables {
         lent.removeAll(keepingCapacity: true)
         postponed.removeAll(keepingCapacity: true)
         gone.removeAll(keepingCapacity: true)
+        takenDamages = []
     }
 }

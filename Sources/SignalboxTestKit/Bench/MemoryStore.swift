@@ -27,7 +27,7 @@ final class MemoryStore: DeliveryStore {
 
     var lastID: UInt64 { UInt64(total) + 1 }
     var waitingCount: Int { state.withLock { total - $0.settled } }
-    var lanes: [LaneKey] { [key] }
+    var isDiskFull: Bool { false }
 
     /// How many were delivered, once all are settled.
     func end() async -> Int {
@@ -46,14 +46,13 @@ final class MemoryStore: DeliveryStore {
     }
 
     func lease(
-        _ lane: LaneKey, max: Int, nowUnixMs: UInt64, untilUnixMs: UInt64,
-        done: @escaping @Sendable (StoreLease) -> Void
+        _ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease) -> Void
     ) {
         var lease = StoreLease()
         if lane == key {
             let (first, count, hasMore) = state.withLock { state in
                 let first = total - state.left
-                let count = min(max, state.left)
+                let count = min(wish.max, state.left)
                 state.left -= count
                 return (first, count, state.left > 0)
             }
@@ -61,6 +60,11 @@ final class MemoryStore: DeliveryStore {
             lease.hasMore = hasMore
         }
         done(lease)
+    }
+
+    func hasten(_ lane: LaneKey, nowUnixMs: UInt64) {}
+    func waitingLanes(dueUnixMs: UInt64?, done: @escaping @Sendable ([LaneKey]) -> Void) {
+        done(state.withLock { $0.left } > 0 ? [key] : [])
     }
 
     func settle(_ changes: [StoreChange], done: @escaping @Sendable () -> Void) {
@@ -110,10 +114,11 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore {
         of users: [UserKey],
         done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
     ) { done(.success([:])) }
-    func invalidate(
-        app: String, token: String, goneSinceUnixMs: UInt64,
-        done: @escaping @Sendable (Invalidation, [Device]) -> Void
-    ) { done(.unknown, []) }
+    func learn(
+        _ news: TokenNews, nowUnixMs: UInt64, dedupeMs: UInt64,
+        reports: @escaping @Sendable (Invalidation, [Device]) -> [StoreEntry.Item],
+        done: @escaping @Sendable ([StoreEntry.Item]) -> Void
+    ) { done([]) }
 
     func value(
         instance: String, key: String, nowUnixMs: UInt64,

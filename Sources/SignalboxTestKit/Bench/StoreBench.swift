@@ -68,11 +68,11 @@ public enum StoreBench {
         let start = Clock.monotonicNs
         let store = try open(folder)
         let now = Clock.unixMs
+        let wish = LeaseWish(max: 1_024, nowUnixMs: now, untilUnixMs: now + 60_000)
         let lease = await withCheckedContinuation { continuation in
-            store.lease(
-                LaneKey(sender: "apns", app: ""), max: 1_024, nowUnixMs: now,
-                untilUnixMs: now + 60_000
-            ) { continuation.resume(returning: $0) }
+            store.lease(LaneKey(sender: "apns", app: ""), wish) {
+                continuation.resume(returning: $0)
+            }
         }
         let ms = Double(Clock.monotonicNs - start) / 1e6
         let waiting = store.waitingCount
@@ -117,7 +117,7 @@ public enum StoreBench {
 
     private static func open(_ folder: String) throws -> SQLiteStore {
         try SQLiteStore.open(
-            SQLiteStore.Options(folder: folder, nowUnixMs: { Clock.unixMs }, onFault: { _ in }))
+            SQLiteStore.Options(folder: folder, nowUnixMs: { Clock.unixMs }, onNotice: { _ in }))
     }
 
     fileprivate static var note: Notification {

@@ -1,0 +1,75 @@
+internal import Logging
+internal import SignalboxCore
+internal import SignalboxThreads
+internal import Synchronization
+
+/// Sees to it that whatever waits on disk has a lane that will wake for it.
+///
+/// Lanes wake by themselves. This is for what no lane knows of: deliveries of a plugin that a reload
+/// brought back, and those of a lane that has missed its waking, which would be a bug and is reported as one.
+final class LaneSweep: Sendable {
+    private static let pauseMs: UInt64 = 10_000
+
+    private let context: DispatchContext
+    private let lanes: LaneTable
+    /// Lanes of plugins that are not configured; each is named once per configuration.
+    private let orphans = Mutex<Set<LaneKey>>([])
+
+    init(context: DispatchContext, lanes: LaneTable) {
+        self.context = context
+        self.lanes = lanes
+    }
+
+    /// Wakes every lane that has something on disk, and goes on looking for those that sleep too long.
+    func start() {
+        wakeAll()
+        context.alarms.after(ms: Self.pauseMs) { [weak self] in self?.round() }
+    }
+
+    /// Wakes every lane that has something on disk: the instances have changed.
+    func wakeAll() {
+        orphans.withLock { $0 = [] }
+        context.store.waitingLanes(dueUnixMs: nil) { keys in
+            for key in keys where self.isServed(key) { self.lanes.backlog(key) }
+        }
+    }
+
+    private func round() {
+        let now = context.clock()
+        let dueUnixMs = now - min(now, Self.pauseMs)
+        context.store.waitingLanes(dueUnixMs: dueUnixMs) { keys in
+            for key in keys where self.isServed(key) { self.look(at: key, now) }
+        }
+        context.alarms.after(ms: Self.pauseMs) { [weak self] in self?.round() }
+    }
+
+    private func look(at key: LaneKey, _ now: UInt64) {
+        // One that cannot be made is tried again by whoever could not make it.
+        guard lanes.refusals[key] == nil, lanes.lane(key)?.isAsleep(nowUnixMs: now) ?? true
+        else { return }
+        context.metrics.stranded(key)
+        context.logger.warning(
+            "deliveries were due and their lane was asleep, it is awake now",
+            metadata: ["plugin.instance": "\(key.sender)", "app": "\(key.app)"])
+        lanes.backlog(key)
+    }
+
+    private func isServed(_ key: LaneKey) -> Bool {
+        if context.live.now.instances.serves(key) { return true }
+        let isNew = orphans.withLock { $0.insert(key).inserted }
+        if isNew {
+            context.logger.warning(
+                "deliveries wait for a plugin that is not configured, they stay on disk",
+                metadata: ["plugin.instance": "\(key.sender)", "app": "\(key.app)"])
+        }
+        return false
+    }
+}
+
+extension InstanceSet {
+    /// Whether there is an instance that takes the deliveries of a lane.
+    func serves(_ key: LaneKey) -> Bool {
+        guard Feedback.isReport(key) else { return senders[key.sender] != nil }
+        return registrars[String(key.sender.dropLast(Feedback.suffix.count))] != nil
+    }
+}

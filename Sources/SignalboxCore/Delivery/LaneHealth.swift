@@ -1,0 +1,59 @@
+/// How much a lane may have on its way: its breaker, and a slow start behind every opening.
+///
+/// A lane that has just begun, or whose provider has just come back, does not know what the provider
+/// takes. It begins with a few requests and doubles with every round of good answers, so that a
+/// revoked key or a used-up quota costs a handful of requests and not all that waits.
+public struct LaneHealth: Sendable {
+    /// Deliveries in flight at the beginning.
+    public static let inFlightFirst = 32
+    /// Deliveries in flight when the breaker has closed again.
+    public static let inFlightAfterOutage = 4
+
+    /// The circuit breaker.
+    public private(set) var breaker = Breaker()
+    private let inFlightMax: Int
+    private var ramp: Int
+
+    /// `inFlightMax`: the most that is ever allowed.
+    public init(inFlightMax: Int, startsSlowly: Bool) {
+        self.inFlightMax = inFlightMax
+        ramp = startsSlowly ? min(inFlightMax, Self.inFlightFirst) : inFlightMax
+    }
+
+    /// How many more may be sent.
+    public func room(inFlight: Int) -> Int { max(0, ramp - inFlight) }
+
+    /// Takes an outcome in; `isFirst`: of the delivery's first attempt.
+    public mutating func take(
+        _ outcome: Outcome, isFirst: Bool, nowUnixMs: UInt64, random: @autoclosure () -> Double
+    ) {
+        let verdict = Breaker.verdict(outcome, isFirst: isFirst)
+        if case .up = verdict, !breaker.isOpen {
+            if ramp < inFlightMax { ramp += 1 }
+            // Failures in a row have an end here.
+            breaker.forgetFailures()
+            return
+        }
+        take(verdict, of: outcome.item, nowUnixMs: nowUnixMs, random: random())
+    }
+
+    /// Another lane of the same instance has learned this.
+    public mutating func hear(_ verdict: Breaker.Verdict, nowUnixMs: UInt64, random: Double) {
+        take(verdict, of: 0, nowUnixMs: nowUnixMs, random: random)
+    }
+
+    private mutating func take(
+        _ verdict: Breaker.Verdict, of id: UInt64, nowUnixMs: UInt64, random: Double
+    ) {
+        let wasOpen = breaker.isOpen
+        breaker.take(verdict, of: id, nowUnixMs: nowUnixMs, random: random)
+        if wasOpen, !breaker.isOpen { ramp = min(inFlightMax, Self.inFlightAfterOutage) }
+    }
+
+    /// A delivery tries.
+    public mutating func probe(_ id: UInt64) { breaker.probe(id) }
+    /// The delivery that should try was not sent.
+    public mutating func probeReturned() { breaker.probeReturned() }
+    /// The reason to wait may be gone.
+    public mutating func tryNow() { breaker.tryNow() }
+}

@@ -1,0 +1,276 @@
+import Foundation
+import GRDB
+import PluginBench
+import Signalbox
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxTestKit
+import Testing
+
+/// Providers that are down, refuse us or break, and what becomes of the pushes.
+@Suite struct OutageTests {
+    /// One route to both simulators whose policy gives up at the first attempt that counts.
+    static func yaml(_ simulators: Simulators, timeoutMs: Int = 400) -> String {
+        DurabilityTests.yaml(simulators, retries: 0, timeoutMs: timeoutMs)
+    }
+
+    static func webhook(_ type: String, _ tokens: [String], ticket: String = "5") -> String {
+        GatewayBench.webhook(tokens.map { (type, $0) }, ticket: ticket)
+    }
+
+    static func readiness(_ bench: GatewayBench) async throws -> JSONValue {
+        let answer = try await bench.admin("/readyz")
+        #expect(answer.status == 200)
+        return try JSONValue.parse(answer.body)
+    }
+
+    static func state(_ sender: String, _ bench: GatewayBench) async throws -> String? {
+        guard case .array(let all) = try await readiness(bench)["senders"] else { return nil }
+        return all.first { $0["sender"]?.string == sender }?["state"]?.string
+    }
+
+    static func metrics(_ bench: GatewayBench) async throws -> String {
+        String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+    }
+
+    /// A line of the log, once it is there.
+    static func line(_ bench: GatewayBench, _ words: String) async throws -> String {
+        for _ in 0..<6_000 {
+            if let line = bench.log.all.first(where: { $0.contains(words) }) { return line }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("no line with \(words)")
+        return ""
+    }
+
+    static func dead(_ bench: GatewayBench) async throws -> Int64? {
+        try await DurabilityTests.adminJSON(bench, "GET", "/dead")["count"]?.integer
+    }
+
+    @Test func `pushes that could not be sent outlive the outage and use up no attempt`()
+        async throws
+    {
+        let bench = try await GatewayBench(config: { Self.yaml($0) })
+        try await bench.simulators.apns.take(.closeListener(cut: true))
+        #expect(try await bench.post(Self.webhook("ios", ["a", "b", "c"])).status == 200)
+        let line = try await Self.line(bench, "provider seems to be down")
+        #expect(line.contains("reason=unreachable") && line.contains("plugin.instance=apns"))
+        #expect(try await Self.state("apns", bench) == "failing")
+        #expect(try await Self.readiness(bench)["status"]?.string == "degraded")
+        #expect(
+            try await Self.metrics(bench).contains(
+                "signalbox_sender_held{sender=\"apns\",app=\"\"} 1"))
+        try await bench.simulators.apns.take(.openListener)
+        #expect(Set(await bench.delivered(bench.simulators.apns, 3)) == ["a", "b", "c"])
+        _ = try await Self.line(bench, "provider is back")
+        #expect(try await Self.dead(bench) == 0)
+        await bench.end()
+    }
+
+    @Test func `5xx uses up no attempt, and one among good answers costs seconds`() async throws {
+        let bench = try await GatewayBench(config: { Self.yaml($0, timeoutMs: 20_000) })
+        try await bench.simulators.apns.take(
+            .fail(tokens: ["b"], status: 503, reason: "ServiceUnavailable", times: 1))
+        try await bench.post(Self.webhook("ios", ["a", "b", "c"]))
+        let taken = await bench.delivered(bench.simulators.apns, 3)
+        #expect(Set(taken) == ["a", "b", "c"] && taken.last == "b")
+        #expect(!bench.log.all.contains { $0.contains("seems to be down") })
+        #expect(try await Self.dead(bench) == 0)
+        await bench.end()
+    }
+
+    @Test func `a revoked key holds the sender, costs a handful of requests, and kills nothing`()
+        async throws
+    {
+        let bench = try await GatewayBench(config: { Self.yaml($0, timeoutMs: 20_000) })
+        try await bench.simulators.apns.take(
+            .fail(tokens: [], status: 403, reason: "InvalidProviderToken", times: nil))
+        for number in 0..<100 {
+            let tokens = (0..<3).map { "t\(number)-\($0)" }
+            let answer = try await bench.post(
+                GatewayBench.webhook(
+                    tokens.map { ("ios", $0) } + [("android", "f\(number)")],
+                    ticket: "\(number)"))
+            #expect(answer.status == 200)
+        }
+        let line = try await Self.line(bench, "refuses this sender's credentials")
+        #expect(line.contains("reason=InvalidProviderToken"))
+        // Its neighbour goes on.
+        #expect(await bench.delivered(bench.simulators.fcm, 100).count == 100)
+        #expect(bench.simulators.apns.received.count <= LaneHealth.inFlightFirst)
+        #expect(try await Self.state("apns", bench) == "misconfigured")
+        #expect(try await Self.dead(bench) == 0)
+        #expect(bench.log.all.filter { $0.contains("refuses this sender's") }.count == 1)
+
+        // Somebody mends the configuration.
+        try await bench.simulators.apns.take(.clear)
+        let file = bench.folder.appending(path: "gateway.yaml")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        try text.replacingOccurrences(
+            of: "request_timeout_ms: 20000", with: "request_timeout_ms: 20001"
+        )
+        .write(to: file, atomically: true, encoding: .utf8)
+        try await bench.gateway.reload()
+        #expect(Set(await bench.delivered(bench.simulators.apns, 300)).count == 300)
+        #expect(try await Self.dead(bench) == 0)
+        await bench.end()
+    }
+
+    @Test func `a used-up quota slows the sender down to a handful`() async throws {
+        let clock = SharedClock()
+        let bench = try await GatewayBench(
+            clock: { clock.now }, config: { Self.yaml($0, timeoutMs: 20_000) })
+        try await bench.simulators.fcm.take(
+            .fail(tokens: [], status: 429, reason: "QUOTA_EXCEEDED", times: nil))
+        for number in 0..<50 {
+            let tokens = (0..<10).map { "t\(number)-\($0)" }
+            try await bench.post(Self.webhook("android", tokens, ticket: "\(number)"))
+        }
+        _ = try await Self.line(bench, "asks to slow down")
+        #expect(try await Self.state("fcm", bench) == "throttled")
+        try await bench.simulators.fcm.take(.clear)
+        #expect(bench.simulators.fcm.received.count <= LaneHealth.inFlightFirst)
+        // The minute that FCM is given has passed.
+        clock.advance(ms: 90_000)
+        try await bench.post(Self.webhook("android", ["last"], ticket: "last"))
+        #expect(Set(await bench.delivered(bench.simulators.fcm, 501)).count == 501)
+        #expect(try await Self.dead(bench) == 0)
+        await bench.end()
+    }
+
+    @Test func `a push that is reset again and again dies alone, with its reason`() async throws {
+        let bench = try await GatewayBench(config: {
+            DurabilityTests.yaml($0, retries: 3, timeoutMs: 20_000)
+        })
+        let poison = (0..<25).map { "poison\($0)" }
+        try await bench.simulators.apns.take(.reset(tokens: poison, count: 1_000))
+        for (number, token) in poison.enumerated() {
+            try await bench.post(
+                Self.webhook("ios", [token, "good\(number)"], ticket: "\(number)"))
+        }
+        let good = await bench.delivered(bench.simulators.apns, 25)
+        #expect(Set(good) == Set((0..<25).map { "good\($0)" }))
+        let dead = try await DurabilityTests.dead(bench, 25)
+        guard case .array(let letters) = dead["dead"] else {
+            Issue.record("no dead letters")
+            return
+        }
+        #expect(letters.count == 25)
+        #expect(letters.allSatisfy { $0["reason"]?.string == "reset" })
+        await bench.end()
+    }
+
+    @Test func `a collapse key with spaces at its ends does no harm`() async throws {
+        let bench = try await GatewayBench(config: { simulators in
+            GatewayBench.plugins(simulators) + """
+
+                routes:
+                  - name: replies
+                    from: z
+                    send: { ios: apns, android: fcm }
+                    deliver: { collapse: " {{ ticket_id }} " }
+                """
+        })
+        for ticket in ["x", " ", "  y  "] {
+            try await bench.post(
+                GatewayBench.webhook([("ios", "i"), ("android", "a")], ticket: ticket))
+        }
+        #expect(await bench.delivered(bench.simulators.apns, 3).count == 3)
+        #expect(await bench.delivered(bench.simulators.fcm, 3).count == 3)
+        let keys = bench.simulators.apns.received.compactMap { $0.header("apns-collapse-id") }
+        #expect(Set(keys).count == 3)
+        #expect(keys.allSatisfy { $0 == $0.trimmingCharacters(in: .whitespaces) && !$0.isEmpty })
+        await bench.end()
+    }
+
+    @Test func `deliveries of a plugin that a reload took away go on when another brings it back`()
+        async throws
+    {
+        let bench = try await GatewayBench(config: { Self.yaml($0, timeoutMs: 20_000) })
+        let file = bench.folder.appending(path: "gateway.yaml")
+        let whole = try String(contentsOf: file, encoding: .utf8)
+        try await bench.simulators.fcm.take(
+            .fail(tokens: [], status: 503, reason: "UNAVAILABLE", times: nil))
+        try await bench.post(Self.webhook("android", ["a", "b", "c"]))
+        #expect(await bench.simulators.fcm.wait(for: 3).count >= 3)
+        let start = try #require(whole.range(of: "  fcm:\n"))
+        let end = try #require(whole.range(of: "\nretry:"))
+        let without = (whole[..<start.lowerBound] + whole[end.lowerBound...])
+            .replacingOccurrences(of: ", android: fcm", with: "")
+        try without.write(to: file, atomically: true, encoding: .utf8)
+        try await bench.gateway.reload()
+        _ = try await Self.line(bench, "a plugin that is not configured")
+        try await bench.simulators.fcm.take(.clear)
+        try whole.write(to: file, atomically: true, encoding: .utf8)
+        try await bench.gateway.reload()
+        #expect(Set(await bench.delivered(bench.simulators.fcm, 3)) == ["a", "b", "c"])
+        await bench.end()
+    }
+
+    /// What no lane knows of, for whatever reason, is found.
+    @Test func `deliveries that wait with nobody to wake for them are found, sent and reported`()
+        async throws
+    {
+        let bench = try await GatewayBench(config: { Self.yaml($0, timeoutMs: 20_000) })
+        try await bench.post(Self.webhook("ios", ["first"]))
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["first"])
+        let file = bench.folder.appending(path: "data/signalbox.sqlite").path
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(60)
+        let queue = try DatabaseQueue(path: file, configuration: configuration)
+        try await queue.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO payload (id, event, source, type, subject, received, note, refs)
+                    VALUES (900001, 900002, 'z', 't', 's', 1, '{"title":"T"}', 1);
+                    INSERT INTO delivery (id, lane, rank, due, leased, attempt, deadline, payload,
+                      route, stable, badge, device)
+                    SELECT 900003, id, 1, 1, 0, 1, 0, 900001, 'replies',
+                      '11111111-1111-4111-8111-111111111111', NULL, '["ios","lost","","","","",0]'
+                    FROM lane WHERE sender = 'apns';
+                    """)
+        }
+        try queue.close()
+        #expect(Set(await bench.delivered(bench.simulators.apns, 2)) == ["first", "lost"])
+        _ = try await Self.line(bench, "their lane was asleep")
+        #expect(
+            try await Self.metrics(bench).contains("signalbox_stranded_total{sender=\"apns\"} 1"))
+        await bench.end()
+    }
+
+    @Test func `a sender that cannot start for want of a file keeps its deliveries`() async throws {
+        let bench = try await GatewayBench(config: { simulators in
+            // The sender of the second app is made for its first delivery.
+            GatewayBench.plugins(simulators)
+                .replacingOccurrences(
+                    of: "topic: com.example.app",
+                    with: "topic: com.example.app\n      topics: [com.example.two]"
+                ).replacingOccurrences(of: "drain: 5s", with: "drain: 5s, sources: [own]") + """
+
+                    routes:
+                      - name: own
+                        from: own
+                        build: { with: z, set: { title: T } }
+                        send: { ios: apns }
+                    """
+        })
+        let ca = bench.simulators.files.ca
+        try FileManager.default.moveItem(atPath: ca, toPath: ca + ".away")
+        var event = Event(type: "t")
+        event.recipients = [
+            Recipient(
+                device: Device(app: "com.example.two", platform: "ios", token: "kept"),
+                attributes: [])
+        ]
+        _ = try await bench.gateway.submit([event], from: "own")
+        let line = try await Self.line(bench, "sender cannot start")
+        #expect(line.contains("app=com.example.two"))
+        #expect(try await Self.dead(bench) == 0)
+        #expect(try await Self.readiness(bench)["status"]?.string == "degraded")
+        try FileManager.default.moveItem(atPath: ca + ".away", toPath: ca)
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["kept"])
+        #expect(try await Self.readiness(bench)["status"]?.string == "ready")
+        await bench.end()
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import GRDB
+import SignalboxCore
+import SignalboxStore
+import Testing
+
+/// What the store does for deliveries whose provider is down, and for rows that are damaged.
+@Suite struct OutageStoreTests {
+    typealias Bench = StoreTests.Bench
+
+    static func attempt(_ number: UInt32, _ reason: String = "unreachable") -> Attempt {
+        Attempt(number: number, unixMs: 5_000, reason: reason, code: 0, detail: "")
+    }
+
+    @Test func `attempts that count as none are counted, and the last of an outage is kept`()
+        async throws
+    {
+        let bench = try Bench()
+        _ = await bench.append([StoreTests.item([StoreTests.delivery(1)])])
+        for number in UInt32(1)...9 {
+            let one = try #require(await bench.lease(nowUnixMs: 9_000).deliveries.first)
+            #expect(one.attempt == number && one.freeAttempts == number - 1)
+            await bench.settle([
+                .retry(1, atUnixMs: 8_000, Self.attempt(number), isFree: true)
+            ])
+        }
+        _ = await bench.lease(nowUnixMs: 9_000)
+        await bench.settle([.dead(1, reason: "x", Self.attempt(10, "timeout"))])
+        let dead = try await bench.store.deadLetters(DeadFilter(), fromID: 0, limit: 9)
+        #expect(dead.first?.attempts.map(\.number) == [1, 9, 10])
+        await bench.store.close()
+    }
+
+    @Test func `what waits for its provider alone is due once the provider is back`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([StoreTests.item((UInt64(1)...3).map { StoreTests.delivery($0) })])
+        _ = await bench.lease()
+        await bench.settle([
+            .retry(1, atUnixMs: 99_000, Self.attempt(1), isFree: true),
+            .retry(2, atUnixMs: 99_000, Self.attempt(1), isFree: false),
+            .delivered(3),
+        ])
+        #expect(await bench.lease(nowUnixMs: 3_000).deliveries.isEmpty)
+        bench.store.hasten(LaneKey(sender: "apns", app: ""), nowUnixMs: 3_000)
+        #expect(await bench.lease(nowUnixMs: 3_000).deliveries.map(\.id) == [1])
+        await bench.store.close()
+    }
+
+    @Test func `a probe is one that was never tried, or else one that is not due`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([StoreTests.item([StoreTests.delivery(1)])])
+        _ = await bench.lease()
+        await bench.settle([.retry(1, atUnixMs: 2_500, Self.attempt(1), isFree: true)])
+        _ = await bench.append([StoreTests.item([StoreTests.delivery(2)])])
+        #expect(
+            await bench.lease(max: 1, nowUnixMs: 3_000, isProbe: true).deliveries.map(\.id) == [2])
+        await bench.settle([.retry(2, atUnixMs: 90_000, Self.attempt(1), isFree: true)])
+        let next = await bench.lease(max: 1, nowUnixMs: 2_000, isProbe: true)
+        #expect(next.deliveries.map(\.id) == [1])
+        await bench.settle([.delivered(1)])
+        let last = await bench.lease(max: 1, nowUnixMs: 2_000, isProbe: true)
+        #expect(last.deliveries.map(\.id) == [2])
+        await bench.store.close()
+    }
+
+    @Test func `lanes with something that nobody has are found`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([
+            StoreTests.item([StoreTests.delivery(1), StoreTests.delivery(2, sender: "fcm")])
+        ])
+        let (apns, fcm) = (LaneKey(sender: "apns", app: ""), LaneKey(sender: "fcm", app: ""))
+        #expect(Set(await bench.waitingLanes()) == [apns, fcm])
+        _ = await bench.lease(fcm)
+        #expect(await bench.waitingLanes() == [apns])
+        await bench.settle([.retry(2, atUnixMs: 9_000, Self.attempt(1), isFree: false)])
+        #expect(await bench.waitingLanes(dueUnixMs: 8_999) == [apns])
+        #expect(Set(await bench.waitingLanes(dueUnixMs: 9_000)) == [apns, fcm])
+        await bench.store.close()
+    }
+
+    @Test(arguments: [
+        "UPDATE payload SET note = '{'", "UPDATE payload SET note = ''", "DELETE FROM payload",
+        "UPDATE delivery SET device = '[\"ios\",\"t'", "UPDATE payload SET note = '[]'",
+    ])
+    func `a damaged row becomes a dead letter and is never sent`(damage: String) async throws {
+        let bench = try Bench()
+        _ = await bench.append([StoreTests.item([StoreTests.delivery(1)])])
+        _ = await bench.lease()
+        await bench.settle([.retry(1, atUnixMs: 1_500, Self.attempt(1), isFree: false)])
+        let queue = try bench.connection()
+        try await queue.write { db in try db.execute(sql: damage) }
+        try queue.close()
+        _ = await bench.append([StoreTests.item([StoreTests.delivery(2)])])
+        let lease = await bench.lease()
+        #expect(lease.deliveries.map(\.id) == [2])
+        #expect(bench.faults.value.contains { $0.contains("delivery 1 is damaged") })
+        let dead = try await bench.store.deadLetters(DeadFilter(), fromID: 0, limit: 9)
+        #expect(dead.map(\.id) == [1] && dead.map(\.reason) == ["damaged"])
+        await bench.settle([.delivered(2)])
+        #expect(bench.store.waitingCount == 0)
+        await bench.store.close()
+    }
+
+    /// A store with a device, and a trigger that makes reports fail.
+    func refusing(_ bench: Bench) async throws -> DatabaseQueue {
+        _ = try await bench.store.register(
+            Device(app: "a", platform: "ios", token: "tok", user: "u"), nowUnixMs: 500)
+        let queue = try bench.connection()
+        try await queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER refuse BEFORE INSERT ON delivery WHEN NEW.route = ''
+                    BEGIN SELECT RAISE(FAIL, 'not now'); END
+                    """)
+        }
+        return queue
+    }
+
+    static func report(_ id: UInt64) -> StoreEntry.Item {
+        var report = StoreTests.delivery(id, sender: "z#register")
+        report.route = ""
+        return StoreEntry.Item(
+            event: Event(id: 901, source: "z#register", type: "device.invalid", dedupe: "tok"),
+            deliveries: [report])
+    }
+
+    @Test func `a dead token and its report are kept together, and tried until they are`()
+        async throws
+    {
+        let bench = try Bench()
+        let queue = try await refusing(bench)
+        let (told, tell) = AsyncStream.makeStream(of: Int.self)
+        bench.store.learn(
+            .dead(app: "a", token: "tok", sinceUnixMs: 0), nowUnixMs: 1_000, dedupeMs: 60_000,
+            reports: { result, devices in
+                #expect(result == .removed && devices.map(\.token) == ["tok"])
+                return [Self.report(5)]
+            }, done: { tell.yield($0.count) })
+        // It is asked for again after the first try, so the store has failed by then.
+        for _ in 0..<3_000 where bench.faults.value.count < 2 {
+            _ = await bench.waitingLanes()
+        }
+        #expect(bench.faults.value.contains { $0.contains("not now") })
+        #expect(try await bench.store.devices(app: "a", user: "u").count == 1)
+        #expect(bench.store.waitingCount == 0)
+        try await queue.write { db in try db.execute(sql: "DROP TRIGGER refuse") }
+        try queue.close()
+        #expect(await told.first { _ in true } == 1)
+        #expect(try await bench.store.devices(app: "a", user: "u").isEmpty)
+        let lane = LaneKey(sender: "z#register", app: "")
+        #expect(await bench.lease(lane).deliveries.map(\.id) == [5])
+        await bench.store.close()
+    }
+
+    @Test func `a token that has moved keeps its device, and takes no other's place`() async throws
+    {
+        let bench = try Bench()
+        for token in ["old", "other", "taken"] {
+            _ = try await bench.store.register(
+                Device(app: "a", platform: "ios", token: token, user: "u"), nowUnixMs: 500)
+        }
+        func move(_ token: String, _ newToken: String) async {
+            await withCheckedContinuation { continuation in
+                bench.store.learn(
+                    .moved(app: "a", token: token, newToken: newToken), nowUnixMs: 1_000,
+                    dedupeMs: 0, reports: { _, _ in [] }, done: { _ in continuation.resume() })
+            }
+        }
+        await move("old", "new")
+        await move("other", "taken")
+        await move("unknown", "x")
+        let tokens = try await bench.store.devices(app: "a", user: "u").map(\.device.token)
+        #expect(Set(tokens) == ["new", "taken"])
+        await bench.store.close()
+    }
+}
