@@ -117,6 +117,36 @@ import Testing
         await bench.end()
     }
 
+    @Test func `an account that may not have a token any more holds its sender`() async throws {
+        let bench = try await GatewayBench(
+            config: { simulators in
+                let account = simulators.files.serviceAccount
+                return Self.yaml(simulators, timeoutMs: 20_000).replacingOccurrences(
+                    of: "${file:\(account)}", with: "${file:account.json}")
+            },
+            prepare: { simulators, folder in
+                let text = try String(
+                    contentsOfFile: simulators.files.serviceAccount, encoding: .utf8)
+                try text.replacingOccurrences(
+                    of: "\"client_email\":\"", with: "\"client_email\":\"no-"
+                )
+                .write(
+                    to: folder.appending(path: "account.json"), atomically: true, encoding: .utf8)
+            })
+        try await bench.post(Self.webhook("android", ["a", "b", "c"]))
+        let line = try await Self.line(bench, "refuses this sender's credentials")
+        #expect(line.contains("reason=credential_refused"))
+        #expect(try await Self.state("fcm", bench) == "misconfigured")
+        #expect(try await Self.dead(bench) == 0)
+        let text = try String(
+            contentsOfFile: bench.simulators.files.serviceAccount, encoding: .utf8)
+        try text.write(
+            to: bench.folder.appending(path: "account.json"), atomically: true, encoding: .utf8)
+        try await bench.gateway.reload()
+        #expect(Set(await bench.delivered(bench.simulators.fcm, 3)) == ["a", "b", "c"])
+        await bench.end()
+    }
+
     @Test func `a used-up quota slows the sender down to a handful`() async throws {
         let clock = SharedClock()
         let bench = try await GatewayBench(

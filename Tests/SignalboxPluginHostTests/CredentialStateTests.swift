@@ -47,18 +47,18 @@ import Testing
         var now: UInt64 = 1_000
         for _ in 0..<8 {
             state.fail(isHopeless: false, nowMs: now)
-            waits.append((state.refreshDueMs ?? 0) - now)
-            now = state.refreshDueMs ?? 0
+            waits.append(state.refreshDueMs - now)
+            now = state.refreshDueMs
         }
         #expect(waits == [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
         #expect(state.answer(nowMs: 99_999) == .value("a"))
     }
 
-    @Test func `a hopeless failure stops, until it is refused anew`() {
+    @Test func `a hopeless failure is tried again in five minutes, or when it is refused anew`() {
         var state = CredentialState(minIntervalMs: 10)
         state.fail(isHopeless: true, nowMs: 5)
         #expect(state.answer(nowMs: 6) == .refused)
-        #expect(state.refreshDueMs == nil)
+        #expect(state.refreshDueMs == 300_005)
         _ = state.refuse(nowMs: 7)
         #expect(state.refreshDueMs == 7)
     }

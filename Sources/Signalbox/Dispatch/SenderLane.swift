@@ -352,8 +352,15 @@ final class SenderLane: Sendable {
         context.logger.error(
             "plugin failed to take deliveries",
             metadata: ["plugin.instance": "\(key.sender)", "error": "\(fault.message)"])
-        let outcomes = batch.map {
-            Outcome(item: $0.id, kind: .retry, reason: "plugin_failed")
+        let outcomes = batch.map { delivery in
+            guard fault.kind == .auth else {
+                return Outcome(item: delivery.id, kind: .retry, reason: "plugin_failed")
+            }
+            // No credential can be had: nothing of this sender can be sent until somebody mends that.
+            var outcome = Outcome(item: delivery.id, kind: .config, reason: "credential_refused")
+            outcome.scope = .instance
+            outcome.detail = fault.message
+            return outcome
         }
         decide(outcomes, &turn)
     }

@@ -105,7 +105,7 @@ final class CredentialTable: Sendable {
             var due: [(String, Refresh)] = []
             var next: UInt64?
             for (name, entry) in entries {
-                guard let at = entry.state.refreshDueMs else { continue }
+                let at = entry.state.refreshDueMs
                 if at <= nowMs {
                     due.append((name, entry.refresh))
                     entries[name]?.wasSet = false

@@ -26,8 +26,8 @@ struct CredentialState: Sendable {
         return isHopeless ? .refused : .again
     }
 
-    /// When the next refresh is due; nil: not before something happens.
-    var refreshDueMs: UInt64? { isHopeless ? nil : refreshAtMs }
+    /// When the next refresh is due.
+    var refreshDueMs: UInt64 { refreshAtMs }
 
     /// A provider refused the value.
     ///
@@ -63,7 +63,8 @@ struct CredentialState: Sendable {
     mutating func fail(isHopeless hopeless: Bool, nowMs: UInt64) {
         failures += 1
         isHopeless = hopeless
-        // 1, 2, 4, ... 60 s.
-        refreshAtMs = nowMs + min(60_000, 1_000 << min(failures - 1, 6))
+        // 1, 2, 4, ... 60 s. An account that was switched off may be switched on again without anybody
+        // telling us.
+        refreshAtMs = nowMs + (hopeless ? 300_000 : min(60_000, 1_000 << min(failures - 1, 6)))
     }
 }
