@@ -54,7 +54,15 @@ final class GatewayParts: @unchecked Sendable {
         let isolatedCount = plan.plugins.count(where: \.settings.isIsolated)
         workers = WorkerThreads(
             count: max(2, cores) + min(isolatedCount, 16), waitingMax: 10_000)
-        engine = PushEngine(threads: max(1, cores / 2))
+        do throws(ResourceError) {
+            engine = try PushEngine(threads: max(1, cores / 2))
+        } catch {
+            throw ConfigurationError(diagnostics: [
+                Diagnostic(
+                    "no-event-loops", at: plan.config.start,
+                    "the push engine cannot start: \(error.message)")
+            ])
+        }
         do throws(RESTFault) {
             rest = try RESTClient()
         } catch {

@@ -151,7 +151,7 @@ import Testing
         let bench = try await PushBench([.answer(200, ""), .reset])
         bench.submit(1...3)
         let outcomes = await bench.outcomes(3)
-        #expect(outcomes == [1: "200", 2: "lost", 3: "200"])
+        #expect(outcomes == [1: "200", 2: "reset", 3: "200"])
         await bench.end()
     }
 

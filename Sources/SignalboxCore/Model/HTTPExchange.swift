@@ -166,17 +166,19 @@ public struct RequestBatch: Sendable {
 public enum TransportFault: String, Sendable, Error {
     /// No connection was made, so nothing was sent.
     case unreachable
-    /// The deadline passed before the request was sent.
+    /// The request waited too long to be sent.
     case timeoutUnsent = "timeout_unsent"
-    /// The deadline passed after it was sent; its fate is unknown.
+    /// No answer came in time after it was sent; its fate is unknown.
     case timeout
-    /// The connection or stream broke after it was sent; its fate is unknown.
+    /// The connection ended after it was sent; its fate is unknown.
     case lost
+    /// The peer reset this request's stream while the connection went on; its fate is unknown.
+    case reset
     /// The pool was shut down before it was sent.
     case stopping
 
     /// Whether the peer may have acted on the request.
-    public var isFateUnknown: Bool { self == .timeout || self == .lost }
+    public var isFateUnknown: Bool { self == .timeout || self == .lost || self == .reset }
 }
 
 /// A real answer to one request.
