@@ -29,7 +29,7 @@ final class GatewayParts: @unchecked Sendable {
     private let dataBytesMax: Int
     private let givenStore: (any GatewayStore)?
     private let workers: WorkerThreads
-    private let alarms = AlarmClock()
+    private let alarms: AlarmClock
     private let rest: RESTClient
     private let engine: PushEngine
     private let clock: @Sendable () -> UInt64
@@ -53,9 +53,27 @@ final class GatewayParts: @unchecked Sendable {
         let cores = Threads.cores
         // A thread that waits for another process needs no core.
         let isolatedCount = plan.plugins.count(where: \.settings.isIsolated)
-        workers = WorkerThreads(
-            count: max(2, cores) + min(isolatedCount, 16), waitingMax: 10_000)
-        engine = PushEngine(threads: max(1, cores / 2))
+        let workerCount = max(2, cores) + min(isolatedCount, 16)
+        do throws(ResourceError) {
+            try Self.requireRoom(workerCount: workerCount, plan)
+        } catch {
+            throw ConfigurationError(diagnostics: [
+                Diagnostic(
+                    "no-resources", at: plan.config.start,
+                    "the gateway cannot start: \(error.message)")
+            ])
+        }
+        workers = WorkerThreads(count: workerCount, waitingMax: 10_000)
+        alarms = AlarmClock()
+        do throws(ResourceError) {
+            engine = try PushEngine(threads: max(1, cores / 2))
+        } catch {
+            throw ConfigurationError(diagnostics: [
+                Diagnostic(
+                    "no-event-loops", at: plan.config.start,
+                    "the push engine cannot start: \(error.message)")
+            ])
+        }
         do throws(RESTFault) {
             rest = try RESTClient()
         } catch {
@@ -70,6 +88,20 @@ final class GatewayParts: @unchecked Sendable {
             logger: logger, metrics: metrics, workers: workers, alarms: alarms, rest: rest,
             clock: options.nowUnixMs, hasSystemClock: options.hasSystemClock)
         clock = options.nowUnixMs
+    }
+
+    /// Whether the system has room for all threads and descriptors of a start; what is begun without would
+    /// end the process.
+    private static func requireRoom(
+        workerCount: Int, _ plan: GatewayPlan
+    ) throws(ResourceError) {
+        // Alarms, REST, the store's two, and one for something that blocks.
+        let threads = workerCount + 5 + max(1, Threads.cores / 2) + plan.plugins.count
+        // The database with its log, listeners and their loops, sockets of the first connections; a
+        // process of its own needs more than a plugin inside.
+        let isolatedCount = plan.plugins.count(where: \.settings.isIsolated)
+        let descriptors = 48 + 2 * plan.plugins.count + 4 * isolatedCount
+        try ProcessRoom.require(threads: threads, descriptors: descriptors)
     }
 
     /// Makes and starts the plugins, and a lane for every sender that a route names.

@@ -10,6 +10,8 @@ import Testing
 enum Order: Sendable {
     case answer(Int, String)
     case refuse, reset, stall, drop
+    /// Answered when the test says so.
+    case hold
     case answerLater(ms: Int)
     case goAway(includingThis: Bool, debug: String)
 }
@@ -21,13 +23,40 @@ final class ScriptedHandler: HTTP2ServerHandler {
         var seen: [HTTP2ServerRequest] = []
         var open = 0
         var openMax = 0
+        var held: [HTTP2ServerStream] = []
+        var freeNs: UInt64 = 0
     }
     private let state = Mutex(State())
     private let holdMs: Int
+    private let paceMs: Int
+    private let swallowing: Set<UInt64>
 
-    init(_ orders: [Order] = [], holdMs: Int = 0) {
+    /// `swallowing`: connections that answer nothing; `paceMs`: answers come one by one, each so long
+    /// after the one before.
+    init(
+        _ orders: [Order] = [], holdMs: Int = 0, paceMs: Int = 0, swallowing: Set<UInt64> = []
+    ) {
         state.withLock { $0.orders = orders }
         self.holdMs = holdMs
+        self.paceMs = paceMs
+        self.swallowing = swallowing
+    }
+
+    /// Answers what is held.
+    func release() {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            return state.held
+        }
+        for stream in held { stream.respond(status: 200) }
+    }
+
+    private func turnMs() -> Int {
+        let now = DispatchTime.now().uptimeNanoseconds
+        return state.withLock { state in
+            state.freeNs = max(now, state.freeNs) + UInt64(paceMs) * 1_000_000
+            return Int((state.freeNs - now) / 1_000_000)
+        }
     }
 
     var seen: [HTTP2ServerRequest] { state.withLock { $0.seen } }
@@ -35,11 +64,13 @@ final class ScriptedHandler: HTTP2ServerHandler {
     var openMax: Int { state.withLock { $0.openMax } }
 
     func handle(_ request: HTTP2ServerRequest, on stream: HTTP2ServerStream) {
-        let order = state.withLock { state in
+        let order = state.withLock { state -> Order? in
             state.seen.append(request)
+            if swallowing.contains(request.connection) { return .stall }
             return state.orders.isEmpty ? nil : state.orders.removeFirst()
         }
         switch order {
+        case nil where paceMs > 0: stream.respond(afterMs: turnMs(), status: 200)
         case nil where holdMs > 0: stream.respond(afterMs: holdMs, status: 200)
         case nil: stream.respond(status: 200)
         case .answer(let status, let body):
@@ -47,6 +78,7 @@ final class ScriptedHandler: HTTP2ServerHandler {
         case .refuse: stream.refuse()
         case .reset: stream.reset()
         case .stall: break
+        case .hold: state.withLock { $0.held.append(stream) }
         case .drop: stream.dropConnection()
         case .answerLater(let ms): stream.respond(afterMs: ms, status: 200)
         case .goAway(let includingThis, let debug):
@@ -72,7 +104,7 @@ final class PushBench: Sendable {
 
     let handler: ScriptedHandler
     let server: HTTP2Server
-    let engine = PushEngine(threads: 1)
+    let engine: PushEngine
     let pool: PushPool
     private let state: StateBox
     private let folder: URL
@@ -95,9 +127,11 @@ final class PushBench: Sendable {
     }
 
     init(
-        _ orders: [Order] = [], holdMs: Int = 0, offersALPN: Bool = true, streams: UInt32 = 1000,
+        _ orders: [Order] = [], holdMs: Int = 0, paceMs: Int = 0, swallowing: Set<UInt64> = [],
+        offersALPN: Bool = true, streams: UInt32 = 1000, serverConnectionsMax: Int? = nil,
         trustsServer: Bool = true, configure: (inout PushEndpoint) -> Void = { _ in }
     ) async throws {
+        engine = try PushEngine(threads: 1)
         folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let authority = try Self.authority.get()
@@ -106,11 +140,13 @@ final class PushBench: Sendable {
         let caFile = folder.appending(path: "ca.pem")
         try Data(trusted.certificatePEM).write(to: caFile)
         let identity = try ThrowAway.serverIdentity(authority: authority)
-        handler = ScriptedHandler(orders, holdMs: holdMs)
+        handler = ScriptedHandler(
+            orders, holdMs: holdMs, paceMs: paceMs, swallowing: swallowing)
         var options = HTTP2ServerOptions(
             certificateChainPEM: identity.certificatePEM, privateKeyPEM: identity.privateKeyPEM)
         options.offersALPN = offersALPN
         options.maxConcurrentStreams = streams
+        options.connectionsMax = serverConnectionsMax
         // A listener that goes must find its port free when it comes back.
         options.port = try OwnPort.take()
         server = try await HTTP2Server.start(options, handler: handler)
@@ -131,14 +167,16 @@ final class PushBench: Sendable {
     var results: [PushResult] { state.mutex.withLock { $0.results } }
 
     /// Submits requests `/1`, `/2`, ... in one batch.
-    func submit(_ numbers: ClosedRange<Int>, body: String = "{}") {
+    func submit(
+        _ numbers: ClosedRange<Int>, body: String = "{}", authorization: String = "bearer x"
+    ) {
         var batch = RequestBatch()
         for number in numbers {
             let method = batch.append(bytes: Array("POST".utf8))
             let path = batch.append(bytes: Array("/\(number)".utf8))
             let text = batch.append(bytes: Array(body.utf8))
             let name = batch.append(bytes: Array("authorization".utf8))
-            let value = batch.append(bytes: Array("bearer x".utf8))
+            let value = batch.append(bytes: Array(authorization.utf8))
             batch.append(header: .init(name: name, value: value))
             batch.append(item: UInt64(number))
             batch.appendRequest(method: method, path: path, body: text)
@@ -157,7 +195,7 @@ final class PushBench: Sendable {
     /// Results by item: a status, or the name of a fault.
     func outcomes(_ count: Int) async -> [UInt64: String] {
         var out: [UInt64: String] = [:]
-        for result in await wait(for: count) {
+        for result in await wait(for: count) where !result.isLate {
             let text =
                 switch result.answer {
                 case .response(let response): String(response.status)

@@ -10,13 +10,14 @@ extension SenderLane {
         _ results: [PushResult], _ batchMax: Int, _ turn: inout Turn
     ) {
         var responses: [HTTPResponse] = []
+        var late: [HTTPResponse] = []
         responses.reserveCapacity(results.count)
         var lost: [Outcome] = []
         for result in results {
             switch result.answer {
             case .response(var response):
                 response.items = result.items
-                responses.append(response)
+                if result.isLate { late.append(response) } else { responses.append(response) }
             case .fault(let fault):
                 for item in result.items {
                     lost.append(
@@ -25,6 +26,7 @@ extension SenderLane {
             }
         }
         decide(lost, &turn)
+        if !late.isEmpty { takeLate(late, &turn) }
         var start = 0
         while start < responses.count {
             let end = min(responses.count, start + batchMax)
@@ -35,6 +37,42 @@ extension SenderLane {
             let (settled, requests) = role.classify(app: key.app, responses: part)
             if !requests.requests.isEmpty { pool.submit(requests) }
             decide(settled, of: part, &turn)
+        }
+    }
+
+    /// A push that was taken after all must not be sent again; any other late answer says nothing, since
+    /// the delivery is tried again anyway.
+    private func takeLate(_ responses: [HTTPResponse], _ turn: inout Turn) {
+        guard case .requests(let role, _) = carrier else { return }
+        let now = context.clock()
+        let (settled, _) = role.classify(app: key.app, responses: responses)
+        for outcome in settled where outcome.kind == .delivered {
+            let (overdue, again) = state.withLock { state in
+                guard let overdue = state.overdue.removeValue(forKey: outcome.item) else {
+                    return (Delivery?.none, Delivery?.none)
+                }
+                state.health.take(outcome, isFirst: false, nowUnixMs: now, random: 0)
+                return (overdue, state.window.settle(outcome.item))
+            }
+            if let again {
+                delivered(again, outcome, &turn)
+            } else if let overdue {
+                if overdue.isDryRun { context.feedback.tried(overdue, reason: nil) }
+                context.record.delivered(overdue, outcome: outcome, &turn.tally)
+                // It waits on disk for its next attempt.
+                context.store.settle([.delivered(outcome.item)]) {}
+            }
+        }
+    }
+
+    /// Remembers a delivery whose answer may still come, and forgets one that is settled.
+    private func note(_ outcome: Outcome, of delivery: Delivery, in state: inout State) {
+        if outcome.reason == TransportFault.timeout.rawValue, outcome.kind == .retry {
+            // Each leaves within two time-outs, or is forgotten here.
+            if state.overdue.count >= context.limits.deliveriesInMemoryMax { state.overdue = [:] }
+            state.overdue[delivery.id] = delivery
+        } else if !state.overdue.isEmpty {
+            state.overdue[delivery.id] = nil
         }
     }
 
@@ -54,6 +92,7 @@ extension SenderLane {
                 let delivery = state.window.settle(outcome.item)
                 deliveries.append(delivery)
                 guard let delivery else { continue }
+                note(outcome, of: delivery, in: &state)
                 state.health.take(
                     outcome, isFirst: delivery.attempt == 1, nowUnixMs: now,
                     random: Double.random(in: 0..<1))

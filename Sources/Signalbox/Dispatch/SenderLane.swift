@@ -15,6 +15,8 @@ final class SenderLane: Sendable {
         var window: LaneWindow
         var health: LaneHealth
         var results: [PushResult] = []
+        /// Deliveries whose last attempt timed out, whose answer may still come.
+        var overdue: [UInt64: Delivery] = [:]
         /// From a plugin with a transport of its own.
         var outcomes: [Outcome] = []
         var isScheduled = false

@@ -34,6 +34,10 @@ public struct LaneHealth: Sendable {
             breaker.forgetFailures()
             return
         }
+        if outcome.reason == TransportFault.timeoutUnsent.rawValue {
+            // More was handed over than the provider answers in time.
+            ramp = max(min(inFlightMax, Self.inFlightAfterOutage), ramp - ramp / 8)
+        }
         take(verdict, of: outcome.item, nowUnixMs: nowUnixMs, random: random())
     }
 

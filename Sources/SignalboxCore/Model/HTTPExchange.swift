@@ -166,11 +166,11 @@ public struct RequestBatch: Sendable {
 public enum TransportFault: String, Sendable, Error {
     /// No connection was made, so nothing was sent.
     case unreachable
-    /// The deadline passed before the request was sent.
+    /// The request waited too long to be sent.
     case timeoutUnsent = "timeout_unsent"
-    /// The deadline passed after it was sent; its fate is unknown.
+    /// No answer came in time after it was sent; its fate is unknown.
     case timeout
-    /// The connection broke after it was sent; its fate is unknown.
+    /// The connection ended after it was sent; its fate is unknown.
     case lost
     /// The peer reset this request's stream while the connection went on; its fate is unknown.
     case reset

@@ -13,18 +13,24 @@ final class PoolCore: @unchecked Sendable {
     private struct Slot {
         var batch: PushBatch
         var request: Int
-        /// Tells a slot from the one that had its place before.
-        var generation: UInt64
+        /// Tells one sending from the one that had this place before.
+        var generation: UInt64 = 0
+        /// Nil: it waits.
         var connection: UInt64?
         var moves = 0
+        var flight = Flight(sentNs: 0, answersBefore: 0)
     }
 
     /// A request that was refused so often will not find a peer that takes it.
     static let movesMax = 8
+    /// While answers come, a request waits so many times the request time-out to be sent.
+    static let waitFactor: UInt64 = 6
 
     let eventLoop: any EventLoop
     private let endpoint: PushEndpoint
     private var tls: NIOSSLContext
+    private let gate: HostGate
+    private let timeoutNs: UInt64
     private let authority: PinnedBytes
     private let onResults: @Sendable ([PushResult]) -> Void
     private let onEvent: @Sendable (PushPoolEvent) -> Void
@@ -34,47 +40,47 @@ final class PoolCore: @unchecked Sendable {
     private var freeSlots: [Int] = []
     private var generation: UInt64 = 0
     private var waiting: Deque<Int> = Deque()
+    /// Of requests that were sent: first the time-out, then the end of the wait for a late answer.
     private var deadlines: Deque<(ns: UInt64, slot: Int, generation: UInt64)> = Deque()
     private var deadlineTimer: Scheduled<Void>?
-    private var wakeTimer: Scheduled<Void>?
+    private var waitTimer: (ns: UInt64, task: Scheduled<Void>)?
+    private var wakeTimer: (ns: UInt64, task: Scheduled<Void>)?
     private var results: [PushResult] = []
     private var isReporting = false
     private var stopped: EventLoopPromise<Void>?
 
     init(
-        endpoint: PushEndpoint, eventLoop: any EventLoop, tls: NIOSSLContext,
+        endpoint: PushEndpoint, eventLoop: any EventLoop, tls: NIOSSLContext, gate: HostGate,
         onResults: @escaping @Sendable ([PushResult]) -> Void,
         onEvent: @escaping @Sendable (PushPoolEvent) -> Void
     ) {
         self.endpoint = endpoint
         self.eventLoop = eventLoop
         self.tls = tls
+        self.gate = gate
+        timeoutNs = UInt64(endpoint.requestTimeoutMs) * 1_000_000
         self.onResults = onResults
         self.onEvent = onEvent
         authority = PinnedBytes(Array(endpoint.authority.utf8))
         state = PoolState(
             connectionsMax: endpoint.connectionsMax, streamsMax: endpoint.streamsMax,
-            isOneStreamFirst: endpoint.isOneStreamFirst)
+            isOneStreamFirst: endpoint.isOneStreamFirst, timeoutNs: timeoutNs)
     }
 
     // MARK: Entries
 
     func submit(_ batch: RequestBatch) {
-        let deadline = now + UInt64(endpoint.requestTimeoutMs) * 1_000_000
-        let pinned = PushBatch(batch, deadlineNs: deadline)
+        let pinned = PushBatch(batch, submittedNs: now)
         for index in batch.requests.indices {
             let slot = freeSlots.popLast() ?? slots.count
             if slot == slots.count { slots.append(nil) }
-            generation += 1
-            slots[slot] = Slot(batch: pinned, request: index, generation: generation)
+            slots[slot] = Slot(batch: pinned, request: index)
             if state.isStopping {
                 finish(slot, .fault(.stopping))
             } else {
                 waiting.append(slot)
-                deadlines.append((deadline, slot, generation))
             }
         }
-        armDeadline()
         work()
         report()
     }
@@ -104,7 +110,8 @@ final class PoolCore: @unchecked Sendable {
 
     func stop(deadlineMs: Int, done: EventLoopPromise<Void>) {
         stopped = done
-        wakeTimer?.cancel()
+        wakeTimer?.task.cancel()
+        waitTimer?.task.cancel()
         while let slot = waiting.popFirst() { finish(slot, .fault(.stopping)) }
         perform(state.stop())
         report()
@@ -122,6 +129,7 @@ final class PoolCore: @unchecked Sendable {
 
     /// Sends what can be sent and connects if more is needed.
     private func work() {
+        let time = now
         var touched: [UInt64] = []
         while !waiting.isEmpty, let id = state.place(), let connection = connections[id] {
             guard let slot = waiting.popFirst() else { break }
@@ -131,12 +139,18 @@ final class PoolCore: @unchecked Sendable {
                 perform(state.drain(id))
                 continue
             }
+            generation += 1
             slots[slot]?.connection = id
-            state.opened(id)
+            slots[slot]?.generation = generation
+            slots[slot]?.flight = state.opened(id, nowNs: time)
+            deadlines.append((time + timeoutNs, slot, generation))
             if touched.last != id, !touched.contains(id) { touched.append(id) }
         }
         for id in touched { connections[id]?.flush() }
-        perform(state.need(waiting: waiting.count, nowNs: now))
+        armDeadline()
+        guard !waiting.isEmpty else { return }
+        armWait()
+        perform(state.need(waiting: waiting.count, nowNs: time))
     }
 
     private func perform(_ actions: [PoolState.Action]) {
@@ -145,18 +159,35 @@ final class PoolCore: @unchecked Sendable {
             case .connect(let id): connect(id)
             case .close(let id): connections[id]?.close(reason: "drained")
             case .wake(let at):
-                guard wakeTimer == nil else { continue }
-                wakeTimer = eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(
-                    deadline: .uptimeNanoseconds(at)
-                ) {
-                    self.wakeTimer = nil
-                    self.work()
-                }
+                guard at < wakeTimer?.ns ?? .max else { continue }
+                wakeTimer?.task.cancel()
+                wakeTimer = (at, timer(at) { $0.wakeTimer = nil })
+            case .stalled(let id):
+                onEvent(
+                    PushPoolEvent(
+                        kind: .stalled, connection: id,
+                        text: "it answers no request; another connection takes its place"))
             }
         }
     }
 
+    /// Works and reports at a time, after `first`.
+    private func timer(
+        _ ns: UInt64, first: @escaping (PoolCore) -> Void
+    ) -> Scheduled<Void> {
+        eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(deadline: .uptimeNanoseconds(ns)) {
+            first(self)
+            self.work()
+            self.report()
+        }
+    }
+
     private func connect(_ id: UInt64) {
+        guard gate.begin(nowNs: now) else {
+            // Spread, so that the pools of a host do not all ask at the same time.
+            let wait = UInt64.random(in: 250...1_000) * 1_000_000
+            return perform(state.postponed(id, untilNs: now + wait))
+        }
         let connection = PushConnection(
             id: id, endpoint: endpoint, authority: authority, owner: self)
         connections[id] = connection
@@ -182,6 +213,7 @@ final class PoolCore: @unchecked Sendable {
     }
 
     private func connectFailed(_ id: UInt64, _ reason: String) {
+        gate.failed(wasConnected: false, nowNs: now)
         state.connectFailed(id, nowNs: now, random: Double.random(in: 0..<1))
         onEvent(PushPoolEvent(kind: .connectFailed, connection: id, text: reason))
         if state.isStopping { finishStop() }
@@ -190,9 +222,13 @@ final class PoolCore: @unchecked Sendable {
 
     private func finish(_ slot: Int, _ answer: PushResult.Answer) {
         guard let entry = slots[slot] else { return }
+        free(slot)
+        results.append(PushResult(items: entry.batch.items(of: entry.request), answer: answer))
+    }
+
+    private func free(_ slot: Int) {
         slots[slot] = nil
         freeSlots.append(slot)
-        results.append(PushResult(items: entry.batch.items(of: entry.request), answer: answer))
     }
 
     private func report() {
@@ -213,38 +249,72 @@ final class PoolCore: @unchecked Sendable {
 
     private func armDeadline() {
         guard deadlineTimer == nil, let first = deadlines.first else { return }
-        deadlineTimer = eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(
-            deadline: .uptimeNanoseconds(first.ns)
-        ) {
-            self.deadlineTimer = nil
-            self.expire()
+        deadlineTimer = timer(first.ns) { core in
+            core.deadlineTimer = nil
+            core.expireSent()
         }
     }
 
-    private func expire() {
+    /// Reports time-outs, and gives up late answers that do not come.
+    private func expireSent() {
         let time = now
-        var hasExpiredWaiting = false
+        var touched: Set<UInt64> = []
         while let first = deadlines.first, first.ns <= time {
             deadlines.removeFirst()
-            guard let entry = slots[first.slot], entry.generation == first.generation else {
-                continue
-            }
-            if let id = entry.connection {
-                finish(first.slot, .fault(.timeout))
+            guard let entry = slots[first.slot], entry.generation == first.generation,
+                let id = entry.connection
+            else { continue }
+            if entry.flight.isOverdue {
                 connections[id]?.abandon(slot: first.slot)
+                touched.insert(id)
+                free(first.slot)
             } else {
-                hasExpiredWaiting = true
-                finish(first.slot, .fault(state.isFailing ? .unreachable : .timeoutUnsent))
+                slots[first.slot]?.flight.isOverdue = true
+                let items = entry.batch.items(of: entry.request)
+                results.append(PushResult(items: items, answer: .fault(.timeout)))
+                // As far away as the deadline of a request that is sent now, so the order stays.
+                deadlines.append((time + timeoutNs, first.slot, first.generation))
+                perform(state.timedOut(id, entry.flight))
             }
         }
-        if hasExpiredWaiting { waiting.removeAll { slots[$0] == nil } }
+        for id in touched { connections[id]?.flush() }
         // Answered requests leave their entry behind; drop those at the front.
         while let first = deadlines.first, slots[first.slot]?.generation != first.generation {
             deadlines.removeFirst()
         }
-        armDeadline()
-        work()
-        report()
+    }
+
+    /// When a request that was submitted then must be sent at the latest: after the request
+    /// time-out if nothing is answered; behind others that are answered it waits longer.
+    private func waitEndNs(_ submittedNs: UInt64) -> UInt64 {
+        min(
+            submittedNs + Self.waitFactor * timeoutNs,
+            max(submittedNs, state.lastAnswerNs) + timeoutNs)
+    }
+
+    private func armWait() {
+        guard let first = waiting.first, let entry = slots[first] else { return }
+        let end = waitEndNs(entry.batch.submittedNs)
+        guard end < waitTimer?.ns ?? .max else { return }
+        waitTimer?.task.cancel()
+        waitTimer = (
+            end,
+            timer(end) { core in
+                core.waitTimer = nil
+                core.expireWaiting()
+            }
+        )
+    }
+
+    private func expireWaiting() {
+        let time = now
+        let fault: TransportFault = state.isFailing ? .unreachable : .timeoutUnsent
+        waiting.removeAll { slot in
+            guard let entry = slots[slot] else { return true }
+            guard time >= waitEndNs(entry.batch.submittedNs) else { return false }
+            finish(slot, .fault(fault))
+            return true
+        }
     }
 
     private static func isAddress(_ host: String) -> Bool {
@@ -254,6 +324,7 @@ final class PoolCore: @unchecked Sendable {
 
 extension PoolCore: PushConnectionOwner {
     func connectionReady(_ connection: PushConnection, peerMax: Int) {
+        gate.connected()
         state.connected(connection.id, peerMax: peerMax)
         onEvent(PushPoolEvent(kind: .connected, connection: connection.id, text: ""))
         if state.isStopping { perform(state.drain(connection.id)) }
@@ -276,12 +347,22 @@ extension PoolCore: PushConnectionOwner {
     func connection(
         _ connection: PushConnection, ended slot: Int, answer: PushResult.Answer?
     ) {
+        let entry = slot >= 0 ? slots[slot] : nil
+        var isAnswer = false
         var isSuccess = false
-        if case .response(let response) = answer {
+        switch answer {
+        case .response(let response):
+            isAnswer = true
             isSuccess = (200..<300).contains(response.status)
+        case .fault(let fault): isAnswer = fault == .reset
+        case nil: break
         }
-        perform(state.ended(connection.id, isSuccess: isSuccess))
-        guard slot >= 0, let entry = slots[slot] else { return }
+        perform(
+            state.ended(
+                connection.id, entry?.flight, isAnswer: isAnswer, isSuccess: isSuccess,
+                nowNs: connection.lastReadNs))
+        guard let entry else { return }
+        if entry.flight.isOverdue { return late(slot, entry, answer) }
         guard let answer else {
             slots[slot]?.connection = nil
             slots[slot]?.moves += 1
@@ -297,6 +378,15 @@ extension PoolCore: PushConnectionOwner {
         finish(slot, answer)
     }
 
+    /// The end of a request that was reported as timed out; only an answer is worth a second result.
+    private func late(_ slot: Int, _ entry: Slot, _ answer: PushResult.Answer?) {
+        free(slot)
+        guard let answer, case .response = answer else { return }
+        results.append(
+            PushResult(
+                items: entry.batch.items(of: entry.request), answer: answer, isLate: true))
+    }
+
     func connectionReadComplete(_ connection: PushConnection) {
         report()
         work()
@@ -305,7 +395,10 @@ extension PoolCore: PushConnectionOwner {
     func connectionClosed(_ connection: PushConnection, wasReady: Bool, reason: String) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         if wasReady {
-            state.closed(connection.id, nowNs: now, random: Double.random(in: 0..<1))
+            let time = now
+            if state.closed(connection.id, nowNs: time, random: Double.random(in: 0..<1)) {
+                gate.failed(wasConnected: true, nowNs: time)
+            }
             let kind: PushPoolEvent.Kind = reason == "no answer to PING" ? .pingTimeout : .closed
             onEvent(PushPoolEvent(kind: kind, connection: connection.id, text: reason))
             if state.isStopping { finishStop() }

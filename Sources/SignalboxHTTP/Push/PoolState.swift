@@ -8,6 +8,8 @@ struct PoolState {
         case close(UInt64)
         /// Ask again at this time.
         case wake(atNs: UInt64)
+        /// The connection answers no request: it takes no further one.
+        case stalled(UInt64)
     }
 
     private enum Phase { case connecting, ready, draining }
@@ -15,36 +17,52 @@ struct PoolState {
     private struct Connection {
         var id: UInt64
         var phase: Phase
+        var window: StreamWindow
         var open = 0
+        /// Of the open ones, those that were reported as timed out.
+        var overdue = 0
         var peerMax = 0
+        var answers: UInt64 = 0
+        /// Time-outs since the last answer.
+        var silent = 0
         /// A request has succeeded on it, so that the peer allows more than one stream.
         var isProven = false
         var isWritable = true
+        var isStalled = false
     }
+
+    /// Time-outs in a row, without an answer in between, after which a connection is given up.
+    static let silentMax = 3
 
     private let connectionsMax: Int
     private let streamsMax: Int
     private let isOneStreamFirst: Bool
+    private let timeoutNs: UInt64
     private var connections: [Connection] = []
     private var nextID: UInt64 = 1
-    private var failures = 0
-    private var notBeforeNs: UInt64 = 0
+    /// Of connects while there was no other connection, and of those beside another: a peer that takes
+    /// one connection only must not delay its replacement.
+    private var firstBackoff = Backoff()
+    private var extraBackoff = Backoff()
+    private var postponedNs: UInt64 = 0
     private(set) var isStopping = false
+    /// When the last answer came, on any connection.
+    private(set) var lastAnswerNs: UInt64 = 0
 
-    static let backoffFirstNs: UInt64 = 100_000_000
-    static let backoffMaxNs: UInt64 = 10_000_000_000
-
-    init(connectionsMax: Int, streamsMax: Int, isOneStreamFirst: Bool) {
+    init(connectionsMax: Int, streamsMax: Int, isOneStreamFirst: Bool, timeoutNs: UInt64) {
         self.connectionsMax = max(1, connectionsMax)
         self.streamsMax = streamsMax
         self.isOneStreamFirst = isOneStreamFirst
+        self.timeoutNs = timeoutNs
     }
 
     var readyCount: Int { connections.count { $0.phase == .ready } }
     var connectingCount: Int { connections.count { $0.phase == .connecting } }
     var drainingCount: Int { connections.count { $0.phase == .draining } }
     var openCount: Int { connections.reduce(0) { $0 + $1.open } }
-    var isFailing: Bool { failures > 0 && readyCount == 0 }
+    var isFailing: Bool {
+        (firstBackoff.failures > 0 || extraBackoff.failures > 0) && readyCount == 0
+    }
     var ids: [UInt64] { connections.map(\.id) }
 
     /// The connection that takes the next request, or nil.
@@ -65,11 +83,25 @@ struct PoolState {
             $0.phase == .ready && isOneStreamFirst && !$0.isProven
         }
         guard !isProving, readyCount < connectionsMax else { return [] }
+        let backoff = readyCount == 0 ? firstBackoff : extraBackoff
+        let notBeforeNs = max(backoff.notBeforeNs, postponedNs)
         guard nowNs >= notBeforeNs else { return [.wake(atNs: notBeforeNs)] }
         let id = nextID
         nextID += 1
-        connections.append(Connection(id: id, phase: .connecting))
+        // What one connection learned of a slow peer holds for the next.
+        let limit = connections.reduce(.max) { min($0, $1.window.limit) }
+        connections.append(
+            Connection(
+                id: id, phase: .connecting,
+                window: StreamWindow(timeoutNs: timeoutNs, limit: limit)))
         return [.connect(id)]
+    }
+
+    /// The connection must not be opened before this time.
+    mutating func postponed(_ id: UInt64, untilNs: UInt64) -> [Action] {
+        connections.removeAll { $0.id == id }
+        postponedNs = untilNs
+        return [.wake(atNs: untilNs)]
     }
 
     mutating func connected(_ id: UInt64, peerMax: Int) {
@@ -82,14 +114,11 @@ struct PoolState {
     /// The connection was never ready. `random` is 0..<1.
     mutating func connectFailed(_ id: UInt64, nowNs: UInt64, random: Double) {
         connections.removeAll { $0.id == id }
-        backOff(nowNs: nowNs, random: random)
-    }
-
-    private mutating func backOff(nowNs: UInt64, random: Double) {
-        failures += 1
-        let doubled = Self.backoffFirstNs << UInt64(min(failures - 1, 10))
-        let wait = Double(min(doubled, Self.backoffMaxNs)) * (0.8 + 0.4 * random)
-        notBeforeNs = nowNs + UInt64(wait)
+        if readyCount == 0 {
+            firstBackoff.fail(nextID: nextID, nowNs: nowNs, random: random)
+        } else {
+            extraBackoff.fail(nextID: nextID, nowNs: nowNs, random: random)
+        }
     }
 
     mutating func settings(_ id: UInt64, peerMax: Int) { change(id) { $0.peerMax = peerMax } }
@@ -98,19 +127,58 @@ struct PoolState {
         change(id) { $0.isWritable = isWritable }
     }
 
-    mutating func opened(_ id: UInt64) { change(id) { $0.open += 1 } }
+    /// A request was sent.
+    mutating func opened(_ id: UInt64, nowNs: UInt64) -> Flight {
+        var flight = Flight(sentNs: nowNs, answersBefore: 0)
+        change(id) {
+            $0.open += 1
+            flight.answersBefore = $0.answers
+        }
+        return flight
+    }
 
-    /// A stream ended. `isSuccess`: with a 2xx answer.
-    mutating func ended(_ id: UInt64, isSuccess: Bool) -> [Action] {
+    /// A stream ended. `flight` nil: it was given up after its time-out. `isAnswer`: the peer did
+    /// something about it; `isSuccess`: with a 2xx answer.
+    mutating func ended(
+        _ id: UInt64, _ flight: Flight?, isAnswer: Bool, isSuccess: Bool, nowNs: UInt64
+    ) -> [Action] {
         change(id) {
             $0.open -= 1
+            if flight?.isOverdue ?? true { $0.overdue -= 1 }
+            if isAnswer, let flight {
+                $0.answers += 1
+                $0.silent = 0
+                $0.window.answered(
+                    flight, answers: $0.answers - flight.answersBefore, peerMax: $0.peerMax,
+                    nowNs: nowNs)
+            }
             if isSuccess { $0.isProven = true }
         }
+        if isAnswer { lastAnswerNs = nowNs }
         if isSuccess {
-            failures = 0
-            notBeforeNs = 0
+            firstBackoff.succeed(id)
+            extraBackoff.succeed(id)
         }
         return closable(id)
+    }
+
+    /// A request timed out; its stream stays open for a late answer.
+    ///
+    /// A connection that answered nothing at all meanwhile may be dead although it answers PING.
+    mutating func timedOut(_ id: UInt64, _ flight: Flight) -> [Action] {
+        var hasStalled = false
+        change(id) {
+            $0.overdue += 1
+            let answers = $0.answers - flight.answersBefore
+            $0.window.timedOut(answers: answers)
+            guard answers == 0 else { return }
+            $0.silent += 1
+            guard !$0.isStalled, $0.silent >= Self.silentMax || !$0.isProven else { return }
+            $0.isStalled = true
+            hasStalled = $0.phase == .ready
+            $0.phase = .draining
+        }
+        return (hasStalled ? [.stalled(id)] : []) + closable(id)
     }
 
     /// It takes no further request.
@@ -121,10 +189,15 @@ struct PoolState {
 
     /// A connection that was ready has ended; one that never did any good counts as a failed
     /// connect, so that a peer which takes connections and drops them is not called in a loop.
-    mutating func closed(_ id: UInt64, nowNs: UInt64, random: Double) {
-        let wasProven = connections.first { $0.id == id }?.isProven ?? true
-        connections.removeAll { $0.id == id }
-        if !wasProven { backOff(nowNs: nowNs, random: random) }
+    ///
+    /// Returns whether it counts as one.
+    mutating func closed(_ id: UInt64, nowNs: UInt64, random: Double) -> Bool {
+        guard connections.first(where: { $0.id == id })?.isProven == false else {
+            connections.removeAll { $0.id == id }
+            return false
+        }
+        connectFailed(id, nowNs: nowNs, random: random)
+        return true
     }
 
     mutating func stop() -> [Action] {
@@ -132,9 +205,12 @@ struct PoolState {
         return ids.flatMap { drain($0) }
     }
 
+    /// A stop waits neither for late answers nor for a connection that answers nothing.
     private func closable(_ id: UInt64) -> [Action] {
-        connections.contains { $0.id == id && $0.phase == .draining && $0.open == 0 }
-            ? [.close(id)] : []
+        connections.contains {
+            $0.id == id && $0.phase == .draining
+                && ($0.open == 0 || isStopping && ($0.isStalled || $0.open == $0.overdue))
+        } ? [.close(id)] : []
     }
 
     private func room(of connection: Connection) -> Int {
@@ -142,7 +218,9 @@ struct PoolState {
         var limit = connection.peerMax
         if streamsMax > 0 { limit = min(limit, streamsMax) }
         if isOneStreamFirst, !connection.isProven { limit = min(limit, 1) }
-        return limit - connection.open
+        // If all that is open is overdue, one more finds out whether the connection still works.
+        let probe = connection.open == connection.overdue ? connection.open + 1 : 0
+        return min(limit, max(connection.window.limit, probe)) - connection.open
     }
 
     private mutating func change(_ id: UInt64, _ body: (inout Connection) -> Void) {

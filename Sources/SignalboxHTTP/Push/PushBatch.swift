@@ -7,12 +7,12 @@ internal import SignalboxCore
 final class PushBatch {
     private let batch: RequestBatch
     private let bytes: PinnedBytes
-    let deadlineNs: UInt64
+    let submittedNs: UInt64
 
-    init(_ batch: RequestBatch, deadlineNs: UInt64) {
+    init(_ batch: RequestBatch, submittedNs: UInt64) {
         self.batch = batch
         bytes = PinnedBytes(batch.bytes)
-        self.deadlineNs = deadlineNs
+        self.submittedNs = submittedNs
     }
 
     func items(of index: Int) -> [UInt64] {

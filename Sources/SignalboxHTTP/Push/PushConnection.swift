@@ -78,7 +78,8 @@ final class PushConnection: ChannelInboundHandler {
     private let digits = Digits()
     private var connectTimer: Scheduled<Void>?
     private var healthTimer: Scheduled<Void>?
-    private var lastReadNs: UInt64 = 0
+    /// When bytes of the peer were last read; the time of the answers in them.
+    private(set) var lastReadNs: UInt64 = 0
     private var pingSentNs: UInt64?
 
     init(id: UInt64, endpoint: PushEndpoint, authority: PinnedBytes, owner: any PushConnectionOwner)
@@ -123,7 +124,7 @@ final class PushConnection: ChannelInboundHandler {
         return true
     }
 
-    /// Gives a request up: its stream is reset and its end is not reported.
+    /// Gives a request up: its stream is reset with the next flush and its end names no slot.
     func abandon(slot: Int) {
         guard
             let stream = streams.first(where: {
@@ -133,7 +134,6 @@ final class PushConnection: ChannelInboundHandler {
         stream.isAbandoned = true
         nghttp2_submit_rst_stream(
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, NGHTTP2_CANCEL.rawValue)
-        flush()
     }
 
     /// Writes what the session has to send: one buffer, one write.

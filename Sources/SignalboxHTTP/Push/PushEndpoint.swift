@@ -2,6 +2,13 @@
 public struct EndpointError: Error, Sendable, CustomStringConvertible {
     /// Names the fault and what would do.
     public let message: String
+    /// The system was out of something, such as file descriptors; the same endpoint may work later.
+    public let isPassing: Bool
+
+    init(message: String, isPassing: Bool = false) {
+        self.message = message
+        self.isPassing = isPassing
+    }
 
     /// The message.
     public var description: String { message }
@@ -23,7 +30,7 @@ public struct PushEndpoint: Sendable, Hashable {
     public var isALPNRequired = false
     /// One request at a time on a connection until its first 2xx.
     public var isOneStreamFirst = false
-    /// From submit to answer.
+    /// From sending to answer.
     public var requestTimeoutMs = 10_000
     /// TCP, TLS and the peer's SETTINGS together.
     public var connectTimeoutMs = 10_000

@@ -13,11 +13,14 @@ public struct PushResult: Sendable {
     public let items: [UInt64]
     /// What came of it.
     public let answer: Answer
+    /// The request was reported as timed out before; this is the answer that came afterwards.
+    public let isLate: Bool
 
     /// Makes a result; other ways of sending do.
-    public init(items: [UInt64], answer: Answer) {
+    public init(items: [UInt64], answer: Answer, isLate: Bool = false) {
         self.items = items
         self.answer = answer
+        self.isLate = isLate
     }
 }
 
@@ -31,7 +34,7 @@ public struct PushPoolStatus: Sendable {
     public var draining: Int
     /// Requests that wait for a stream.
     public var waiting: Int
-    /// Requests that were sent and have no answer.
+    /// Requests that were sent and have no answer, those included whose late answer is awaited.
     public var inFlight: Int
     /// The last connect failed and none has succeeded since.
     public var isFailing: Bool
@@ -50,6 +53,8 @@ public struct PushPoolEvent: Sendable {
         case goAway = "go_away"
         case closed
         case pingTimeout = "ping_timeout"
+        /// It answers PING and no request.
+        case stalled
     }
     /// What happened.
     public let kind: Kind
@@ -59,5 +64,7 @@ public struct PushPoolEvent: Sendable {
     public let text: String
 
     /// Whether an operator should see it.
-    public var isFault: Bool { kind == .connectFailed || kind == .pingTimeout }
+    public var isFault: Bool {
+        kind == .connectFailed || kind == .pingTimeout || kind == .stalled
+    }
 }

@@ -20,6 +20,8 @@ public struct HTTP2ServerOptions: Sendable {
     public var offersALPN = true
     /// The first SETTINGS of a connection.
     public var maxConcurrentStreams: UInt32 = 1000
+    /// Connections beyond so many are accepted and dropped at once; nil: none is.
+    public var connectionsMax: Int?
 
     /// Makes options with the server's identity.
     public init(certificateChainPEM: [UInt8], privateKeyPEM: [UInt8]) {
@@ -90,7 +92,7 @@ public final class HTTP2Server: Sendable {
         }
         if options.offersALPN { configuration.applicationProtocols = ["h2"] }
         let tls = try NIOSSLContext(configuration: configuration)
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let group = try EventLoops.group(threads: 1)
         let box = NIOLockedValueBox(State(maxConcurrentStreams: options.maxConcurrentStreams))
         do {
             let listener = try await listen(
@@ -179,13 +181,15 @@ public final class HTTP2Server: Sendable {
             }
             .childChannelInitializer { channel in
                 channel.closeOnExec()
-                let (id, streams) = state.withLockedValue { state in
+                let (id, streams, isTooMany) = state.withLockedValue { state in
                     let id = state.nextID
                     state.nextID += 1
                     state.accepted += 1
-                    state.connections[id] = channel
-                    return (id, state.maxConcurrentStreams)
+                    let isTooMany = state.connections.count >= options.connectionsMax ?? .max
+                    if !isTooMany { state.connections[id] = channel }
+                    return (id, state.maxConcurrentStreams, isTooMany)
                 }
+                if isTooMany { return channel.close() }
                 channel.closeFuture.whenComplete { _ in
                     state.withLockedValue { $0.connections[id] = nil }
                 }

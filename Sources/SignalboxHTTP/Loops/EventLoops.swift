@@ -1,0 +1,54 @@
+internal import Glibc
+internal import NIOPosix
+
+/// Event loops whose start fails with an error. NIO itself ends the process if the system has no
+/// descriptor or thread for one.
+enum EventLoops {
+    /// epoll, its wake-up and its timer.
+    private static let descriptorsPerLoop = 3
+    /// For the first sockets.
+    private static let descriptorsSpare = 4
+
+    /// Starts `threads` event loops.
+    ///
+    /// What is found here may still be taken by another thread in between; that cannot be helped.
+    static func group(threads: Int) throws(ResourceError) -> MultiThreadedEventLoopGroup {
+        try Descriptors.require(threads * descriptorsPerLoop + descriptorsSpare)
+        try requireThreads(threads)
+        return MultiThreadedEventLoopGroup(numberOfThreads: threads)
+    }
+
+    /// Throws if the process cannot run `count` more threads at this moment.
+    static func requireThreads(_ count: Int) throws(ResourceError) {
+        let gate = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        gate.initialize(to: pthread_mutex_t())
+        pthread_mutex_init(gate, nil)
+        // All must exist at once, so each waits until the last was started.
+        pthread_mutex_lock(gate)
+        var threads: [pthread_t] = []
+        var error: Int32 = 0
+        while threads.count < count, error == 0 {
+            var thread = pthread_t()
+            error = pthread_create(
+                &thread, nil,
+                { gate in
+                    let gate = gate?.assumingMemoryBound(to: pthread_mutex_t.self)
+                    if let gate {
+                        pthread_mutex_lock(gate)
+                        pthread_mutex_unlock(gate)
+                    }
+                    return nil
+                }, gate)
+            if error == 0 { threads.append(thread) }
+        }
+        pthread_mutex_unlock(gate)
+        for thread in threads { pthread_join(thread, nil) }
+        pthread_mutex_destroy(gate)
+        gate.deallocate()
+        guard error == 0 else {
+            throw ResourceError(
+                message: "\(count) more threads are needed: \(SystemError.text(error)); raise the "
+                    + "limit (ulimit -u, TasksMax= of systemd) or give the process more memory")
+        }
+    }
+}
