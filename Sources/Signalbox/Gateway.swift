@@ -18,6 +18,8 @@ public final class Gateway: Sendable {
     let options: GatewayOptions
     let parts: GatewayParts
     let adminService: AdminService
+    /// Where the admin listener is, until the gateway stops; nil: there is none.
+    let adminAddress: ListenAddress?
     let ingestService: IngestService
     /// The last reload; the next one waits for it.
     let reloads = Mutex<Task<Void, Never>?>(nil)
@@ -69,8 +71,10 @@ public final class Gateway: Sendable {
             context: context, pipeline: pipeline,
             devices: try parts.devicesService(plan, context))
         ingestService = ingest
+        adminAddress = options.admin ?? settings.admin
         let admin = AdminService(
-            lanes: lanes, metrics: parts.metrics, store: context.store, clock: context.clock)
+            access: AdminAccess(adminAddress, settings), lanes: lanes, metrics: parts.metrics,
+            store: context.store, clock: context.clock)
         adminService = admin
         self.parts = parts
         self.options = options
@@ -80,7 +84,7 @@ public final class Gateway: Sendable {
                 address, "gateway.listen", parts.logger, ingest, tls: settings.tls)
         }
         var adminServer: HTTPServer?
-        if let address = options.admin ?? settings.admin {
+        if let address = adminAddress {
             do {
                 adminServer = try await Self.listen(address, "gateway.admin", parts.logger, admin)
             } catch {

@@ -3,7 +3,8 @@ public import SignalboxCore
 extension GatewayConfig {
     static let topKeys = ["version", "gateway", "plugins", "routes", "retry", "devices", "tests"]
     static let gatewayKeys = [
-        "listen", "admin", "data", "drain", "dedupe", "log", "tls", "sources",
+        "listen", "admin", "admin_hosts", "admin_token", "data", "drain", "dedupe", "log", "tls",
+        "sources",
     ]
     static let pluginKeys = ["library", "isolation", "config"]
 
@@ -93,6 +94,15 @@ extension GatewayConfig {
         } else if let address = address("admin", map) {
             gateway.admin = address
         }
+        gateway.adminPosition = map["admin"]?.position ?? value.position
+        if let value = map["admin_hosts"] { readAdminHosts(value, map) }
+        if let token = map.text("admin_token") {
+            gateway.adminToken = token.text
+            if token.text.utf8.count < 16 {
+                map.report(
+                    "bad-value", at: token.value, "admin_token must have at least 16 characters")
+            }
+        }
         if let value = map["tls"],
             let tls = MapReader(
                 value, owner: "gateway.tls", known: ["certificate", "key", "client_ca"], diagnostics
@@ -118,6 +128,25 @@ extension GatewayConfig {
         }
         if let admin = gateway.admin, admin.port != 0, admin == gateway.listen {
             map.report("bad-value", at: map["admin"], "listen and admin are the same address")
+        }
+    }
+
+    private mutating func readAdminHosts(_ value: ConfigValue, _ map: MapReader) {
+        guard case .list(let items) = value.kind else {
+            map.report("wrong-type", at: value, "admin_hosts must be a list of names or addresses")
+            return
+        }
+        for item in items {
+            let host = item.string ?? ""
+            let isName = !host.isEmpty && !host.contains { ":/ []".contains($0) }
+            guard isName || ListenAddress.bytes(of: host) != nil else {
+                map.report(
+                    "bad-value", at: item,
+                    "admin_hosts holds names or IP addresses without a port, such as "
+                        + "signalbox.internal or 10.0.0.5")
+                continue
+            }
+            gateway.adminHosts.append(host)
         }
     }
 

@@ -1,42 +1,19 @@
 public import SignalboxCore
 
-/// An address to listen on.
-public struct ListenAddress: Sendable, Hashable {
-    /// Name or IP address.
-    public var host: String
-    /// 0: any free port.
-    public var port: Int
-
-    /// Makes an address.
-    public init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
-
-    /// Reads `host:port`, `[::1]:8080`, `:8080`.
-    public init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"),
-            let port = Int(text[text.index(after: colon)...]),
-            (0...65535).contains(port)
-        else { return nil }
-        var name = text[..<colon]
-        if name.hasPrefix("[") {
-            guard name.hasSuffix("]") else { return nil }
-            name = name.dropFirst().dropLast()
-        } else if name.contains(":") {
-            return nil
-        }
-        guard !name.contains(where: { $0 == " " || $0 == "/" }) else { return nil }
-        self.init(host: name.isEmpty ? "0.0.0.0" : String(name), port: port)
-    }
-}
-
 /// The `gateway:` section.
 public struct GatewaySettings: Sendable {
     /// Where webhooks come in; nil: nowhere, requests are handed in by the embedding program.
     public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8080)
     /// Where operators look; nil: nowhere.
     public var admin: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8081)
+    /// Hosts that clients of `admin` may name, beside its address and those of this machine.
+    public var adminHosts: [String] = []
+    /// What clients of `admin` send as bearer token; nil: nothing.
+    ///
+    /// Never logged.
+    public var adminToken: String?
+    /// Where `admin` stands, or else the section; nil: nowhere.
+    public var adminPosition: SourcePosition?
     /// Sources whose events the embedding program submits.
     public var sources: [String] = []
     /// TLS of `listen`; nil: plain HTTP, with TLS in front.

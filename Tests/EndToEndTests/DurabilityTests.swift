@@ -24,9 +24,10 @@ import Testing
         _ bench: GatewayBench, _ method: String, _ path: String, _ body: String = ""
     ) async throws -> JSONValue {
         let port = try #require(bench.gateway.adminPort)
-        let answer = try await bench.client.patient(
-            RESTCall(method: method, url: "http://127.0.0.1:\(port)\(path)", body: Array(body.utf8))
-        )
+        var call = RESTCall(
+            method: method, url: "http://127.0.0.1:\(port)\(path)", body: Array(body.utf8))
+        call.headers = [Attribute("content-type", "application/json")]
+        let answer = try await bench.client.patient(call)
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
         return try JSONValue.parse(answer.body)
     }
@@ -66,9 +67,10 @@ import Testing
         #expect(try await Self.adminJSON(bench, "GET", "/dead/\(id)") == letter)
         // Nothing is meant by nothing.
         let port = try #require(bench.gateway.adminPort)
-        let slip = try await bench.client.patient(
-            RESTCall(
-                method: "POST", url: "http://127.0.0.1:\(port)/dead/purge", body: Array("{}".utf8)))
+        var nothing = RESTCall(
+            method: "POST", url: "http://127.0.0.1:\(port)/dead/purge", body: Array("{}".utf8))
+        nothing.headers = [Attribute("content-type", "application/json")]
+        let slip = try await bench.client.patient(nothing)
         #expect(slip.status == 400)
 
         try await bench.simulators.apns.take(.clear)

@@ -96,6 +96,16 @@ import Testing
         #expect(note.overrides.first?.json == #"{"aps":{"x":1,"y":"T"}}"#)
     }
 
+    @Test(arguments: [
+        ("127.0.0.1:1", true), ("127.9.9.9:1", true), ("[::1]:1", true), ("localhost:1", true),
+        ("LocalHost:1", true), ("0.0.0.0:1", false), (":1", false), ("[::]:1", false),
+        ("127.0.0.1.example:1", false), ("signalbox.internal:1", false), ("10.0.0.5:1", false),
+        ("[::ffff:10.0.0.5]:1", false),
+    ])
+    func `it is known which addresses stay on the machine`(text: String, isLoopback: Bool) throws {
+        #expect(try #require(ListenAddress(text)).isLoopback == isLoopback)
+    }
+
     @Test func `defaults`() {
         let (config, words) = load("version: 1" + Self.tail)
         #expect(words == [])

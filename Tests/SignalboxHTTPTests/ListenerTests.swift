@@ -1,61 +1,19 @@
 import Foundation
 import Logging
+import PluginBench
 import SignalboxCore
 import SignalboxHTTP
 import Testing
 
 /// The listener against clients that no library would be: raw bytes over a socket.
 @Suite struct ListenerTests {
-    /// A client that sends what it is told and reads until the server closes, or a word has come.
-    private final class Client {
-        private let descriptor: Int32
-
-        init(port: Int) {
-            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = in_port_t(UInt16(port).bigEndian)
-            address.sin_addr.s_addr = inet_addr("127.0.0.1")
-            let status = withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            #expect(status == 0)
-        }
-
-        deinit { close(descriptor) }
-
-        func send(_ text: String) { _ = text.withCString { write(descriptor, $0, strlen($0)) } }
-
-        func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
-
-        /// Everything up to the close, or until `word` stands in it.
-        func read(until word: String? = nil) async -> String {
-            let descriptor = descriptor
-            return await withCheckedContinuation { continuation in
-                // Beside the task pool: it blocks.
-                Foundation.Thread.detachNewThread {
-                    var all: [UInt8] = []
-                    var part = [UInt8](repeating: 0, count: 65_536)
-                    while word.map({ !String(decoding: all, as: UTF8.self).contains($0) }) ?? true {
-                        let count = Foundation.read(descriptor, &part, part.count)
-                        guard count > 0 else { break }
-                        all += part[..<count]
-                    }
-                    continuation.resume(returning: String(decoding: all, as: UTF8.self))
-                }
-            }
-        }
-    }
-
     private func count(_ word: String, in text: String) -> Int {
         text.components(separatedBy: word).count - 1
     }
 
     @Test func `requests that come all at once are answered in turn`() async throws {
         let bench = try await WebBench()
-        let client = Client(port: bench.server.port)
+        let client = try RawClient(port: bench.server.port)
         client.send(
             "GET /known/1 HTTP/1.1\r\nhost: a\r\n\r\n"
                 + "POST /known/2 HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc"
@@ -75,7 +33,7 @@ import Testing
 
     @Test func `a client that has closed its end gets its answer`() async throws {
         let bench = try await WebBench()
-        let client = Client(port: bench.server.port)
+        let client = try RawClient(port: bench.server.port)
         client.send("GET /known/wait HTTP/1.1\r\nhost: a\r\n\r\n")
         client.endSending()
         bench.release.finish()
@@ -85,7 +43,7 @@ import Testing
 
     @Test func `HTTP 1.0 is answered and closed`() async throws {
         let bench = try await WebBench()
-        let client = Client(port: bench.server.port)
+        let client = try RawClient(port: bench.server.port)
         client.send("GET /known/old HTTP/1.0\r\n\r\n")
         let text = await client.read()
         #expect(text.hasPrefix("HTTP/1.0 200") && text.hasSuffix("GET /known/old? 0 "))
@@ -94,7 +52,7 @@ import Testing
 
     @Test func `HEAD gets the length and no body`() async throws {
         let bench = try await WebBench()
-        let client = Client(port: bench.server.port)
+        let client = try RawClient(port: bench.server.port)
         client.send("HEAD /known HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
         let text = await client.read()
         #expect(text.contains("content-length: 15\r\n") && text.hasSuffix("\r\n\r\n"))
@@ -104,13 +62,13 @@ import Testing
     @Test func `a client that waits is told to go on, or why not`() async throws {
         let bench = try await WebBench(bodyBytesMax: 1_000)
         let head = "HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length:"
-        let client = Client(port: bench.server.port)
+        let client = try RawClient(port: bench.server.port)
         client.send("POST /known \(head) 3\r\n\r\n")
         #expect(await client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 100"))
         client.send("abc")
         #expect(await client.read(until: "known? 3").contains("200 OK"))
         for (path, size, status) in [("/known", 1_001, "413"), ("/other", 3, "404")] {
-            let refused = Client(port: bench.server.port)
+            let refused = try RawClient(port: bench.server.port)
             refused.send("POST \(path) \(head) \(size)\r\n\r\n")
             let text = await refused.read()
             #expect(text.hasPrefix("HTTP/1.1 \(status)") && text.contains("connection: close"))
@@ -122,7 +80,7 @@ import Testing
         async throws
     {
         let bench = try await WebBench(bodyBytesMax: 1_000)
-        let client = Client(port: bench.server.port)
+        let client = try RawClient(port: bench.server.port)
         client.send("POST /known HTTP/1.1\r\nhost: a\r\ncontent-length: 3000\r\n\r\n")
         client.send(String(repeating: "a", count: 3_000))
         let text = await client.read()
@@ -139,7 +97,7 @@ import Testing
     ])
     func `what is not HTTP ends its own connection`(bytes: String, status: Int) async throws {
         let bench = try await WebBench()
-        let client = Client(port: bench.server.port)
+        let client = try RawClient(port: bench.server.port)
         client.send(bytes)
         let text = await client.read()
         #expect(text.hasPrefix("HTTP/1.1 \(status)"), "\(text.prefix(60))")
@@ -150,10 +108,10 @@ import Testing
 
     @Test func `a stop answers what is open and closes what is idle`() async throws {
         let bench = try await WebBench()
-        let idle = Client(port: bench.server.port)
+        let idle = try RawClient(port: bench.server.port)
         idle.send("GET /known HTTP/1.1\r\nhost: a\r\n\r\n")
         #expect(await idle.read(until: "known? 0").contains("200 OK"))
-        let open = Client(port: bench.server.port)
+        let open = try RawClient(port: bench.server.port)
         open.send("GET /known/wait HTTP/1.1\r\nhost: a\r\n\r\n")
         _ = await bench.client.asked(bench.call("GET", "/known"))
         async let ended: Void = bench.server.shutdown()
@@ -182,7 +140,7 @@ import Testing
             options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             handler: WebBench.Echo(gate: nil))
         for bytes in ["", "GET /kno", "POST /known HTTP/1.1\r\ncontent-length: 9\r\n\r\nabc"] {
-            let client = Client(port: server.port)
+            let client = try RawClient(port: server.port)
             client.send(bytes)
             #expect(await client.read().isEmpty)
         }

@@ -10,13 +10,15 @@ internal import SignalboxThreads
 public final class DeadLetterTool: Sendable {
     private enum Way {
         case store(SQLiteStore)
-        case admin(RESTClient, String)
+        case admin(RESTClient, origin: String, token: String?)
     }
 
     /// Why something cannot be done.
     public struct Fault: Error, Sendable, CustomStringConvertible {
         /// Names the thing and the reason.
         public let description: String
+        /// What the gateway answered.
+        fileprivate var status: UInt32?
     }
 
     private static let partMax = 1_000
@@ -44,7 +46,10 @@ public final class DeadLetterTool: Sendable {
                         + "gateway.admin")
             }
             let host = admin.host.contains(":") ? "[\(admin.host)]" : admin.host
-            return DeadLetterTool(.admin(try RESTClient(), "http://\(host):\(admin.port)"))
+            return DeadLetterTool(
+                .admin(
+                    try RESTClient(), origin: "http://\(host):\(admin.port)",
+                    token: config.gateway.adminToken))
         }
     }
 
@@ -54,7 +59,7 @@ public final class DeadLetterTool: Sendable {
     public func close() async {
         switch way {
         case .store(let store): await store.close()
-        case .admin(let client, _): client.shutdown()
+        case .admin(let client, _, _): client.shutdown()
         }
     }
 
@@ -95,7 +100,11 @@ public final class DeadLetterTool: Sendable {
         var selection = DeadSelection()
         selection.ids = [id]
         if case .admin = way {
-            return try? await ask("GET", "/dead/\(id)").text
+            do {
+                return try await ask("GET", "/dead/\(id)").text
+            } catch let fault as Fault where fault.status == 404 {
+                return nil
+            }
         }
         return try await list(selection, limit: 1).first
     }
@@ -145,14 +154,17 @@ public final class DeadLetterTool: Sendable {
     private func ask(_ method: String, _ path: String, _ body: String = "") async throws
         -> JSONValue
     {
-        guard case .admin(let client, let origin) = way else { return .null }
-        let answer = try await client.answer(
-            RESTCall(method: method, url: origin + path, body: Array(body.utf8)))
+        guard case .admin(let client, let origin, let token) = way else { return .null }
+        var call = RESTCall(method: method, url: origin + path, body: Array(body.utf8))
+        if method == "POST" { call.headers.append(Attribute("content-type", "application/json")) }
+        if let token { call.headers.append(Attribute("authorization", "Bearer \(token)")) }
+        let answer = try await client.answer(call)
         let json = (try? JSONValue.parse(answer.body)) ?? .null
         guard answer.status == 200 else {
             throw Fault(
                 description: "the gateway answered \(answer.status): "
-                    + (json["detail"]?.string ?? "no reason given"))
+                    + (json["detail"]?.string ?? "no reason given"),
+                status: answer.status)
         }
         return json
     }

@@ -6,6 +6,7 @@ internal import Synchronization
 /// The admin listener: `/healthz`, `/readyz`, `/metrics`, `/dead`.
 final class AdminService: AsyncHTTPServerHandler {
     private static let paths: Set = ["/healthz", "/readyz", "/metrics"]
+    private let access: Mutex<AdminAccess>
     private let lanes: LaneTable
     private let metrics: GatewayMetrics
     private let store: any GatewayStore
@@ -13,9 +14,10 @@ final class AdminService: AsyncHTTPServerHandler {
     private let isStopping = Atomic<Bool>(false)
 
     init(
-        lanes: LaneTable, metrics: GatewayMetrics, store: any GatewayStore,
+        access: AdminAccess, lanes: LaneTable, metrics: GatewayMetrics, store: any GatewayStore,
         clock: @escaping @Sendable () -> UInt64
     ) {
+        self.access = Mutex(access)
         self.store = store
         dead = DeadAdmin(store: store, clock: clock) { lanes.backlog($0) }
         self.lanes = lanes
@@ -24,6 +26,9 @@ final class AdminService: AsyncHTTPServerHandler {
 
     /// From now on `/readyz` answers 503, so that load balancers send nothing more.
     func stopping() { isStopping.store(true, ordering: .relaxed) }
+
+    /// The configuration has changed.
+    func replace(access new: AdminAccess) { access.withLock { $0 = new } }
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
         if path == "/dead" || path.hasPrefix("/dead/") {
@@ -41,6 +46,7 @@ final class AdminService: AsyncHTTPServerHandler {
     }
 
     func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        if let refusal = access.withLock({ $0 }).refusal(request) { return refusal }
         if request.path.hasPrefix("/dead") { return await dead.answer(request) }
         var answer: HTTPServerAnswer
         switch request.path {

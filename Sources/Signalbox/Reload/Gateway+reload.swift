@@ -43,7 +43,12 @@ extension Gateway {
             // Libraries are loaded on a thread of their own: it may take its time.
             let given = options
             let plan = try await Thread.value { Result { try GatewayPlan.make(given) } }.get()
+            // A new address needs a restart, so the rule holds for the current one, too.
+            if let fault = GatewayPlan.adminFault(adminAddress, plan.config) {
+                throw ConfigurationError(diagnostics: [fault])
+            }
             let result = try await Reload(parts: parts, ingest: ingestService).run(plan)
+            adminService.replace(access: AdminAccess(adminAddress, plan.config.gateway))
             logger.notice(
                 "configuration reloaded",
                 metadata: [

@@ -22,8 +22,18 @@ struct GatewayPlan: Sendable {
         }
         let places = Set(unfilled.map(\.position))
         let others = (faults + check.diagnostics).filter { !places.contains($0.position) }
-        let diagnostics = (unfilled + others).inOrder
+        let unguarded = adminFault(options.admin ?? config.gateway.admin, config)
+        let diagnostics = (unfilled + others + (unguarded.map { [$0] } ?? [])).inOrder
         guard diagnostics.isEmpty else { throw ConfigurationError(diagnostics: diagnostics) }
         return GatewayPlan(config: config, plugins: check.plugins, routes: routes)
+    }
+
+    /// What is wrong with an admin listener on that address: others may reach it, and it has no token.
+    static func adminFault(_ address: ListenAddress?, _ config: GatewayConfig) -> Diagnostic? {
+        guard let address, !address.isLoopback, config.gateway.adminToken == nil else { return nil }
+        return Diagnostic(
+            "admin-needs-token", at: config.gateway.adminPosition ?? config.start,
+            "gateway: other machines can reach the admin listener on \(address.host):\(address.port); "
+                + "set admin_token, or let it listen on 127.0.0.1")
     }
 }

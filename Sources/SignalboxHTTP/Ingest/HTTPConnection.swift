@@ -45,12 +45,19 @@ final class HTTPConnection: ChannelDuplexHandler {
     private var isHead = false
     /// Closed behind the answer of now.
     private var isLast = false
-    /// The client has closed its end: closed behind the answers of all that came before.
-    private var isInputClosed = false
+    /// Nothing more is read: the client has closed its end, or what it sends is not HTTP.
+    /// The connection is closed after the answers of all that came before.
+    private var isInputOver = false
     private var certificate: [UInt8]?
-    /// Of requests that came before the answer of the one before them; while there are some nothing is read.
+    /// Of requests that wait for the answers before theirs; while there are some, nothing is read.
     private var early: Deque<HTTPServerRequestPart> = []
     private var isReadHeld = false
+    /// The decoder may stop after the request that it reads.
+    private var mayStop = false
+    /// The decoder has read such a request to its end, and nothing after it.
+    private var mayHaveStopped = false
+    /// Since when the client takes no more answers, by the monotonic clock.
+    private var blockedSinceNs: UInt64?
 
     init(
         _ channel: any Channel, _ connections: HTTPConnections, options: HTTPServerOptions,
@@ -78,23 +85,40 @@ final class HTTPConnection: ChannelDuplexHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         connections.failed(error)
-        switch phase {
-        case .idle where error as? HTTPParserError == .headerOverflow:
-            write(Problem(431, "the head of the request is too large").answer, isClosing: true)
-        case .idle where error is HTTPParserError:
-            write(Problem(400, "this is not HTTP/1.1").answer, isClosing: true)
-        case .answering where error is HTTPParserError: isInputClosed = true
-        case .closing: break
-        default: channel.close(promise: nil)
+        if case .closing = phase { return }
+        // The decoder repeats its error with every byte that still comes.
+        guard !isInputOver else { return }
+        guard let fault = error as? HTTPParserError else {
+            channel.close(promise: nil)
+            return
         }
+        guard early.isEmpty, !isHeld else {
+            isInputOver = true
+            return
+        }
+        guard case .idle = phase else {
+            channel.close(promise: nil)
+            return
+        }
+        let problem =
+            fault == .headerOverflow
+            ? Problem(431, "the head of the request is too large")
+            : Problem(400, "this is not HTTP/1.1")
+        write(problem.answer, isClosing: true)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed? = event as? ChannelEvent {
-            isInputClosed = true
-            if case .answering = phase {} else { end() }
+            isInputOver = true
+            if early.isEmpty, !isHeld { end() }
         }
         context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        blockedSinceNs = channel.isWritable ? nil : Clock.monotonicNs
+        if channel.isWritable { resume() }
+        context.fireChannelWritabilityChanged()
     }
 
     /// Closes it, after the answer if somebody makes one.
@@ -108,6 +132,12 @@ final class HTTPConnection: ChannelDuplexHandler {
 
     /// Closes it if the client takes too long.
     func endIfLate(nowNs: UInt64) {
+        if let since = blockedSinceNs,
+            nowNs > since + UInt64(options.requestSeconds) * 1_000_000_000
+        {
+            channel.close(promise: nil)
+            return
+        }
         let seconds: Int
         switch phase {
         case .idle: seconds = options.idleSeconds
@@ -126,12 +156,47 @@ final class HTTPConnection: ChannelDuplexHandler {
     // MARK: Requests
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isInputOver else { return }
         let part = unwrapInboundIn(data)
-        if case .answering = phase { early.append(part) } else { handle(part) }
+        switch part {
+        case .head(let head): mayStop = RequestDecoder.mayStop(after: head)
+        case .body: break
+        case .end: mayHaveStopped = mayStop
+        }
+        if early.isEmpty, !isHeld { handle(part) } else { early.append(part) }
     }
 
     func read(context: ChannelHandlerContext) {
-        if early.isEmpty { context.read() } else { isReadHeld = true }
+        if early.isEmpty, !isInputOver, channel.isWritable {
+            context.read()
+        } else {
+            isReadHeld = true
+        }
+    }
+
+    /// The next request must wait: for the answer before its own, or until the client reads its answers.
+    private var isHeld: Bool {
+        switch phase {
+        case .answering: true
+        case .idle: !channel.isWritable
+        case .reading, .skipping, .dropping, .closing: false
+        }
+    }
+
+    /// Whether the decoder may have stopped; asked once per request.
+    func takeStop() -> Bool {
+        defer { mayHaveStopped = false }
+        return mayHaveStopped
+    }
+
+    /// Handles what came early, then reads on, as far as the client takes its answers.
+    private func resume() {
+        while !isHeld, let part = early.popFirst() { handle(part) }
+        guard early.isEmpty, !isHeld else { return }
+        if isInputOver, case .idle = phase { end() }
+        guard isReadHeld else { return }
+        isReadHeld = false
+        channel.read()
     }
 
     private func handle(_ part: HTTPServerRequestPart) {
@@ -154,15 +219,26 @@ final class HTTPConnection: ChannelDuplexHandler {
             query: mark.map { String(head.uri[uri.index(after: $0)...]) } ?? "")
         var announced = 0
         var isWaiting = false
+        var asksUpgrade = false
+        var isOddlyCoded = false
         request.headers.reserveCapacity(head.headers.count)
         for (name, value) in head.headers {
             let name = Self.isLower(name) ? name : name.lowercased()
             if name == "content-length" { announced = Int(value) ?? 0 }
+            if name == "upgrade" { asksUpgrade = true }
+            if name == "transfer-encoding", value.lowercased() != "chunked" { isOddlyCoded = true }
             if name == "expect" { isWaiting = value.lowercased() == "100-continue" }
             request.headers.append(Attribute(name, value))
         }
         enter(.reading)
-        if let refusal = handler.refusal(method: request.method, path: request.path) {
+        if head.method == .CONNECT {
+            let problem = Problem(501, "CONNECT is not supported: this server is no proxy")
+            refuse(problem.answer, isEndless: true, isWaiting: isWaiting)
+        } else if asksUpgrade, isOddlyCoded {
+            // The parser takes it for a request without a body, which others may see otherwise.
+            let problem = Problem(400, "a request for an upgrade takes no such transfer-encoding")
+            refuse(problem.answer, isEndless: true, isWaiting: isWaiting)
+        } else if let refusal = handler.refusal(method: request.method, path: request.path) {
             refuse(refusal, isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
         } else if announced > options.bodyBytesMax {
             refuse(tooLarge, isEndless: true, isWaiting: isWaiting)
@@ -240,16 +316,8 @@ final class HTTPConnection: ChannelDuplexHandler {
     func answer(_ answer: HTTPServerAnswer) {
         guard case .answering = phase else { return }
         enter(.idle)
-        let isClosing = isLast || !isKeptAlive || (isInputClosed && early.isEmpty)
-        write(answer, isClosing: isClosing)
-        while let part = early.popFirst() {
-            handle(part)
-            if case .answering = phase { return }
-        }
-        if isInputClosed, case .idle = phase { end() }
-        guard isReadHeld else { return }
-        isReadHeld = false
-        channel.read()
+        write(answer, isClosing: isLast || !isKeptAlive || (isInputOver && early.isEmpty))
+        resume()
     }
 
     /// Answers before the request is read.

@@ -1,6 +1,5 @@
 public import Logging
 internal import NIOCore
-internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 internal import SignalboxCore
@@ -10,6 +9,9 @@ internal import Synchronization
 ///
 /// One event loop reads, parses and answers; what takes time happens elsewhere.
 public final class HTTPServer: Sendable {
+    /// Most that is read at once, and so the most that a client can send ahead of its answers.
+    private static let readBytesMax = 16 * 1_024
+
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
     private let connections: HTTPConnections
@@ -31,6 +33,12 @@ public final class HTTPServer: Sendable {
                 // A client may close its end as soon as its request is out.
                 .childChannelOption(.allowRemoteHalfClosure, value: true)
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .childChannelOption(.maxMessagesPerRead, value: 1)
+                .childChannelOption(
+                    .recvAllocator,
+                    value: AdaptiveRecvByteBufferAllocator(
+                        minimum: 64, initial: 2_048, maximum: readBytesMax)
+                )
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture { channel.closeOnExec() }
                 }
@@ -54,16 +62,11 @@ public final class HTTPServer: Sendable {
         channel.closeOnExec()
         let pipeline = channel.pipeline.syncOperations
         if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
-        var limits = NIOHTTPDecoderLimitConfiguration()
-        limits.maxHeaderFieldSize = 16 * 1_024
-        limits.maxHeaderListSize = 64 * 1_024
-        limits.maxHeaderFieldCount = 100
+        let connection = HTTPConnection(channel, connections, options: options, handler: handler)
         try pipeline.addHandler(
             ByteToMessageHandler(
-                HTTPRequestDecoder(
-                    leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)))
-        try pipeline.addHandler(
-            HTTPConnection(channel, connections, options: options, handler: handler))
+                RequestDecoder(connection), maximumBufferSize: RequestDecoder.bufferBytesMax))
+        try pipeline.addHandler(connection)
     }
 
     private init(

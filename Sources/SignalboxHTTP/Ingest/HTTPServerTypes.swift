@@ -96,7 +96,8 @@ public struct HTTPServerOptions: Sendable {
     public var bodyBytesMax = 1 << 20
     /// A connection without a request is closed after so long.
     public var idleSeconds = 60
-    /// A request must have come in whole within this.
+    /// A request must have come in whole within this; a client that does not read its answers is closed
+    /// after so long.
     public var requestSeconds = 30
     /// nil: plain HTTP.
     public var tls: HTTPServerTLS?

@@ -33,8 +33,11 @@ public struct Problem: Sendable, Hashable {
         case 405: "Method Not Allowed"
         case 408: "Request Timeout"
         case 413: "Content Too Large"
+        case 415: "Unsupported Media Type"
+        case 421: "Misdirected Request"
         case 431: "Request Header Fields Too Large"
         case 500: "Internal Server Error"
+        case 501: "Not Implemented"
         case 503: "Service Unavailable"
         default: "Error"
         }

@@ -1,0 +1,100 @@
+import Foundation
+import Logging
+import PluginBench
+import SignalboxCore
+import SignalboxHTTP
+import Synchronization
+import Testing
+
+/// Clients that send many requests at once, and those that do not read what they get.
+@Suite struct PipelineTests {
+    /// Counts the bytes of its answers.
+    private final class Counter: HTTPServerHandler {
+        let bytes = Atomic<Int>(0)
+
+        func refusal(method: String, path: String) -> HTTPServerAnswer? {
+            path == "/refused" ? made(404) : nil
+        }
+
+        func answer(
+            _ request: HTTPServerRequest, done: @escaping @Sendable (HTTPServerAnswer) -> Void
+        ) { done(made(200)) }
+
+        private func made(_ status: Int) -> HTTPServerAnswer {
+            bytes.add(1_000, ordering: .relaxed)
+            return HTTPServerAnswer(status: status, body: [UInt8](repeating: 65, count: 1_000))
+        }
+    }
+
+    private static func server(_ handler: any HTTPServerHandler, requestSeconds: Int) async throws
+        -> HTTPServer
+    {
+        var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
+        options.requestSeconds = requestSeconds
+        return try await HTTPServer.start(
+            options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            handler: handler)
+    }
+
+    @Test(arguments: ["/refused", "/answered"])
+    func `a client that reads nothing is read no further, and closed in time`(
+        path: String
+    ) async throws {
+        let counter = Counter()
+        let server = try await Self.server(counter, requestSeconds: 0)
+        let client = try RawClient(port: server.port, takesLittle: true)
+        let sent = try await client.flood("GET \(path) HTTP/1.1\r\n\r\n", bytes: 35_000_000)
+        // What the kernel keeps for both, and little more.
+        #expect(sent < 16 << 20)
+        #expect(counter.bytes.load(ordering: .relaxed) < 16 << 20)
+        await server.shutdown()
+    }
+
+    @Test(arguments: ["/refused", "/answered"])
+    func `a client that reads gets all answers, however many requests it has sent`(
+        path: String
+    ) async throws {
+        let counter = Counter()
+        let server = try await Self.server(counter, requestSeconds: 30)
+        let client = try RawClient(port: server.port, takesLittle: true)
+        async let received = client.readCount()
+        // On a thread of its own: it waits until the server reads.
+        try await Tool.aside {
+            client.send(String(repeating: "GET \(path) HTTP/1.1\r\n\r\n", count: 10_000))
+            client.endSending()
+        }
+        #expect(await received > 10_000_000)
+        #expect(counter.bytes.load(ordering: .relaxed) == 10_000_000)
+        await server.shutdown()
+    }
+
+    @Test func `requests sent ahead of a slow answer are all answered`() async throws {
+        let bench = try await WebBench()
+        let client = try RawClient(port: bench.server.port)
+        async let sent: Void = Tool.aside {
+            client.send(
+                "GET /known/wait HTTP/1.1\r\n\r\n"
+                    + String(repeating: "GET /known HTTP/1.1\r\n\r\n", count: 5_000))
+            client.endSending()
+        }
+        // The first ones are read once the server answers somebody else.
+        _ = try await bench.client.answer(bench.call("GET", "/known"))
+        bench.release.finish()
+        let text = await client.read()
+        #expect(text.components(separatedBy: "HTTP/1.1 200").count == 5_002)
+        try await sent
+        await bench.end()
+    }
+
+    @Test func `an answer is not lost because nonsense follows its request`() async throws {
+        let bench = try await WebBench()
+        let client = try RawClient(port: bench.server.port)
+        client.send("GET /known/wait HTTP/1.1\r\n\r\n" + String(repeating: "\u{1}", count: 200_000))
+        _ = try await bench.client.answer(bench.call("GET", "/known"))
+        bench.release.finish()
+        let text = await client.read()
+        #expect(text.hasPrefix("HTTP/1.1 200") && text.contains("connection: close"))
+        #expect(text.hasSuffix("GET /known/wait? 0 "))
+        await bench.end()
+    }
+}
