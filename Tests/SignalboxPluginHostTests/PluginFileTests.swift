@@ -86,7 +86,7 @@ import Testing
             flags: ["-L\(beside.path)", "-lpart", "-Wl,-rpath,\(origin)"])
         #expect(try PluginLibrary.load(library).descriptor.summary == "beside")
         // Nothing of the loading is left.
-        for folder in ["/tmp", "/dev/shm", "/var/tmp"] {
+        for folder in [NSTemporaryDirectory(), "/tmp", "/dev/shm", "/var/tmp"] {
             let left = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
             for entry in left where entry.hasPrefix("signalbox-load-") {
                 let found = try? FileManager.default.subpathsOfDirectory(
