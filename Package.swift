@@ -107,11 +107,16 @@ let package = Package(
             name: "CSimdjson", path: "Sources/CLibraries/CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
         .target(
+            name: "CRE2", path: "Sources/CLibraries/CRE2",
+            linkerSettings: [.linkedLibrary("re2")]),
+        .target(
             name: "CAllocator", path: "Sources/CLibraries/CAllocator",
             linkerSettings: [.linkedLibrary("jemalloc")]),
 
         // The gateway.
-        .target(name: "SignalboxCore", swiftSettings: safeSwift),
+        .target(name: "SignalboxPattern", dependencies: ["CRE2"], swiftSettings: swift),
+        .target(
+            name: "SignalboxCore", dependencies: ["SignalboxPattern"], swiftSettings: safeSwift),
         .target(name: "SignalboxThreads", swiftSettings: swift),
         .target(
             name: "SignalboxJSON", dependencies: ["SignalboxCore", "CSimdjson"],
@@ -122,7 +127,8 @@ let package = Package(
         .target(
             name: "SignalboxPluginHost",
             dependencies: [
-                "SignalboxCore", "SignalboxJSON", "SignalboxThreads", "CSignalbox", "CLinux",
+                "SignalboxCore", "SignalboxJSON", "SignalboxPattern", "SignalboxThreads",
+                "CSignalbox", "CLinux",
             ], swiftSettings: swift),
         .target(
             name: "SignalboxPluginKit", dependencies: ["CSignalbox"],
@@ -195,6 +201,9 @@ let package = Package(
             path: "Examples/hosts/swift", swiftSettings: tests),
 
         // Tests.
+        .testTarget(
+            name: "SignalboxPatternTests", dependencies: ["SignalboxPattern"],
+            swiftSettings: tests),
         .testTarget(
             name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: tests),
         .testTarget(

@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(
   libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev libsqlite3-dev
-  libjemalloc-dev
+  libjemalloc-dev libre2-dev
   pkg-config gcc g++ binutils patchelf curl tzdata python3 abigail-tools valgrind
 )
 # What only measuring needs.

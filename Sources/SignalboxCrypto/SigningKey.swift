@@ -19,19 +19,7 @@ public final class SigningKey: @unchecked Sendable {
 
     /// Reads a PEM key: PKCS#8, SEC 1 or PKCS#1; `password` opens it, nil: it has none.
     public init(pem: [UInt8], password: [UInt8]? = nil) throws(CryptoError) {
-        var opener = password.map { $0 + [0] } ?? []
-        let read = reading(pem) { bio in
-            opener.withUnsafeMutableBytes { opener -> OpaquePointer? in
-                if let start = opener.baseAddress {
-                    // Without a callback OpenSSL takes the last argument as the password.
-                    return PEM_read_bio_PrivateKey(bio, nil, nil, start)
-                }
-                // The callback refuses a password instead of asking for one on the terminal.
-                return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
-            }
-        }
-        guard let key = read else {
-            ERR_clear_error()
+        guard let key = Self.read(pem, password: password) else {
             throw CryptoError(
                 password == nil
                     ? "this is not a private key in PEM form (or it needs a password)"
@@ -43,6 +31,22 @@ public final class SigningKey: @unchecked Sendable {
         } catch {
             EVP_PKEY_free(key)
             throw error
+        }
+    }
+
+    /// A private key of a PEM text, owned by the caller.
+    static func read(_ pem: [UInt8], password: [UInt8]? = nil) -> OpaquePointer? {
+        defer { ERR_clear_error() }
+        var opener = password.map { $0 + [0] } ?? []
+        return reading(pem) { bio in
+            opener.withUnsafeMutableBytes { opener -> OpaquePointer? in
+                if let start = opener.baseAddress {
+                    // Without a callback OpenSSL takes the last argument as the password.
+                    return PEM_read_bio_PrivateKey(bio, nil, nil, start)
+                }
+                // The callback refuses a password instead of asking for one on the terminal.
+                return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
+            }
         }
     }
 

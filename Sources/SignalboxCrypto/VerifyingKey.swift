@@ -8,11 +8,39 @@ public final class VerifyingKey: @unchecked Sendable {
     private let kind: SigningKey.Kind
 
     /// Reads a PEM public key (`BEGIN PUBLIC KEY`).
-    public init(pem: [UInt8]) throws(CryptoError) {
-        guard let key = reading(pem, { PEM_read_bio_PUBKEY($0, nil, nil, nil) }) else {
-            ERR_clear_error()
+    public convenience init(pem: [UInt8]) throws(CryptoError) {
+        guard let key = Self.publicKey(pem) else {
             throw CryptoError("this is not a public key in PEM form")
         }
+        try self.init(owning: key)
+    }
+
+    /// Reads PEM text that has a public key: one by itself, that of the first certificate, or that of a private
+    /// key without a password.
+    public convenience init(anyPEM pem: [UInt8]) throws(CryptoError) {
+        guard let key = Self.publicKey(pem) ?? Self.certified(pem) ?? SigningKey.read(pem) else {
+            throw CryptoError(
+                "this is neither a public key nor a certificate nor a private key in PEM form (or it "
+                    + "needs a password)")
+        }
+        try self.init(owning: key)
+    }
+
+    private static func publicKey(_ pem: [UInt8]) -> OpaquePointer? {
+        defer { ERR_clear_error() }
+        return reading(pem) { PEM_read_bio_PUBKEY($0, nil, nil, nil) }
+    }
+
+    private static func certified(_ pem: [UInt8]) -> OpaquePointer? {
+        defer { ERR_clear_error() }
+        guard let certificate = reading(pem, { PEM_read_bio_X509($0, nil, nil, nil) }) else {
+            return nil
+        }
+        defer { X509_free(certificate) }
+        return X509_get_pubkey(certificate)
+    }
+
+    private init(owning key: OpaquePointer) throws(CryptoError) {
         do {
             kind = try SigningKey.kind(of: key)
             self.key = key

@@ -25,6 +25,36 @@ final class StoreFiles: Sendable {
                 "store-in-use",
                 "another gateway uses the data folder \(folder); give each its own gateway.data")
         }
+        do throws(StoreError) {
+            try makePrivate(folder)
+        } catch {
+            unlock()
+            throw error
+        }
+    }
+
+    /// Tokens and message texts are nobody else's business, whatever the umask and the folder's mode are.
+    ///
+    /// SQLite gives a log that it makes the mode of the database; what an older version left is changed.
+    private func makePrivate(_ folder: String) throws(StoreError) {
+        // SQLite has no connection yet: closing a descriptor would drop its locks.
+        let database = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard database >= 0 else {
+            throw StoreError(
+                "store-not-writable",
+                "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+        }
+        Glibc.close(database)
+        for file in [path, "\(path)-wal", "\(path)-shm", "\(folder)/lock"] {
+            var facts = stat()
+            guard stat(file, &facts) == 0, facts.st_mode & 0o777 != 0o600 else { continue }
+            guard chmod(file, 0o600) == 0 else {
+                throw StoreError(
+                    "store-not-writable",
+                    "\(file) cannot be made private: \(String(cString: strerror(errno))); it must "
+                        + "belong to the user that runs signalbox")
+            }
+        }
     }
 
     /// What the disk has left for us.

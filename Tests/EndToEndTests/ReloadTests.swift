@@ -91,6 +91,32 @@ import Testing
         await bench.end()
     }
 
+    @Test func `a plugin file that is written into harms nothing, and a reload takes it over`()
+        async throws
+    {
+        let folder = try Self.ownPlugins(["Zendesk"])
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = "\(folder.path)/libZendesk.so"
+        let bytes = try Data(contentsOf: URL(filePath: path))
+        let bench = try await GatewayBench(config: { simulators in
+            GatewayBench.plugins(simulators)
+                .replacingOccurrences(of: "library: Zendesk", with: "library: \(path)") + "\n"
+                + GatewayBench.routes
+        })
+        // As `cp` does: the same file, cut and then written.
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.truncate(atOffset: 0)
+        try await bench.post(GatewayBench.webhook([("ios", "one")]))
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["one"])
+        await #expect(throws: ConfigurationError.self) { try await bench.gateway.reload() }
+        try file.write(contentsOf: bytes)
+        try file.close()
+        #expect(try await bench.gateway.reload().changed == ["z"])
+        try await bench.post(GatewayBench.webhook([("ios", "two")]))
+        #expect(await bench.delivered(bench.simulators.apns, 2) == ["one", "two"])
+        await bench.end()
+    }
+
     @Test func `what has not changed goes on: same connection, same instance`() async throws {
         let bench = try await GatewayBench()
         try await bench.post(GatewayBench.webhook([("ios", "one")]))

@@ -78,6 +78,31 @@ import Testing
         #expect(report.count(.notApplicable) == 1)
     }
 
+    @Test(arguments: ["send-http", "register"])
+    func `a good plugin may put the time into its requests`(section: String) async throws {
+        // Hundredths of a second, and calls that take so long that the time goes on between them.
+        let source = """
+            #define GLOBALS \\
+              static char *the_time(const sbx_host *h, char *room, size_t size) { \\
+                const sbx_clock *clock = h->service(h, SBX_SVC_CLOCK); \\
+                unsigned long long now = (unsigned long long)clock->unix_ms(h) / 10; \\
+                usleep(500); \\
+                for (size_t k = size - 1; k-- > 0; now /= 10) room[k] = (char)('0' + now % 10); \\
+                room[size - 1] = 0; \\
+                return room; \\
+              }
+            #define ON_REQUEST char room[20]; body[1] = TEXT(the_time(i->host, room, sizeof room));
+            #define ON_CHANGES char room[20]; body[1] = TEXT(the_time(i->host, room, sizeof room));
+            #include "\(CheckBench.bad.path)/base.h"
+            """
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).c")
+        try source.write(to: file, atomically: true, encoding: .utf8)
+        let report = try await CheckBench.check(
+            try await CheckBench.compile(file), samples: Self.samples, only: [section])
+        #expect(CheckBench.failures(report) == [])
+        #expect(!CheckBench.unchecked(report).contains("\(section).threads"))
+    }
+
     @Test(arguments: [("good", nil), ("overflow", "memory.faults"), ("lost", "memory.leaks")])
     func `AddressSanitizer's findings are part of the report`(
         name: String, rule: String?

@@ -5,12 +5,14 @@ import Testing
     static let standard: Set = ["Swift", "Synchronization", "Glibc", "FoundationEssentials"]
 
     static let allowed: [String: Set<String>] = [
-        "Sources/SignalboxCore": [],
+        "Sources/SignalboxPattern": ["CRE2"],
+        "Sources/SignalboxCore": ["SignalboxPattern"],
         "Sources/SignalboxThreads": [],
         "Sources/SignalboxJSON": ["SignalboxCore", "CSimdjson"],
         "Sources/SignalboxConfig": ["SignalboxCore", "CYaml"],
         "Sources/SignalboxPluginHost": [
-            "SignalboxCore", "SignalboxJSON", "SignalboxThreads", "CSignalbox", "CLinux",
+            "SignalboxCore", "SignalboxJSON", "SignalboxPattern", "SignalboxThreads",
+            "CSignalbox", "CLinux",
         ],
         "Sources/SignalboxPluginKit": ["CSignalbox"],
         "Sources/SignalboxCrypto": ["SignalboxCore", "COpenSSL"],

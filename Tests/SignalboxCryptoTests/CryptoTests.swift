@@ -86,6 +86,24 @@ import Testing
         }
     }
 
+    @Test func `a public key is read from every PEM text that has one`() throws {
+        let server = try ThrowAway.serverIdentity(
+            authority: try ThrowAway.certificateAuthority(name: "test CA"))
+        let key = try SigningKey(pem: server.privateKeyPEM)
+        let signature = try key.signES256(Self.body)
+        for pem in [
+            try key.publicKeyPEM(), server.certificatePEM, server.privateKeyPEM,
+            server.privateKeyPEM + server.certificatePEM,
+        ] {
+            let verifier = try VerifyingKey(anyPEM: pem)
+            #expect(verifier.algorithm == .p256)
+            #expect(verifier.verifyES256(signature, data: Self.body))
+        }
+        let error = #expect(throws: CryptoError.self) { try VerifyingKey(anyPEM: Self.body) }
+        #expect(error?.message.contains("PEM") == true)
+        #expect(throws: CryptoError.self) { try SigningKey(pem: try key.publicKeyPEM()) }
+    }
+
     @Test func `certificates are made for a server`() throws {
         let authority = try ThrowAway.certificateAuthority(name: "test CA")
         let server = try ThrowAway.serverIdentity(authority: authority)

@@ -37,10 +37,8 @@ import Testing
         """
     }
 
-    func sender(prepare: String, classify: String = "", flags: String = "0") async throws -> (
-        PluginInstance, SendHTTPRole
-    ) {
-        let source = Self.plugin(
+    func source(prepare: String, classify: String = "", flags: String = "0") -> String {
+        Self.plugin(
             role: "SBX_ROLE_SEND_HTTP",
             table:
                 "static const sbx_send_http the_role = {sizeof the_role, 0, endpoint, prepare, classify};",
@@ -65,6 +63,12 @@ import Testing
                   return SBX_OK;
                 }
                 """, flags: flags)
+    }
+
+    func sender(prepare: String, classify: String = "", flags: String = "0") async throws -> (
+        PluginInstance, SendHTTPRole
+    ) {
+        let source = source(prepare: prepare, classify: classify, flags: flags)
         let instance = try await PluginBench.instance(
             of: try await PluginBench.compile(source), services: services)
         return (instance, try #require(SendHTTPRole(instance)))

@@ -106,7 +106,11 @@ import Testing
         ),
         (
             #"{"type":"object","properties":{"a":{"type":"string","pattern":"("}}}"#,
-            "not an expression"
+            "at /a: pattern is not an expression that can be used: it has a missing ): \"(\""
+        ),
+        (
+            #"{"type":"object","properties":{"a":{"type":"string","pattern":"a(?!b)"}}}"#,
+            "it has an operator that is unknown or unsupported: \"(?!\""
         ),
     ])
     func `a schema that cannot be used is refused`(schema: String, words: String) throws {

@@ -1,12 +1,17 @@
 #ifndef SIGNALBOX_CLINUX_H
 #define SIGNALBOX_CLINUX_H
 /* Calls of Linux that Swift's Glibc leaves out: variadic ones, and those of small headers. */
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* SIGKILL for this process as soon as the thread that started it ends. */
 static inline int linux_die_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
@@ -22,6 +27,18 @@ static inline int linux_socket_pair(int ends[2]) { return socketpair(AF_UNIX, SO
 
 /* A counter that poll() can wait for. */
 static inline int linux_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+/* A file in memory that no program started later inherits, and that can be sealed. (The call has no wrapper
+ * outside of GNU sources.) */
+static inline int linux_memory_file(const char *name) {
+  return (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
+
+/* Nobody writes to it from now on, this process included; 0, or -1. */
+static inline int linux_seal(int file) {
+  /* F_ADD_SEALS with F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE; defined for GNU sources only. */
+  return fcntl(file, 1033, 0xF);
+}
 
 /* As many bytes as there is room for, without waiting; -1: none now, -2: the peer is gone. */
 static inline long linux_send_now(int socket, const void *bytes, size_t count) {

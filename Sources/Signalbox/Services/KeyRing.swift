@@ -7,7 +7,8 @@ internal import Synchronization
 /// Keys that were read are kept, so that a PEM file is parsed once and not per signature.
 package final class KeyRing: Sendable {
     private static let keysMax = 64
-    private let known = Mutex<[[UInt8]: SigningKey]>([:])
+    private let signing = Mutex<[[UInt8]: SigningKey]>([:])
+    private let verifying = Mutex<[[UInt8]: VerifyingKey]>([:])
 
     /// No key is known yet.
     package init() {}
@@ -18,9 +19,9 @@ package final class KeyRing: Sendable {
     ) throws(PluginFault) -> [UInt8] {
         do {
             switch algorithm {
-            case .es256: return try self.key(key).signES256(data)
-            case .rs256: return try self.key(key).signRS256(data)
-            case .ps256: return try self.key(key).signPS256(data)
+            case .es256: return try signer(key).signES256(data)
+            case .rs256: return try signer(key).signRS256(data)
+            case .ps256: return try signer(key).signPS256(data)
             case .hmacSHA256: return HMACDigest.sha256(key: key, data: data)
             case .hmacSHA1: return HMACDigest.sha1(key: key, data: data)
             }
@@ -29,7 +30,7 @@ package final class KeyRing: Sendable {
         }
     }
 
-    /// Whether a signature fits.
+    /// Whether a signature fits; keys may be public ones, certificates, or those that sign.
     package func verify(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
     ) throws(PluginFault) -> Bool {
@@ -37,13 +38,12 @@ package final class KeyRing: Sendable {
             switch algorithm {
             case .hmacSHA256, .hmacSHA1:
                 return HMACDigest.isEqual(try sign(algorithm, key: key, data: data), signature)
-            case .es256, .rs256, .ps256:
-                let verifier = try VerifyingKey(pem: try self.key(key).publicKeyPEM())
-                switch algorithm {
-                case .es256: return verifier.verifyES256(signature, data: data)
-                case .rs256: return verifier.verifyRS256(signature, data: data)
-                default: return verifier.verifyPS256(signature, data: data)
-                }
+            case .es256:
+                return try verifier(key, .p256).verifyES256(signature, data: data)
+            case .rs256:
+                return try verifier(key, .rsa).verifyRS256(signature, data: data)
+            case .ps256:
+                return try verifier(key, .rsa).verifyPS256(signature, data: data)
             }
         } catch let fault as PluginFault {
             throw fault
@@ -79,11 +79,26 @@ package final class KeyRing: Sendable {
         }
     }
 
-    private func key(_ pem: [UInt8]) throws -> SigningKey {
-        if let key = known.withLock({ $0[pem] }) { return key }
-        let made = try SigningKey(pem: pem)
-        known.withLock { known in
-            if known.count >= Self.keysMax { known.removeAll() }
+    private func signer(_ pem: [UInt8]) throws -> SigningKey {
+        try Self.kept(pem, in: signing) { try SigningKey(pem: $0) }
+    }
+
+    private func verifier(_ pem: [UInt8], _ kind: SigningKey.Kind) throws -> VerifyingKey {
+        let key = try Self.kept(pem, in: verifying) { try VerifyingKey(anyPEM: $0) }
+        guard key.algorithm == kind else {
+            throw PluginFault(
+                .invalid, kind == .rsa ? "an RSA key is needed" : "an EC key on P-256 is needed")
+        }
+        return key
+    }
+
+    private static func kept<Key: Sendable>(
+        _ pem: [UInt8], in ring: borrowing Mutex<[[UInt8]: Key]>, _ read: ([UInt8]) throws -> Key
+    ) throws -> Key {
+        if let key = ring.withLock({ $0[pem] }) { return key }
+        let made = try read(pem)
+        ring.withLock { known in
+            if known.count >= keysMax { known.removeAll() }
             known[pem] = made
         }
         return made

@@ -29,13 +29,11 @@ struct PluginCheck {
     private let searchPath: PluginSearchPath
     private let linked: [String: PluginLibrary]
     private let isolation: IsolationOptions
-    private let copyFolder: String
 
-    init(_ options: GatewayOptions, copyFolder: String) {
+    init(_ options: GatewayOptions) {
         searchPath = options.searchPath
         linked = options.linked
         isolation = options.isolation
-        self.copyFolder = copyFolder
     }
 
     mutating func load(_ settings: PluginSettings, folder: String) {
@@ -70,7 +68,7 @@ struct PluginCheck {
             return .isolated(library)
         }
         if let known = libraries[path] { return .loaded(known) }
-        let library = try PluginShelf.load(path, copiesIn: copyFolder)
+        let library = try PluginLibrary.load(path)
         libraries[path] = library
         return .loaded(library)
     }

@@ -12,8 +12,7 @@ struct GatewayPlan: Sendable {
     static func make(_ options: GatewayOptions) throws(ConfigurationError) -> GatewayPlan {
         let (config, faults) = GatewayConfig.load(
             options.configPath, environment: options.environment)
-        let data = options.dataFolder ?? config.dataPath
-        var check = PluginCheck(options, copyFolder: "\(data)/plugins")
+        var check = PluginCheck(options)
         for plugin in config.plugins { check.load(plugin, folder: config.folder) }
         let routes = config.routes.map { check.check($0) }
         // A value that could not be filled in has its own fault; what else is wrong with it is noise.

@@ -1,3 +1,5 @@
+internal import SignalboxPattern
+
 extension Condition {
     static let operators = ["equals", "one_of", "prefix", "regex", "exists", "not"]
 
@@ -98,14 +100,17 @@ extension Condition {
             return .exists(path, isWanted)
         case "regex":
             guard let text = text(entry.value, diagnostics: &diagnostics) else { return nil }
-            guard let pattern = Pattern(text) else {
+            do throws(Pattern.Fault) {
+                return .regex(path, RegexText(pattern: try Pattern(text)))
+            } catch {
+                // A part of what came from a secret must not be shown.
+                let what = entry.value.isSecret ? error.reason : error.message
                 diagnostics.append(
                     Diagnostic(
                         "bad-regex", at: entry.value.position,
-                        "this is not a regular expression of at most 512 bytes"))
+                        "this is not a regular expression that can be used: \(what)"))
                 return nil
             }
-            return .regex(path, RegexText(pattern: pattern))
         default:
             diagnostics.append(
                 Diagnostic(

@@ -1,3 +1,5 @@
+internal import SignalboxPattern
+
 /// What an event must be like for a route to take it: the `when:` of a route.
 public indirect enum Condition: Sendable, Hashable {
     /// Every one holds. Empty: always true.

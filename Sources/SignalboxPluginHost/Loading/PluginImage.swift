@@ -12,17 +12,32 @@ package struct PluginImage {
         self.entry = entry
     }
 
-    /// Loads a library. Runs its initialisers.
+    /// Loads a library from its file, so that tools which look at the process see that file. Runs its initialisers.
     package static func open(_ path: String) throws(LoadFault) -> PluginImage {
-        try open(path, of: path)
+        try FileRules.check(path)
+        return try open(path, of: path)
     }
 
-    /// Loads a library from a copy of its file.
-    static func open(_ copy: String, of path: String) throws(LoadFault) -> PluginImage {
-        try FileRules.check(copy)
+    /// Loads a copy of a library, which stays what it is whatever becomes of the file.
+    static func open(copyOf file: borrowing PluginFile) throws(LoadFault) -> PluginImage {
+        let copy = try file.copy()
+        guard let folder = LoadingFolder(for: file.path, copy: copy) else {
+            throw LoadFault(
+                "plugin-not-loadable",
+                "\(file.path) cannot be loaded: no folder can be made in TMPDIR, /tmp, /dev/shm or "
+                    + "/var/tmp")
+        }
+        return try open(folder.library, of: file.path)
+    }
+
+    private static func open(
+        _ place: String, of path: String
+    ) throws(LoadFault) -> PluginImage {
         dlerror()
-        guard let image = dlopen(copy, RTLD_NOW | RTLD_LOCAL | Int32(RTLD_NODELETE)) else {
-            let reason = dlerror().map { String(cString: $0) } ?? "unknown reason"
+        guard let image = dlopen(place, RTLD_NOW | RTLD_LOCAL | Int32(RTLD_NODELETE)) else {
+            let reason =
+                dlerror().map { loaderWords(String(cString: $0), place) }
+                ?? "unknown reason"
             throw LoadFault("plugin-not-loadable", "\(path) cannot be loaded: \(reason)")
         }
         guard let symbol = dlsym(image, "sbx_plugin_entry_v1") else {
@@ -36,6 +51,11 @@ package struct PluginImage {
                 "\(path) is not a Signalbox plugin: it does not export sbx_plugin_entry_v1")
         }
         return PluginImage(path: path, entry: unsafeBitCast(symbol, to: sbx_entry_fn.self))
+    }
+
+    /// The loader begins with the name of the file that it was given.
+    private static func loaderWords(_ words: String, _ place: String) -> String {
+        words.hasPrefix("\(place): ") ? String(words.dropFirst(place.count + 2)) : words
     }
 
     /// Calls the entry as a host of contract 1.`minor` that offers no service.
@@ -62,26 +82,8 @@ package struct PluginImage {
     }
 }
 
-/// What a library file must be like: code that anybody may replace is not loaded.
+/// What a library file must be like.
 package enum FileRules {
     /// Throws what is wrong with the file.
-    package static func check(_ path: String) throws(LoadFault) {
-        var facts = stat()
-        guard path.hasPrefix("/"), stat(path, &facts) == 0 else {
-            throw LoadFault("plugin-not-found", "there is no file \(path)")
-        }
-        guard facts.st_mode & S_IFMT == S_IFREG else {
-            throw LoadFault("plugin-file-unsafe", "\(path) is not a regular file")
-        }
-        guard facts.st_mode & S_IWOTH == 0 else {
-            throw LoadFault(
-                "plugin-file-unsafe", "\(path) may be written by anybody: chmod o-w \(path)")
-        }
-        guard facts.st_uid == 0 || facts.st_uid == geteuid() else {
-            throw LoadFault(
-                "plugin-file-unsafe",
-                "\(path) belongs to user \(facts.st_uid), who is neither root nor the user that "
-                    + "runs signalbox")
-        }
-    }
+    package static func check(_ path: String) throws(LoadFault) { _ = try PluginFile(path) }
 }

@@ -30,8 +30,11 @@ public final class PluginLibrary: @unchecked Sendable {
     }
 
     /// Loads a library and asks it what it is. Runs the library's code.
+    ///
+    /// What is loaded is a copy: whoever overwrites the file later changes nothing. A file that was loaded
+    /// before and has not changed since gives the same library.
     public static func load(_ path: String) throws(LoadFault) -> PluginLibrary {
-        try load(path, of: path)
+        try PluginShelf.load(path)
     }
 
     /// A plugin that is linked into the program; `entry` is its `sbx_plugin_entry_v1`.
@@ -42,12 +45,12 @@ public final class PluginLibrary: @unchecked Sendable {
         return try accept(try image.ask(), path: name)
     }
 
-    /// Loads a library from a copy of its file.
-    static func load(_ copy: String, of path: String) throws(LoadFault) -> PluginLibrary {
+    /// Loads a library that is not on the shelf.
+    static func load(_ file: borrowing PluginFile) throws(LoadFault) -> PluginLibrary {
         let handlers = SignalHandlers()
         defer { handlers.restore() }
-        let image = try PluginImage.open(copy, of: path)
-        return try accept(try image.ask(), path: path)
+        let image = try PluginImage.open(copyOf: file)
+        return try accept(try image.ask(), path: file.path)
     }
 
     /// Takes what an entry answered, or says why not.

@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxPattern
 
 /// One walk through a config beside its schema.
 struct ConfigCheck {

@@ -1,5 +1,6 @@
 internal import SignalboxCore
 internal import SignalboxJSON
+internal import SignalboxPattern
 
 extension ConfigSchema {
     private static let keywords = [
@@ -47,8 +48,11 @@ extension ConfigSchema {
         guard type != .array || items != nil else { throw fault("an array needs items") }
         var pattern: Pattern?
         if let text = json["pattern"]?.string {
-            guard let read = Pattern(text) else { throw fault("pattern is not an expression") }
-            pattern = read
+            do throws(Pattern.Fault) {
+                pattern = try Pattern(text)
+            } catch {
+                throw fault("pattern is not an expression that can be used: \(error.message)")
+            }
         }
         let format = json["format"]?.string
         guard format == nil || format == "secret" || format == "uri" || format == "path" else {

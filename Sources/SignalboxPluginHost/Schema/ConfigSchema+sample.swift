@@ -1,4 +1,5 @@
 package import SignalboxCore
+internal import SignalboxPattern
 
 extension ConfigSchema {
     /// A config made up from the schema: what is required, with defaults, the first of a list of values,

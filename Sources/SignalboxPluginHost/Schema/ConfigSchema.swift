@@ -1,4 +1,5 @@
 public import SignalboxCore
+internal import SignalboxPattern
 
 /// Why a plugin's schema itself cannot be used.
 public struct SchemaFault: Error, Sendable, Hashable, CustomStringConvertible {

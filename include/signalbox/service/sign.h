@@ -19,7 +19,9 @@ typedef struct sbx_sign {
    * UNSUPPORTED (algorithm), TOO_LARGE (*len holds the need). Thread: [any]. */
   sbx_status (*sign)(const struct sbx_host *host, uint32_t algorithm, sbx_str key, sbx_str pointer, sbx_str data,
                      void *signature, size_t *len, sbx_error *error);
-  /* Checks an HMAC in constant time, or a signature by the public half of the key.
+  /* Checks an HMAC in constant time, or a signature by a public key. Besides the keys of sign(), `key`
+   * may name PEM text with a public key ("BEGIN PUBLIC KEY") or a certificate, of which the first counts;
+   * its validity and its issuer are not checked.
    * Statuses: OK, AUTH (does not fit), and those of sign(). Thread: [any]. */
   sbx_status (*verify)(const struct sbx_host *host, uint32_t algorithm, sbx_str key, sbx_str pointer, sbx_str data,
                        sbx_str signature, sbx_error *error);

@@ -38,7 +38,7 @@ public struct IsolatedLibrary: Sendable, Equatable {
     public let descriptor: PluginDescriptor
     /// The schema of a route's `build.options`; nil: it takes none, or does not build.
     public let buildOptionsSchema: String?
-    private let version: PluginShelf.Version?
+    private let version: PluginFile.Version?
 
     /// Asks a library what it is, in a child process; one that crashes is a fault. It blocks.
     public static func inspect(
@@ -50,7 +50,7 @@ public struct IsolatedLibrary: Sendable, Equatable {
                 "\(path) is to run in a process of its own, and this program has not said which "
                     + "program runs it")
         }
-        let version = PluginShelf.version(of: path)
+        let version = PluginFile.Version(of: path)
         let (descriptor, schema) = try PluginInspector.look(at: path, command: options.inspector)
             .get()
         return IsolatedLibrary(

@@ -10,6 +10,7 @@ internal import Synchronization
 final class CheckServices: HostServices {
     private struct State {
         var shiftMs: UInt64 = 0
+        var heldUnixMs: UInt64?
         var values: [String: [UInt8]] = [:]
         var devices: [Device] = []
         var lines: [String] = []
@@ -27,6 +28,14 @@ final class CheckServices: HostServices {
     /// Lets the clock jump ahead.
     func advance(ms: UInt64) { state.withLock { $0.shiftMs += ms } }
 
+    /// Runs something during which no time passes, so that what plugins make of the time can be compared.
+    func holdingClock<Result>(_ body: () -> Result) -> Result {
+        let now = nowUnixMs
+        state.withLock { $0.heldUnixMs = now }
+        defer { state.withLock { $0.heldUnixMs = nil } }
+        return body()
+    }
+
     /// Log lines since the last call.
     func takeLines() -> [String] {
         state.withLock { state in
@@ -38,7 +47,10 @@ final class CheckServices: HostServices {
     /// REST calls so far: method and URL.
     var calls: [String] { state.withLock { $0.calls } }
 
-    var nowUnixMs: UInt64 { Clock.unixMs + state.withLock { $0.shiftMs } }
+    var nowUnixMs: UInt64 {
+        let now = Clock.unixMs
+        return state.withLock { $0.heldUnixMs ?? (now + $0.shiftMs) }
+    }
 
     func isLogged(_ level: PluginLogLevel) -> Bool { true }
 

@@ -73,7 +73,7 @@ struct TranslatorExam<Item: Sendable>: Sendable {
         for wanted in [1, 7, exam.amount(512, light: 32)] {
             let count = size(wanted)
             findings.doing("prepare() of \(count) in one call")
-            let made = prepare(make(count, 1), .plain)
+            let made = exam.services.holdingClock { prepare(make(count, 1), .plain) }
             judge(made, "\(count) in one call", rules.prepare)
             for request in made.requests { checkLeaks(request) }
             checkEqual(made.requests)
@@ -163,9 +163,12 @@ struct TranslatorExam<Item: Sendable>: Sendable {
         if exam.plugin?.library.isSerial == true {
             findings.skip(rules.threads, "the plugin is SBX_F_SERIAL")
         }
-        let items = make(size(7), 1)
+        exam.services.holdingClock { compareThreads(make(size(7), 1)) }
+    }
+
+    private func compareThreads(_ items: [Item]) {
         let alone = prepare(items, .plain)
-        // What depends on the time differs anyway.
+        // What depends on chance differs anyway.
         let isSteady = prepare(items, .plain).fingerprint == alone.fingerprint
         findings.doing("prepare() on four threads at once")
         let rounds = exam.amount(25, light: 3)

@@ -1,0 +1,58 @@
+import Foundation
+import SignalboxStore
+import Testing
+
+@Suite struct FileModeTests {
+    private static let names: Set = [
+        "signalbox.sqlite", "signalbox.sqlite-wal", "signalbox.sqlite-shm", "lock",
+    ]
+
+    private static func folder() throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+        return folder.path
+    }
+
+    /// The mode of each file in a folder.
+    private static func modes(_ folder: String) throws -> [String: Int] {
+        var modes: [String: Int] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            let facts = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")
+            modes[name] = facts[.posixPermissions] as? Int
+        }
+        return modes
+    }
+
+    @Test func `in a folder that everybody may read only the owner reads the files`() async throws {
+        let bench = try StoreTests.Bench(folder: try Self.folder())
+        _ = await bench.append([StoreTests.item([StoreTests.delivery(1)])])
+        let modes = try Self.modes(bench.folder)
+        #expect(Set(modes.keys) == Self.names)
+        #expect(modes.values.allSatisfy { $0 == 0o600 }, "\(modes)")
+        await bench.store.close()
+    }
+
+    @Test(arguments: [0o644, 0o660, 0o666])
+    func `files of an older version are made private`(mode: Int) async throws {
+        let folder = try Self.folder()
+        let older = try StoreTests.Bench(folder: folder)
+        _ = await older.append([StoreTests.item([StoreTests.delivery(1)])])
+        await older.store.close()
+        // A crash leaves the log and its index behind.
+        for name in Self.names {
+            let file = "\(folder)/\(name)"
+            if !FileManager.default.fileExists(atPath: file) {
+                #expect(FileManager.default.createFile(atPath: file, contents: nil))
+            }
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        }
+        let bench = try StoreTests.Bench(folder: folder)
+        #expect(bench.store.waitingCount == 1)
+        _ = await bench.append([StoreTests.item([StoreTests.delivery(2)])])
+        let modes = try Self.modes(folder)
+        #expect(Set(modes.keys) == Self.names)
+        #expect(modes.values.allSatisfy { $0 == 0o600 }, "\(modes)")
+        await bench.store.close()
+    }
+}
