@@ -54,7 +54,7 @@ public final class DeadLetterTool: Sendable {
     public func close() async {
         switch way {
         case .store(let store): await store.close()
-        case .admin(let client, _): client.shutdown()
+        case .admin(let client, _): await client.close()
         }
     }
 
