@@ -228,7 +228,8 @@ let package = Package(
         .testTarget(
             name: "SignalboxStoreTests",
             dependencies: [
-                "SignalboxStore", "SignalboxCore", .product(name: "GRDB", package: "GRDB.swift"),
+                "SignalboxStore", "SignalboxCore", "PluginBench",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ], swiftSettings: tests),
         .testTarget(
             name: "SignalboxCryptoTests", dependencies: ["SignalboxCrypto"],

@@ -293,7 +293,7 @@ final class GatewayParts: @unchecked Sendable {
         await live?.now.instances.stop(deadlineMs: 5_000)
         await store?.close()
         alarms.stop()
-        rest.shutdown()
+        await rest.close()
         workers.stop()
         await engine.shutdown()
     }

@@ -11,8 +11,7 @@ import Testing
     }
 
     private static func compile(_ name: String, _ flags: [String]) async throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try Workshop.folder()
         let source = PluginBench.root.appending(
             path: "Tests/ContractTests/Plugins/Misbehaving/\(name).c"
         ).path

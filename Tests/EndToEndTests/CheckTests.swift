@@ -68,8 +68,7 @@ import Testing
         var options = GatewayOptions(
             configPath: PluginBench.root.appending(path: "gateway.yaml").path)
         options.searchPath.folders = [try GatewayBench.pluginFolder()]
-        let files = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
+        let files = try Workshop.folder()
         let (apns, fcm) = (files.appending(path: "a.p8"), files.appending(path: "f.json"))
         try Data(Self.key.get()).write(to: apns)
         let rsa = String(decoding: try ThrowAway.rsaKey().privateKeyPEM(), as: UTF8.self)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct EmbeddingTests {
     /// Installed once from what was built, and then moved: whatever holds a path of before is broken.
     static let installed = Task { () throws -> URL in
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        let folder = Workshop.place()
         let build = URL(filePath: try PluginBench.bundled("Zendesk")).deletingLastPathComponent()
         let made = folder.appending(path: "made")
         let output = try await Tool.run(
@@ -22,8 +22,7 @@ import Testing
 
     /// A copy of a folder of the repository to build in, and a folder for data.
     private func workshop(_ folder: String) throws -> (sources: URL, data: String) {
-        let place = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        let place = try Workshop.folder()
         let sources = place.appending(path: "sources")
         try FileManager.default.copyItem(
             at: PluginBench.root.appending(path: folder), to: sources)

@@ -11,7 +11,7 @@ import Testing
 
     /// A folder with an SDK, and room for projects.
     private static let room = Task { () throws -> URL in
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        let folder = Workshop.place()
         let script = PluginBench.root.appending(path: "scripts/sdk.sh").path
         let made = try await Tool.run([script, folder.appending(path: "sdk").path])
         guard made.status == 0 else { throw PluginBench.Failure(description: made.text) }

@@ -29,8 +29,7 @@ import Testing
     }
 
     static func temporary(_ name: String, _ text: String) throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try Workshop.folder()
         let file = folder.appending(path: name)
         try text.write(to: file, atomically: true, encoding: .utf8)
         return file.path

@@ -20,7 +20,7 @@ import Testing
 
     /// A folder of plugins that a test may change.
     static func ownPlugins(_ names: [String]) throws -> URL {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        let folder = Workshop.place()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for name in names {
             try FileManager.default.copyItem(

@@ -57,8 +57,7 @@ package enum PluginBench {
 
     /// Compiles C into a plugin library in a folder of its own.
     package static func compile(_ source: String) async throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try Workshop.folder()
         let file = folder.appending(path: "plugin.c")
         try source.write(to: file, atomically: true, encoding: .utf8)
         return try await compile(file: file.path, to: folder.appending(path: "libplugin.so").path)
@@ -66,8 +65,7 @@ package enum PluginBench {
 
     /// Compiles a C file among the fixtures into a plugin library in a folder of its own.
     package static func compileFixture(_ path: String) async throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try Workshop.folder()
         return try await compile(
             file: root.appending(path: "Tests/Fixtures/\(path)").path,
             to: folder.appending(path: "libplugin.so").path)

@@ -9,8 +9,7 @@ enum CheckBench {
 
     /// Compiles C with further flags into a library in a folder of its own.
     static func compile(_ file: URL, flags: [String] = []) async throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try Workshop.folder()
         let library = folder.appending(path: "libplugin.so").path
         return try await PluginBench.compile(file: file.path, to: library, flags: flags)
     }

@@ -29,8 +29,7 @@ import Testing
     static func bench(
         _ config: String, files: [String: [UInt8]], services: BenchServices
     ) async throws -> (bench: SendBench, folder: URL) {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try Workshop.folder()
         for (name, bytes) in files { try Data(bytes).write(to: folder.appending(path: name)) }
         let bench = try await SendBench(
             "APNs", config: config, files: folder.path, services: services)

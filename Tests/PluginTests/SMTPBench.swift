@@ -36,7 +36,7 @@ struct SMTPBench {
         let server = try SMTPServer(options)
         self.server = server
         self.services = services
-        folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        folder = Workshop.place()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Data(Self.authority.get().certificatePEM).write(to: folder.appending(path: "ca.pem"))
         try Data(password.utf8).write(to: folder.appending(path: "password"))

@@ -23,7 +23,7 @@ import Testing
             change: @escaping (inout IsolationOptions) -> Void = { _ in }
         ) async throws {
             self.services = services
-            let marker = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+            let marker = Workshop.place()
             let json = (once ? #""marker":"\#(marker.path)""# : "") + config
             instance = try await PluginBench.isolated(
                 try await Roles.library.value, config: try JSONValue.parse("{\(json)}"),

@@ -333,8 +333,7 @@ import Testing
     }
 
     @Test func `HelloC is built by a plain compiler and works`() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try Workshop.folder()
         let source = PluginBench.root.appending(path: "Plugins/HelloC/hello.c").path
         #expect(
             try String(contentsOfFile: source, encoding: .utf8).split(separator: "\n").count < 60)

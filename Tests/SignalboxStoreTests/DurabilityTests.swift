@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import PluginBench
 import SignalboxCore
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 
 @Suite struct DurabilityTests {
     @Test func `every commit is synced to the disk before it is reported`() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+        let folder = Workshop.place().path
         let files = try StoreFiles(folder: folder)
         let queue = try files.database(bytesMax: 0)
         // 2: FULL. With 1, NORMAL, a log is synced only when it is moved into the file.

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import PluginBench
 import SignalboxCore
 import SignalboxStore
 import Synchronization
@@ -22,7 +23,7 @@ import Testing
         let faults = Faults()
 
         init(folder: String? = nil, waitingMax: Int = 1_000_000) throws {
-            let made = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+            let made = Workshop.place()
             self.folder = folder ?? made.path
             let faults = faults
             var options = SQLiteStore.Options(

@@ -59,7 +59,7 @@ public final class DeadLetterTool: Sendable {
     public func close() async {
         switch way {
         case .store(let store): await store.close()
-        case .admin(let client, _, _): client.shutdown()
+        case .admin(let client, _, _): await client.close()
         }
     }
 

@@ -23,7 +23,7 @@ public final class HTTPServer: Sendable {
     public static func start(
         _ options: HTTPServerOptions, logger: Logger, handler: any HTTPServerHandler
     ) async throws -> HTTPServer {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let group = try EventLoops.group(threads: 1)
         let connections = HTTPConnections(loop: group.next(), logger: logger)
         do {
             let tls = try options.tls.map { try NIOSSLContext(configuration: $0.configuration()) }

@@ -18,8 +18,8 @@ public final class RESTClient: Sendable {
         var inbox: [Entry] = []
         var count = 0
         var isStopping = false
-        /// The thread has ended and its connections are closed.
-        var isClosed = false
+        /// The thread uses libcurl's handle no more, and closes it.
+        var isClosing = false
     }
 
     /// `@unchecked Sendable`: other threads only call `curl_multi_wakeup`, which libcurl allows
@@ -41,6 +41,8 @@ public final class RESTClient: Sendable {
 
     private final class Shared: Sendable {
         let state = Mutex(State())
+        /// All descriptors are closed.
+        let isClosed = Gate(false)
     }
 
     /// Starts the client's thread; at most `callsMax` calls wait and run at a time.
@@ -91,7 +93,19 @@ public final class RESTClient: Sendable {
     public func shutdown() {
         shared.state.withLock { state in
             state.isStopping = true
-            if !state.isClosed { curl_multi_wakeup(multi.handle) }
+            if !state.isClosing { curl_multi_wakeup(multi.handle) }
+        }
+    }
+
+    /// Ends the client and waits until its connections are closed, for five seconds at most.
+    public func close() async {
+        shutdown()
+        let isClosed = shared.isClosed
+        let deadline = Clock.monotonicNs + 5_000_000_000
+        _ = await Thread.value {
+            isClosed.wait(until: { isClosed -> (result: Bool?, wakeNs: UInt64?) in
+                isClosed || Clock.monotonicNs >= deadline ? (isClosed, nil) : (nil, deadline)
+            })
         }
     }
 
@@ -109,8 +123,9 @@ public final class RESTClient: Sendable {
                     let fault = RESTFault(kind: .stopping, message: "the gateway is stopping")
                     RESTTransfer.release(handle)?.done(.failure(fault))
                 }
-                shared.state.withLock { $0.isClosed = true }
+                shared.state.withLock { $0.isClosing = true }
                 multi.close()
+                shared.isClosed.updateAll { $0 = true }
                 return
             }
             var count: Int32 = 0

@@ -14,15 +14,20 @@ package final class BareHost: Sendable {
         package var fault: PluginFault?
     }
 
-    /// Makes a host; it must live until the instance is destroyed.
+    /// Makes a host for a plugin that was compiled for contract 1.`minor`; it must live until the
+    /// instance is destroyed.
     package init(
-        name: String, version: String, secrets: [String: PluginSecret],
-        services: any HostServices
+        name: String, version: String, minor: UInt32, secrets: [String: PluginSecret],
+        services: any HostServices,
+        onStructFault: @escaping @Sendable (StructFault, _ call: String) -> Void
     ) {
         context = InstanceContext(
-            name: name, program: "signalbox", version: version, secrets: secrets,
-            services: services)
+            name: name, program: "signalbox", version: version, minor: minor, secrets: secrets,
+            services: services, onStructFault: onStructFault)
     }
+
+    /// Reads what the plugin hands over.
+    package var structs: StructReader { context.structs }
 
     /// The struct that a plugin gets.
     package var raw: UnsafeMutablePointer<sbx_host> { context.host }

@@ -14,16 +14,22 @@ final class InstanceContext: @unchecked Sendable {
     let calls = CallGate()
     let credentials = CredentialTable()
     let flights = FlightTable()
+    /// Reads what the plugin hands over.
+    let structs: StructReader
     /// Given to the plugin; lives as long as this object.
     let host: UnsafeMutablePointer<sbx_host>
     private let texts: [UnsafeMutablePointer<CChar>]
 
     init(
-        name: String, program: String, version: String, secrets: [String: PluginSecret],
-        services: any HostServices
+        name: String, program: String, version: String, minor: UInt32,
+        secrets: [String: PluginSecret], services: any HostServices,
+        onStructFault: (@Sendable (StructFault, _ call: String) -> Void)? = nil
     ) {
         self.name = name
         self.services = services
+        structs = StructReader(
+            minor: minor,
+            report: onStructFault ?? { services.misbehaved(instance: name, $0.words(in: $1)) })
         self.secrets = SecretBox(secrets)
         metrics = MetricHandles(instance: name, services: services)
         texts = [program, version, name].map(Self.copy)

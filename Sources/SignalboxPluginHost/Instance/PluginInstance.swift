@@ -32,8 +32,8 @@ public final class PluginInstance: @unchecked Sendable {
         version: String, services: any HostServices
     ) async throws(PluginFault) -> PluginInstance {
         let context = InstanceContext(
-            name: name, program: program, version: version, secrets: config.secrets,
-            services: services)
+            name: name, program: program, version: version, minor: library.table.abi_minor,
+            secrets: config.secrets, services: services)
         let instance = PluginInstance(name: name, library: library, context: context)
         let control = ControlThread { [weak instance] in instance?.tick() }
         instance.control = control
@@ -124,11 +124,15 @@ public final class PluginInstance: @unchecked Sendable {
     }
 
     /// The table of a role, or nil: the plugin does not have it.
-    func role(_ id: String) -> UnsafeRawPointer? {
+    func role<Table: PluginStruct>(_ id: String, _ type: Table.Type) -> Table? {
         guard library.descriptor.roles.contains(id) else { return nil }
-        let table = id.withCString { library.table.role($0) }
-        if table == nil { context.misbehaved("lists the role \(id) and has no table for it") }
-        return table
+        guard let raw = id.withCString({ library.table.role($0) }) else {
+            context.misbehaved("lists the role \(id) and has no table for it")
+            return nil
+        }
+        return context.structs.reading("role(\(id))") { () throws(StructFault) in
+            try context.structs.read(raw.assumingMemoryBound(to: Table.self))
+        }
     }
 
     /// Runs a `[worker]` call; nil: the instance is stopping.

@@ -25,8 +25,10 @@ public final class PluginLibrary: @unchecked Sendable {
         else {
             return nil
         }
-        return String(
-            plugin: Tables.build(role.assumingMemoryBound(to: sbx_build.self)).options_schema)
+        // A table of a wrong size is reported when an instance asks for it.
+        let build = try? StructReader(minor: table.abi_minor) { _, _ in }
+            .read(role.assumingMemoryBound(to: sbx_build.self))
+        return String(plugin: build?.options_schema)
     }
 
     /// Loads a library and asks it what it is. Runs the library's code.
@@ -57,12 +59,17 @@ public final class PluginLibrary: @unchecked Sendable {
     package static func accept(
         _ given: UnsafePointer<sbx_plugin>, path: String
     ) throws(LoadFault) -> PluginLibrary {
-        let table = Tables.plugin(given)
-        guard table.abi_major == SBX_ABI_MAJOR else {
+        let (major, minor) = (given.pointee.abi_major, given.pointee.abi_minor)
+        guard major == SBX_ABI_MAJOR else {
             throw LoadFault(
                 "plugin-other-major",
-                "\(path) was compiled for contract \(table.abi_major); this host speaks "
-                    + "\(SBX_ABI_MAJOR)")
+                "\(path) was compiled for contract \(major); this host speaks \(SBX_ABI_MAJOR)")
+        }
+        let table: sbx_plugin
+        do throws(StructFault) {
+            table = Tables.plugin(try StructReader(minor: minor) { _, _ in }.read(given))
+        } catch {
+            throw LoadFault("plugin-malformed", "\(path) \(error.words(in: "its entry"))")
         }
         guard table.needs_minor <= SBX_ABI_MINOR else {
             throw LoadFault(

@@ -41,13 +41,6 @@ extension sbx_error {
         return error
     }
 
-    /// How far a struct must reach to have a message; whoever made it may know nothing of what comes behind.
-    static let sizeWithMessage: Int = {
-        let whole = MemoryLayout<sbx_error>.size
-        let start = MemoryLayout<sbx_error>.offset(of: \.message)
-        return start.map { $0 + MemoryLayout.size(ofValue: sbx_error().message) } ?? whole
-    }()
-
     /// What the plugin wrote, or a word for the status.
     package func words(for status: sbx_status) -> String {
         let text = withUnsafePointer(to: message) { tuple in
@@ -64,13 +57,18 @@ extension sbx_error {
 }
 
 enum CError {
-    /// Writes a fault for a plugin, cut at a character boundary.
+    /// Writes a fault for a plugin, cut at a character boundary; a struct of a wrong size is left alone.
     static func write(
-        _ error: UnsafeMutablePointer<sbx_error>?, _ status: sbx_status, _ message: String
+        _ error: UnsafeMutablePointer<sbx_error>?, _ status: sbx_status, _ message: String,
+        _ structs: StructReader, _ call: String
     ) -> sbx_status {
-        guard let error, error.pointee.struct_size >= sbx_error.sizeWithMessage else {
-            return status
-        }
+        guard let error,
+            structs.reading(
+                call,
+                { () throws(StructFault) in
+                    _ = try structs.size(of: UnsafePointer(error))
+                }) != nil
+        else { return status }
         error.pointee.status = status
         var bytes = Array(message.utf8.prefix(243))
         while let last = bytes.last, last & 0xC0 == 0x80 { bytes.removeLast() }

@@ -20,9 +20,9 @@ public final class BuildRole: @unchecked Sendable {
 
     /// The role, or nil: the plugin does not have it.
     public init?(_ instance: PluginInstance) {
-        guard let given = instance.role(SBX_ROLE_BUILD) else { return nil }
+        guard let given = instance.role(SBX_ROLE_BUILD, sbx_build.self) else { return nil }
         self.instance = instance
-        table = Tables.build(given.assumingMemoryBound(to: sbx_build.self))
+        table = Tables.build(given)
         optionsSchema = String(plugin: table.options_schema)
     }
 
@@ -32,7 +32,8 @@ public final class BuildRole: @unchecked Sendable {
     public func build(
         _ event: Event, recipients: [Recipient], route: String, options: String
     ) -> Result<BuildResult, PluginFault> {
-        let sink = BuildSink(recipientCount: recipients.count)
+        let sink = BuildSink(
+            recipientCount: recipients.count, structs: instance.context.structs)
         let fault = instance.work { raw, arena -> PluginFault? in
             let input = arena.make(sbx_build_input.self)
             input.pointee.struct_size = UInt32(MemoryLayout<sbx_build_input>.size)

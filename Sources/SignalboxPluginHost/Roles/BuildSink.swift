@@ -6,9 +6,13 @@ internal import SignalboxJSON
 package final class BuildSink {
     private var result = BuildResult()
     private var isNamed: [Bool]
+    private let structs: StructReader
 
     /// For an event with so many recipients.
-    package init(recipientCount: Int) { isNamed = [Bool](repeating: false, count: recipientCount) }
+    package init(recipientCount: Int, structs: StructReader) {
+        isNamed = [Bool](repeating: false, count: recipientCount)
+        self.structs = structs
+    }
 
     /// What was built; those who are named nowhere are skipped.
     package func finished() -> BuildResult {
@@ -22,24 +26,35 @@ package final class BuildSink {
         _ given: UnsafePointer<sbx_notification>?, _ targets: UnsafePointer<sbx_target>?,
         _ count: Int, _ stride: Int
     ) -> sbx_status {
-        guard let given, count == 0 || targets != nil else { return SBX_E_INVALID }
-        let note = CRead.notification(given)
+        let read = structs.reading("emit()") { () throws(StructFault) in
+            try content(given, targets, count, stride)
+        }
+        guard let content = read ?? nil else { return SBX_E_INVALID }
+        for target in content.targets { isNamed[target.recipient] = true }
+        result.contents.append(content)
+        return SBX_OK
+    }
+
+    /// A content with its targets; nil: it is malformed.
+    private func content(
+        _ given: UnsafePointer<sbx_notification>?, _ targets: UnsafePointer<sbx_target>?,
+        _ count: Int, _ stride: Int
+    ) throws(StructFault) -> BuiltContent? {
+        guard let given, count == 0 || count > 0 && targets != nil else { return nil }
+        let note = try structs.notification(given)
         guard JSONKinds.isObjectOrEmpty(note.data),
             note.overrides.allSatisfy({ JSONKinds.isObjectOrEmpty($0.json) })
-        else { return SBX_E_INVALID }
+        else { return nil }
         var taken: [BuiltContent.Target] = []
         taken.reserveCapacity(count)
         for index in 0..<count {
-            guard let given = targets?.element(index, stride: stride) else { return SBX_E_INVALID }
-            var target = sbx_target()
-            Tables.copy(given, size: given.pointee.struct_size, to: &target)
-            guard Int(target.recipient) < isNamed.count else { return SBX_E_INVALID }
+            guard let targets else { return nil }
+            let target = try structs.read(targets, index, stride: stride)
+            guard Int(target.recipient) < isNamed.count else { return nil }
             let badge = target.flags & SBX_T_BADGE != 0 ? target.badge : nil
             taken.append(.init(recipient: Int(target.recipient), badge: badge))
         }
-        for target in taken { isNamed[target.recipient] = true }
-        result.contents.append(BuiltContent(notification: note, targets: taken))
-        return SBX_OK
+        return BuiltContent(notification: note, targets: taken)
     }
 
     private func skip(_ recipient: UInt32, _ reason: sbx_str) -> sbx_status {

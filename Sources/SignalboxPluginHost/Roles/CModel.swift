@@ -1,7 +1,7 @@
 package import CSignalbox
 package import SignalboxCore
 
-/// The core's nouns as structs of the contract, in an arena, and back.
+/// The core's nouns as structs of the contract, in an arena.
 extension CArena {
     /// A device.
     package func device(_ device: Device) -> UnsafePointer<sbx_device> {
@@ -122,112 +122,5 @@ extension CArena {
             entry.pointee.device = UnsafePointer(devices + index)
         }
         return UnsafePointer(out)
-    }
-}
-
-/// Structs of a plugin as the core's nouns; a struct that is shorter than this host's is filled up
-/// with zeros first.
-package enum CRead {
-    /// A device; NULL is an empty one.
-    package static func device(_ given: UnsafePointer<sbx_device>?) -> Device {
-        guard let given else { return Device() }
-        var device = sbx_device()
-        Tables.copy(given, size: given.pointee.struct_size, to: &device)
-        return Device(
-            app: device.app.text, platform: device.platform.text, provider: device.provider.text,
-            token: device.token.text, sourceToken: device.source_token.text,
-            user: device.user.text, locale: device.locale.text,
-            registeredUnixMs: device.registered_unix_ms,
-            attributes: KeyValues.copy(device.attributes, device.attribute_count))
-    }
-
-    /// A change that a plugin reports; nil: it is malformed, or not one for plugins to report.
-    static func change(_ given: UnsafePointer<sbx_change>, nowUnixMs: UInt64) -> DeviceChange? {
-        var raw = sbx_change()
-        Tables.copy(given, size: given.pointee.struct_size, to: &raw)
-        let device = device(raw.device)
-        let kind: DeviceChange.Kind
-        switch raw.kind {
-        case SBX_CHANGE_REGISTERED where !device.token.isEmpty && !device.platform.isEmpty:
-            kind = .registered
-        case SBX_CHANGE_UNREGISTERED where !device.token.isEmpty || !device.user.isEmpty:
-            kind = .unregistered
-        default: return nil
-        }
-        guard device.token.utf8.count <= DeviceRules.tokenBytesMax,
-            device.attributes.count <= DeviceRules.attributesMax
-        else { return nil }
-        return DeviceChange(
-            kind: kind, device: device,
-            timeUnixMs: raw.time_unix_ms == 0 ? nowUnixMs : raw.time_unix_ms,
-            reason: raw.reason.text)
-    }
-
-    static func recipient(_ given: UnsafePointer<sbx_recipient>) -> Recipient {
-        var recipient = sbx_recipient()
-        Tables.copy(given, size: given.pointee.struct_size, to: &recipient)
-        return Recipient(
-            device: device(recipient.device),
-            attributes: KeyValues.copy(recipient.attributes, recipient.attribute_count))
-    }
-
-    /// A content.
-    package static func notification(_ given: UnsafePointer<sbx_notification>) -> Notification {
-        var raw = sbx_notification()
-        Tables.copy(given, size: given.pointee.struct_size, to: &raw)
-        var note = Notification()
-        note.isSilent = raw.flags & SBX_N_SILENT != 0
-        note.isDataOnly = raw.flags & SBX_N_DATA_ONLY != 0
-        note.isMutable = raw.flags & SBX_N_MUTABLE != 0
-        note.isDryRun = raw.flags & SBX_N_DRY_RUN != 0
-        note.badge = raw.flags & SBX_N_BADGE != 0 ? raw.badge : nil
-        note.priority = Priority(rawValue: raw.priority)
-        note.expiresUnixMs = raw.expires_unix_ms
-        note.title = raw.title.text
-        note.subtitle = raw.subtitle.text
-        note.body = raw.body.text
-        note.sound = raw.sound.text
-        note.thread = raw.thread.text
-        note.category = raw.category.text
-        note.collapse = raw.collapse.text
-        note.imageURL = raw.image_url.text
-        note.link = raw.link.text
-        note.pushType = raw.push_type.text
-        note.data = raw.data.text
-        note.overrides = KeyValues.copy(raw.overrides, raw.override_count).map {
-            PayloadOverride(family: $0.key, json: $0.value)
-        }
-        return note
-    }
-
-    /// Most bytes of an outcome's texts; `reason` is a metric's label, `detail` is for people.
-    static let reasonBytesMax = 128
-    static let detailBytesMax = 1_024
-
-    /// An outcome; nil: its kind is unknown. Texts that are too long are cut, which is a fault.
-    package static func outcome(
-        _ given: UnsafePointer<sbx_outcome>, faults: inout [String]
-    ) -> Outcome? {
-        var raw = sbx_outcome()
-        Tables.copy(given, size: given.pointee.struct_size, to: &raw)
-        guard let kind = Outcome.Kind(rawValue: raw.kind) else { return nil }
-        func cut(_ text: sbx_str, _ name: String, _ bytesMax: Int) -> String {
-            let whole = text.raw
-            guard whole.count > bytesMax else { return text.text }
-            faults.append("gave a \(name) of \(whole.count) bytes; at most \(bytesMax)")
-            return String(decoding: whole.prefix(bytesMax), as: UTF8.self)
-        }
-        var outcome = Outcome(
-            item: raw.item, kind: kind, reason: cut(raw.reason, "reason", reasonBytesMax))
-        outcome.scope = Outcome.Scope(rawValue: raw.scope) ?? .item
-        outcome.reconnect = raw.flags & SBX_OUTCOME_RECONNECT != 0
-        outcome.retryAfterMs = raw.retry_after_ms
-        outcome.goneSinceUnixMs = raw.gone_since_unix_ms
-        outcome.providerCode = raw.provider_code
-        outcome.detail = cut(raw.detail, "detail", detailBytesMax)
-        outcome.providerID = cut(raw.provider_id, "provider_id", detailBytesMax)
-        outcome.newToken = raw.new_token.text
-        outcome.credential = raw.credential.text
-        return outcome
     }
 }

@@ -93,14 +93,20 @@ final class FlightTable: Sendable {
         var faults: [String] = []
         var groups: [(batch: Batch, outcomes: [Outcome])] = []
         for index in 0..<count {
-            let raw = given.element(index, stride: stride)
-            let item = raw.pointee.item
+            let read = context.structs.reading("complete()") { () throws(StructFault) in
+                try context.structs.read(given, index, stride: stride)
+            }
+            let item: UInt64
             let outcome: Outcome
-            if let read = CRead.outcome(raw, faults: &faults) {
-                outcome = read
+            if let read {
+                item = read.item
+                outcome = Outcome(settling: item, read, faults: &faults)
+            } else if stride >= sbx_outcome.size(minor: 0) {
+                // Nothing of it is believed but which delivery must not wait, if it is one of these.
+                item = given.element(index, stride: stride).pointee.item
+                outcome = Outcome(item: item, kind: .retry, reason: "plugin_bad_struct")
             } else {
-                faults.append("gave an outcome of the unknown kind \(raw.pointee.kind)")
-                outcome = Outcome(item: item, kind: .retry, reason: "plugin_bad_kind")
+                break
             }
             let batch = state.withLock { state -> Batch? in
                 guard let batch = state.flights.removeValue(forKey: item) else {

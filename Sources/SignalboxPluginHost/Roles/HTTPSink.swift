@@ -13,10 +13,13 @@ package final class HTTPSink {
     /// Why the last call that was refused was refused.
     package private(set) var refusal = ""
     private var ledger: ItemLedger
+    private let structs: StructReader
+    private var hasBadStruct = false
 
     /// `items`: what has to be taken care of.
-    package init(items: [UInt64]) {
+    package init(items: [UInt64], structs: StructReader) {
         ledger = ItemLedger(items)
+        self.structs = structs
         requests.reserve(requests: items.count, bytes: items.count * 768)
     }
 
@@ -26,7 +29,8 @@ package final class HTTPSink {
     /// Settles what the plugin forgot, as a passing fault.
     package func settleForgotten() {
         let forgotten = ledger.left
-        outcomes += forgotten.map { Outcome(item: $0, kind: .retry, reason: "plugin_forgot") }
+        let reason = hasBadStruct ? "plugin_bad_struct" : "plugin_forgot"
+        outcomes += forgotten.map { Outcome(item: $0, kind: .retry, reason: reason) }
         if !forgotten.isEmpty {
             faults.append("forgot \(forgotten.count) of \(ledger.items.count) items")
         }
@@ -47,44 +51,51 @@ package final class HTTPSink {
         return SBX_E_INVALID
     }
 
+    /// Runs what reads the arguments of a call; what is refused takes none of its items.
+    private func reading<Result>(
+        _ call: String, _ body: () throws(StructFault) -> Result
+    ) -> Result? {
+        if let result = structs.reading(call, body) { return result }
+        hasBadStruct = true
+        refusal = "a struct is malformed"
+        return nil
+    }
+
     private func settle(
         _ given: UnsafePointer<sbx_outcome>?, _ count: Int, _ stride: Int
     ) -> sbx_status {
-        guard let given else { return count == 0 ? SBX_OK : SBX_E_INVALID }
+        guard let given, count > 0 else { return count == 0 ? SBX_OK : SBX_E_INVALID }
         if outcomes.capacity == 0 { outcomes.reserveCapacity(ledger.items.count) }
-        // Mostly a call settles one.
-        if count == 1 {
-            guard let place = take(given.pointee.item) else { return SBX_E_INVALID }
-            outcomes.append(outcome(given, place))
-            return SBX_OK
-        }
         var places: [Int] = []
+        let taken = outcomes.count
         for index in 0..<count {
-            guard let place = take(given.element(index, stride: stride).pointee.item) else {
+            let read = reading("settle()") { () throws(StructFault) in
+                try structs.read(given, index, stride: stride)
+            }
+            guard let raw = read, let place = take(raw.item) else {
+                outcomes.removeLast(outcomes.count - taken)
                 return undo(places)
             }
-            places.append(place)
-        }
-        for (index, place) in places.enumerated() {
-            outcomes.append(outcome(given.element(index, stride: stride), place))
+            // Mostly a call settles one, and needs no list.
+            if count > 1 { places.append(place) }
+            outcomes.append(Outcome(settling: ledger.items[place], raw, faults: &faults))
         }
         return SBX_OK
-    }
-
-    private func outcome(_ raw: UnsafePointer<sbx_outcome>, _ place: Int) -> Outcome {
-        if let outcome = CRead.outcome(raw, faults: &faults) { return outcome }
-        faults.append("gave an outcome of the unknown kind \(raw.pointee.kind)")
-        return Outcome(item: ledger.items[place], kind: .retry, reason: "plugin_bad_kind")
     }
 
     private func request(
         _ given: UnsafePointer<sbx_http_request>?, _ count: Int, _ stride: Int
     ) -> sbx_status {
-        guard let given else { return count == 0 ? SBX_OK : SBX_E_INVALID }
+        guard let given, count > 0 else { return count == 0 ? SBX_OK : SBX_E_INVALID }
+        func read(_ index: Int) -> sbx_http_request? {
+            reading("request()") { () throws(StructFault) in
+                try structs.read(given, index, stride: stride)
+            }
+        }
         // All are checked before any is taken.
         var places: [Int] = []
         for index in 0..<count {
-            let raw = Self.read(given, index, stride)
+            guard let raw = read(index) else { return undo(places) }
             guard Self.isWithinBounds(raw) else {
                 refusal = "a request is over \(Self.requestBytesMax) bytes"
                 faults.append("wrote a request of over \(Self.requestBytesMax) bytes")
@@ -100,18 +111,10 @@ package final class HTTPSink {
                 places.append(place)
             }
         }
-        for index in 0..<count { append(Self.read(given, index, stride)) }
+        for index in 0..<count {
+            if let raw = read(index) { append(raw) }
+        }
         return SBX_OK
-    }
-
-    /// A request at the size that this host knows.
-    private static func read(
-        _ given: UnsafePointer<sbx_http_request>, _ index: Int, _ stride: Int
-    ) -> sbx_http_request {
-        let given = given.element(index, stride: stride)
-        var raw = sbx_http_request()
-        Tables.copy(given, size: given.pointee.struct_size, to: &raw)
-        return raw
     }
 
     private func append(_ raw: sbx_http_request) {

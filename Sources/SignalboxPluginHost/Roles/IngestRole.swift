@@ -95,11 +95,12 @@ public final class IngestRole: Sendable {
 
     /// The role, or nil: the plugin does not have it; asks for its paths, so after `start`.
     public init?(_ instance: PluginInstance, limits: Limits) async throws(PluginFault) {
-        guard let given = instance.role(SBX_ROLE_INGEST) else { return nil }
+        guard let given = instance.role(SBX_ROLE_INGEST, sbx_ingest.self) else { return nil }
         self.instance = instance
         self.limits = limits
-        let table = Tables.ingest(given.assumingMemoryBound(to: sbx_ingest.self))
+        let table = Tables.ingest(given)
         self.table = table
+        let (context, structs) = (instance.context, instance.context.structs)
         let asked = await instance.controlled { raw, _ -> Result<[IngestPath], PluginFault> in
             var start: UnsafePointer<sbx_ingest_path>?
             var count = 0
@@ -109,14 +110,13 @@ public final class IngestRole: Sendable {
                 return .failure(PluginFault(status: status, error: .fresh))
             }
             guard let start, count > 0 else { return .success([]) }
-            return .success(
-                (0..<count).map { index in
-                    let given = start.element(index, stride: stride)
-                    var path = sbx_ingest_path()
-                    Tables.copy(given, size: given.pointee.struct_size, to: &path)
-                    let methods = path.methods.text.split(separator: ",").map { String($0) }
-                    return IngestPath(pattern: path.pattern.text, methods: methods)
-                })
+            do throws(StructFault) {
+                return .success(try structs.paths(start, count, stride: stride))
+            } catch {
+                let words = error.words(in: "paths()")
+                context.misbehaved(words)
+                return .failure(PluginFault(.invalid, words))
+            }
         }
         paths = try (asked ?? .failure(PluginFault(.stopping, "the instance is stopped"))).get()
     }

@@ -71,27 +71,12 @@ package final class IngestSink: @unchecked Sendable {
         _ events: UnsafePointer<sbx_event>?, _ count: Int, _ stride: Int
     ) -> sbx_status {
         guard let events, count > 0 else { return count == 0 ? SBX_OK : SBX_E_INVALID }
-        var taken: [Event] = []
-        for index in 0..<count {
-            let given = events.element(index, stride: stride)
-            var raw = sbx_event()
-            Tables.copy(given, size: given.pointee.struct_size, to: &raw)
-            guard raw.recipient_count <= limits.devicesPerEventMax else { return SBX_E_TOO_LARGE }
-            guard !raw.type.isEmpty, isObject(raw.data) else { return SBX_E_INVALID }
-            var recipients: [Recipient] = []
-            if let start = raw.recipients {
-                recipients = (0..<raw.recipient_count).map {
-                    CRead.recipient(start.element($0, stride: raw.recipient_stride))
-                }
-            }
-            taken.append(
-                Event(
-                    source: context.name, type: raw.type.text, subject: raw.subject.text,
-                    dedupe: raw.dedupe.text, data: raw.data.isEmpty ? "{}" : raw.data.text,
-                    timeUnixMs: raw.time_unix_ms == 0 ? receivedUnixMs : raw.time_unix_ms,
-                    recipients: recipients))
+        var new: [Event] = []
+        let read = context.structs.reading("emit()") { () throws(StructFault) in
+            try take(events, count, stride, into: &new)
         }
-        let new = taken
+        guard let status = read else { return SBX_E_INVALID }
+        guard status == SBX_OK else { return status }
         return state.withLock { state in
             guard !state.isDone else { return SBX_E_INVALID }
             guard state.result.events.count + new.count <= limits.eventsPerRequestMax else {
@@ -102,19 +87,37 @@ package final class IngestSink: @unchecked Sendable {
         }
     }
 
+    private func take(
+        _ events: UnsafePointer<sbx_event>, _ count: Int, _ stride: Int, into taken: inout [Event]
+    ) throws(StructFault) -> sbx_status {
+        for index in 0..<count {
+            let raw = try context.structs.read(events, index, stride: stride)
+            guard raw.recipient_count <= limits.devicesPerEventMax else { return SBX_E_TOO_LARGE }
+            guard !raw.type.isEmpty, isObject(raw.data) else { return SBX_E_INVALID }
+            taken.append(
+                Event(
+                    source: context.name, type: raw.type.text, subject: raw.subject.text,
+                    dedupe: raw.dedupe.text, data: raw.data.isEmpty ? "{}" : raw.data.text,
+                    timeUnixMs: raw.time_unix_ms == 0 ? receivedUnixMs : raw.time_unix_ms,
+                    recipients: try context.structs.recipients(of: raw)))
+        }
+        return SBX_OK
+    }
+
     private func change(
         _ changes: UnsafePointer<sbx_change>?, _ count: Int, _ stride: Int
     ) -> sbx_status {
         guard let changes, count > 0 else { return count == 0 ? SBX_OK : SBX_E_INVALID }
-        var taken: [DeviceChange] = []
+        var new: [DeviceChange] = []
         for index in 0..<count {
-            let given = changes.element(index, stride: stride)
-            guard let change = CRead.change(given, nowUnixMs: receivedUnixMs) else {
-                return SBX_E_INVALID
+            let read = context.structs.reading("change()") { () throws(StructFault) in
+                try context.structs.change(
+                    try context.structs.read(changes, index, stride: stride),
+                    nowUnixMs: receivedUnixMs)
             }
-            taken.append(change)
+            guard let change = read ?? nil else { return SBX_E_INVALID }
+            new.append(change)
         }
-        let new = taken
         return state.withLock { state in
             guard !state.isDone else { return SBX_E_INVALID }
             guard state.result.changes.count + new.count <= limits.eventsPerRequestMax else {
@@ -208,12 +211,16 @@ package final class IngestSink: @unchecked Sendable {
             IngestSink.from(sink)?.wait(timeout) ?? IngestSink.slots.late(sink)
         }
         table.finish = { sink, status, error in
-            var words = sbx_error.fresh
-            if let error { Tables.copy(error, size: error.pointee.struct_size, to: &words) }
             guard let known = IngestSink.from(sink) else {
                 _ = IngestSink.slots.late(sink)
                 return
             }
+            let structs = known.context.structs
+            let words =
+                error.flatMap { error in
+                    structs.reading("finish()") { () throws(StructFault) in try structs.read(error)
+                    }
+                } ?? sbx_error.fresh
             known.finish(status == SBX_OK ? nil : PluginFault(status: status, error: words))
         }
         return table

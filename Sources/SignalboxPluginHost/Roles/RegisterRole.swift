@@ -14,9 +14,9 @@ public final class RegisterRole: @unchecked Sendable {
 
     /// The role, or nil: the plugin does not have it.
     public init?(_ instance: PluginInstance) {
-        guard let given = instance.role(SBX_ROLE_REGISTER) else { return nil }
+        guard let given = instance.role(SBX_ROLE_REGISTER, sbx_register.self) else { return nil }
         self.instance = instance
-        table = Tables.register(given.assumingMemoryBound(to: sbx_register.self))
+        table = Tables.register(given)
         maxBatch = table.max_batch == 0 ? nil : Int(table.max_batch)
         kinds = table.kinds
     }

@@ -58,9 +58,9 @@ public final class SendHTTPRole: @unchecked Sendable {
 
     /// The role, or nil: the plugin does not have it.
     public init?(_ instance: PluginInstance) {
-        guard let given = instance.role(SBX_ROLE_SEND_HTTP) else { return nil }
+        guard let given = instance.role(SBX_ROLE_SEND_HTTP, sbx_send_http.self) else { return nil }
         self.instance = instance
-        table = Tables.sendHTTP(given.assumingMemoryBound(to: sbx_send_http.self))
+        table = Tables.sendHTTP(given)
         maxBatch = table.max_batch == 0 ? nil : Int(table.max_batch)
     }
 
@@ -103,6 +103,12 @@ extension SendEndpoint {
     static func read(
         _ raw: sbx_endpoint, _ context: InstanceContext
     ) -> Result<SendEndpoint, PluginFault> {
+        let filled = context.structs.reading("endpoint()") { () throws(StructFault) in
+            try context.structs.filled(raw)
+        }
+        guard let raw = filled else {
+            return .failure(PluginFault(.invalid, "endpoint() changed struct_size of sbx_endpoint"))
+        }
         let identity: ClientIdentity?
         do throws(PluginFault) {
             identity = try self.identity(raw, context)

@@ -12,9 +12,9 @@ public final class SendRole: Sending, @unchecked Sendable {
 
     /// The role, or nil: the plugin does not have it.
     public init?(_ instance: PluginInstance) {
-        guard let given = instance.role(SBX_ROLE_SEND) else { return nil }
+        guard let given = instance.role(SBX_ROLE_SEND, sbx_send.self) else { return nil }
         self.instance = instance
-        table = Tables.send(given.assumingMemoryBound(to: sbx_send.self))
+        table = Tables.send(given)
         maxBatch = table.max_batch == 0 ? nil : Int(table.max_batch)
     }
 

@@ -14,7 +14,7 @@ package enum TranslatorCalls {
     static func prepare(
         _ instance: PluginInstance, items: [UInt64], _ call: Prepare
     ) -> PrepareResult {
-        let sink = HTTPSink(items: items)
+        let sink = HTTPSink(items: items, structs: instance.context.structs)
         let called = instance.work { raw, arena -> (sbx_status, sbx_error) in
             var error = sbx_error.fresh
             let status = sink.lent(to: instance.context) { call(raw, arena, $0, &error) }
@@ -37,7 +37,8 @@ package enum TranslatorCalls {
     static func classify(
         _ instance: PluginInstance, app: String, responses: [HTTPResponse], _ call: Classify
     ) -> (settled: [Outcome], requests: RequestBatch) {
-        let sink = HTTPSink(items: responses.flatMap(\.items))
+        let sink = HTTPSink(
+            items: responses.flatMap(\.items), structs: instance.context.structs)
         let fault = instance.work { raw, arena -> PluginFault? in
             var error = sbx_error.fresh
             let batch = Self.batch(responses, app: app, in: arena)

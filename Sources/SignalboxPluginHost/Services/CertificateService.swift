@@ -18,7 +18,9 @@ enum CertificateService {
                 out.pointee = CertificateService.write(found, in: scope.arena)
                 return SBX_OK
             } catch let fault {
-                return CError.write(error, fault.kind.rawValue, fault.message)
+                return CError.write(
+                    error, fault.kind.rawValue, fault.message, context.structs,
+                    "read() of sbx.certificate/1")
             }
         }
         return table

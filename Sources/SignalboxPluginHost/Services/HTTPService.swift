@@ -8,8 +8,8 @@ enum HTTPService {
         var table = sbx_http()
         table.struct_size = UInt32(MemoryLayout<sbx_http>.size)
         table.submit = { host, call, done, plugin in
-            guard let context = InstanceContext.from(host), let call = HTTPService.read(call),
-                let done
+            guard let context = InstanceContext.from(host),
+                let call = HTTPService.read(call, context, "submit() of sbx.http/1"), let done
             else { return SBX_E_INVALID }
             let plugin = PluginContext(pointer: plugin)
             return context.answering { answered in
@@ -19,8 +19,8 @@ enum HTTPService {
             }
         }
         table.call = { host, call, done, plugin in
-            guard let context = InstanceContext.from(host), let call = HTTPService.read(call),
-                let done
+            guard let context = InstanceContext.from(host),
+                let call = HTTPService.read(call, context, "call() of sbx.http/1"), let done
             else { return SBX_E_INVALID }
             guard context.isControlCall("call() of sbx.http/1") else { return SBX_E_INVALID }
             let gate = Gate<Outcome?>(nil)
@@ -45,10 +45,14 @@ enum HTTPService {
         PluginFault.status { () throws(PluginFault) in try services.call(call, done: done) }
     }
 
-    private static func read(_ given: UnsafePointer<sbx_http_call>?) -> PluginHTTPCall? {
-        guard let given else { return nil }
-        var call = sbx_http_call()
-        Tables.copy(given, size: given.pointee.struct_size, to: &call)
+    private static func read(
+        _ given: UnsafePointer<sbx_http_call>?, _ context: InstanceContext, _ function: String
+    ) -> PluginHTTPCall? {
+        let structs = context.structs
+        let read = given.flatMap { given in
+            structs.reading(function) { () throws(StructFault) in try structs.read(given) }
+        }
+        guard let call = read else { return nil }
         let method = call.method.text
         return PluginHTTPCall(
             method: method.isEmpty ? "GET" : method, url: call.url.text,

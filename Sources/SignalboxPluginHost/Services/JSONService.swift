@@ -6,13 +6,15 @@ enum JSONService {
     static var table: sbx_json {
         var table = sbx_json()
         table.struct_size = UInt32(MemoryLayout<sbx_json>.size)
-        table.parse = { _, text, root, error in
+        table.parse = { host, text, root, error in
             guard let scope = CallScope.current, let root else { return SBX_E_INVALID }
             do throws(JSONFault) {
                 root.pointee = JSONService.plain(try scope.parse(text.buffer))
                 return SBX_OK
             } catch let fault {
-                return CError.write(error, SBX_E_INVALID, fault.message)
+                guard let context = InstanceContext.from(host) else { return SBX_E_INVALID }
+                return CError.write(
+                    error, SBX_E_INVALID, fault.message, context.structs, "parse() of sbx.json/1")
             }
         }
         table.at = { value, pointer, out in

@@ -34,9 +34,15 @@ enum RegistryService {
             }
         }
         table.change = { host, change, done, plugin in
-            guard let context = InstanceContext.from(host), let done, let change,
-                let taken = CRead.change(change, nowUnixMs: context.services.nowUnixMs)
-            else { return SBX_E_INVALID }
+            guard let context = InstanceContext.from(host), let done, let change else {
+                return SBX_E_INVALID
+            }
+            let structs = context.structs
+            let read = structs.reading("change() of sbx.registry/1") { () throws(StructFault) in
+                try structs.change(
+                    try structs.read(change), nowUnixMs: context.services.nowUnixMs)
+            }
+            guard let taken = read ?? nil else { return SBX_E_INVALID }
             let plugin = PluginContext(pointer: plugin)
             return context.answering { answered in
                 PluginFault.status { () throws(PluginFault) in

@@ -14,7 +14,9 @@ enum SignService {
                     data: Array(data.raw))
                 return SecretsService.copy(made, to: signature, length)
             } catch {
-                return CError.write(out, error.kind.rawValue, error.message)
+                return CError.write(
+                    out, error.kind.rawValue, error.message, context.structs, "sign() of sbx.sign/1"
+                )
             }
         }
         table.verify = { host, algorithm, key, pointer, data, signature, out in
@@ -26,7 +28,9 @@ enum SignService {
                     data: Array(data.raw), signature: Array(signature.raw))
                 return fits ? SBX_OK : SBX_E_AUTH
             } catch {
-                return CError.write(out, error.kind.rawValue, error.message)
+                return CError.write(
+                    out, error.kind.rawValue, error.message, context.structs,
+                    "verify() of sbx.sign/1")
             }
         }
         return table

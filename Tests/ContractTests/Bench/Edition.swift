@@ -36,12 +36,6 @@ enum Edition: Sendable, Hashable, CustomTestStringConvertible {
             from: "Plugins/Contract", self, flags, ["-shared", "-fPIC", "-fvisibility=hidden"])
     }
 
-    /// Tests/ContractTests/Plugins/Short as a library.
-    func short() async throws -> String {
-        try await Compiled.made(
-            from: "Plugins/Short", self, [], ["-shared", "-fPIC", "-fvisibility=hidden"])
-    }
-
     /// Tests/ContractTests/Hosts as a program.
     func host(_ flags: String...) async throws -> String {
         try await Compiled.made(from: "Hosts", self, flags, ["-ldl"])

@@ -32,6 +32,12 @@
 #ifndef ON_HANDLE
 #define ON_HANDLE
 #endif
+#ifndef ON_EVENT
+#define ON_EVENT
+#endif
+#ifndef ON_PATHS
+#define ON_PATHS
+#endif
 #ifndef ON_BUILD
 #define ON_BUILD
 #endif
@@ -196,6 +202,7 @@ static sbx_status paths(sbx_instance *i, const sbx_ingest_path **list, size_t *n
   *list = all;
   *n = 1;
   *stride = sizeof all[0];
+  ON_PATHS
   return SBX_OK;
 }
 static sbx_status handle(sbx_instance *i, const sbx_request *request, sbx_ingest_sink *sink, sbx_error *error) {
@@ -213,6 +220,7 @@ static sbx_status handle(sbx_instance *i, const sbx_request *request, sbx_ingest
   if (i->json->at(root, STR("/token"), &token) != SBX_OK || i->json->string(token, &device.token) != SBX_OK)
     return sink->reject(sink, STR("no_token"), STR(""));
   i->json->text(root, &event.data);
+  ON_EVENT
   return sink->emit(sink, &event, 1, sizeof event);
 }
 static const sbx_ingest ingest = {sizeof ingest, 0, paths, handle};

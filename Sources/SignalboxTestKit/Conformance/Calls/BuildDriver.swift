@@ -31,7 +31,8 @@ struct BuildDriver: @unchecked Sendable {
     let options: String
 
     func build(_ event: Event, _ recipients: [Recipient], shape: Shape = .plain) -> Built {
-        let sink = BuildSink(recipientCount: recipients.count)
+        let sink = BuildSink(
+            recipientCount: recipients.count, structs: subject.probe.bare.structs)
         _ = subject.probe.takeUsed()
         var probe: SinkProbes.Build?
         let result = subject.call(.worker, "build()") { arena, error in

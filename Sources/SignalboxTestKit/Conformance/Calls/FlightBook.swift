@@ -56,23 +56,22 @@ final class FlightBook: Sendable {
     }
 
     fileprivate func complete(
-        _ given: UnsafePointer<sbx_outcome>?, _ count: Int, _ stride: Int
+        _ given: UnsafePointer<sbx_outcome>?, _ count: Int, _ stride: Int, _ structs: StructReader
     ) {
-        guard let given else { return }
+        guard let given, count > 0 else { return }
         for index in 0..<count {
-            let raw = given.element(index, stride: stride)
-            let item = raw.pointee.item
-            var faults: [String] = []
-            let outcome = CRead.outcome(raw, faults: &faults)
-            for fault in faults { Findings.shared.fail(.sendOutcomes, "it \(fault)") }
-            if outcome == nil {
-                Findings.shared.fail(
-                    .sendOutcomes, "an outcome has the unknown kind \(raw.pointee.kind)")
+            let read = structs.reading("complete()") { () throws(StructFault) in
+                try structs.read(given, index, stride: stride)
             }
+            guard let raw = read else { return }
+            let item = raw.item
+            var faults: [String] = []
+            let outcome = Outcome(settling: item, raw, faults: &faults)
+            for fault in faults { Findings.shared.fail(.sendOutcomes, "it \(fault)") }
             gate.updateAll { state in
                 if state.open.remove(item) != nil {
                     state.settled.insert(item)
-                    if let outcome { state.outcomes.append(outcome) }
+                    state.outcomes.append(outcome)
                 } else {
                     Findings.shared.fail(
                         .sendOutcomes,
@@ -93,8 +92,8 @@ enum SendHostProbe {
         var table = sbx_send_host()
         table.struct_size = UInt32(MemoryLayout<sbx_send_host>.size)
         table.complete = { host, outcomes, count, stride in
-            HostProbe.note(host, SBX_SVC_SEND_HOST, "complete", .any)?
-                .flights.complete(outcomes, count, stride)
+            let probe = HostProbe.note(host, SBX_SVC_SEND_HOST, "complete", .any)
+            if let probe { probe.flights.complete(outcomes, count, stride, probe.bare.structs) }
         }
         table.credit = { host, _ in
             HostProbe.note(host, SBX_SVC_SEND_HOST, "credit", .any)?.flights.credit()

@@ -28,12 +28,18 @@ final class HostProbe: @unchecked Sendable {
     private let used = Mutex<Set<String>>([])
 
     init(
-        name: String, config: CheckedConfig, services: CheckServices, isNewer: Bool = false
+        name: String, config: CheckedConfig, services: CheckServices, minor: UInt32,
+        isNewer: Bool = false
     ) {
         self.services = services
         self.isNewer = isNewer
         bare = BareHost(
-            name: name, version: Gateway.version, secrets: config.secrets, services: services)
+            name: name, version: Gateway.version, minor: minor, secrets: config.secrets,
+            services: services
+        ) { fault, call in
+            Findings.shared.fail(
+                fault.kind == .size ? .structsSize : .structsStride, fault.words(in: call))
+        }
         let size = MemoryLayout<sbx_host>.size
         let room = UnsafeMutableRawPointer.allocate(
             byteCount: size + Self.tailBytes, alignment: 16)

@@ -42,12 +42,12 @@ struct IngestDriver: Sendable {
             var count = 0
             var stride = 0
             let status = table.paths(subject.raw, &start, &count, &stride)
-            if status == SBX_OK, let start {
-                found = (0..<count).map { index in
-                    let path = start.element(index, stride: stride).pointee
-                    let methods = path.methods.text.split(separator: ",").map { String($0) }
-                    return IngestPath(pattern: path.pattern.text, methods: methods)
+            if status == SBX_OK, let start, count > 0 {
+                let structs = subject.probe.bare.structs
+                let read = structs.reading("paths()") { () throws(StructFault) in
+                    try structs.paths(start, count, stride: stride)
                 }
+                found = read ?? []
             }
             return status
         }

@@ -46,7 +46,9 @@ final class Subject: @unchecked Sendable {
         turn = plugin.library.isSerial ? Gate(()) : nil
         self.config = config
         confidential = Confidential(config: config.secrets.mapValues(\.bytes))
-        probe = HostProbe(name: name, config: config, services: services, isNewer: isNewer)
+        probe = HostProbe(
+            name: name, config: config, services: services, minor: table.abi_minor,
+            isNewer: isNewer)
     }
 
     /// Runs a call with a fresh error, which must be written as the contract says.

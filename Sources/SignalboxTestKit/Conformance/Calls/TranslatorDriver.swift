@@ -73,7 +73,7 @@ struct TranslatorDriver: Sendable {
         _ body: (CArena, UnsafeMutablePointer<sbx_http_sink>, UnsafeMutablePointer<sbx_error>) ->
             sbx_status
     ) -> Translation {
-        let sink = HTTPSink(items: items)
+        let sink = HTTPSink(items: items, structs: subject.probe.bare.structs)
         var probe: SinkProbes.HTTP?
         let result = subject.call(.worker, name) { arena, error in
             let made = SinkProbes.http(sink, arena, place: name)
@@ -86,7 +86,9 @@ struct TranslatorDriver: Sendable {
         let translation = Translation(
             result: result,
             requests: sink.requests.requests.map { RenderedRequest($0, in: sink.requests) },
-            outcomes: sink.outcomes.filter { $0.reason != "plugin_forgot" },
+            outcomes: sink.outcomes.filter {
+                !["plugin_forgot", "plugin_bad_struct"].contains($0.reason)
+            },
             refusals: probe?.refusals ?? [], faults: sink.faults)
         for outcome in translation.outcomes {
             subject.watch(outcome.reason, "a reason of \(name)")

@@ -69,6 +69,9 @@ extension CheckRule {
         .sendReasons: "reasons are short words of the plugin's own",
         .sendStop: "a stop in the middle keeps its deadline, and nothing is settled after it",
         .sendThreads: "submit() stands four threads at once",
+        .structsSize:
+            "structs for the host have the size that they have in the plugin's contract",
+        .structsStride: "arrays for the host have a stride that holds their structs",
         .structsLonger: "structs of a newer host, longer than the plugin knows, change nothing",
         .structsExact: "nothing is read beyond a struct's size, a text's length or an array's end",
         .threadsServices: "services are called on the threads that their tags allow",

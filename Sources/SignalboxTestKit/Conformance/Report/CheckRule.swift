@@ -72,6 +72,8 @@ public enum CheckRule: String, Sendable, CaseIterable {
     case sendStop = "send.stop"
     case sendThreads = "send.threads"
 
+    case structsSize = "structs.size"
+    case structsStride = "structs.stride"
     case structsLonger = "structs.longer"
     case structsExact = "structs.exact"
 

@@ -163,10 +163,10 @@ enum BuildSteps {
 extension Examination {
     /// A started instance with its role build.
     func builder(isNewer: Bool = false) -> BuildDriver? {
-        guard let plugin, let raw = plugin.role(SBX_ROLE_BUILD),
+        guard let plugin, let raw = plugin.role(SBX_ROLE_BUILD, sbx_build.self),
             let subject = started(isNewer: isNewer)
         else { return nil }
-        let table = Tables.build(raw.assumingMemoryBound(to: sbx_build.self))
+        let table = Tables.build(raw)
         var options = JSONValue.object([])
         if let text = String(plugin: table.options_schema),
             let schema = try? ConfigSchema.parse(text)

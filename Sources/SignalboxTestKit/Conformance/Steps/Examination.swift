@@ -10,10 +10,12 @@ struct LoadedPlugin {
 
     func has(_ role: String) -> Bool { library.descriptor.roles.contains(role) }
 
-    /// The raw table of a role, or nil.
-    func role(_ id: String) -> UnsafeRawPointer? {
-        guard has(id) else { return nil }
-        return id.withCString { library.table.role($0) }
+    /// The table of a role, or nil: there is none that can be used.
+    func role<Table: PluginStruct>(_ id: String, _ type: Table.Type) -> Table? {
+        guard has(id), let raw = id.withCString({ library.table.role($0) }) else { return nil }
+        // The step that looks at the tables says what is wrong with them.
+        return try? StructReader(minor: library.table.abi_minor) { _, _ in }
+            .read(raw.assumingMemoryBound(to: Table.self))
     }
 }
 
@@ -51,7 +53,8 @@ final class Examination: @unchecked Sendable {
 
     /// Rules that every step can break.
     static let common: [CheckRule] = [
-        .lifeProcess, .threadsServices, .threadsSinks, .threadsLate, .secretsLogs, .secretsWords,
+        .lifeProcess, .structsSize, .structsStride, .threadsServices, .threadsSinks, .threadsLate,
+        .secretsLogs, .secretsWords,
     ]
 
     init(_ order: CheckOrder) {

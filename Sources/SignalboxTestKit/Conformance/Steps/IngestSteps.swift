@@ -203,10 +203,10 @@ enum IngestSteps {
 extension Examination {
     /// A started instance with its role ingest.
     func ingest(isNewer: Bool = false) -> (Subject, IngestDriver)? {
-        guard let plugin, let raw = plugin.role(SBX_ROLE_INGEST),
+        guard let plugin, let raw = plugin.role(SBX_ROLE_INGEST, sbx_ingest.self),
             let subject = started(isNewer: isNewer)
         else { return nil }
-        let table = Tables.ingest(raw.assumingMemoryBound(to: sbx_ingest.self))
+        let table = Tables.ingest(raw)
         return (subject, IngestDriver(subject: subject, table: table))
     }
 

@@ -52,11 +52,11 @@ extension Examination {
         leaving rules: [CheckRule] = [], isNewer: Bool = false,
         _ body: (TranslatorExam<(id: UInt64, change: DeviceChange)>, [DeviceChange.Kind]) -> Void
     ) {
-        guard let plugin, let raw = plugin.role(SBX_ROLE_REGISTER),
+        guard let plugin, let raw = plugin.role(SBX_ROLE_REGISTER, sbx_register.self),
             let subject = started(isNewer: isNewer)
         else { return }
         defer { subject.end() }
-        let table = Tables.register(raw.assumingMemoryBound(to: sbx_register.self))
+        let table = Tables.register(raw)
         let kinds = DeviceChange.Kind.allCases.filter { table.kinds & (1 << $0.rawValue) != 0 }
         let known = DeviceChange.Kind.allCases.reduce(UInt64(0)) { $0 | 1 << $1.rawValue }
         if kinds.isEmpty {

@@ -1,21 +1,18 @@
 internal import CSignalbox
+internal import SignalboxPluginHost
 
 /// The tables behind the roles that a plugin lists.
 enum RoleTables {
     static func check(_ plugin: LoadedPlugin, _ findings: Findings) {
         let given = plugin.given.pointee
-        if Int(given.struct_size) < MemoryLayout<sbx_plugin>.size, given.abi_minor >= SBX_ABI_MINOR
-        {
-            findings.fail(
-                .descriptorTables,
-                "sbx_plugin.struct_size is \(given.struct_size), less than that of the contract it "
-                    + "names")
-        }
         for (name, isThere) in [
             ("create", given.create != nil), ("role", given.role != nil),
             ("destroy", given.destroy != nil),
         ] where !isThere { findings.fail(.descriptorTables, "\(name) is NULL") }
         guard given.role != nil else { return }
+        let structs = StructReader(minor: given.abi_minor) { fault, call in
+            findings.fail(.descriptorTables, fault.words(in: call))
+        }
         for role in LoadSteps.knownRoles {
             findings.doing("asking for the table of \(role)")
             let (first, again) = role.withCString { (given.role($0), given.role($0)) }
@@ -27,7 +24,7 @@ enum RoleTables {
                     findings.fail(.descriptorTables, "\(role) is listed, and its table is NULL")
                     continue
                 }
-                functions(of: role, first, findings)
+                functions(of: role, first, structs, findings)
             } else if first != nil {
                 findings.fail(.descriptorTables, "\(role) has a table and is not listed")
             }
@@ -38,19 +35,16 @@ enum RoleTables {
     }
 
     private static func functions(
-        of role: String, _ raw: UnsafeRawPointer, _ findings: Findings
+        of role: String, _ raw: UnsafeRawPointer, _ structs: StructReader, _ findings: Findings
     ) {
-        /// Fields that lie within the size that the table gives.
-        func check<Table>(_ type: Table.Type, _ fields: (Table) -> [(String, Bool)]) {
-            let size = raw.load(as: UInt32.self)
-            guard Int(size) >= MemoryLayout<Table>.size else {
-                findings.fail(
-                    .descriptorTables,
-                    "the table of \(role) has a struct_size of \(size): too small")
-                return
+        func check<Table: PluginStruct>(
+            _ type: Table.Type, _ fields: (Table) -> [(String, Bool)]
+        ) {
+            let read = structs.reading("role(\(role))") { () throws(StructFault) in
+                try structs.read(raw.assumingMemoryBound(to: Table.self))
             }
-            for (name, isThere) in fields(raw.assumingMemoryBound(to: Table.self).pointee)
-            where !isThere {
+            guard let table = read else { return }
+            for (name, isThere) in fields(table) where !isThere {
                 findings.fail(.descriptorTables, "\(name) of \(role) is NULL")
             }
         }

@@ -42,10 +42,10 @@ extension Examination {
     func sendHTTP(
         isNewer: Bool = false, _ body: (TranslatorExam<Delivery>, sbx_send_http) -> Void
     ) {
-        guard let plugin, let raw = plugin.role(SBX_ROLE_SEND_HTTP),
+        guard let plugin, let raw = plugin.role(SBX_ROLE_SEND_HTTP, sbx_send_http.self),
             let subject = started(isNewer: isNewer)
         else { return }
-        let table = Tables.sendHTTP(raw.assumingMemoryBound(to: sbx_send_http.self))
+        let table = Tables.sendHTTP(raw)
         let driver = TranslatorDriver(subject: subject, app: samples.app)
         let made = MadeUp(samples: samples, nowUnixMs: services.nowUnixMs)
         body(

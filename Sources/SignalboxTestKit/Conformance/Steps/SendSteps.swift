@@ -146,11 +146,11 @@ enum SendSteps {
 extension Examination {
     /// A started instance with its role send.
     func sender(isNewer: Bool = false) -> SendDriver? {
-        guard let plugin, let raw = plugin.role(SBX_ROLE_SEND),
+        guard let plugin, let raw = plugin.role(SBX_ROLE_SEND, sbx_send.self),
             let subject = started(isNewer: isNewer)
         else { return nil }
         return SendDriver(
             subject: subject, app: samples.app,
-            table: Tables.send(raw.assumingMemoryBound(to: sbx_send.self)))
+            table: Tables.send(raw))
     }
 }

@@ -44,7 +44,9 @@ enum StructSteps {
             driver.subject.end()
         }
         if plugin.has(SBX_ROLE_SEND_HTTP) {
-            exam.sendHTTP(isNewer: isNewer) { translator, _ in
+            exam.sendHTTP(isNewer: isNewer) { translator, table in
+                exam.findings.doing("endpoint()")
+                _ = translator.driver.endpoint(table.endpoint)
                 translate(translator, shape, exam, compare)
             }
         }

@@ -18,7 +18,9 @@
  * GROWTH
  *   Every struct that may grow begins with struct_size, the size its builder was compiled with.
  *   Fields are appended, never inserted, changed or reused; readers test with SBX_HAS. Arrays of
- *   such structs travel with a stride and are walked with SBX_AT. No struct that may grow is
+ *   such structs travel with a stride and are walked with SBX_AT; a stride is at least the struct_size
+ *   of each element, also of a single one. The host refuses (INVALID) a struct that is smaller than
+ *   in 1.0 or larger than in the minor that the plugin names. No struct that may grow is
  *   embedded in another. Reserved fields are written as 0 and not read.
  *
  * Targets are 64-bit. Since 1.0 unless a comment says otherwise. */

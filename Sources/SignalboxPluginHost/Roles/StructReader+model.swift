@@ -1,0 +1,130 @@
+package import CSignalbox
+package import SignalboxCore
+
+/// Structs of a plugin as the core's nouns.
+extension StructReader {
+    /// A device; NULL is an empty one.
+    func device(_ given: UnsafePointer<sbx_device>?) throws(StructFault) -> Device {
+        guard let given else { return Device() }
+        let device = try read(given)
+        return Device(
+            app: device.app.text, platform: device.platform.text, provider: device.provider.text,
+            token: device.token.text, sourceToken: device.source_token.text,
+            user: device.user.text, locale: device.locale.text,
+            registeredUnixMs: device.registered_unix_ms,
+            attributes: KeyValues.copy(device.attributes, device.attribute_count))
+    }
+
+    /// A change that a plugin reports; nil: it is malformed, or not one for plugins to report.
+    func change(
+        _ raw: sbx_change, nowUnixMs: UInt64
+    ) throws(StructFault) -> DeviceChange? {
+        let device = try device(raw.device)
+        let kind: DeviceChange.Kind
+        switch raw.kind {
+        case SBX_CHANGE_REGISTERED where !device.token.isEmpty && !device.platform.isEmpty:
+            kind = .registered
+        case SBX_CHANGE_UNREGISTERED where !device.token.isEmpty || !device.user.isEmpty:
+            kind = .unregistered
+        default: return nil
+        }
+        guard device.token.utf8.count <= DeviceRules.tokenBytesMax,
+            device.attributes.count <= DeviceRules.attributesMax
+        else { return nil }
+        return DeviceChange(
+            kind: kind, device: device,
+            timeUnixMs: raw.time_unix_ms == 0 ? nowUnixMs : raw.time_unix_ms,
+            reason: raw.reason.text)
+    }
+
+    /// The paths that an instance serves.
+    package func paths(
+        _ first: UnsafePointer<sbx_ingest_path>, _ count: Int, stride: Int
+    ) throws(StructFault) -> [IngestPath] {
+        var paths: [IngestPath] = []
+        for index in 0..<count {
+            let path = try read(first, index, stride: stride)
+            let methods = path.methods.text.split(separator: ",").map { String($0) }
+            paths.append(IngestPath(pattern: path.pattern.text, methods: methods))
+        }
+        return paths
+    }
+
+    /// The recipients of an event.
+    func recipients(of event: sbx_event) throws(StructFault) -> [Recipient] {
+        guard let first = event.recipients, event.recipient_count > 0 else { return [] }
+        var recipients: [Recipient] = []
+        recipients.reserveCapacity(event.recipient_count)
+        for index in 0..<event.recipient_count {
+            let raw = try read(first, index, stride: event.recipient_stride)
+            recipients.append(
+                Recipient(
+                    device: try device(raw.device),
+                    attributes: KeyValues.copy(raw.attributes, raw.attribute_count)))
+        }
+        return recipients
+    }
+
+    /// A content.
+    func notification(
+        _ given: UnsafePointer<sbx_notification>
+    ) throws(StructFault) -> Notification {
+        let raw = try read(given)
+        var note = Notification()
+        note.isSilent = raw.flags & SBX_N_SILENT != 0
+        note.isDataOnly = raw.flags & SBX_N_DATA_ONLY != 0
+        note.isMutable = raw.flags & SBX_N_MUTABLE != 0
+        note.isDryRun = raw.flags & SBX_N_DRY_RUN != 0
+        note.badge = raw.flags & SBX_N_BADGE != 0 ? raw.badge : nil
+        note.priority = Priority(rawValue: raw.priority)
+        note.expiresUnixMs = raw.expires_unix_ms
+        note.title = raw.title.text
+        note.subtitle = raw.subtitle.text
+        note.body = raw.body.text
+        note.sound = raw.sound.text
+        note.thread = raw.thread.text
+        note.category = raw.category.text
+        note.collapse = raw.collapse.text
+        note.imageURL = raw.image_url.text
+        note.link = raw.link.text
+        note.pushType = raw.push_type.text
+        note.data = raw.data.text
+        note.overrides = KeyValues.copy(raw.overrides, raw.override_count).map {
+            PayloadOverride(family: $0.key, json: $0.value)
+        }
+        return note
+    }
+}
+
+extension Outcome {
+    /// Most bytes of an outcome's texts; `reason` is a metric's label, `detail` is for people.
+    private static let reasonBytesMax = 128
+    private static let detailBytesMax = 1_024
+
+    /// What a plugin says of `item`, and what is wrong with it: an unknown kind is a retry, and texts that
+    /// are too long are cut.
+    package init(settling item: UInt64, _ raw: sbx_outcome, faults: inout [String]) {
+        guard let kind = Outcome.Kind(rawValue: raw.kind) else {
+            faults.append("gave an outcome of the unknown kind \(raw.kind)")
+            self.init(item: item, kind: .retry, reason: "plugin_bad_kind")
+            return
+        }
+        func cut(_ text: sbx_str, _ name: String, _ bytesMax: Int) -> String {
+            let whole = text.raw
+            guard whole.count > bytesMax else { return text.text }
+            faults.append("gave a \(name) of \(whole.count) bytes; at most \(bytesMax)")
+            return String(decoding: whole.prefix(bytesMax), as: UTF8.self)
+        }
+        self.init(
+            item: item, kind: kind, reason: cut(raw.reason, "reason", Self.reasonBytesMax))
+        scope = Outcome.Scope(rawValue: raw.scope) ?? .item
+        reconnect = raw.flags & SBX_OUTCOME_RECONNECT != 0
+        retryAfterMs = raw.retry_after_ms
+        goneSinceUnixMs = raw.gone_since_unix_ms
+        providerCode = raw.provider_code
+        detail = cut(raw.detail, "detail", Self.detailBytesMax)
+        providerID = cut(raw.provider_id, "provider_id", Self.detailBytesMax)
+        newToken = raw.new_token.text
+        credential = raw.credential.text
+    }
+}
