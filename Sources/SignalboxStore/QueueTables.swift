@@ -12,14 +12,14 @@ struct QueueTables {
     }
 
     /// Lane ids by name, so that a delivery does not look its lane up.
-    private var laneIDs: [LaneKey: Int64] = [:]
-    private let hot = HotStatements()
-    private var leases = LeaseBook()
-    private var blocks = BlockTables()
+    var laneIDs: [LaneKey: Int64] = [:]
+    let hot = HotStatements()
+    var leases = LeaseBook()
+    var blocks = BlockTables()
     private var seen = SeenKeys()
-    private var notices: [StoreNotice] = []
+    var notices: [StoreNotice] = []
     /// Deliveries that turned out to be damaged since somebody asked.
-    private var damagedCount = 0
+    var damagedCount = 0
 
     /// What reading the tables at the start gave.
     struct Start {
@@ -220,215 +220,6 @@ struct QueueTables {
         return id
     }
 
-    /// Lends what is due, high priority first.
-    mutating func lease(
-        _ lane: LaneKey, _ wish: LeaseWish, isMarked: Bool, nextID: inout UInt64, _ db: Database
-    ) throws -> StoreLease {
-        var out = StoreLease()
-        guard let id = try knownLane(lane, db) else { return out }
-        let now = Int64(clamping: wish.nowUnixMs)
-        let until = Int64(clamping: wish.untilUnixMs)
-        if isMarked { try leases.expire(now: now, hot, db) }
-        for rank in Int64(0)...2 where out.deliveries.count <= wish.max {
-            // What has a row of its own was tried before. So it is older, and comes first, but not
-            // where the provider is to be tried.
-            if !wish.isProbe {
-                try leaseRows(lane, id, rank, wish, due: now, isMarked, &out, db)
-            }
-            out.deliveries += try blocks.lease(
-                lane, lane: id, rank: Int(rank), max: wish.max - out.deliveries.count,
-                nowUnixMs: wish.isProbe ? .max : now, untilUnixMs: until, hot, db)
-            if isMarked {
-                for damage in blocks.takeDamages() {
-                    try bury(damage, nowUnixMs: now, nextID: &nextID, db)
-                }
-            }
-            if wish.isProbe, out.deliveries.isEmpty {
-                try leaseRows(lane, id, rank, wish, due: .max, isMarked, &out, db)
-            }
-        }
-        if !isMarked { blocks.lentForGood() }
-        if try blocks.hasDue(lane: id, nowUnixMs: now, hot, db) { out.hasMore = true }
-        if !out.hasMore { out.nextDueUnixMs = try nextDue(id, db) }
-        return out
-    }
-
-    /// Lends deliveries that have rows of their own.
-    private mutating func leaseRows(
-        _ lane: LaneKey, _ id: Int64, _ rank: Int64, _ wish: LeaseWish, due: Int64,
-        _ isMarked: Bool, _ out: inout StoreLease, _ db: Database
-    ) throws {
-        var contents: [Int64: Payload] = [:]
-        // One more than is wanted tells whether there is more.
-        let room = wish.max + 1 - out.deliveries.count
-        let rows = try hot.statement(wish.isProbe ? .leaseUntried : .lease, db)
-        rows.bind(id)
-        rows.bind(rank)
-        rows.bind(due)
-        rows.bind(Int64(room))
-        var found: [Delivery] = []
-        var damaged: [Int64] = []
-        while try rows.step() {
-            let payload = rows.integer(3)
-            if contents[payload] == nil { contents[payload] = try content(payload, db) }
-            guard let content = contents[payload],
-                let delivery = Self.delivery(rows, lane, content)
-            else {
-                damaged.append(rows.integer(0))
-                continue
-            }
-            found.append(delivery)
-        }
-        if found.count + damaged.count == room {
-            out.hasMore = true
-            _ = found.popLast()
-        }
-        for delivery in found where isMarked { try mark(delivery, until: wish.untilUnixMs, db) }
-        for id in damaged where isMarked { try bury(damaged: id, wish.nowUnixMs, db) }
-        out.deliveries += found
-    }
-
-    /// What cannot be read is not sent: an empty push would be worse than none.
-    private mutating func bury(damaged id: Int64, _ nowUnixMs: UInt64, _ db: Database) throws {
-        let attempt = Attempt(
-            number: 1, unixMs: nowUnixMs, reason: "damaged", code: 0,
-            detail: "its row in the database cannot be read")
-        guard try bury(id, attempt.reason, attempt, db), let row = try remove(id, db) else {
-            return
-        }
-        try release(row.payload, 1, db)
-        damagedCount += 1
-        notices.append(
-            .damaged(
-                count: 1,
-                "delivery \(id) is damaged in the database, it is a dead letter now"))
-    }
-
-    /// Of what cannot be read of a block nothing is known but how many deliveries it was.
-    private mutating func bury(
-        _ damage: BlockTables.Damage, nowUnixMs: Int64, nextID: inout UInt64, _ db: Database
-    ) throws {
-        for _ in 0..<damage.count {
-            nextID += 1
-            let id = Int64(clamping: nextID)
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO dead (id, at, reason, sender, app, route, event, source, type, subject,
-                      received, rank, deadline, stable, badge, note, device)
-                    VALUES (?, ?, 'damaged', ?, ?, '', 0, '', '', '', 0, ?, 0, '', NULL, '', '')
-                    """
-            ).execute(arguments: [
-                id, nowUnixMs, damage.lane.sender, damage.lane.app, Int64(damage.rank),
-            ])
-        }
-        damagedCount += damage.count
-        notices.append(
-            .damaged(
-                count: damage.count,
-                "block \(damage.block) of the queue is damaged: \(damage.count) of its "
-                    + "\(damage.total) deliveries cannot be read, they are dead letters now"))
-    }
-
-    /// Makes due what waits only for its provider to be back.
-    mutating func hasten(_ lane: LaneKey, nowUnixMs: UInt64, _ db: Database) throws {
-        guard let id = try knownLane(lane, db) else { return }
-        let now = Int64(clamping: nowUnixMs)
-        try db.cachedStatement(
-            sql: """
-                UPDATE delivery SET due = ?1
-                WHERE lane = ?2 AND leased = 0 AND due > ?1 AND free > 0
-                """
-        ).execute(arguments: [now, id])
-    }
-
-    /// Lanes with something that nobody has; `dueUnixMs`: that was due by then.
-    mutating func waitingLanes(dueUnixMs: UInt64?, _ db: Database) throws -> [LaneKey] {
-        let due = Int64(clamping: dueUnixMs ?? .max)
-        let hasRow = try db.cachedStatement(
-            sql: """
-                SELECT EXISTS (SELECT 1 FROM delivery
-                  WHERE lane = ?1 AND rank IN (0, 1, 2) AND due <= ?2 AND leased = 0)
-                """)
-        var found: [LaneKey] = []
-        for row in try Row.fetchAll(db, sql: "SELECT id, sender, app FROM lane ORDER BY id") {
-            let id: Int64 = row[0]
-            let isWaiting =
-                try Bool.fetchOne(hasRow, arguments: [id, due]) == true
-                || blocks.hasDue(lane: id, nowUnixMs: due, hot, db)
-            if isWaiting { found.append(LaneKey(sender: row[1], app: row[2])) }
-        }
-        return found
-    }
-
-    private mutating func mark(
-        _ delivery: Delivery, until untilUnixMs: UInt64, _ db: Database
-    ) throws {
-        let until = Int64(clamping: untilUnixMs)
-        let mark = try hot.statement(.markLeased, db)
-        mark.bind(until)
-        mark.bind(Int64(clamping: delivery.id))
-        try mark.run()
-        leases.add(Int64(clamping: delivery.id), until: until)
-    }
-
-    private mutating func knownLane(_ lane: LaneKey, _ db: Database) throws -> Int64? {
-        if let known = laneIDs[lane] { return known }
-        let found = try Int64.fetchOne(
-            db, sql: "SELECT id FROM lane WHERE sender = ? AND app = ?",
-            arguments: [lane.sender, lane.app])
-        laneIDs[lane] = found
-        return found
-    }
-
-    private mutating func nextDue(_ lane: Int64, _ db: Database) throws -> UInt64? {
-        let first = try db.cachedStatement(
-            sql: """
-                SELECT due FROM delivery WHERE lane = ? AND rank = ? AND leased = 0
-                ORDER BY due LIMIT 1
-                """)
-        var next = try leases.nextEnd(lane: lane, hot, db)
-        if let due = blocks.nextDue(lane: lane) { next = min(next ?? .max, due) }
-        for rank in Int64(0)...2 {
-            if let due = try Int64.fetchOne(first, arguments: [lane, rank]) {
-                next = min(next ?? .max, due)
-            }
-        }
-        return next.map { UInt64(clamping: $0) }
-    }
-
-    private struct Payload {
-        var note: SharedNotification
-        var event: UInt64
-        var source: String
-        var subject: String
-    }
-
-    private func content(_ id: Int64, _ db: Database) throws -> Payload? {
-        let select = try db.cachedStatement(
-            sql: "SELECT note, event, source, subject FROM payload WHERE id = ?")
-        guard let row = try Row.fetchOne(select, arguments: [id]),
-            let note = RowCodec.notification(row[0])
-        else { return nil }
-        let event: Int64 = row[1]
-        return Payload(
-            note: SharedNotification(note), event: UInt64(clamping: event),
-            source: row[2], subject: row[3])
-    }
-
-    private static func delivery(
-        _ row: HotStatement, _ lane: LaneKey, _ content: Payload
-    ) -> Delivery? {
-        guard let device = RowCodec.device(row.text(7), app: lane.app) else { return nil }
-        return Delivery(
-            id: UInt64(clamping: row.integer(0)), eventID: content.event, source: content.source,
-            subject: content.subject, route: row.text(4), sender: lane.sender,
-            stableID: row.text(5), attempt: UInt32(clamping: row.integer(1)),
-            freeAttempts: UInt32(clamping: row.integer(8)),
-            badge: row.isNull(6) ? nil : Int32(clamping: row.integer(6)),
-            deadlineUnixMs: UInt64(clamping: row.integer(2)), content: content.note,
-            device: device)
-    }
-
     /// Ends leases; how many deliveries left the queue.
     ///
     /// `isShortOfRoom`: the disk was full a moment ago, so nothing is added: an attempt goes unrecorded,
@@ -526,7 +317,7 @@ struct QueueTables {
         _ = blocks.settle(id)
     }
 
-    private func release(_ payload: Int64, _ count: Int64, _ db: Database) throws {
+    func release(_ payload: Int64, _ count: Int64, _ db: Database) throws {
         let update = try hot.statement(.releasePayload, db)
         update.bind(count)
         update.bind(payload)
@@ -540,7 +331,7 @@ struct QueueTables {
     }
 
     /// Removes a delivery; nil: it is not there.
-    private func remove(
+    func remove(
         _ id: Int64, _ db: Database
     ) throws -> (payload: Int64, attempt: Int64)? {
         let remove = try hot.statement(.removeDelivery, db)
@@ -581,7 +372,7 @@ struct QueueTables {
     }
 
     /// Copies a delivery to the dead letters; false: it is not there.
-    private func bury(
+    func bury(
         _ id: Int64, _ reason: String, _ attempt: Attempt, _ db: Database
     ) throws -> Bool {
         let copy = try db.cachedStatement(

@@ -71,7 +71,8 @@ import Testing
         async throws
     {
         let bench = try await PushBench([.answer(200, ""), .hold], streams: 1) {
-            $0.requestTimeoutMs = 400
+            // As much time, again, to look before the stream is free.
+            $0.requestTimeoutMs = 3_000
             $0.connectionsMax = 1
         }
         bench.submit(1...1)

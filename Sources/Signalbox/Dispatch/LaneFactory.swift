@@ -15,6 +15,8 @@ struct LaneFactory: Sendable {
         return LaneTable(
             make: { key, number, table in try await lane(key, number, table) },
             onRefused: { key, error, table in
+                // A reload has removed its plugin: its deliveries stay, another may bring it back.
+                guard context.live.now.instances.serves(key) else { return }
                 let fault = error as? PluginFault
                 let isForGood = fault?.kind == .notFound || fault?.kind == .unsupported
                 context.logger.error(
@@ -25,6 +27,7 @@ struct LaneFactory: Sendable {
                         "error": "\(error)",
                     ])
                 guard isForGood else {
+                    context.metrics.held(key, .down)
                     // Its process is being started again, descriptors ran out, a certificate is
                     // missing: none of that is the deliveries' fault, so they wait.
                     let pauseMs: UInt64 = fault?.kind == .again ? 1_000 : 5_000
@@ -44,7 +47,10 @@ struct LaneFactory: Sendable {
             table?.all.filter { $0.key.sender == key.sender && $0.number != number } ?? []
         }
         // A new lane knows of no outage: its connection, key or settings may be new.
-        defer { context.store.hasten(key, nowUnixMs: context.clock()) }
+        defer {
+            context.store.hasten(key, nowUnixMs: context.clock())
+            context.metrics.held(key, nil)
+        }
         if Feedback.isReport(key) {
             let name = String(key.sender.dropLast(Feedback.suffix.count))
             guard let registrar = instances.registrars[name] else {
