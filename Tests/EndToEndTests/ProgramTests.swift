@@ -43,6 +43,20 @@ import Testing
         #expect(ended.text.contains("both pushes were confirmed"))
     }
 
+    @Test func `a start without descriptors ends with words`() async throws {
+        let simulators = try await Simulators.start()
+        let yaml = GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes
+        let file = try Self.temporary("gateway.yaml", yaml)
+        let program = try Self.program().path
+        let ended = try await Tool.run([
+            "sh", "-c", "ulimit -n 40; exec '\(program)' run --config '\(file)'",
+        ])
+        #expect(ended.status == 78, "\(ended.text)")
+        #expect(ended.text.contains("no-resources"))
+        #expect(ended.text.contains("ulimit -n"))
+        await simulators.shutdown()
+    }
+
     @Test func `run serves until SIGTERM, drains and exits 0`() async throws {
         let simulators = try await Simulators.start()
         let yaml = GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes
