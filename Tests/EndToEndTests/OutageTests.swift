@@ -191,6 +191,23 @@ import Testing
         await bench.end()
     }
 
+    @Test func `a push that is answered after its time-out is not sent again`() async throws {
+        let bench = try await GatewayBench(config: {
+            DurabilityTests.yaml($0, retries: 5, timeoutMs: 2_000).replacingOccurrences(
+                of: "initial: 5ms, factor: 1, max: 10ms", with: "initial: 5m, factor: 1, max: 5m")
+        })
+        try await bench.simulators.fcm.take(.delay(ms: 2_800))
+        try await bench.post(Self.webhook("android", ["a", "b", "c"]))
+        _ = try await Self.line(bench, "reason=timeout")
+        for _ in 0..<6_000 where bench.log.all.filter({ $0.contains("info delivered") }).count < 3 {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(bench.log.all.filter { $0.contains("info delivered") }.count == 3)
+        #expect(await bench.gateway.stop() == 0)
+        #expect(bench.simulators.fcm.received.count == 3)
+        await bench.end()
+    }
+
     @Test func `a collapse key with spaces at its ends does no harm`() async throws {
         let bench = try await GatewayBench(config: { simulators in
             GatewayBench.plugins(simulators) + """

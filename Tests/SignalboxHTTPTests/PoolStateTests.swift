@@ -129,7 +129,7 @@ import Testing
 }
 
 extension PoolState {
-    /// A request of now ends at once.
+    /// A request that is sent now ends at once.
     mutating func ended(_ id: UInt64, isSuccess: Bool) -> [Action] {
         ended(
             id, Flight(sentNs: 0, answersBefore: 0), isAnswer: true, isSuccess: isSuccess, nowNs: 0)

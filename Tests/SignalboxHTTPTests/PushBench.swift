@@ -91,6 +91,7 @@ final class ScriptedHandler: HTTP2ServerHandler {
 /// A server, a pool on it, and the results as they come.
 final class PushBench: Sendable {
     private struct Waiter {
+        var id: UInt64
         var count: Int
         var continuation: CheckedContinuation<Void, Never>
     }
@@ -98,6 +99,7 @@ final class PushBench: Sendable {
         var results: [PushResult] = []
         var events: [PushPoolEvent] = []
         var waiters: [Waiter] = []
+        var nextWaiter: UInt64 = 0
     }
 
     static let authority = Result { try ThrowAway.certificateAuthority(name: "test CA") }
@@ -184,11 +186,29 @@ final class PushBench: Sendable {
         pool.submit(batch)
     }
 
-    /// Waits until so many results are in; every request has a deadline of its own, so they come.
+    /// Waits until so many results are in, or for a hundred seconds: a test that misses one must fail, and
+    /// not hold the others up.
     func wait(for count: Int) async -> [PushResult] {
-        await withCheckedContinuation { continuation in
-            state.add { $0.waiters.append(Waiter(count: count, continuation: continuation)) }
+        let id = state.mutex.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
         }
+        let timer = Task {
+            try await Task.sleep(for: .seconds(100))
+            let late = state.mutex.withLock { state -> CheckedContinuation<Void, Never>? in
+                guard let index = state.waiters.firstIndex(where: { $0.id == id }) else {
+                    return nil
+                }
+                return state.waiters.remove(at: index).continuation
+            }
+            late?.resume()
+        }
+        await withCheckedContinuation { continuation in
+            state.add {
+                $0.waiters.append(Waiter(id: id, count: count, continuation: continuation))
+            }
+        }
+        timer.cancel()
         return results
     }
 

@@ -215,8 +215,8 @@ import Testing
 
     @Test func `a peer that is silent at TLS level is noticed by PING`() async throws {
         let bench = try await PushBench([.answer(200, ""), .stall]) {
-            $0.requestTimeoutMs = 4_000
-            $0.pingTimeoutMs = 100
+            $0.requestTimeoutMs = 6_000
+            $0.pingTimeoutMs = 2_000
         }
         bench.submit(1...1)
         _ = await bench.wait(for: 1)

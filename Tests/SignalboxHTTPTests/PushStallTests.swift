@@ -49,7 +49,8 @@ import Testing
     }
 
     @Test func `an answer that comes late is reported as such`() async throws {
-        let bench = try await PushBench([.hold]) { $0.requestTimeoutMs = 3_000 }
+        // The answer is awaited as long again: enough to release it on a busy machine.
+        let bench = try await PushBench([.hold]) { $0.requestTimeoutMs = 15_000 }
         bench.submit(1...1)
         let first = await bench.wait(for: 1)
         #expect(first.map(\.isLate) == [false])
@@ -72,7 +73,7 @@ import Testing
     {
         let bench = try await PushBench([.answer(200, ""), .hold], streams: 1) {
             // As much time, again, to look before the stream is free.
-            $0.requestTimeoutMs = 3_000
+            $0.requestTimeoutMs = 15_000
             $0.connectionsMax = 1
         }
         bench.submit(1...1)

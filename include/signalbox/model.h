@@ -80,12 +80,14 @@ typedef struct sbx_delivery {
 /* What became of one delivery or one change. */
 #define SBX_OUTCOME_DELIVERED   1u  /* the provider took it */
 #define SBX_OUTCOME_RETRY       2u  /* a passing fault: again, at the route's pace or later */
-#define SBX_OUTCOME_THROTTLED   3u  /* too fast: again, not before retry_after_ms */
+#define SBX_OUTCOME_THROTTLED   3u  /* too fast: again, not before retry_after_ms; everything of its scope pauses so long */
 #define SBX_OUTCOME_UNREGISTERED 4u /* the token is dead: forget it, tell its source */
 #define SBX_OUTCOME_AUTH        5u  /* our credential was refused: refresh `credential`, then again */
-#define SBX_OUTCOME_CONFIG      6u  /* wrong set-up; nothing of this scope can succeed until it is mended */
+#define SBX_OUTCOME_CONFIG      6u  /* wrong set-up; nothing of this scope can succeed until it is mended. An item fails;
+                                     * an app's or instance's deliveries are kept, and one is tried now and then */
 #define SBX_OUTCOME_REJECTED    7u  /* this content can never succeed */
-/* What an outcome is about, beside its own item. */
+/* What an outcome is about, beside its own item. One with a wider scope uses up no attempt of its delivery: it is not
+ * the delivery's fault. So claim a scope only where it holds for every delivery of it. */
 #define SBX_SCOPE_ITEM     0u
 #define SBX_SCOPE_APP      1u  /* every delivery of this app: wrong topic, a project's quota */
 #define SBX_SCOPE_INSTANCE 2u  /* every delivery of this instance: credentials, provider down */
