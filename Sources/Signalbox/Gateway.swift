@@ -23,12 +23,16 @@ public final class Gateway: Sendable {
     let ingestService: IngestService
     /// The last reload; the next one waits for it.
     let reloads = Mutex<Task<Void, Never>?>(nil)
+    let isReloading = Atomic<Bool>(false)
     private let servers: (ingest: HTTPServer?, admin: HTTPServer?)
     private let isClosed = Atomic<Bool>(false)
     private let isStopped = Atomic<Bool>(false)
 
     /// Requests and events are taken.
     var isTaking: Bool { !isClosed.load(ordering: .acquiring) }
+
+    /// Raises the process's limit of file descriptors as far as it may; for programs that are nothing but a gateway.
+    public static func raiseDescriptors() { ProcessRoom.raiseDescriptors() }
 
     /// Checks a configuration with its plugins without running anything; throws with every fault.
     public static func check(_ options: GatewayOptions) async throws(ConfigurationError) {
@@ -74,19 +78,26 @@ public final class Gateway: Sendable {
         adminAddress = options.admin ?? settings.admin
         let admin = AdminService(
             access: AdminAccess(adminAddress, settings), lanes: lanes, metrics: parts.metrics,
-            store: context.store, clock: context.clock)
+            store: context.store, orphans: { parts.sweep?.waitingOrphans ?? [] },
+            clock: context.clock)
         adminService = admin
         self.parts = parts
         self.options = options
+        // Whoever fills the public listener leaves descriptors for providers, the database and the
+        // admin listener.
+        let descriptors = ProcessRoom.descriptorsMax
         var publicServer: HTTPServer?
         if let address = options.listen ?? settings.listen {
             publicServer = try await Self.listen(
-                address, "gateway.listen", parts.logger, ingest, tls: settings.tls)
+                address, "gateway.listen", parts.logger, ingest, tls: settings.tls,
+                connectionsMax: max(16, min(10_000, descriptors / 2)))
         }
         var adminServer: HTTPServer?
         if let address = adminAddress {
             do {
-                adminServer = try await Self.listen(address, "gateway.admin", parts.logger, admin)
+                adminServer = try await Self.listen(
+                    address, "gateway.admin", parts.logger, admin,
+                    connectionsMax: max(8, min(256, descriptors / 8)))
             } catch {
                 await publicServer?.shutdown()
                 throw error
@@ -101,6 +112,7 @@ public final class Gateway: Sendable {
                 "listen.port": "\(publicServer?.port ?? 0)",
                 "admin.port": "\(adminServer?.port ?? 0)",
                 "plugins": "\(plan.plugins.count)", "routes": "\(plan.routes.count)",
+                "descriptors.max": "\(descriptors)",
             ])
     }
 
@@ -138,12 +150,13 @@ public final class Gateway: Sendable {
 
     private static func listen(
         _ address: ListenAddress, _ what: String, _ logger: Logger,
-        _ handler: any HTTPServerHandler, tls: TLSSettings? = nil
+        _ handler: any HTTPServerHandler, tls: TLSSettings? = nil, connectionsMax: Int
     ) async throws -> HTTPServer {
         do {
             var quiet = logger
             quiet.logLevel = max(logger.logLevel, .notice)
             var options = HTTPServerOptions(host: address.host, port: address.port)
+            options.connectionsMax = connectionsMax
             options.tls = tls.map {
                 HTTPServerTLS(
                     certificateChainPEM: $0.certificate, privateKeyPEM: $0.key,

@@ -11,6 +11,7 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         StopSignals.catchAll(andHangUp: true)
+        Gateway.raiseDescriptors()
         let gateway: Gateway
         do {
             gateway = try await Gateway.start(try config.gatewayOptions())

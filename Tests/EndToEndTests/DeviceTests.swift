@@ -241,6 +241,38 @@ import Testing
         await bench.end()
     }
 
+    @Test
+    func `an event that its builder fails on is refused, and is no duplicate when it comes again`()
+        async throws
+    {
+        let library = try await PluginBench.compile(
+            Self.userSource.replacingOccurrences(
+                of: ".type = STR(\"user.hello\"),",
+                with: ".type = STR(\"user.hello\"), .dedupe = STR(\"same\"),"
+            ).replacingOccurrences(
+                of: "(void)i; (void)e;\n  for (uint32_t k",
+                with:
+                    "(void)i; (void)e;\n  if (builds++ < 1) return SBX_E_INTERNAL;\n  for (uint32_t k"
+            ).replacingOccurrences(
+                of: "static int dummy;", with: "static int dummy, builds;"))
+        let bench = try await GatewayBench(config: { simulators in
+            (GatewayBench.plugins(simulators) + Self.clients).replacingOccurrences(
+                of: "  z: { library: Zendesk, config: { path: /in/z } }",
+                with: "  z: { library: \(library) }") + """
+
+                    routes:
+                      - { name: hello, from: z, send: { ios: apns } }
+                    """
+        })
+        _ = try await Self.register(bench, "u1", "aa")
+        #expect(try await bench.post(#"{"user":"u1"}"#, path: "/in/users").status == 503)
+        #expect(try await bench.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["aa"])
+        let metrics = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+        #expect(!metrics.contains("unrouted") && !metrics.contains("duplicate"))
+        await bench.end()
+    }
+
     @Test func `a token that a provider replaces is replaced in the registry`() async throws {
         let users = try await PluginBench.compile(Self.userSource)
         let hello = try String(

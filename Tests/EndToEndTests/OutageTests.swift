@@ -100,17 +100,13 @@ import Testing
         #expect(await bench.delivered(bench.simulators.fcm, 100).count == 100)
         #expect(bench.simulators.apns.received.count <= LaneHealth.inFlightFirst)
         #expect(try await Self.state("apns", bench) == "misconfigured")
+        let senders = try await Self.readiness(bench)["senders"]?.text ?? ""
+        #expect(senders.contains(#""reason":"InvalidProviderToken","held_since_unix_ms":"#))
         #expect(try await Self.dead(bench) == 0)
         #expect(bench.log.all.filter { $0.contains("refuses this sender's") }.count == 1)
 
-        // Somebody mends the configuration.
+        // Somebody mends it at Apple's, and says so by a reload.
         try await bench.simulators.apns.take(.clear)
-        let file = bench.folder.appending(path: "gateway.yaml")
-        let text = try String(contentsOf: file, encoding: .utf8)
-        try text.replacingOccurrences(
-            of: "request_timeout_ms: 20000", with: "request_timeout_ms: 20001"
-        )
-        .write(to: file, atomically: true, encoding: .utf8)
         try await bench.gateway.reload()
         #expect(Set(await bench.delivered(bench.simulators.apns, 300)).count == 300)
         #expect(try await Self.dead(bench) == 0)
@@ -144,6 +140,23 @@ import Testing
             to: bench.folder.appending(path: "account.json"), atomically: true, encoding: .utf8)
         try await bench.gateway.reload()
         #expect(Set(await bench.delivered(bench.simulators.fcm, 3)) == ["a", "b", "c"])
+        await bench.end()
+    }
+
+    @Test func `a sender for which nothing waits any more is not held`() async throws {
+        let clock = SharedClock()
+        let bench = try await GatewayBench(
+            clock: { clock.now }, config: { Self.yaml($0, timeoutMs: 20_000) })
+        try await bench.simulators.apns.take(
+            .fail(tokens: [], status: 403, reason: "InvalidProviderToken", times: nil))
+        try await bench.post(Self.webhook("ios", ["a", "b"]))
+        _ = try await Self.line(bench, "refuses this sender's credentials")
+        // They expire after an hour; the next probe finds that.
+        clock.advance(ms: 2 * 3_600_000)
+        try await bench.gateway.reload()
+        _ = try await Self.line(bench, "nothing waits for it")
+        #expect(try await Self.readiness(bench)["status"]?.string == "ready")
+        #expect(try await Self.dead(bench) == 2)
         await bench.end()
     }
 

@@ -183,6 +183,18 @@ func delivery(_ id: UInt64, attempt: UInt32 = 1, deadline: UInt64 = 0) -> Delive
         expect(&window, 9, [1, 2])
     }
 
+    @Test func `a delivery that is settled while it is ready is not sent`() {
+        var window = LaneWindow(countMax: 100)
+        window.arrive([delivery(1), delivery(2), delivery(3)])
+        let settled = [2, 2, 9].map { window.withdraw($0) }
+        #expect(settled == [true, false, false])
+        #expect(window.count == 2)
+        expect(&window, 9, [1, 3])
+        let isSent = !window.withdraw(1)
+        #expect(isSent)
+        #expect(window.readyCount == 0 && window.inFlightCount == 2)
+    }
+
     @Test func `room is kept while deliveries are committed, the last of it for high priority`() {
         var window = LaneWindow(countMax: 16)
         let normal = window.reserve((1...20).map { delivery($0) })

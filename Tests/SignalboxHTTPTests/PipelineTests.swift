@@ -36,6 +36,27 @@ import Testing
             handler: handler)
     }
 
+    @Test func `when there are too many connections the longest idle one makes room`() async throws
+    {
+        var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
+        options.connectionsMax = 2
+        let server = try await HTTPServer.start(
+            options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            handler: Counter())
+        let first = try RawClient(port: server.port)
+        first.send("GET /refused HTTP/1.1\r\nx-half: ")
+        let second = try RawClient(port: server.port)
+        second.send("GET /refused HTTP/1.1\r\n")
+        let third = try RawClient(port: server.port)
+        third.send("GET /refused HTTP/1.1\r\nconnection: close\r\n\r\n")
+        #expect(await third.read().contains("404"))
+        // It was closed without an answer.
+        #expect(await first.read().isEmpty)
+        second.send("connection: close\r\n\r\n")
+        #expect(await second.read().contains("404"))
+        await server.shutdown()
+    }
+
     @Test(arguments: ["/refused", "/answered"])
     func `a client that reads nothing is read no further, and closed in time`(
         path: String

@@ -46,6 +46,26 @@ import Testing
         #expect(pool.place() == 1)
     }
 
+    @Test func `a peer that allows no stream does not hold requests up`() {
+        var pool = pool(2, oneFirst: true)
+        _ = pool.need(waiting: 1, nowNs: 0)
+        pool.connected(1, peerMax: 0)
+        // It is not being proven: nothing can be sent on it.
+        #expect(pool.need(waiting: 1, nowNs: 0) == [.connect(2)])
+        pool.connected(2, peerMax: 0)
+        #expect(pool.need(waiting: 1, nowNs: 0) == [])
+        #expect(pool.starved() == [.stalled(1), .close(1), .stalled(2), .close(2)])
+        // They were of no use, so the next connect waits.
+        for id in UInt64(1)...2 {
+            let isFailure = pool.closed(id, nowNs: 0, random: 0.5)
+            #expect(isFailure)
+        }
+        guard case .wake? = pool.need(waiting: 1, nowNs: 0).first else {
+            Issue.record("no back-off")
+            return
+        }
+    }
+
     @Test func `one stream until the first success, then all`() {
         var pool = pool(3, oneFirst: true)
         _ = pool.need(waiting: 1, nowNs: 0)

@@ -37,6 +37,17 @@ import Testing
         #expect(await instance.stop(deadlineMs: 5_000))
     }
 
+    /// The loader maps what is not there, and the first look at it ends the process.
+    @Test(arguments: [0.1, 0.3, 0.5])
+    func `a file that is not whole is refused with words`(share: Double) async throws {
+        let file = try await PluginBench.compile(LoadTests.source())
+        let whole = try Data(contentsOf: URL(filePath: file))
+        try whole.prefix(Int(Double(whole.count) * share)).write(to: URL(filePath: file))
+        let fault = #expect(throws: LoadFault.self) { try PluginLibrary.load(file) }
+        #expect(fault?.code == "plugin-not-loadable")
+        #expect(fault?.message.contains("is incomplete") == true, "\(fault?.message ?? "")")
+    }
+
     @Test func `an isolated plugin goes on working when its file is cut`() async throws {
         let roles = RoleTests()
         let file = try await PluginBench.compile(roles.source(prepare: RoleTests.sendAll))

@@ -121,12 +121,24 @@ final class EventPipeline: Sendable {
     ) {
         let generation = context.live.now
         var items: [StoreEntry.Item] = []
+        var unbuilt: Set<Int> = []
         for event in events {
             var event = event
             if event.id == 0 { event.id = nextEventID() }
             do throws(BuilderGone) {
+                var hasFailed = false
                 let deliveries = try self.deliveries(
-                    of: event, generation, receivedUnixMs: receivedUnixMs)
+                    of: event, generation, receivedUnixMs: receivedUnixMs, hasFailed: &hasFailed)
+                if hasFailed {
+                    if deliveries.isEmpty, events.count == 1, changes.isEmpty {
+                        // Nothing would be left of it: its source must know.
+                        done(.failed("the builder failed on this event"))
+                        return
+                    }
+                    // Sent again, it may be built by then, and must not be taken for a duplicate.
+                    event.dedupe = ""
+                    unbuilt.insert(items.count)
+                }
                 items.append(StoreEntry.Item(event: event, deliveries: deliveries))
             } catch {
                 // All of the request comes again.
@@ -140,8 +152,8 @@ final class EventPipeline: Sendable {
             items: items + reports, changes: changes, receivedUnixMs: receivedUnixMs,
             dedupeMs: generation.plan.config.gateway.dedupeMs)
         let count = items.count
-        context.store.append(entry) { answer in
-            self.finish(items: entry.items.prefix(count), parts, answer)
+        context.store.append(entry) { [unbuilt] answer in
+            self.finish(items: entry.items.prefix(count), parts, unbuilt, answer)
             if case .committed = answer { self.context.feedback.committed(reports) }
             done(answer)
         }
@@ -180,15 +192,16 @@ final class EventPipeline: Sendable {
     }
 
     private func finish(
-        items: ArraySlice<StoreEntry.Item>, _ parts: [[Part]], _ answer: StoreAnswer
+        items: ArraySlice<StoreEntry.Item>, _ parts: [[Part]], _ unbuilt: Set<Int>,
+        _ answer: StoreAnswer
     ) {
         for (index, item) in items.enumerated() {
             var isKept = false
             if case .committed(let duplicates) = answer { isKept = !duplicates.contains(index) }
-            if isKept {
+            if isKept, !(item.deliveries.isEmpty && unbuilt.contains(index)) {
                 let result = item.deliveries.isEmpty ? "unrouted" : "accepted"
                 context.metrics.event(source: item.event.source, result: result)
-            } else if case .committed = answer {
+            } else if !isKept, case .committed = answer {
                 context.metrics.event(source: item.event.source, result: "duplicate")
             }
             for part in parts[index] {
@@ -204,7 +217,7 @@ final class EventPipeline: Sendable {
     }
 
     private func deliveries(
-        of event: Event, _ generation: Generation, receivedUnixMs: UInt64
+        of event: Event, _ generation: Generation, receivedUnixMs: UInt64, hasFailed: inout Bool
     ) throws(BuilderGone) -> [Delivery] {
         let isRead = generation.router.readsData(of: event.source)
         let data = isRead ? Self.parsed(event.data) : .object([])
@@ -222,13 +235,14 @@ final class EventPipeline: Sendable {
         for index in routes {
             out += try deliveries(
                 of: fields, route: generation.router.routes[index], generation,
-                receivedUnixMs: receivedUnixMs)
+                receivedUnixMs: receivedUnixMs, hasFailed: &hasFailed)
         }
         return out
     }
 
     private func deliveries(
-        of fields: EventFields, route: Route, _ generation: Generation, receivedUnixMs: UInt64
+        of fields: EventFields, route: Route, _ generation: Generation, receivedUnixMs: UInt64,
+        hasFailed: inout Bool
     ) throws(BuilderGone) -> [Delivery] {
         let event = fields.event
         var fanOut = FanOut()
@@ -258,6 +272,7 @@ final class EventPipeline: Sendable {
                 ])
             throw BuilderGone(name: route.builder)
         case .failure(let fault):
+            hasFailed = true
             context.metrics.event(source: event.source, result: "build_failed")
             context.logger.error(
                 "the builder failed on an event",

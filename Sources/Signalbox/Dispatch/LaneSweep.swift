@@ -20,6 +20,11 @@ final class LaneSweep: Sendable {
         self.lanes = lanes
     }
 
+    /// Lanes with deliveries of plugins that are not configured.
+    var waitingOrphans: [LaneKey] {
+        orphans.withLock { $0.sorted { ($0.sender, $0.app) < ($1.sender, $1.app) } }
+    }
+
     /// Wakes every lane that has something on disk, and goes on looking for those that sleep too long.
     func start() {
         wakeAll()

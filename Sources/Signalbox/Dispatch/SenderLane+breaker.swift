@@ -14,6 +14,7 @@ extension SenderLane {
         guard let after else {
             context.logger.notice("provider is back", metadata: fields(before, why))
             context.metrics.held(key, nil)
+            state.withLock { $0.held = nil }
             // What waits for the provider alone need not wait any longer.
             context.store.hasten(key, nowUnixMs: context.clock())
             state.withLock { $0.hasBacklog = true }
@@ -23,7 +24,9 @@ extension SenderLane {
         context.logger.error("\(Self.words(after))", metadata: fields(after, why))
         context.metrics.held(key, after)
         carrier.transport?.withdraw()
+        let now = context.clock()
         let ready = state.withLock { state in
+            state.held = (now, why?.reason ?? "")
             state.hasBacklog = true
             return state.window.takeReady()
         }
@@ -47,6 +50,26 @@ extension SenderLane {
         own.scope = .app
         let changes = turned(from: before, to: after, own)
         if !changes.isEmpty { settle(changes) }
+        kick()
+    }
+
+    /// The lane has nothing to try with: whether the provider is back shows with the next delivery.
+    func nothingWaits() {
+        let cause = state.withLock { state -> Breaker.Cause? in
+            guard state.window.isEmpty, let cause = state.health.breaker.cause else { return nil }
+            state.health.forget()
+            state.held = nil
+            return cause
+        }
+        guard let cause else { return }
+        context.metrics.held(key, nil)
+        context.logger.notice(
+            "sender is no longer held, nothing waits for it", metadata: fields(cause, nil))
+    }
+
+    /// What held the lane may be mended: it tries at once.
+    func tryNow() {
+        state.withLock { $0.health.tryNow() }
         kick()
     }
 

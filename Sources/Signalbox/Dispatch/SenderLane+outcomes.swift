@@ -20,8 +20,11 @@ extension SenderLane {
                 if result.isLate { late.append(response) } else { responses.append(response) }
             case .fault(let fault):
                 for item in result.items {
-                    lost.append(
-                        Settlement.outcome(of: fault, item: item, isAtMostOnce: isAtMostOnce))
+                    var outcome = Settlement.outcome(
+                        of: fault, item: item, isAtMostOnce: isAtMostOnce)
+                    // Its answer may still come, and must find it waiting.
+                    if fault == .timeout { outcome.retryAfterMs = lateAnswerMs }
+                    lost.append(outcome)
                 }
             }
         }
@@ -40,6 +43,14 @@ extension SenderLane {
         }
     }
 
+    /// A delivery that was answered after its time-out.
+    private struct Late {
+        var delivery: Delivery
+        var isHere: Bool
+        var before: Breaker.Cause?
+        var after: Breaker.Cause?
+    }
+
     /// A push that was taken after all must not be sent again; any other late answer says nothing, since
     /// the delivery is tried again anyway.
     private func takeLate(_ responses: [HTTPResponse], _ turn: inout Turn) {
@@ -47,19 +58,28 @@ extension SenderLane {
         let now = context.clock()
         let (settled, _) = role.classify(app: key.app, responses: responses)
         for outcome in settled where outcome.kind == .delivered {
-            let (overdue, again) = state.withLock { state in
-                guard let overdue = state.overdue.removeValue(forKey: outcome.item) else {
-                    return (Delivery?.none, Delivery?.none)
+            let found = state.withLock { state -> Late? in
+                guard let delivery = state.overdue.removeValue(forKey: outcome.item) else {
+                    return nil
                 }
+                let before = state.health.breaker.cause
                 state.health.take(outcome, isFirst: false, nowUnixMs: now, random: 0)
-                return (overdue, state.window.settle(outcome.item))
+                // Its next attempt may be on its way, or ready; else it waits on disk.
+                let isHere =
+                    state.window.settle(outcome.item) != nil || state.window.withdraw(outcome.item)
+                return Late(
+                    delivery: delivery, isHere: isHere, before: before,
+                    after: state.health.breaker.cause)
             }
-            if let again {
-                delivered(again, outcome, &turn)
-            } else if let overdue {
-                if overdue.isDryRun { context.feedback.tried(overdue, reason: nil) }
-                context.record.delivered(overdue, outcome: outcome, &turn.tally)
-                // It waits on disk for its next attempt.
+            guard let found else { continue }
+            if found.before != found.after {
+                turn.changes += turned(from: found.before, to: found.after, outcome)
+            }
+            if found.isHere {
+                delivered(found.delivery, outcome, &turn)
+            } else {
+                if found.delivery.isDryRun { context.feedback.tried(found.delivery, reason: nil) }
+                context.record.delivered(found.delivery, outcome: outcome, &turn.tally)
                 context.store.settle([.delivered(outcome.item)]) {}
             }
         }

@@ -29,6 +29,8 @@ final class SenderLane: Sendable {
         var isLeasing = false
         /// When the next delivery on disk is due, in Unix milliseconds.
         var nextDueUnixMs: UInt64?
+        /// Since when it is held, in Unix milliseconds, and the reason of the outcome that did it.
+        var held: (sinceUnixMs: UInt64, reason: String)?
         /// Nothing new is leased; what is in memory is still sent.
         var isDraining = false
         var isStopped = false
@@ -39,6 +41,8 @@ final class SenderLane: Sendable {
     let instance: any HostedInstance
     let carrier: LaneCarrier
     let isAtMostOnce: Bool
+    /// How long a delivery whose request timed out waits at least for its late answer.
+    let lateAnswerMs: UInt64
     let context: DispatchContext
     /// Something was given back to the disk after the lane's end.
     private let onReleased: @Sendable () -> Void
@@ -60,6 +64,7 @@ final class SenderLane: Sendable {
         self.context = context
         carrier = .own(role)
         isAtMostOnce = false
+        lateAnswerMs = 0
         // It says itself how much it takes.
         state = Mutex(Self.fresh(context.limits, startsSlowly: false))
     }
@@ -79,6 +84,8 @@ final class SenderLane: Sendable {
         self.instance = instance
         self.context = context
         isAtMostOnce = endpoint.isAtMostOnce
+        // Half as long again as it had.
+        lateAnswerMs = rest == nil ? UInt64(max(0, endpoint.requestTimeoutMs)) / 2 : 0
         state = Mutex(Self.fresh(context.limits, startsSlowly: true))
         let mail = LaneMail()
         let name = instance.name
@@ -118,8 +125,13 @@ final class SenderLane: Sendable {
     /// Deliveries of the lane that are in memory.
     var count: Int { state.withLock { $0.window.count } }
 
-    /// Why nothing is sent but one delivery at a time; nil: everything is.
-    var cause: Breaker.Cause? { state.withLock { $0.health.breaker.cause } }
+    /// Why nothing is sent but one delivery at a time, and since when; nil: everything is sent.
+    var held: (cause: Breaker.Cause, sinceUnixMs: UInt64, reason: String)? {
+        state.withLock { state in
+            guard let cause = state.health.breaker.cause else { return nil }
+            return (cause, state.held?.sinceUnixMs ?? 0, state.held?.reason ?? "")
+        }
+    }
 
     /// The pool's state, for readiness.
     func status() async -> PushPoolStatus { await carrier.transport?.status() ?? .idle }
@@ -408,6 +420,7 @@ final class SenderLane: Sendable {
     }
 
     private func leased(_ lease: StoreLease, _ wish: LeaseWish) {
+        if wish.isProbe, lease.deliveries.isEmpty, lease.nextDueUnixMs == nil { nothingWaits() }
         let count = state.withLock { state -> Int? in
             state.isLeasing = false
             // A probe need not be due: what else waits is not known.

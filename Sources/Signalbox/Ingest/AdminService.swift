@@ -11,12 +11,15 @@ final class AdminService: AsyncHTTPServerHandler {
     private let metrics: GatewayMetrics
     private let store: any GatewayStore
     private let dead: DeadAdmin
+    /// Lanes with deliveries of plugins that are not configured.
+    private let orphans: @Sendable () -> [LaneKey]
     private let isStopping = Atomic<Bool>(false)
 
     init(
         access: AdminAccess, lanes: LaneTable, metrics: GatewayMetrics, store: any GatewayStore,
-        clock: @escaping @Sendable () -> UInt64
+        orphans: @escaping @Sendable () -> [LaneKey], clock: @escaping @Sendable () -> UInt64
     ) {
+        self.orphans = orphans
         self.access = Mutex(access)
         self.store = store
         dead = DeadAdmin(store: store, clock: clock) { lanes.backlog($0) }
@@ -71,6 +74,13 @@ final class AdminService: AsyncHTTPServerHandler {
         return metrics.registry.text
     }
 
+    private static func members(_ key: LaneKey, _ state: String) -> [JSONValue.Member] {
+        [
+            .init("sender", .string(key.sender)), .init("app", .string(key.app)),
+            .init("state", .string(state)),
+        ]
+    }
+
     /// Ready as long as webhooks are taken: a provider that is down, or refuses our key, is reported as
     /// `degraded`, but must not keep webhooks away, since their pushes are kept until they can be sent.
     private func readiness() async -> HTTPServerAnswer {
@@ -82,27 +92,31 @@ final class AdminService: AsyncHTTPServerHandler {
             ($0.key.sender, $0.key.app) < ($1.key.sender, $1.key.app)
         }) {
             let status = await lane.status()
-            let cause = lane.cause
+            let held = lane.held
+            let cause = held?.cause
             let isFailing = status.isFailing || cause == .down
             let state =
                 isFailing
                 ? "failing" : cause?.rawValue ?? (status.ready > 0 ? "connected" : "idle")
             if isFailing || cause != nil { isDegraded = true }
-            senders.append(
-                .object([
-                    .init("sender", .string(lane.key.sender)), .init("app", .string(lane.key.app)),
-                    .init("state", .string(state)),
-                    .init("connections", .integer(Int64(status.ready))),
-                    .init("in_memory", .integer(Int64(lane.count))),
-                ]))
+            var members = Self.members(lane.key, state)
+            if let held {
+                members.append(.init("reason", .string(held.reason)))
+                members.append(
+                    .init("held_since_unix_ms", .integer(Int64(clamping: held.sinceUnixMs))))
+            }
+            members.append(.init("connections", .integer(Int64(status.ready))))
+            members.append(.init("in_memory", .integer(Int64(lane.count))))
+            senders.append(.object(members))
         }
         for (key, reason) in lanes.refusals {
             isDegraded = true
             senders.append(
-                .object([
-                    .init("sender", .string(key.sender)), .init("app", .string(key.app)),
-                    .init("state", .string("cannot_start")), .init("reason", .string(reason)),
-                ]))
+                .object(Self.members(key, "cannot_start") + [.init("reason", .string(reason))]))
+        }
+        for key in orphans() {
+            isDegraded = true
+            senders.append(.object(Self.members(key, "not_configured")))
         }
         let state = isDegraded ? "degraded" : "ready"
         let body = JSONValue.object([

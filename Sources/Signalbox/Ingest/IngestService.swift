@@ -158,7 +158,7 @@ final class IngestService: HTTPServerHandler {
             switch answer {
             case .committed: done(Self.success(result))
             case .full, .diskFull: done(Problem.busy(answer.words))
-            case .failed: done(Problem.busy("the request could not be written down"))
+            case .failed: done(Problem.busy("the event could not be stored, send it again"))
             }
         }
     }

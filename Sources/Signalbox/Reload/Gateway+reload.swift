@@ -22,8 +22,13 @@ extension Gateway {
     public func reload(text: String? = nil) async throws -> ReloadReport {
         let task = reloads.withLock { last -> Task<ReloadReport, any Error> in
             let before = last
+            if before != nil, isReloading.load(ordering: .acquiring) {
+                parts.logger.notice("reload waits for the previous one to end")
+            }
             let task = Task { () async throws -> ReloadReport in
                 await before?.value
+                self.isReloading.store(true, ordering: .releasing)
+                defer { self.isReloading.store(false, ordering: .releasing) }
                 return try await self.reloadNow(text)
             }
             last = Task { _ = try? await task.value }

@@ -67,6 +67,13 @@ struct Reload {
         }
         for lane in retired { lanes.backlogIfPossible(lane.key, generation) }
         parts.sweep?.wakeAll()
+        // Who reloads may have mended something at a provider.
+        for lane in lanes.all { lane.tryNow() }
+        if !retired.isEmpty {
+            parts.logger.notice(
+                "new configuration is in effect, replaced instances finish what they have",
+                metadata: ["changed": "\(result.changed.joined(separator: ", "))"])
+        }
         await retire(retired, lanes, generation)
         for instance in old.instances.instances where !keptNames.contains(instance.name) {
             if await !instance.stop(deadlineMs: 5_000) { result.leftBehind.append(instance.name) }

@@ -54,6 +54,12 @@ public struct LaneHealth: Sendable {
         if wasOpen, !breaker.isOpen { ramp = min(inFlightMax, Self.inFlightAfterOutage) }
     }
 
+    /// Nothing is left to try with: it begins anew, carefully.
+    public mutating func forget() {
+        breaker = Breaker()
+        ramp = min(inFlightMax, Self.inFlightAfterOutage)
+    }
+
     /// A delivery tries.
     public mutating func probe(_ id: UInt64) { breaker.probe(id) }
     /// The delivery that should try was not sent.

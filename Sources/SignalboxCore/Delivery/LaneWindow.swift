@@ -97,13 +97,14 @@ public struct LaneWindow: Sendable {
         var expired: [Delivery] = []
         for rank in 0...2 {
             while batch.count < batchMax, let delivery = ready[rank].popFirst() {
-                readyCount -= 1
                 let deadline = delivery.deadlineUnixMs
-                if deadline != 0, deadline <= nowUnixMs {
-                    stages[delivery.id] = .settling
+                let isExpired = deadline != 0 && deadline <= nowUnixMs
+                guard Self.take(&stages[delivery.id], isExpired ? .settling : .inFlight(delivery))
+                else { continue }
+                readyCount -= 1
+                if isExpired {
                     expired.append(delivery)
                 } else {
-                    stages[delivery.id] = .inFlight(delivery)
                     inFlightCount += 1
                     batch.append(delivery)
                 }
@@ -136,6 +137,20 @@ public struct LaneWindow: Sendable {
         return delivery
     }
 
+    /// Ends the stay of a delivery that is ready, as if it had been sent; whether it was.
+    public mutating func withdraw(_ id: UInt64) -> Bool {
+        guard Self.take(&stages[id], .settling) else { return false }
+        readyCount -= 1
+        return true
+    }
+
+    /// False: it was withdrawn meanwhile.
+    private static func take(_ stage: inout Stage?, _ next: Stage) -> Bool {
+        guard case .ready = stage else { return false }
+        stage = next
+        return true
+    }
+
     /// Both look an id up once.
     private static func settled(_ stage: inout Stage?) -> Delivery? {
         guard case .inFlight(let delivery) = stage else { return nil }
@@ -159,8 +174,7 @@ public struct LaneWindow: Sendable {
         var ids: [UInt64] = []
         for rank in 0...2 {
             while let delivery = ready[rank].popFirst() {
-                stages[delivery.id] = .settling
-                ids.append(delivery.id)
+                if Self.take(&stages[delivery.id], .settling) { ids.append(delivery.id) }
             }
         }
         readyCount = 0

@@ -148,6 +148,18 @@ final class HTTPConnection: ChannelDuplexHandler {
         channel.close(promise: nil)
     }
 
+    /// What tells which connection is closed first if there are too many; nil: somebody makes its answer.
+    var patience: (rank: Int, sinceNs: UInt64)? {
+        switch phase {
+        case .idle: (0, sinceNs)
+        case .reading, .skipping, .dropping, .closing: (1, sinceNs)
+        case .answering: nil
+        }
+    }
+
+    /// Closes it, whatever its client still wants.
+    func giveUp() { channel.close(promise: nil) }
+
     private func enter(_ next: Phase) {
         phase = next
         sinceNs = Clock.monotonicNs

@@ -13,6 +13,8 @@ final class HTTPConnections: Sendable {
         var sweep: RepeatedTask?
         var onEnd: (() -> Void)?
         var isEnding = false
+        /// When it was last logged that there are too many.
+        var warnedNs: UInt64?
     }
 
     private let loop: any EventLoop
@@ -21,7 +23,10 @@ final class HTTPConnections: Sendable {
     /// Answers that wait for the loop: those of one commit wake it once.
     private let answers = Mutex<[(number: Int, answer: HTTPServerAnswer)]>([])
 
-    init(loop: any EventLoop, logger: Logger) {
+    private let countMax: Int
+
+    init(loop: any EventLoop, logger: Logger, countMax: Int) {
+        self.countMax = max(1, countMax)
         self.loop = loop
         self.logger = logger
         state = .makeBoxSendingValue(State(), eventLoop: loop)
@@ -39,7 +44,23 @@ final class HTTPConnections: Sendable {
             ) { _ in self.sweep() }
         }
         if state.value.isEnding { connection.end() }
+        // Later: others that were accepted with it may not be open yet, and cannot be closed.
+        if state.value.all.count > countMax { loop.execute { self.makeRoom() } }
         return state.value.lastNumber
+    }
+
+    /// Closes the connection that has waited longest for its client, those without a request first.
+    private func makeRoom() {
+        guard state.value.all.count > countMax else { return }
+        state.value.all.values.filter { $0.patience != nil }.min {
+            ($0.patience ?? (1, 0)) < ($1.patience ?? (1, 0))
+        }?.giveUp()
+        let now = Clock.monotonicNs
+        if let warned = state.value.warnedNs, now < warned + 60_000_000_000 { return }
+        state.value.warnedNs = now
+        logger.warning(
+            "too many connections, those that are idle longest are closed",
+            metadata: ["connections.max": "\(countMax)"])
     }
 
     /// Something went wrong on a connection, which ends with it.

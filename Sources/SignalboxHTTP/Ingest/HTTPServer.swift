@@ -24,7 +24,8 @@ public final class HTTPServer: Sendable {
         _ options: HTTPServerOptions, logger: Logger, handler: any HTTPServerHandler
     ) async throws -> HTTPServer {
         let group = try EventLoops.group(threads: 1)
-        let connections = HTTPConnections(loop: group.next(), logger: logger)
+        let connections = HTTPConnections(
+            loop: group.next(), logger: logger, countMax: options.connectionsMax)
         do {
             let tls = try options.tls.map { try NIOSSLContext(configuration: $0.configuration()) }
             let bootstrap = ServerBootstrap(group: group)
@@ -40,7 +41,11 @@ public final class HTTPServer: Sendable {
                         minimum: 64, initial: 2_048, maximum: readBytesMax)
                 )
                 .serverChannelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture { channel.closeOnExec() }
+                    channel.eventLoop.makeCompletedFuture {
+                        channel.closeOnExec()
+                        // Without a descriptor for a client it waits a second, instead of asking for ever.
+                        try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
+                    }
                 }
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {

@@ -94,6 +94,8 @@ public struct HTTPServerOptions: Sendable {
     public var port: Int
     /// Longer bodies are answered 413.
     public var bodyBytesMax = 1 << 20
+    /// Most connections; when one more comes, the one that was idle longest is closed.
+    public var connectionsMax = 10_000
     /// A connection without a request is closed after so long.
     public var idleSeconds = 60
     /// A request must have come in whole within this; a client that does not read its answers is closed

@@ -11,7 +11,7 @@ enum ConnectFault {
                 return "the name of the host cannot be resolved (\(short(dns)))"
             }
             return error.connectionErrors.first.map { text($0.error) } ?? "cannot connect"
-        case let error as IOError: return "connecting failed: \(error.localizedReason)"
+        case let error as IOError: return "connecting failed: \(SystemError.text(error.errnoCode))"
         case ChannelError.connectTimeout: return "connecting took too long"
         case let error as NIOSSLError:
             if case .handshakeFailed(let inner) = error {
@@ -27,17 +27,6 @@ enum ConnectFault {
         let text = String("\(error)".prefix(200))
         return text.contains("CERTIFICATE_VERIFY_FAILED")
             ? "the peer's certificate is not trusted; check the CA file" : text
-    }
-}
-
-extension IOError {
-    /// The words of the system for the error number.
-    fileprivate var localizedReason: String {
-        let text = description
-        return text.firstIndex(of: ":").map {
-            String(text[text.index($0, offsetBy: 2)...].prefix(100))
-        }
-            ?? String(text.prefix(100))
     }
 }
 

@@ -215,7 +215,9 @@ final class PoolCore: @unchecked Sendable {
     private func connectFailed(_ id: UInt64, _ reason: String) {
         gate.failed(wasConnected: false, nowNs: now)
         state.connectFailed(id, nowNs: now, random: Double.random(in: 0..<1))
-        onEvent(PushPoolEvent(kind: .connectFailed, connection: id, text: reason))
+        onEvent(
+            PushPoolEvent(
+                kind: .connectFailed, connection: id, text: "\(endpoint.authority): \(reason)"))
         if state.isStopping { finishStop() }
         work()
     }
@@ -315,6 +317,7 @@ final class PoolCore: @unchecked Sendable {
             finish(slot, .fault(fault))
             return true
         }
+        if !results.isEmpty { perform(state.starved()) }
     }
 
     private static func isAddress(_ host: String) -> Bool {

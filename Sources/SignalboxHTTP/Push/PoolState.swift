@@ -80,7 +80,7 @@ struct PoolState {
         guard waiting > 0, !isStopping, connectingCount == 0, place() == nil else { return [] }
         // One that may only carry a single stream, or none yet, is not full: it is being proven.
         let isProving = connections.contains {
-            $0.phase == .ready && isOneStreamFirst && !$0.isProven
+            $0.phase == .ready && isOneStreamFirst && !$0.isProven && $0.peerMax > 0
         }
         guard !isProving, readyCount < connectionsMax else { return [] }
         let backoff = readyCount == 0 ? firstBackoff : extraBackoff
@@ -179,6 +179,20 @@ struct PoolState {
             $0.phase = .draining
         }
         return (hasStalled ? [.stalled(id)] : []) + closable(id)
+    }
+
+    /// Requests have waited as long as they may: a connection whose peer allows no stream is given up.
+    mutating func starved() -> [Action] {
+        let useless = connections.filter {
+            $0.phase == .ready && $0.open == 0 && $0.peerMax == 0
+        }
+        return useless.flatMap { connection in
+            change(connection.id) {
+                $0.isStalled = true
+                $0.phase = .draining
+            }
+            return [.stalled(connection.id)] + closable(connection.id)
+        }
     }
 
     /// It takes no further request.

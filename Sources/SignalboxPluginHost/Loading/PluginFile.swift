@@ -79,7 +79,7 @@ struct PluginFile: ~Copyable {
         let name = path.split(separator: "/").last.map(String.init) ?? "plugin"
         guard let memory = MemoryFile(String(name.prefix(200))) else { throw noCopy() }
         var chunk = [UInt8](repeating: 0, count: 256 * 1024)
-        var left = loadedBytes
+        var left = try loadedBytes()
         while left > 0 {
             let count = read(file, &chunk, min(left, chunk.count))
             if count == 0 { break }
@@ -104,8 +104,9 @@ struct PluginFile: ~Copyable {
 
     /// How much of the file is ever mapped: what debuggers want to know comes after it.
     ///
-    /// All of it if that is unclear; the loader then says what is wrong.
-    private var loadedBytes: Int {
+    /// All of it if that is unclear; the loader then says what is wrong. But it does not look whether what it
+    /// maps is there: a file that was cut (a full disk, a copy that is not finished) would crash the process.
+    private func loadedBytes() throws(LoadFault) -> Int {
         let all = Int(version.bytes)
         var header = Elf64_Ehdr()
         let size = MemoryLayout<Elf64_Ehdr>.size
@@ -119,9 +120,16 @@ struct PluginFile: ~Copyable {
             let size = MemoryLayout<Elf64_Phdr>.size
             guard pread(file, &part, size, place) == size else { return all }
             guard part.p_type == PT_LOAD else { continue }
-            end = max(end, Int(clamping: part.p_offset.addingReportingOverflow(part.p_filesz).0))
+            let (partEnd, isTooLarge) = part.p_offset.addingReportingOverflow(part.p_filesz)
+            guard !isTooLarge, partEnd <= UInt64(all) else {
+                throw LoadFault(
+                    "plugin-not-loadable",
+                    "\(path) is incomplete: it has \(all) of at least \(partEnd) bytes; copy it again, "
+                        + "beside the old one, and rename it (mv)")
+            }
+            end = max(end, Int(partEnd))
         }
-        return end == 0 ? all : min(end, all)
+        return end == 0 ? all : end
     }
 }
 
