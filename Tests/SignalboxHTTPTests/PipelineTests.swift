@@ -57,6 +57,32 @@ import Testing
         await server.shutdown()
     }
 
+    @Test func `unfinished bodies have a bound over all connections`() async throws {
+        var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
+        options.bodiesBytesMax = 1_000
+        let server = try await HTTPServer.start(
+            options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            handler: Counter())
+        let head = "POST /answered HTTP/1.1\r\nconnection: close\r\ncontent-length: 801\r\n\r\n"
+        let part = String(repeating: "x", count: 800)
+        let first = try RawClient(port: server.port)
+        first.send(head + part)
+        // The server has one loop: it has read the first one when it answers the second.
+        let second = try RawClient(port: server.port)
+        second.send("POST /answered HTTP/1.1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        #expect(await second.read().contains("200"))
+        let third = try RawClient(port: server.port)
+        third.send(head + part)
+        #expect(await third.read(until: { $0.contains("\r\n\r\n") }).contains(" 503 "))
+        first.send("x")
+        #expect(await first.read().contains(" 200 "))
+        // There is room again.
+        let fourth = try RawClient(port: server.port)
+        fourth.send(head + part + "x")
+        #expect(await fourth.read().contains(" 200 "))
+        await server.shutdown()
+    }
+
     @Test(arguments: ["/refused", "/answered"])
     func `a client that reads nothing is read no further, and closed in time`(
         path: String

@@ -39,6 +39,8 @@ final class HTTPConnection: ChannelDuplexHandler {
     private var phase = Phase.idle
     /// When the phase began, by the monotonic clock.
     private var sinceNs = Clock.monotonicNs
+    /// Bytes of a body that count against the bound of all connections.
+    private var heldBytes = 0
     private var request = HTTPServerRequest(method: "", path: "")
     private var isOld = false
     private var isKeptAlive = true
@@ -79,6 +81,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func channelInactive(context: ChannelHandlerContext) {
+        letGo()
         connections.remove(number)
         context.fireChannelInactive()
     }
@@ -256,7 +259,8 @@ final class HTTPConnection: ChannelDuplexHandler {
             refuse(tooLarge, isEndless: true, isWaiting: isWaiting)
         } else {
             if isWaiting { goOn() }
-            request.body.reserveCapacity(announced)
+            // What is announced need not come.
+            request.body.reserveCapacity(min(announced, 64 * 1_024))
         }
     }
 
@@ -279,6 +283,13 @@ final class HTTPConnection: ChannelDuplexHandler {
                 refuse(tooLarge, isEndless: true, isWaiting: false)
                 return
             }
+            guard connections.hold(part.readableBytes) else {
+                refuse(
+                    Problem.busy("too many requests are on their way"), isEndless: true,
+                    isWaiting: false)
+                return
+            }
+            heldBytes += part.readableBytes
             part.withUnsafeReadableBytes { request.body.append(contentsOf: $0) }
         case .dropping(let left):
             guard left > part.readableBytes else {
@@ -318,6 +329,13 @@ final class HTTPConnection: ChannelDuplexHandler {
         return found
     }
 
+    /// The body is gone, or has its answer.
+    private func letGo() {
+        guard heldBytes > 0 else { return }
+        connections.letGo(heldBytes)
+        heldBytes = 0
+    }
+
     private var tooLarge: HTTPServerAnswer {
         Problem(413, "the body is over \(options.bodyBytesMax) bytes").answer
     }
@@ -327,6 +345,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     /// The answer of the request that was read last.
     func answer(_ answer: HTTPServerAnswer) {
         guard case .answering = phase else { return }
+        letGo()
         enter(.idle)
         write(answer, isClosing: isLast || !isKeptAlive || (isInputOver && early.isEmpty))
         resume()
@@ -335,6 +354,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     /// Answers before the request is read.
     private func refuse(_ answer: HTTPServerAnswer, isEndless: Bool, isWaiting: Bool) {
         request = HTTPServerRequest(method: request.method, path: "")
+        letGo()
         if !isEndless {
             // A client that waits for a word before it sends the rest sends nothing now.
             enter(.skipping)

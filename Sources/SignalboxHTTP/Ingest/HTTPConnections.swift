@@ -13,6 +13,8 @@ final class HTTPConnections: Sendable {
         var sweep: RepeatedTask?
         var onEnd: (() -> Void)?
         var isEnding = false
+        /// Bytes of bodies without an answer, over all connections.
+        var heldBytes = 0
         /// When it was last logged that there are too many.
         var warnedNs: UInt64?
     }
@@ -24,9 +26,11 @@ final class HTTPConnections: Sendable {
     private let answers = Mutex<[(number: Int, answer: HTTPServerAnswer)]>([])
 
     private let countMax: Int
+    private let heldBytesMax: Int
 
-    init(loop: any EventLoop, logger: Logger, countMax: Int) {
+    init(loop: any EventLoop, logger: Logger, countMax: Int, heldBytesMax: Int) {
         self.countMax = max(1, countMax)
+        self.heldBytesMax = heldBytesMax
         self.loop = loop
         self.logger = logger
         state = .makeBoxSendingValue(State(), eventLoop: loop)
@@ -49,18 +53,44 @@ final class HTTPConnections: Sendable {
         return state.value.lastNumber
     }
 
+    /// Makes room for bytes of a body; false: there is none.
+    ///
+    /// Thread: the loop.
+    func hold(_ count: Int) -> Bool {
+        guard state.value.heldBytes + count <= heldBytesMax else {
+            warn("too many unfinished requests, more are answered 503")
+            return false
+        }
+        state.value.heldBytes += count
+        return true
+    }
+
+    /// Gives room back.
+    ///
+    /// Thread: the loop.
+    func letGo(_ count: Int) { state.value.heldBytes -= count }
+
+    /// Once a minute.
+    private func warn(_ words: Logger.Message) {
+        let now = Clock.monotonicNs
+        if let warned = state.value.warnedNs, now < warned + 60_000_000_000 { return }
+        state.value.warnedNs = now
+        logger.warning(
+            words,
+            metadata: [
+                "connections": "\(state.value.all.count)", "connections.max": "\(countMax)",
+                "bodies.bytes": "\(state.value.heldBytes)",
+                "bodies.bytes_max": "\(heldBytesMax)",
+            ])
+    }
+
     /// Closes the connection that has waited longest for its client, those without a request first.
     private func makeRoom() {
         guard state.value.all.count > countMax else { return }
         state.value.all.values.filter { $0.patience != nil }.min {
             ($0.patience ?? (1, 0)) < ($1.patience ?? (1, 0))
         }?.giveUp()
-        let now = Clock.monotonicNs
-        if let warned = state.value.warnedNs, now < warned + 60_000_000_000 { return }
-        state.value.warnedNs = now
-        logger.warning(
-            "too many connections, those that are idle longest are closed",
-            metadata: ["connections.max": "\(countMax)"])
+        warn("too many connections, those that are idle longest are closed")
     }
 
     /// Something went wrong on a connection, which ends with it.

@@ -25,7 +25,8 @@ public final class HTTPServer: Sendable {
     ) async throws -> HTTPServer {
         let group = try EventLoops.group(threads: 1)
         let connections = HTTPConnections(
-            loop: group.next(), logger: logger, countMax: options.connectionsMax)
+            loop: group.next(), logger: logger, countMax: options.connectionsMax,
+            heldBytesMax: options.bodiesBytesMax)
         do {
             let tls = try options.tls.map { try NIOSSLContext(configuration: $0.configuration()) }
             let bootstrap = ServerBootstrap(group: group)

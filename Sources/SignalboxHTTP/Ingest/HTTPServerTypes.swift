@@ -94,6 +94,8 @@ public struct HTTPServerOptions: Sendable {
     public var port: Int
     /// Longer bodies are answered 413.
     public var bodyBytesMax = 1 << 20
+    /// Most bytes of bodies that have no answer yet, over all connections; more is answered 503.
+    public var bodiesBytesMax = 128 << 20
     /// Most connections; when one more comes, the one that was idle longest is closed.
     public var connectionsMax = 10_000
     /// A connection without a request is closed after so long.
