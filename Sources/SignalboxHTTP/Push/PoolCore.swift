@@ -36,6 +36,8 @@ final class PoolCore: @unchecked Sendable {
     private let onEvent: @Sendable (PushPoolEvent) -> Void
     private var state: PoolState
     private var connections: [UInt64: PushConnection] = [:]
+    /// Those that were made, or begun, with certificates that have been replaced.
+    private var outdated: Set<UInt64> = []
     private var slots: [Slot?] = []
     private var freeSlots: [Int] = []
     private var generation: UInt64 = 0
@@ -97,6 +99,7 @@ final class PoolCore: @unchecked Sendable {
 
     func renew(_ tls: NIOSSLContext) {
         self.tls = tls
+        outdated.formUnion(connections.keys)
         for id in connections.keys.sorted() { perform(state.drain(id)) }
         work()
     }
@@ -213,6 +216,7 @@ final class PoolCore: @unchecked Sendable {
     }
 
     private func connectFailed(_ id: UInt64, _ reason: String) {
+        outdated.remove(id)
         gate.failed(wasConnected: false, nowNs: now)
         state.connectFailed(id, nowNs: now, random: Double.random(in: 0..<1))
         onEvent(
@@ -330,7 +334,10 @@ extension PoolCore: PushConnectionOwner {
         gate.connected()
         state.connected(connection.id, peerMax: peerMax)
         onEvent(PushPoolEvent(kind: .connected, connection: connection.id, text: ""))
-        if state.isStopping { perform(state.drain(connection.id)) }
+        // One that was being made when the certificates changed logged in with the previous ones.
+        if state.isStopping || outdated.contains(connection.id) {
+            perform(state.drain(connection.id))
+        }
     }
 
     func connectionSettings(_ connection: PushConnection, peerMax: Int) {
@@ -398,6 +405,7 @@ extension PoolCore: PushConnectionOwner {
     func connectionClosed(_ connection: PushConnection, wasReady: Bool, reason: String) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         if wasReady {
+            outdated.remove(connection.id)
             let time = now
             if state.closed(connection.id, nowNs: time, random: Double.random(in: 0..<1)) {
                 gate.failed(wasConnected: true, nowNs: time)
