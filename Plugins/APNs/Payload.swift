@@ -51,8 +51,19 @@ struct Payload: Sendable {
         priority = kind.priority ?? String((content.priority ?? .high).rawValue)
         expiresAtOnce = kind.expiresAtOnce
         collapse = Self.shortened(content.collapse)
-        bytes = try Self.body(note, badge: badge, pushType: pushType, host: host)
-        guard bytes.count <= kind.bytesMax else { throw .tooLarge }
+        let full = try Self.body(note, badge: badge, pushType: pushType, host: host)
+        bytes =
+            full.count <= kind.bytesMax
+            ? full : try Self.fitted(full, note, bytesMax: kind.bytesMax, host)
+    }
+
+    private static func fitted(
+        _ payload: [UInt8], _ note: RenderedNotification, bytesMax: Int, _ host: Host
+    ) throws(RenderFault) -> [UInt8] {
+        var limit = PayloadLimit(bytesMax: bytesMax)
+        limit.addAlert("/aps/alert", of: payload, host)
+        guard let fitted = try? host.fitted(payload, of: note, to: limit) else { throw .tooLarge }
+        return fitted
     }
 
     private static func body(
@@ -68,13 +79,15 @@ struct Payload: Sendable {
             data = parsed
         }
         if pushType == "mdm" { return Array((data?.text ?? "{}").utf8) }
+        guard let localized = try? LocalizedTexts(note, host) else { throw .malformedData }
         let members = data?.members ?? []
         guard !members.contains(where: { $0.key == "aps" }) else { throw .reservedKey }
         var writer = JSONWriter()
         writer.object { out in
             out.key("aps")
             out.object { out in
-                writeAPS(content, badge: badge ?? content.badge, pushType: pushType, to: &out)
+                writeAPS(
+                    content, localized, badge: badge ?? content.badge, pushType: pushType, to: &out)
             }
             out.member("image", content.imageURL)
             out.member("link", content.link)
@@ -86,19 +99,15 @@ struct Payload: Sendable {
                 out.raw(member.value.text)
             }
         }
-        for (family, json) in note.overrides where family == "apns" {
-            guard let base = try? host.parse(writer.bytes.span),
-                let patch = try? host.parse(json.utf8.span)
-            else { throw .malformedData }
-            var merged = JSONWriter()
-            merged.merged(base, with: patch)
-            writer = merged
+        guard let whole = try? note.overridden(writer, family: "apns", host) else {
+            throw .malformedData
         }
-        return writer.bytes
+        return whole.bytes
     }
 
     private static func writeAPS(
-        _ content: Notification, badge: Int32?, pushType: String, to out: inout JSONWriter
+        _ content: Notification, _ localized: LocalizedTexts, badge: Int32?, pushType: String,
+        to out: inout JSONWriter
     ) {
         switch pushType {
         case "background":
@@ -111,13 +120,10 @@ struct Payload: Sendable {
         default:
             let hasAlert =
                 !content.title.isEmpty || !content.subtitle.isEmpty || !content.body.isEmpty
+                || !localized.isEmpty
             if hasAlert {
                 out.key("alert")
-                out.object { out in
-                    out.member("title", content.title)
-                    out.member("subtitle", content.subtitle)
-                    out.member("body", content.body)
-                }
+                out.object { out in localized.writeAlert(of: content, to: &out) }
             }
             if let badge {
                 out.key("badge")

@@ -37,6 +37,10 @@ struct Config: Sendable {
               "type": "string", "maxLength": 128, "default": "",
               "description": "notification channel on Android; empty: the app's default"
             },
+            "collapse_key": {
+              "type": "boolean", "default": false,
+              "description": "while a device is offline FCM keeps the newest message of each collapse key alone, of four keys at most; false: all"
+            },
             "validate_only": {
               "type": "boolean", "default": false,
               "description": "let FCM check messages and deliver none"
@@ -51,6 +55,7 @@ struct Config: Sendable {
     let connections: UInt32
     let requestTimeoutMs: UInt32
     let androidChannel: String
+    let hasCollapseKey: Bool
     let isValidateOnly: Bool
     private let apps: Set<String>
 
@@ -68,6 +73,7 @@ struct Config: Sendable {
         requestTimeoutMs = UInt32(clamping: json["request_timeout_ms"]?.integer ?? 10_000)
         apps = Set(json["apps"]?.elements.compactMap(\.string) ?? [])
         androidChannel = json["android_channel"]?.string ?? ""
+        hasCollapseKey = json["collapse_key"]?.boolean ?? false
         isValidateOnly = json["validate_only"]?.boolean ?? false
     }
 }

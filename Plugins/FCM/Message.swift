@@ -7,7 +7,6 @@ enum RenderFault: Error {
 
 /// What deliveries of one content share: the message's JSON before and behind the token.
 struct Message: Sendable {
-    private static let bytesMax = 4096
     private static let ttlMaxSeconds: UInt64 = 2_419_200
 
     let head: [UInt8]
@@ -18,13 +17,9 @@ struct Message: Sendable {
         config: Config, host: Host
     ) throws(RenderFault) {
         let content = note.content
-        let data = try Self.data(content, host)
+        guard let localized = try? LocalizedTexts(note, host) else { throw .malformedData }
+        let data = try Self.data(content, localized, host)
         let isShown = !content.isDataOnly && !content.isSilent && !content.isDryRun
-        let visible = isShown ? content.title.utf8.count + content.body.utf8.count : 0
-        guard data.reduce(visible, { $0 + $1.0.utf8.count + $1.1.utf8.count }) <= Self.bytesMax
-        else {
-            throw .tooLarge
-        }
         var ttl: UInt64?
         if deadlineUnixMs > 0 {
             let now = host.nowUnixMs
@@ -33,7 +28,7 @@ struct Message: Sendable {
         }
         var rest = JSONWriter()
         rest.object { out in
-            if isShown { Self.writeNotification(content, to: &out) }
+            if isShown { Self.writeNotification(content, localized, to: &out) }
             if !data.isEmpty {
                 out.key("data")
                 out.object { out in
@@ -46,31 +41,31 @@ struct Message: Sendable {
             let badge = badge ?? content.badge
             switch platform {
             case "ios":
-                Self.writeAPNs(content, badge: badge, deadlineUnixMs: deadlineUnixMs, to: &out)
+                Self.writeAPNs(
+                    content, localized, badge: badge, deadlineUnixMs: deadlineUnixMs, to: &out)
             case "web": Self.writeWebPush(content, ttl: ttl, to: &out)
             default:
                 Self.writeAndroid(
-                    content, badge: badge, ttl: ttl, isShown: isShown, config: config, to: &out)
+                    content, localized, badge: badge, ttl: ttl, isShown: isShown, config: config,
+                    to: &out)
             }
         }
-        for (family, json) in note.overrides where family == "fcm" {
-            guard let base = try? host.parse(rest.bytes.span),
-                let patch = try? host.parse(json.utf8.span)
-            else { throw .malformedData }
-            var merged = JSONWriter()
-            merged.merged(base, with: patch)
-            rest = merged
+        guard let whole = try? note.overridden(rest, family: "fcm", host) else {
+            throw .malformedData
         }
+        guard
+            let bytes = try? Limit.fitted(whole.bytes, of: note, platform: platform, host)
+        else { throw .tooLarge }
         let prefix = config.isValidateOnly || content.isDryRun ? "{\"validate_only\":true," : "{"
         head = Array("\(prefix)\"message\":{\"token\":\"".utf8)
         // The object without its opening brace goes behind the token.
-        let isEmpty = rest.bytes.count <= 2
-        tail = Array((isEmpty ? "\"" : "\",").utf8) + rest.bytes.dropFirst() + [UInt8(ascii: "}")]
+        let isEmpty = bytes.count <= 2
+        tail = Array((isEmpty ? "\"" : "\",").utf8) + bytes.dropFirst() + [UInt8(ascii: "}")]
     }
 
     /// All values as text, as FCM wants them.
     private static func data(
-        _ content: Notification, _ host: Host
+        _ content: Notification, _ localized: LocalizedTexts, _ host: Host
     ) throws(RenderFault) -> [(String, String)] {
         var pairs: [(String, String)] = []
         if !content.data.isEmpty {
@@ -84,10 +79,10 @@ struct Message: Sendable {
         }
         if content.isDataOnly, !content.isSilent {
             // The app shows it itself, from these.
-            let shown = [
-                ("title", content.title), ("body", content.body), ("image", content.imageURL),
-                ("link", content.link),
-            ]
+            let shown =
+                Self.shown("title", content.title, localized.title)
+                + Self.shown("body", content.body, localized.body)
+                + [("image", content.imageURL), ("link", content.link)]
             for (key, value) in shown where !value.isEmpty {
                 if !pairs.contains(where: { $0.0 == key }) { pairs.append((key, value)) }
             }
@@ -97,32 +92,54 @@ struct Message: Sendable {
         return pairs
     }
 
+    /// A text as data: itself, or its name in the app and a JSON array of what fills it.
+    private static func shown(
+        _ field: String, _ text: String, _ localized: LocalizedText?
+    ) -> [(String, String)] {
+        guard let localized else { return [(field, text)] }
+        var pairs = [("\(field)_loc_key", localized.key)]
+        if !localized.arguments.isEmpty {
+            var list = JSONWriter()
+            list.array { out in for text in localized.arguments { out.string(text) } }
+            pairs.append(("\(field)_loc_args", list.text))
+        }
+        return pairs
+    }
+
     private static func isReserved(_ key: String) -> Bool {
         key.isEmpty || key == "from" || key == "message_type" || key.hasPrefix("google")
             || key.hasPrefix("gcm")
     }
 
-    private static func writeNotification(_ content: Notification, to out: inout JSONWriter) {
+    private static func writeNotification(
+        _ content: Notification, _ localized: LocalizedTexts, to out: inout JSONWriter
+    ) {
         out.key("notification")
         out.object { out in
-            out.member("title", content.title)
-            out.member("body", content.body)
+            // The system shows a text that is given before one that the app has.
+            if localized.title == nil { out.member("title", content.title) }
+            if localized.body == nil { out.member("body", content.body) }
             out.member("image", content.imageURL)
         }
     }
 
     private static func writeAndroid(
-        _ content: Notification, badge: Int32?, ttl: UInt64?, isShown: Bool, config: Config,
-        to out: inout JSONWriter
+        _ content: Notification, _ localized: LocalizedTexts, badge: Int32?, ttl: UInt64?,
+        isShown: Bool, config: Config, to out: inout JSONWriter
     ) {
         out.key("android")
         out.object { out in
-            out.member("collapse_key", content.collapse)
+            if config.hasCollapseKey { out.member("collapse_key", content.collapse) }
             out.member("priority", content.priority == .high ? "HIGH" : "NORMAL")
             if let ttl { out.member("ttl", "\(ttl)s") }
             guard isShown else { return }
             out.key("notification")
             out.object { out in
+                for (field, text) in [("title", localized.title), ("body", localized.body)] {
+                    guard let text else { continue }
+                    out.member("\(field)_loc_key", text.key)
+                    out.strings("\(field)_loc_args", text.arguments)
+                }
                 out.member("sound", content.sound)
                 out.member("tag", content.collapse)
                 out.member("click_action", content.category)
@@ -136,7 +153,8 @@ struct Message: Sendable {
     }
 
     private static func writeAPNs(
-        _ content: Notification, badge: Int32?, deadlineUnixMs: UInt64, to out: inout JSONWriter
+        _ content: Notification, _ localized: LocalizedTexts, badge: Int32?,
+        deadlineUnixMs: UInt64, to out: inout JSONWriter
     ) {
         out.key("apns")
         out.object { out in
@@ -155,27 +173,24 @@ struct Message: Sendable {
             out.key("payload")
             out.object { out in
                 out.key("aps")
-                out.object { out in writeAPS(content, badge: badge, to: &out) }
+                out.object { out in writeAPS(content, localized, badge: badge, to: &out) }
             }
         }
     }
 
     private static func writeAPS(
-        _ content: Notification, badge: Int32?, to out: inout JSONWriter
+        _ content: Notification, _ localized: LocalizedTexts, badge: Int32?,
+        to out: inout JSONWriter
     ) {
         guard !content.isSilent else {
             out.key("content-available")
             out.integer(1)
             return
         }
-        if content.isDataOnly || !content.subtitle.isEmpty {
+        if content.isDataOnly || !content.subtitle.isEmpty || !localized.isEmpty {
             // iOS shows nothing from data, so the alert is written out.
             out.key("alert")
-            out.object { out in
-                out.member("title", content.title)
-                out.member("subtitle", content.subtitle)
-                out.member("body", content.body)
-            }
+            out.object { out in localized.writeAlert(of: content, to: &out) }
         }
         if let badge {
             out.key("badge")

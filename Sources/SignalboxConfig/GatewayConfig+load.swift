@@ -1,7 +1,9 @@
 public import SignalboxCore
 
 extension GatewayConfig {
-    static let topKeys = ["version", "gateway", "plugins", "routes", "retry", "devices", "tests"]
+    static let topKeys = [
+        "version", "gateway", "plugins", "routes", "retry", "texts", "devices", "tests",
+    ]
     static let gatewayKeys = [
         "listen", "admin", "admin_hosts", "admin_token", "data", "drain", "dedupe", "log", "tls",
         "sources",
@@ -69,7 +71,7 @@ extension GatewayConfig {
         if let section = map["routes"] {
             var reader = RouteReader(
                 plugins: plugins.map(\.name), sources: gateway.sources, policies: policies,
-                diagnostics: diagnostics)
+                texts: TextsReader.read(map["texts"], diagnostics), diagnostics: diagnostics)
             routes = reader.read(section)
         } else {
             map.report("missing-key", at: nil, "routes is required")

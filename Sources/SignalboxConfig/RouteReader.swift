@@ -9,16 +9,19 @@ struct RouteReader {
     /// Names whose events the embedding program submits.
     let programSources: [String]
     let policies: [String: RetryPolicy]
+    /// Texts that templates can name.
+    let texts: [String: TextByLocale]
     let diagnostics: Diagnostics
     private var lines: [String: Int] = [:]
 
     init(
         plugins: [String], sources: [String], policies: [String: RetryPolicy],
-        diagnostics: Diagnostics
+        texts: [String: TextByLocale], diagnostics: Diagnostics
     ) {
         self.plugins = plugins
         programSources = sources
         self.policies = policies
+        self.texts = texts
         self.diagnostics = diagnostics
     }
 
@@ -165,7 +168,7 @@ struct RouteReader {
                 if plugin(name, at: value, map) { builder = (name, value.position) }
             }
             options = build["options"]
-            var templates = TemplateReader(owner: owner, diagnostics: diagnostics)
+            var templates = TemplateReader(owner: owner, texts: texts, diagnostics: diagnostics)
             if let value = build["set"] { templates.readSet(value, into: &set) }
             if let value = build["overrides"] { templates.readOverrides(value, into: &set) }
             if build["with"] != nil, builder == nil { return nil }
@@ -214,7 +217,8 @@ struct RouteReader {
         default: break
         }
         if let value = deliver["collapse"] {
-            let templates = TemplateReader(owner: deliver.owner, diagnostics: diagnostics)
+            let templates = TemplateReader(
+                owner: deliver.owner, texts: texts, diagnostics: diagnostics)
             rules.collapse = templates.template(value, name: "collapse")
         }
         return rules

@@ -3,6 +3,8 @@ internal import SignalboxCore
 /// `build.set`, `build.overrides` and other places where templates stand.
 struct TemplateReader {
     let owner: String
+    /// Texts that templates can name.
+    var texts: [String: TextByLocale] = [:]
     let diagnostics: Diagnostics
 
     /// A template; reports what is wrong with it.
@@ -17,7 +19,7 @@ struct TemplateReader {
             return nil
         }
         do throws(TemplateFault) {
-            return try Template.parse(text)
+            return try Template.parse(text, texts: texts)
         } catch {
             diagnostics.report(
                 "bad-template", at: value.position,
@@ -39,12 +41,44 @@ struct TemplateReader {
                         platform.value, name: "set.link.\(platform.key)")
                 }
             } else if let field = ContentTemplates.Field(rawValue: entry.key) {
-                if let template = template(entry.value, name: "set.\(entry.key)") {
+                if [.title, .subtitle, .body].contains(field), case .map = entry.value.kind {
+                    readLocalized(entry.value, field, into: &set)
+                } else if let template = template(entry.value, name: "set.\(entry.key)") {
                     set.fields.append((field, template))
                 }
             } else if entry.key == "data" {
                 readData(entry.value, into: &set)
             }
+        }
+    }
+
+    /// `{ loc_key: REPLY, loc_args: ["{{ agent }}"], text: "for senders without such texts" }`.
+    private func readLocalized(
+        _ value: ConfigValue, _ field: ContentTemplates.Field, into set: inout ContentTemplates
+    ) {
+        let name = "set.\(field.rawValue)"
+        guard
+            let map = MapReader(
+                value, owner: "\(owner).\(name)", known: ["loc_key", "loc_args", "text"],
+                diagnostics)
+        else { return }
+        if let text = map["text"].flatMap({ template($0, name: "\(name).text") }) {
+            set.fields.append((field, text))
+        }
+        var arguments: [Template] = []
+        if let given = map["loc_args"] {
+            guard case .list(let items) = given.kind else {
+                map.report("wrong-type", at: given, "loc_args must be a list of texts")
+                return
+            }
+            arguments = items.compactMap { template($0, name: "\(name).loc_args") }
+        }
+        guard let key = map["loc_key"] else {
+            map.report("missing-key", at: nil, "loc_key is required")
+            return
+        }
+        if let key = template(key, name: "\(name).loc_key") {
+            set.localized.append((field, .init(key: key, arguments: arguments)))
         }
     }
 

@@ -155,6 +155,8 @@ public protocol HostServices: Sendable {
     func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void)
     /// Reads a file that a secret came from; nil: not now.
     func readFile(_ path: String) -> [UInt8]?
+    /// A payload of this instance was made to fit: texts of this field (`body`, `data`, ...) were shortened.
+    func shortened(instance: String, field: String)
     /// A plugin broke a rule of the contract.
     func misbehaved(instance: String, _ what: String)
 }

@@ -41,6 +41,7 @@ public final class Host: @unchecked Sendable {
     let registry: UnsafePointer<sbx_registry>?
     let timer: UnsafePointer<sbx_timer>?
     let sendHost: UnsafePointer<sbx_send_host>?
+    let fit: UnsafePointer<sbx_fit>?
     private let certificates: UnsafePointer<sbx_certificates>?
 
     init(_ raw: UnsafePointer<sbx_host>) {
@@ -60,6 +61,7 @@ public final class Host: @unchecked Sendable {
         registry = table(SBX_SVC_REGISTRY)
         timer = table(SBX_SVC_TIMER)
         sendHost = table(SBX_SVC_SEND_HOST)
+        fit = table(SBX_SVC_FIT)
         certificates = table(SBX_SVC_CERTIFICATE)
     }
 

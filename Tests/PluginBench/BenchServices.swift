@@ -12,6 +12,7 @@ package final class BenchServices: HostServices {
         var nowUnixMs: UInt64?
         var lines: [String] = []
         var faults: [String] = []
+        var shortened: [String] = []
         var calls: [PluginHTTPCall] = []
         var counts: [String: Int64] = [:]
         var values: [String: [UInt8]] = [:]
@@ -221,6 +222,13 @@ package final class BenchServices: HostServices {
     package func readFile(_ path: String) -> [UInt8]? {
         FileManager.default.contents(atPath: path).map { Array($0) }
     }
+
+    package func shortened(instance: String, field: String) {
+        state.withLock { $0.shortened.append(field) }
+    }
+
+    /// Fields whose texts were shortened, in order.
+    package var shortenedFields: [String] { state.withLock { $0.shortened } }
 
     package func misbehaved(instance: String, _ what: String) {
         state.withLock { $0.faults.append("\(instance): \(what)") }

@@ -189,13 +189,73 @@ import Testing
         await bench.end()
     }
 
+    @Test(arguments: [("", 4096), ("voip", 5120)])
+    func `a text that is too long is shortened to the limit of its push type`(
+        pushType: String, bytesMax: Int
+    ) async throws {
+        let bench = try await bench()
+        let body = String(repeating: "안녕하세요 ", count: 2_000)
+        let request = try await bench.render {
+            $0.pushType = pushType
+            $0.title = "T"
+            $0.body = body
+            $0.data = #"{"id":"5","own":{"text":"\#(body)"}}"#
+            $0.overrides = [
+                PayloadOverride(family: "shorten", json: #"{"places":["/own/text"]}"#),
+                PayloadOverride(family: "apns", json: #"{"aps":{"relevance-score":0.5}}"#),
+            ]
+        }
+        let cut = request.body.at("aps", "alert", "body")
+        #expect(cut.hasSuffix("…") && body.hasPrefix(cut.dropLast()))
+        #expect(request.body.at("aps", "alert", "title") == "T")
+        #expect(request.body["id"]?.string == "5")
+        #expect(request.body.at("own", "text").utf8.count > bytesMax / 2 - 200)
+        #expect(request.body["aps"]?["relevance-score"] == .number("0.5"))
+        let bytes = request.body.text.utf8.count
+        #expect(bytes <= bytesMax && bytes > bytesMax - 8, "\(bytes)")
+        #expect(bench.services.shortenedFields == ["body", "data"])
+        await bench.end()
+    }
+
+    @Test func `an alert that is a text alone is shortened, too`() async throws {
+        let bench = try await bench()
+        let request = try await bench.render {
+            let text = String(repeating: "x", count: 9_000)
+            $0.overrides = [
+                PayloadOverride(family: "apns", json: #"{"aps":{"alert":"\#(text)"}}"#)
+            ]
+        }
+        #expect(request.body.text.utf8.count == 4_096)
+        #expect(request.body.at("aps", "alert").hasSuffix("x…"))
+        await bench.end()
+    }
+
+    @Test func `texts that the app has are named, with what fills them`() async throws {
+        let bench = try await bench()
+        let request = try await bench.render {
+            $0.title = "fallback"
+            $0.body = "B"
+            $0.overrides = [
+                PayloadOverride(
+                    family: "localized",
+                    json: #"{"title":{"loc_key":"REPLY","loc_args":["Ann","5"]}}"#)
+            ]
+        }
+        #expect(
+            request.body["aps"]?["alert"]
+                == (try JSONValue.parse(
+                    #"{"title-loc-key":"REPLY","title-loc-args":["Ann","5"],"body":"B"}"#)))
+        await bench.end()
+    }
+
     @Test func `what cannot succeed is settled without a request`() async throws {
         let bench = try await bench()
         let good = SendBench.note { $0.body = "b" }
-        let large = SendBench.note { $0.body = String(repeating: "x", count: 4096) }
+        let blob = #"{"id":"\#(String(repeating: "x", count: 4096))"}"#
+        let large = SendBench.note { $0.data = blob }
         let voip = SendBench.note {
             $0.pushType = "voip"
-            $0.body = String(repeating: "x", count: 4096)
+            $0.data = blob
         }
         let type = SendBench.note { $0.pushType = "nonsense" }
         let aps = SendBench.note { $0.data = #"{"aps":{}}"# }

@@ -84,7 +84,7 @@ import Testing
                 == (try JSONValue.parse(
                     #"""
                     {"message":{"token":"to\"k:e-n","data":{"tid":"5","n":"7","f":"true","o":"{\"a\":1}",
-                    "title":"T","body":"B"},"android":{"collapse_key":"c","priority":"HIGH","ttl":"90s"}}}
+                    "title":"T","body":"B"},"android":{"priority":"HIGH","ttl":"90s"}}}
                     """#
                 ).text))
         await bench.end()
@@ -161,9 +161,111 @@ import Testing
 
     @Test func `content over the bound is refused`() async throws {
         let bench = try await bench()
-        let note = SendBench.note { $0.body = String(repeating: "x", count: 4097) }
+        let note = SendBench.note {
+            $0.data = #"{"id":"\#(String(repeating: "x", count: 4097))"}"#
+        }
         let (_, settled) = try await bench.prepare([SendBench.delivery(1, note)])
         #expect(settled.first?.reason == "payload_too_large")
+        await bench.end()
+    }
+
+    @Test(arguments: ["android", "ios", "web"], [false, true])
+    func `a text that is too long is shortened, as it is sent`(
+        platform: String, isDataOnly: Bool
+    ) async throws {
+        let bench = try await bench()
+        let body = String(repeating: "안녕하세요 ", count: 2_000)
+        let request = try await bench.render(platform: platform) {
+            $0.title = "T"
+            $0.body = body
+            $0.isDataOnly = isDataOnly
+            $0.data = #"{"id":"5"}"#
+        }
+        let message = try #require(request.body["message"])
+        let shown = message.at(isDataOnly ? "data" : "notification", "body")
+        #expect(shown.hasSuffix("…") && body.hasPrefix(shown.dropLast()))
+        #expect(message.at("data", "id") == "5")
+        // As many bytes as there is room for: twice on iOS, where data shows nothing.
+        #expect(shown.utf8.count > (platform == "ios" && isDataOnly ? 1_700 : 3_700))
+        #expect(bench.services.shortenedFields == ["body"])
+        await bench.end()
+    }
+
+    @Test func `pairs that an override puts in their place count, and those it removes do not`()
+        async throws
+    {
+        let bench = try await bench()
+        let text = String(repeating: "x", count: 3_000)
+        let note: (String) -> String = { message in
+            let own = JSONValue.object([.init("message", .string(message))]).text
+            let pairs = JSONValue.object([
+                .init("body", .null), .init("message", .string(message)),
+                .init("sendbird", .string(own)),
+            ])
+            return JSONValue.object([.init("data", pairs)]).text
+        }
+        let fits = try await bench.render(platform: "android") {
+            $0.isDataOnly = true
+            $0.body = text
+            $0.overrides = [PayloadOverride(family: "fcm", json: note("short"))]
+        }
+        #expect(fits.body["message"]?.at("data", "message") == "short")
+        #expect(bench.services.shortenedFields == [])
+        let cut = try await bench.render(platform: "android") {
+            $0.isDataOnly = true
+            $0.body = "b"
+            $0.overrides = [
+                PayloadOverride(family: "fcm", json: note(text)),
+                PayloadOverride(
+                    family: "shorten", json: #"{"places":["/message","/sendbird/message"]}"#),
+            ]
+        }
+        let data = try #require(cut.body["message"]?["data"])
+        let inner = try JSONValue.parse(data.at("sendbird"))
+        #expect(data.at("message").utf8.count > 2_000 && inner.at("message").utf8.count > 2_000)
+        #expect(bench.services.shortenedFields == ["data"])
+        await bench.end()
+    }
+
+    @Test func `texts that the app has are named on every platform`() async throws {
+        let bench = try await bench()
+        func message(_ platform: String, isDataOnly: Bool) async throws -> JSONValue {
+            let request = try await bench.render(platform: platform) {
+                $0.title = "fallback"
+                $0.body = "B"
+                $0.isDataOnly = isDataOnly
+                $0.overrides = [
+                    PayloadOverride(
+                        family: "localized",
+                        json: #"{"title":{"loc_key":"REPLY","loc_args":["Ann"]}}"#)
+                ]
+            }
+            return try #require(request.body["message"])
+        }
+        let shown = try await message("android", isDataOnly: false)
+        #expect(shown["notification"] == .object([.init("body", .string("B"))]))
+        let android = shown["android"]?["notification"]
+        #expect(android?["title_loc_key"] == .string("REPLY"))
+        #expect(android?["title_loc_args"] == .array([.string("Ann")]))
+        let data = try await message("android", isDataOnly: true)["data"]
+        #expect(data?["title_loc_key"] == .string("REPLY"))
+        #expect(data?["title_loc_args"] == .string(#"["Ann"]"#))
+        #expect(data?["title"] == nil && data?["body"] == .string("B"))
+        let apple = try await message("ios", isDataOnly: true)["apns"]?["payload"]
+        #expect(apple?["aps"]?["alert"]?["title-loc-key"] == .string("REPLY"))
+        await bench.end()
+    }
+
+    @Test(arguments: [false, true])
+    func `a device's four collapse keys are used where that is wanted`(isWanted: Bool) async throws {
+        let bench = try await bench(isWanted ? [.init("collapse_key", .bool(true))] : [])
+        let request = try await bench.render(platform: "android") {
+            $0.title = "T"
+            $0.collapse = "ticket-5"
+        }
+        let android = try #require(request.body["message"]?["android"])
+        #expect(android.at("notification", "tag") == "ticket-5")
+        #expect(android["collapse_key"]?.string == (isWanted ? "ticket-5" : nil))
         await bench.end()
     }
 

@@ -108,3 +108,10 @@ struct RenderedRequest {
         items = Array(batch.items[Int(request.items.lowerBound)..<Int(request.items.upperBound)])
     }
 }
+
+extension JSONValue {
+    /// The text at a place; empty: there is none.
+    func at(_ keys: String...) -> String {
+        keys.reduce(JSONValue?.some(self)) { $0?[$1] }?.string ?? ""
+    }
+}

@@ -5,7 +5,7 @@ import Testing
     let fields = EventFields(
         event: Event(type: "ticket.replied", subject: "ticket/5", timeUnixMs: 1_700_000_000_000),
         data: .object([
-            .init("ticket_id", .string("5")), .init("count", .integer(3)), .init("none", .null),
+            .init("ticket_id", .string("5")), .init("families", .string("👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦")), .init("count", .integer(3)), .init("none", .null),
             .init("notification", .object([.init("title", .string("Agent replied"))])),
             .init("files", .array([.object([.init("name", .string("a.png"))])])),
         ]))
@@ -18,7 +18,9 @@ import Testing
         ("{{ files.0.name }}", "a.png"), ("{{ files.1.name }}", ""), ("{{{{ x }}", "{{ x }}"),
         ("{{ missing | default: \"some | one\" }}", "some | one"),
         ("{{ notification.title | truncate: 6 }}", "Agent…"), ("", ""),
-        ("ä{{ ticket_id }}ö", "ä5ö"),
+        ("ä{{ ticket_id }}ö", "ä5ö"), ("{{ families | truncate: 3 }}", "👨‍👩‍👧‍👦👨‍👩‍👧‍👦…"),
+        ("{{ families | truncate_bytes: 53 }}", "👨‍👩‍👧‍👦👨‍👩‍👧‍👦…"), ("{{ families | truncate_bytes: 52 }}", "👨‍👩‍👧‍👦…"),
+        ("{{ ticket_id | truncate_bytes: 3 }}", "5"), ("{{ families | truncate_bytes: 3 }}", "…"),
     ])
     func `places are filled from the event`(text: String, wanted: String) throws {
         #expect(try Template.parse(text).render(fields) == wanted)
@@ -30,6 +32,8 @@ import Testing
         ("{{ a | defualt: \"x\" }}", 2, "did you mean \"default\""),
         ("{{ a | default: x }}", 2, "quoted"), ("{{ a | truncate: x }}", 2, "number"),
         ("{{ a | default: \"x }}", 16, "never closed"),
+        ("{{ a | truncate_bytes: 2 }}", 2, "at least 3"),
+        ("{{ texts.reply }}", 2, "{{ data.texts.reply }}"),
     ])
     func `a fault names its place`(text: String, offset: Int, words: String) {
         let fault = #expect(throws: TemplateFault.self) { try Template.parse(text) }
@@ -45,5 +49,25 @@ import Testing
         #expect(template.render(fields, recipient: recipient) == "4/de")
         #expect(template.render(fields) == "/")
         #expect(try !Template.parse("{{ ticket_id }}").readsRecipient)
+    }
+
+    @Test(arguments: [
+        ("de-AT", "Servus Ann!"), ("de_at", "Servus Ann!"), ("de-CH", "Hallo Ann!"),
+        ("DE", "Hallo Ann!"), ("zh-Hant-TW", "您好 Ann!"), ("fr", "Hello Ann!"), ("", "Hello Ann!"),
+    ])
+    func `a text comes in the recipient's language`(locale: String, wanted: String) throws {
+        func template(_ text: String) throws -> Template { try Template.parse(text) }
+        let hello = TextByLocale(
+            [
+                "de": try template("Hallo {{ recipient.name }}"),
+                "de-AT": try template("Servus {{ recipient.name }}"),
+                "zh-Hant": try template("您好 {{ recipient.name }}"),
+            ], default: try template("Hello {{ recipient.name }}"))
+        let greeting = try Template.parse("{{ texts.hello }}!", texts: ["hello": hello])
+        #expect(greeting.readsRecipient)
+        let recipient = Recipient(
+            device: Device(token: "t", locale: locale), attributes: [Attribute("name", "Ann")])
+        #expect(greeting.render(fields, recipient: recipient) == wanted)
+        #expect(greeting.render(fields) == "Hello !")
     }
 }

@@ -93,6 +93,7 @@ SBX_EXPORT const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error
 #include "service/certificate.h"
 #include "service/clock.h"
 #include "service/credential.h"
+#include "service/fit.h"
 #include "service/http.h"
 #include "service/json.h"
 #include "service/kv.h"

@@ -59,7 +59,7 @@ pub use crate::error::{Error, Result, Status};
 pub use crate::host::{
     Algorithm, Certificate, Counter, Credential, Devices, Gauge, Host, HttpAnswer,
 };
-pub use crate::host::{HttpCall, Key, Level, Secret, Timer};
+pub use crate::host::{HttpCall, Key, Level, PayloadLimit, Secret, TextField, Timer};
 pub use crate::json::{escape, Call, Json, JsonKind, JsonWriter, Members};
 pub use crate::memory::{Pair, Text};
 pub use crate::model::{Change, ChangeKind, Delivery, DeliveryBatch, Device, Event, Notification};

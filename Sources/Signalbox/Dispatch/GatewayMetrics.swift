@@ -42,6 +42,10 @@ struct GatewayMetrics: Sendable {
         ).add()
     }
 
+    func shortened(sender: String, field: String) {
+        registry.counter("signalbox_shortened_total", [("sender", sender), ("field", field)]).add()
+    }
+
     func misbehaved(instance: String) {
         registry.counter("signalbox_plugin_faults_total", [("instance", instance)]).add()
     }

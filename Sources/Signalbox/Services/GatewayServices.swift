@@ -188,6 +188,10 @@ final class GatewayServices: HostServices {
 
     func readFile(_ path: String) -> [UInt8]? { try? ConfigEnvironment.read(path).get() }
 
+    func shortened(instance: String, field: String) {
+        metrics.shortened(sender: instance, field: field)
+    }
+
     func misbehaved(instance: String, _ what: String) {
         metrics.misbehaved(instance: instance)
         logger.error(

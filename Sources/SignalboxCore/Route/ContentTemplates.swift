@@ -36,10 +36,31 @@ public struct ContentTemplates: Sendable {
         }
     }
 
+    /// A text that the app has in its own resources, by its name there.
+    public struct LocalizedField: Sendable {
+        /// Name of the text in the app's resources.
+        public var key: Template
+        /// Fill the text's places.
+        public var arguments: [Template]
+
+        /// Makes one.
+        public init(key: Template, arguments: [Template]) {
+            self.key = key
+            self.arguments = arguments
+        }
+
+        func reads(_ root: FieldPath.Root) -> Bool {
+            key.reads(root) || arguments.contains { $0.reads(root) }
+        }
+    }
+
     /// Fields in the file's order.
     public var fields: [(field: Field, template: Template)] = []
     /// What a tap opens, by platform: a link of one is nothing to another.
     public var links: [String: Template] = [:]
+    /// Texts that the app has, of `title`, `subtitle` and `body`; a sender that does not know of them sends the
+    /// field's own text.
+    public var localized: [(field: Field, text: LocalizedField)] = []
     /// Members of the notification's data.
     public var data: [(key: String, template: Template)] = []
     /// Laid over a sender's payload, by family.
@@ -56,6 +77,7 @@ public struct ContentTemplates: Sendable {
         links.values.contains { $0.reads(root) } || fields.contains { $0.template.reads(root) }
             || data.contains { $0.template.reads(root) }
             || overrides.contains { $0.value.reads(root) }
+            || localized.contains { $0.text.reads(root) }
     }
 
     /// Lays the values over a notification.
@@ -89,6 +111,20 @@ public struct ContentTemplates: Sendable {
                 JSONValue.Member($0.key, .string($0.template.render(values, recipient: recipient)))
             }
             notification.data = dataObject.merging(.object(members)).text
+        }
+        if !localized.isEmpty {
+            let members = localized.map { field, text in
+                func rendered(_ template: Template) -> JSONValue {
+                    .string(template.render(values, recipient: recipient))
+                }
+                let own = [
+                    JSONValue.Member("loc_key", rendered(text.key)),
+                    .init("loc_args", .array(text.arguments.map(rendered))),
+                ]
+                return JSONValue.Member(field.rawValue, .object(own))
+            }
+            let json = JSONValue.object(members).text
+            notification.overrides.append(PayloadOverride(family: "localized", json: json))
         }
         for (family, value) in overrides {
             let json = value.render(values, recipient: recipient).text

@@ -9,15 +9,20 @@ public struct TemplateFault: Error, Sendable, Hashable {
 /// Text with `{{ field }}` places, parsed once and filled per event.
 ///
 /// A place may have filters: `{{ name | default: "someone" }}`, `{{ body | truncate: 80 }}`. A field
-/// that is missing, null, or not a scalar counts as empty. `{{{{` stands for a literal `{{`.
+/// that is missing, null, or not a scalar counts as empty. `{{ texts.NAME }}` is a text in the recipient's
+/// language. `{{{{` stands for a literal `{{`.
 public struct Template: Sendable, Hashable {
     enum Filter: Sendable, Hashable {
         case fallback(String)
+        /// To so many visible characters.
         case truncate(Int)
+        /// To so many bytes of UTF-8.
+        case truncateBytes(Int)
     }
     enum Segment: Sendable, Hashable {
         case text(String)
         case field(FieldPath, [Filter])
+        case localized(TextByLocale, [Filter])
     }
 
     let segments: [Segment]
@@ -28,7 +33,11 @@ public struct Template: Sendable, Hashable {
     /// It reads a field of this kind.
     func reads(_ root: FieldPath.Root) -> Bool {
         segments.contains { segment in
-            if case .field(let path, _) = segment { path.root == root } else { false }
+            switch segment {
+            case .text: false
+            case .field(let path, _): path.root == root
+            case .localized(let text, _): root == .recipient || text.reads(root)
+            }
         }
     }
 
@@ -50,17 +59,22 @@ public struct Template: Sendable, Hashable {
             switch segment {
             case .text(let text): out += text
             case .field(let path, let filters):
-                var text = fields.value(path, recipient: recipient)?.scalarText ?? ""
-                for filter in filters { text = filter.apply(to: text) }
-                out += text
+                let text = fields.value(path, recipient: recipient)?.scalarText ?? ""
+                out += filters.reduce(text) { $1.apply(to: $0) }
+            case .localized(let texts, let filters):
+                let text = texts.template(for: recipient?.device.locale ?? "")
+                    .render(fields, recipient: recipient)
+                out += filters.reduce(text) { $1.apply(to: $0) }
             }
         }
         return out
     }
 
-    /// Reads a template.
-    public static func parse(_ text: String) throws(TemplateFault) -> Template {
-        var parser = TemplateParser(text)
+    /// Reads a template; `texts` are those that it can name.
+    public static func parse(
+        _ text: String, texts: [String: TextByLocale] = [:]
+    ) throws(TemplateFault) -> Template {
+        var parser = TemplateParser(text, texts: texts)
         return Template(segments: try parser.parse())
     }
 }
@@ -72,6 +86,14 @@ extension Template.Filter {
         case .truncate(let count):
             guard text.count > count else { return text }
             return text.prefix(max(0, count - 1)) + "…"
+        case .truncateBytes(let count):
+            guard text.utf8.count > count else { return text }
+            var bytes = "…".utf8.count
+            let kept = text.prefix { character in
+                bytes += character.utf8.count
+                return bytes <= count
+            }
+            return kept + "…"
         }
     }
 }

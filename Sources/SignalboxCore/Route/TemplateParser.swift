@@ -2,10 +2,12 @@
 struct TemplateParser {
     private let text: String
     private let utf8: [UInt8]
+    private let texts: [String: TextByLocale]
     private var offset = 0
 
-    init(_ text: String) {
+    init(_ text: String, texts: [String: TextByLocale]) {
         self.text = text
+        self.texts = texts
         utf8 = Array(text.utf8)
     }
 
@@ -54,7 +56,28 @@ struct TemplateParser {
         }
         var filters: [Template.Filter] = []
         for part in parts { filters.append(try filter(Self.trim(part), at: start)) }
-        return .field(path, filters)
+        guard name.hasPrefix("texts."), path.names.count == 2 else { return .field(path, filters) }
+        guard let text = texts[path.names[1]] else {
+            let hint = Suggestion.hint(for: path.names[1], among: texts.keys.sorted())
+            throw TemplateFault(
+                offset: start,
+                message: "there is no \"\(path.names[1])\" in texts\(hint); a field of the event is "
+                    + "{{ data.\(name) }}")
+        }
+        return .localized(text, filters)
+    }
+
+    /// The number behind `truncate`; "…" has three bytes.
+    private func count(
+        _ argument: String, of filter: String, _ unit: String, least: Int, at offset: Int
+    ) throws(TemplateFault) -> Int {
+        guard let count = Int(argument), count >= least else {
+            throw TemplateFault(
+                offset: offset,
+                message: "\(filter) needs a number of \(unit), at least \(least): "
+                    + "{{ body | \(filter): 80 }}")
+        }
+        return count
     }
 
     private mutating func skipQuoted() throws(TemplateFault) {
@@ -79,17 +102,18 @@ struct TemplateParser {
             }
             return .fallback(String(argument.dropFirst().dropLast()))
         case "truncate":
-            guard let count = Int(argument), count > 0 else {
-                throw TemplateFault(
-                    offset: offset,
-                    message: "truncate needs a number of characters: {{ body | truncate: 80 }}")
-            }
-            return .truncate(count)
+            return .truncate(
+                try count(argument, of: "truncate", "characters", least: 1, at: offset))
+        case "truncate_bytes":
+            return .truncateBytes(
+                try count(argument, of: "truncate_bytes", "bytes", least: 3, at: offset))
         case let name:
-            let hint = Suggestion.hint(for: name, among: ["default", "truncate"])
+            let known = ["default", "truncate", "truncate_bytes"]
+            let hint = Suggestion.hint(for: name, among: known)
             throw TemplateFault(
                 offset: offset,
-                message: "unknown filter \"\(name)\"\(hint); known: default, truncate")
+                message: "unknown filter \"\(name)\"\(hint); known: "
+                    + known.joined(separator: ", "))
         }
     }
 

@@ -19,7 +19,7 @@ package enum StructSizes {
             sbx_register.self, sbx_ingest_path.self, sbx_event.self, sbx_recipient.self,
             sbx_device.self, sbx_change.self, sbx_notification.self, sbx_target.self,
             sbx_endpoint.self, sbx_http_request.self, sbx_outcome.self, sbx_http_call.self,
-            sbx_error.self,
+            sbx_error.self, sbx_fit_request.self,
         ]
     }
 }
@@ -106,6 +106,11 @@ extension sbx_outcome: PluginStruct {
 
 extension sbx_http_call: PluginStruct {
     package static var name: String { "sbx_http_call" }
+    package static func size(minor: UInt32) -> Int { 96 }
+}
+
+extension sbx_fit_request: PluginStruct {
+    package static var name: String { "sbx_fit_request" }
     package static func size(minor: UInt32) -> Int { 96 }
 }
 

@@ -6,7 +6,7 @@ enum Services {
     static let offered = [
         SBX_SVC_LOG, SBX_SVC_METRICS, SBX_SVC_SECRETS, SBX_SVC_TIMER, SBX_SVC_JSON, SBX_SVC_SIGN,
         SBX_SVC_CREDENTIAL, SBX_SVC_HTTP, SBX_SVC_CLOCK, SBX_SVC_KV,
-        SBX_SVC_REGISTRY, SBX_SVC_CERTIFICATE, SBX_SVC_SEND_HOST,
+        SBX_SVC_REGISTRY, SBX_SVC_CERTIFICATE, SBX_SVC_SEND_HOST, SBX_SVC_FIT,
     ]
 
     /// The table of a service; it lives as long as the process.
@@ -25,6 +25,7 @@ enum Services {
         case SBX_SVC_REGISTRY: registry.raw
         case SBX_SVC_CERTIFICATE: certificate.raw
         case SBX_SVC_SEND_HOST: sendHost.raw
+        case SBX_SVC_FIT: fit.raw
         default: nil
         }
     }
@@ -42,6 +43,7 @@ enum Services {
     private static let registry = Immortal(RegistryService.table)
     private static let certificate = Immortal(CertificateService.table)
     private static let sendHost = Immortal(SendHostService.table)
+    private static let fit = Immortal(FitService.table)
 
     /// A struct at an address that never changes.
     ///

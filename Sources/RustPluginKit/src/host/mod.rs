@@ -1,6 +1,7 @@
 //! The host as one instance sees it, and its services.
 
 mod credential;
+mod fit;
 mod http;
 mod kv;
 mod log;
@@ -9,6 +10,7 @@ mod secrets;
 mod timer;
 
 pub use self::credential::{Certificate, Credential};
+pub use self::fit::{PayloadLimit, TextField};
 pub use self::http::{HttpAnswer, HttpCall};
 pub use self::log::{Counter, Gauge, Level};
 pub use self::registry::Devices;
@@ -54,6 +56,7 @@ pub(crate) struct Tables {
     pub sign: sbx_sign,
     pub clock: sbx_clock,
     pub json: sbx_json,
+    pub fit: sbx_fit,
     pub credential: sbx_credential,
     pub certificates: sbx_certificates,
     pub http: sbx_http,
@@ -78,6 +81,7 @@ impl Host {
                     sign: table(raw, SBX_SVC_SIGN),
                     clock: table(raw, SBX_SVC_CLOCK),
                     json: table(raw, SBX_SVC_JSON),
+                    fit: table(raw, SBX_SVC_FIT),
                     credential: table(raw, SBX_SVC_CREDENTIAL),
                     certificates: table(raw, SBX_SVC_CERTIFICATE),
                     http: table(raw, SBX_SVC_HTTP),

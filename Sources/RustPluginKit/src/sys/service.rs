@@ -1,4 +1,4 @@
-//! The services that answer at once: `service/{log,metrics,secrets,sign,json,clock,timer}.h`
+//! The services that answer at once: `service/{log,metrics,secrets,sign,json,fit,clock,timer}.h`
 
 use super::plugin::sbx_host;
 use super::types::*;
@@ -6,12 +6,14 @@ use std::os::raw::c_void;
 
 constants! {
     SBX_SVC_CLOCK: &str = "sbx.clock/1";
+    SBX_SVC_FIT: &str = "sbx.fit/1";
     SBX_SVC_JSON: &str = "sbx.json/1";
     SBX_SVC_LOG: &str = "sbx.log/1";
     SBX_SVC_METRICS: &str = "sbx.metrics/1";
     SBX_SVC_SECRETS: &str = "sbx.secrets/1";
     SBX_SVC_SIGN: &str = "sbx.sign/1";
     SBX_SVC_TIMER: &str = "sbx.timer/1";
+    SBX_FIT_TEXTS: u32 = 1;
     SBX_JSON_NULL: u32 = 0;
     SBX_JSON_BOOLEAN: u32 = 1;
     SBX_JSON_INTEGER: u32 = 2;
@@ -38,6 +40,27 @@ contract! {
         unix_ms: Option<unsafe extern "C" fn(*const sbx_host) -> u64>,
         utc_offset: Option<
             unsafe extern "C" fn(*const sbx_host, sbx_str, u64, *mut i32) -> sbx_status
+        >,
+    }
+    growing sbx_fit_request {
+        struct_size: u32,
+        flags: u32,
+        bytes_max: u64,
+        payload: sbx_str,
+        places: *const sbx_kv,
+        place_count: usize,
+        counted: *const sbx_str,
+        counted_count: usize,
+        data: sbx_str,
+        shorten: sbx_str,
+    }
+    growing sbx_fit {
+        struct_size: u32,
+        reserved: u32,
+        fit: Option<
+            unsafe extern "C" fn(
+                *const sbx_host, *const sbx_fit_request, *mut sbx_str, *mut sbx_error
+            ) -> sbx_status
         >,
     }
     frozen sbx_json_value {

@@ -34,6 +34,8 @@ final class RemoteServices: HostServices {
         tell(.log) { $0.put(LogMessage(level: level, message: message, fields: fields)) }
     }
 
+    func shortened(instance: String, field: String) { tell(.shortened) { $0.put(field) } }
+
     func misbehaved(instance: String, _ what: String) { tell(.misbehaved) { $0.put(what) } }
 
     func metric(

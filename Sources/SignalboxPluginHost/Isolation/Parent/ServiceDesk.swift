@@ -55,6 +55,8 @@ final class ServiceDesk: Sendable {
             let metric = metrics.withLock { $0[said.number] }
             guard let metric else { throw WireFault("there is no metric \(said.number)") }
             if said.isSet { metric.set(said.value) } else { metric.add(said.value) }
+        case .shortened:
+            services.shortened(instance: name, field: Self.cut(try reader.text()))
         case .misbehaved:
             services.misbehaved(instance: name, Self.cut(try reader.text()))
         default: return false

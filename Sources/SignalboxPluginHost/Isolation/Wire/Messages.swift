@@ -14,7 +14,7 @@ enum WireMethod: UInt16, CaseIterable {
     case metric, readFile
     // It tells it.
     case log = 64
-    case count, misbehaved, credentialReady, secretsChanged, outcomes, room
+    case count, misbehaved, shortened, credentialReady, secretsChanged, outcomes, room
 }
 
 /// The role that a call of a translator is for.

@@ -43,7 +43,7 @@ enum ProbedServices {
         SBX_SVC_CREDENTIAL: Pair(WaitingServices.credential),
         SBX_SVC_HTTP: Pair(WaitingServices.http), SBX_SVC_KV: Pair(WaitingServices.kv),
         SBX_SVC_REGISTRY: Pair(WaitingServices.registry), SBX_SVC_JSON: Pair(JSONProbe.table),
-        SBX_SVC_SEND_HOST: Pair(SendHostProbe.table),
+        SBX_SVC_SEND_HOST: Pair(SendHostProbe.table), SBX_SVC_FIT: Pair(SmallServices.fit),
     ]
 
     /// The host's own table.
@@ -157,6 +157,18 @@ enum SmallServices {
                 return SBX_E_INVALID
             }
             return SmallServices.realClock.utc_offset(host, zone, ms, seconds)
+        }
+        return table
+    }
+
+    private static let realFit = ProbedServices.real(SBX_SVC_FIT, sbx_fit.self)
+    static var fit: sbx_fit {
+        var table = realFit
+        table.fit = { host, request, out, error in
+            guard HostProbe.note(host, SBX_SVC_FIT, "fit", .call) != nil else {
+                return SBX_E_INVALID
+            }
+            return SmallServices.realFit.fit(host, request, out, error)
         }
         return table
     }

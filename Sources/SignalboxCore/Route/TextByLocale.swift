@@ -1,0 +1,33 @@
+/// A text in several languages: one of `texts:`, chosen by the recipient's locale.
+public struct TextByLocale: Sendable, Hashable {
+    private let byLocale: [String: Template]
+    private let fallback: Template
+
+    /// A text by locale (`de-AT`, `de`), and the one for all others.
+    public init(_ texts: [String: Template], default fallback: Template) {
+        byLocale = Dictionary(
+            texts.map { (Self.plain($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+        self.fallback = fallback
+    }
+
+    /// The text for a locale, or for what is left of it without its last part: `zh-Hant-TW`, `zh-Hant`, `zh`.
+    func template(for locale: String) -> Template {
+        var wanted = Self.plain(locale)
+        while !wanted.isEmpty {
+            if let found = byLocale[wanted] { return found }
+            guard let end = wanted.lastIndex(of: "-") else { break }
+            wanted = String(wanted[..<end])
+        }
+        return fallback
+    }
+
+    /// One of its languages reads a field of this kind.
+    func reads(_ root: FieldPath.Root) -> Bool {
+        fallback.reads(root) || byLocale.values.contains { $0.reads(root) }
+    }
+
+    /// Android says `de_AT`.
+    private static func plain(_ locale: String) -> String {
+        String(locale.lowercased().map { $0 == "_" ? "-" : $0 })
+    }
+}

@@ -1,0 +1,89 @@
+/// A text that may be cut, and what it costs to keep how much of it.
+///
+/// It is cut where a visible character ends. Marks without end on one letter make a character that no payload
+/// holds; such a one is cut between its scalars.
+struct ShortenedText {
+    /// A place to cut: so many bytes are kept, at this cost.
+    private struct Cut {
+        var bytes: Int
+        var cost: Int
+        var isSpace: Bool
+    }
+
+    private static let mark = "…"
+    private static let markCost = 3
+    /// A family of four with skin tones has 41 bytes.
+    private static let characterBytesMax = 64
+
+    let text: String
+    /// What all of the text costs; counted no further than beyond the limit.
+    let cost: Int
+    private var cuts: [Cut] = []
+
+    /// `escapes`: how many times JSON escapes it, 0 for a text that counts raw.
+    init(_ text: String, escapes: Int, bytesMax: Int) {
+        self.text = text
+        var bytes = 0
+        var cost = 0
+        for character in text {
+            if cost > bytesMax { break }
+            let isSpace = character.isWhitespace
+            if character.utf8.count > Self.characterBytesMax {
+                for scalar in character.unicodeScalars {
+                    let part = String(scalar)
+                    bytes += part.utf8.count
+                    cost += Self.cost(of: part.utf8, escapes)
+                    cuts.append(Cut(bytes: bytes, cost: cost, isSpace: false))
+                    if cost > bytesMax { break }
+                }
+            } else {
+                bytes += character.utf8.count
+                cost += Self.cost(of: character.utf8, escapes)
+                cuts.append(Cut(bytes: bytes, cost: cost, isSpace: isSpace))
+            }
+        }
+        self.cost = cost
+    }
+
+    /// What the text costs once it is cut to at most `cap`.
+    func cost(cap: Int) -> Int {
+        if cost <= cap { return cost }
+        guard cap >= Self.markCost else { return 0 }
+        return (lastCut(cap)?.cost ?? 0) + Self.markCost
+    }
+
+    /// The text, cut to a cost of at most `cap`.
+    func cut(cap: Int) -> String {
+        if cost <= cap { return text }
+        guard cap >= Self.markCost else { return "" }
+        let kept = lastCut(cap)?.bytes ?? 0
+        return String(decoding: text.utf8.prefix(kept), as: UTF8.self) + Self.mark
+    }
+
+    /// The last place to cut that leaves room for the mark, with no space before it.
+    private func lastCut(_ cap: Int) -> Cut? {
+        let room = cap - Self.markCost
+        var (low, high) = (0, cuts.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if cuts[middle].cost <= room { low = middle + 1 } else { high = middle }
+        }
+        while low > 0, cuts[low - 1].isSpace { low -= 1 }
+        return low > 0 ? cuts[low - 1] : nil
+    }
+
+    private static func cost(of bytes: some Sequence<UInt8>, _ escapes: Int) -> Int {
+        bytes.reduce(0) { $0 + cost(of: $1, escapes) }
+    }
+
+    /// What a byte of a string becomes, escaped so many times: `"` is `\"`, then `\\\"`.
+    static func cost(of byte: UInt8, _ escapes: Int) -> Int {
+        guard escapes > 0 else { return 1 }
+        let isSlashed = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+        guard byte < 0x20 || isSlashed else { return 1 }
+        if isSlashed { return 1 << escapes }
+        // A backslash, which doubles each time, and a letter, or u and four digits.
+        let rest = byte == 0x0A || byte == 0x0D || byte == 0x09 ? 1 : 5
+        return 1 << (escapes - 1) + rest
+    }
+}

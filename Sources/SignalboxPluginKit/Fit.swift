@@ -1,0 +1,87 @@
+internal import CSignalbox
+
+/// A provider's limit of a payload, and what may be shortened to stay below it.
+public struct PayloadLimit: Sendable {
+    /// What a text is to the reader; the body is cut first, the title last.
+    public enum Field: String, Sendable {
+        case body, subtitle, title
+    }
+
+    /// Most bytes of what counts.
+    public var bytesMax: Int
+    /// Names and texts count as raw UTF-8; false: the bytes of the JSON.
+    public var countsTexts = false
+    /// RFC 6901 pointers to the parts that count; empty: the whole payload.
+    public var counted: [String] = []
+    /// Places of texts that may be shortened; those that do not exist are no fault.
+    public var places: [(field: Field, pointer: String)] = []
+    /// Where the notification's data is in the payload; empty: at the top.
+    public var data = ""
+
+    /// A limit without places.
+    public init(bytesMax: Int) { self.bytesMax = bytesMax }
+
+    /// The texts of an `alert` of `aps`: an object, or a text alone.
+    public mutating func addAlert(_ pointer: String, of payload: [UInt8], _ host: Host) {
+        if (try? host.parse(payload.span))?.at(pointer)?.kind == .string {
+            places.append((.body, pointer))
+            return
+        }
+        for (field, prefix) in [(Field.body, ""), (.subtitle, "subtitle-"), (.title, "title-")] {
+            places.append((field, "\(pointer)/\(field.rawValue)"))
+            places.append((field, "\(pointer)/\(prefix)loc-args"))
+        }
+    }
+}
+
+extension Host {
+    /// The payload of a notification within a limit: as it is, or with shortened texts.
+    ///
+    /// `tooLarge`: even without these texts it would not fit.
+    public func fitted(
+        _ payload: [UInt8], of note: RenderedNotification, to limit: PayloadLimit
+    ) throws(PluginError) -> [UInt8] {
+        guard let fit else { throw PluginError(.unsupported, "the host shortens no payloads") }
+        let arena = Arena()
+        var request = sbx_fit_request()
+        request.struct_size = UInt32(MemoryLayout<sbx_fit_request>.size)
+        request.flags = limit.countsTexts ? SBX_FIT_TEXTS : 0
+        request.bytes_max = UInt64(limit.bytesMax)
+        request.payload = arena.bytes(payload)
+        request.places = arena.pairs(limit.places.map { ($0.field.rawValue, $0.pointer) })
+        request.place_count = limit.places.count
+        let counted = arena.array(sbx_str.self, limit.counted.count)
+        for (index, pointer) in limit.counted.enumerated() { counted[index] = arena.text(pointer) }
+        request.counted = UnsafePointer(counted)
+        request.counted_count = limit.counted.count
+        request.data = arena.text(limit.data)
+        request.shorten = arena.text(note.part("shorten") ?? "")
+        var error = sbx_error.fresh
+        var out = sbx_str()
+        let status = fit.pointee.fit(raw, &request, &out, &error)
+        guard status == SBX_OK else { throw PluginError(code: status, error: error) }
+        return Array(out.raw)
+    }
+}
+
+extension RenderedNotification {
+    /// A neutral part beside the content, as JSON: `shorten`, `localized`; nil: not given.
+    public func part(_ name: String) -> String? {
+        overrides.last { $0.family == name }?.json
+    }
+
+    /// The payload with the overrides of a family of senders laid over it.
+    public func overridden(
+        _ payload: consuming JSONWriter, family: String, _ host: Host
+    ) throws(PluginError) -> JSONWriter {
+        var writer = payload
+        for override in overrides where override.family == family {
+            let base = try host.parse(writer.bytes.span)
+            let patch = try host.parse(override.json.utf8.span)
+            var merged = JSONWriter()
+            merged.merged(base, with: patch)
+            writer = merged
+        }
+        return writer
+    }
+}

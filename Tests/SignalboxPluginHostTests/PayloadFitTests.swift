@@ -1,0 +1,152 @@
+import PluginBench
+import SignalboxCore
+import SignalboxJSON
+import SignalboxPluginHost
+import Testing
+
+@Suite struct PayloadFitTests {
+    private static let alert: [(field: FitField, pointer: [String])] = [
+        (.body, ["aps", "alert", "body"]), (.subtitle, ["aps", "alert", "subtitle"]),
+        (.title, ["aps", "alert", "title"]),
+    ]
+
+    private static func payload(
+        title: String = "", subtitle: String = "", body: String = "", _ more: [JSONValue.Member] = []
+    ) -> JSONValue {
+        .object(
+            [
+                .init(
+                    "aps",
+                    .object([
+                        .init(
+                            "alert",
+                            .object([
+                                .init("title", .string(title)),
+                                .init("subtitle", .string(subtitle)),
+                                .init("body", .string(body)),
+                            ]))
+                    ])), .init("id", .string("00017-ü-\"id\"")),
+            ] + more)
+    }
+
+    private func alert(_ payload: JSONValue?, _ field: String) -> String {
+        payload?["aps"]?["alert"]?[field]?.string ?? ""
+    }
+
+    @Test func `a payload that fits comes back as it is`() {
+        let payload = Self.payload(title: "T", body: "B")
+        let fit = PayloadFit(bytesMax: payload.text.utf8.count, places: Self.alert)
+        let made = fit.fitted(payload)
+        #expect(made?.payload == payload && made?.shortened == [])
+    }
+
+    @Test func `the body is cut first, as little as need be, where a character ends`() {
+        let body = String(repeating: "안녕", count: 2_000)
+        let fit = PayloadFit(bytesMax: 4_096, places: Self.alert)
+        let made = fit.fitted(Self.payload(title: "제목", subtitle: "부제", body: body))
+        #expect(made?.shortened == [.body])
+        #expect(alert(made?.payload, "title") == "제목")
+        #expect(alert(made?.payload, "subtitle") == "부제")
+        let cut = alert(made?.payload, "body")
+        #expect(cut.hasSuffix("…") && body.hasPrefix(cut.dropLast()))
+        let bytes = made?.payload.text.utf8.count ?? 0
+        #expect(bytes <= 4_096 && bytes > 4_096 - 3, "\(bytes)")
+    }
+
+    @Test func `a long title is cut, and a short body beside it stays`() {
+        let fit = PayloadFit(bytesMax: 1_000, places: Self.alert)
+        let title = String(repeating: "word ", count: 20_000)
+        let made = fit.fitted(Self.payload(title: title, body: "Please call."))
+        #expect(made?.shortened == [.title])
+        #expect(alert(made?.payload, "body") == "Please call.")
+        let cut = alert(made?.payload, "title")
+        #expect(cut.hasSuffix("…") && !cut.hasSuffix(" …"))
+    }
+
+    @Test func `a family is kept whole or left out`() {
+        let family = "👨‍👩‍👧‍👦"
+        let payload = Self.payload(body: String(repeating: family, count: 50))
+        for bytesMax in 150...250 {
+            let fit = PayloadFit(bytesMax: bytesMax, places: Self.alert)
+            let cut = alert(fit.fitted(payload)?.payload, "body")
+            #expect(cut.dropLast().allSatisfy { String($0) == family }, "\(bytesMax): \(cut)")
+        }
+    }
+
+    @Test func `a letter with marks without end is cut between them`() {
+        let body = "a" + String(repeating: "\u{301}", count: 9_000)
+        let fit = PayloadFit(bytesMax: 4_096, places: Self.alert)
+        let cut = alert(fit.fitted(Self.payload(body: body))?.payload, "body")
+        #expect(cut.unicodeScalars.last == "…" && body.utf8.starts(with: cut.utf8.dropLast(3)))
+        #expect(cut.utf8.count > 3_900)
+    }
+
+    @Test func `places of the builder are cut, also in JSON inside of a text, and ids stay whole`() {
+        let text = String(repeating: "message \"quoted\"\n", count: 300)
+        let inner = JSONValue.object([
+            .init("message", .string(text)), .init("push_alert", .string(text)),
+            .init("message_id", .integer(9_007_199_254_740_993)),
+            .init("channel", .string(String(repeating: "c", count: 300))),
+        ])
+        let message = JSONValue.object([
+            .init(
+                "data",
+                .object([
+                    .init("message", .string(text)), .init("sendbird", .string(inner.text)),
+                ]))
+        ])
+        let fit = PayloadFit(
+            bytesMax: 4_096, countsTexts: true, counted: [["data"]],
+            places: [
+                ["data", "message"], ["data", "sendbird", "message"],
+                ["data", "sendbird", "push_alert"], ["data", "sendbird", "channel"],
+            ].map { (.data, $0) }, whole: [["data", "sendbird", "channel"]])
+        let data = fit.fitted(message)?.payload["data"]
+        let kept = (try? JSONValue.parse(data?["sendbird"]?.string ?? "")) ?? .null
+        #expect(kept["message_id"] == .integer(9_007_199_254_740_993))
+        #expect(kept["channel"]?.string?.count == 300)
+        let lengths = [data?["message"], kept["message"], kept["push_alert"]].map {
+            $0?.string?.utf8.count ?? 0
+        }
+        #expect(lengths.allSatisfy { $0 > 900 }, "\(lengths)")
+        let count = ["message", "sendbird"].reduce(0) {
+            $0 + $1.utf8.count + (data?[$1]?.string?.utf8.count ?? 0)
+        }
+        #expect(count <= 4_096 && count > 4_000, "\(count)")
+    }
+
+    @Test func `without any text it may still be too large`() {
+        let fit = PayloadFit(bytesMax: 4_096, places: Self.alert)
+        let large = JSONValue.Member("blob", .string(String(repeating: "x", count: 4_000)))
+        #expect(fit.fitted(Self.payload(body: "Hi", [large]))?.payload["blob"] != nil)
+        let more = JSONValue.Member("more", .string(String(repeating: "x", count: 100)))
+        #expect(fit.fitted(Self.payload(body: "Hi", [large, more])) == nil)
+    }
+
+    @Test(arguments: (0..<20).map { _ in UInt64.random(in: 0 ... .max) })
+    func `any text of any script fits, valid and with its ids whole`(seed: UInt64) throws {
+        var random = AnyText(seed: seed)
+        for _ in 0..<20 {
+            let texts = (0..<4).map { _ in random.text(most: 20_000) }
+            let more = JSONValue.object([.init("message", .string(texts[3]))])
+            let payload = Self.payload(
+                title: texts[0], subtitle: texts[1], body: texts[2],
+                [.init("own", .string(more.text))])
+            let bytesMax = 400 + Int(random.next() % 5_000)
+            let fit = PayloadFit(
+                bytesMax: bytesMax, places: Self.alert + [(.data, ["own", "message"])])
+            let made = try #require(fit.fitted(payload), "seed \(seed)").payload
+            let text = made.text
+            #expect(text.utf8.count <= bytesMax, "seed \(seed)")
+            #expect(!text.contains("\u{FFFD}"), "seed \(seed)")
+            #expect(try JSONValue.parse(text) == made, "seed \(seed)")
+            #expect(made["id"] == payload["id"], "seed \(seed)")
+            for (field, whole) in zip(["title", "subtitle", "body"], texts) {
+                let cut = alert(made, field)
+                let isBeginning = whole.utf8.starts(with: cut.dropLast(cut == whole ? 0 : 1).utf8)
+                #expect(cut.isEmpty || cut == whole || isBeginning, "seed \(seed)")
+            }
+            if bytesMax - text.utf8.count > 200 { #expect(made == payload, "seed \(seed)") }
+        }
+    }
+}
