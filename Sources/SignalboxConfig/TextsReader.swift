@@ -9,7 +9,8 @@ enum TextsReader {
         guard case .map(let entries) = value.kind else {
             diagnostics.report(
                 "wrong-type", at: value.position,
-                "texts must be a map such as { reply: { default: \"New reply\", de: \"Neue Antwort\" } }")
+                "texts must be a map such as { reply: { default: \"New reply\", de: \"Neue Antwort\" } }"
+            )
             return [:]
         }
         var texts: [String: TextByLocale] = [:]

@@ -257,7 +257,8 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a device's four collapse keys are used where that is wanted`(isWanted: Bool) async throws {
+    func `a device's four collapse keys are used where that is wanted`(isWanted: Bool) async throws
+    {
         let bench = try await bench(isWanted ? [.init("collapse_key", .bool(true))] : [])
         let request = try await bench.render(platform: "android") {
             $0.title = "T"

@@ -209,4 +209,45 @@ import Testing
     func `what is no address`(text: String) {
         #expect(ListenAddress(text) == nil)
     }
+
+    @Test func `texts come by locale, and by their names in the app`() throws {
+        let (config, words) = load(
+            """
+            version: 1
+            plugins:
+              z: { library: Z }
+              a: { library: A }
+            texts:
+              reply: { default: "Reply to {{ id }}", de: "Antwort auf {{ id }}" }
+            routes:
+              - name: one
+                from: z
+                build:
+                  set:
+                    title: "{{ texts.reply }}!"
+                    body: { loc_key: REPLY, loc_args: ["{{ id }}", "x"], text: "from {{ id }}" }
+                send: { ios: a }
+                deliver: { collapse: "{{ texts.reply | truncate: 3 }}" }
+            """)
+        #expect(words == [])
+        let route = try #require(config.routes.first?.route)
+        #expect(route.set.readsRecipient)
+        let fields = EventFields(
+            event: Event(type: "t"), data: .object([.init("id", .string("5"))]))
+        func made(_ locale: String) -> SignalboxCore.Notification {
+            var note = SignalboxCore.Notification()
+            let recipient = Recipient(device: Device(token: "t", locale: locale))
+            route.set.apply(
+                to: &note, dataObject: .null, fields: fields, recipient: recipient)
+            return note
+        }
+        #expect(made("de-AT").title == "Antwort auf 5!" && made("").title == "Reply to 5!")
+        #expect(made("").body == "from 5")
+        #expect(
+            made("").overrides == [
+                PayloadOverride(
+                    family: "localized",
+                    json: #"{"body":{"loc_key":"REPLY","loc_args":["5","x"]}}"#)
+            ])
+    }
 }

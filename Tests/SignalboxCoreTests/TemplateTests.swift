@@ -5,7 +5,8 @@ import Testing
     let fields = EventFields(
         event: Event(type: "ticket.replied", subject: "ticket/5", timeUnixMs: 1_700_000_000_000),
         data: .object([
-            .init("ticket_id", .string("5")), .init("families", .string("👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦")), .init("count", .integer(3)), .init("none", .null),
+            .init("ticket_id", .string("5")), .init("families", .string("👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦")),
+            .init("count", .integer(3)), .init("none", .null),
             .init("notification", .object([.init("title", .string("Agent replied"))])),
             .init("files", .array([.object([.init("name", .string("a.png"))])])),
         ]))
@@ -19,7 +20,8 @@ import Testing
         ("{{ missing | default: \"some | one\" }}", "some | one"),
         ("{{ notification.title | truncate: 6 }}", "Agent…"), ("", ""),
         ("ä{{ ticket_id }}ö", "ä5ö"), ("{{ families | truncate: 3 }}", "👨‍👩‍👧‍👦👨‍👩‍👧‍👦…"),
-        ("{{ families | truncate_bytes: 53 }}", "👨‍👩‍👧‍👦👨‍👩‍👧‍👦…"), ("{{ families | truncate_bytes: 52 }}", "👨‍👩‍👧‍👦…"),
+        ("{{ families | truncate_bytes: 53 }}", "👨‍👩‍👧‍👦👨‍👩‍👧‍👦…"),
+        ("{{ families | truncate_bytes: 52 }}", "👨‍👩‍👧‍👦…"),
         ("{{ ticket_id | truncate_bytes: 3 }}", "5"), ("{{ families | truncate_bytes: 3 }}", "…"),
     ])
     func `places are filled from the event`(text: String, wanted: String) throws {

@@ -11,7 +11,8 @@ import Testing
     ]
 
     private static func payload(
-        title: String = "", subtitle: String = "", body: String = "", _ more: [JSONValue.Member] = []
+        title: String = "", subtitle: String = "", body: String = "",
+        _ more: [JSONValue.Member] = []
     ) -> JSONValue {
         .object(
             [
@@ -81,7 +82,8 @@ import Testing
         #expect(cut.utf8.count > 3_900)
     }
 
-    @Test func `places of the builder are cut, also in JSON inside of a text, and ids stay whole`() {
+    @Test func `places of the builder are cut, also in JSON inside of a text, and ids stay whole`()
+    {
         let text = String(repeating: "message \"quoted\"\n", count: 300)
         let inner = JSONValue.object([
             .init("message", .string(text)), .init("push_alert", .string(text)),

@@ -60,7 +60,11 @@ typedef struct sbx_notification {
   sbx_str image_url, link;
   sbx_str push_type;            /* provider's word ("voip", "liveactivity"); empty: follows from the content */
   sbx_str data;                 /* a JSON object or empty; its members become the payload's custom keys */
-  const sbx_kv *overrides;      /* key: sender's family ("apns", "fcm"); value: JSON object, merged last */
+  const sbx_kv *overrides;      /* key: sender's family ("apns", "fcm"); value: JSON object, merged last. Since 1.1 two
+                                 * keys are no family. "shorten": { "places": [...], "whole": [...] }, JSON pointers into
+                                 * `data` (or what a family's override makes of it): texts that may be shortened, and what
+                                 * of them stays whole. "localized": { "title": { "loc_key": "...", "loc_args": [...] } },
+                                 * likewise subtitle and body: a text of the app's resources in place of the field */
   size_t override_count;
 } sbx_notification;
 

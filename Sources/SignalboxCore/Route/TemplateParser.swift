@@ -61,8 +61,8 @@ struct TemplateParser {
             let hint = Suggestion.hint(for: path.names[1], among: texts.keys.sorted())
             throw TemplateFault(
                 offset: start,
-                message: "there is no \"\(path.names[1])\" in texts\(hint); a field of the event is "
-                    + "{{ data.\(name) }}")
+                message: "there is no \"\(path.names[1])\" in texts\(hint); "
+                    + "a field of the event is {{ data.\(name) }}")
         }
         return .localized(text, filters)
     }

@@ -64,6 +64,8 @@ enum FCMRules {
         "fcm_options", "direct_boot_ok", "bandwidth_constrained_ok", "restricted_satellite_ok",
     ]
     private static let bytesMax = 4096
+    /// About what FCM's members of a payload for Apple take.
+    private static let addedForApple = 200
 
     static func error(in body: JSONValue) -> FCMError? {
         guard case .object(let top) = body else {
@@ -109,7 +111,12 @@ enum FCMRules {
         for field in ["title", "body"] {
             bytes += message["notification"]?[field]?.string?.utf8.count ?? 0
         }
-        return bytes <= bytesMax ? nil : invalid("message", "Message is too big.")
+        guard bytes <= bytesMax else { return invalid("message", "Message is too big.") }
+        guard let apple = message["apns"]?["payload"] else { return nil }
+        // What goes on to Apple has all of it, and what FCM adds.
+        let parts = [apple, message["notification"], message["data"]]
+        let json = parts.reduce(addedForApple) { $0 + ($1?.text.utf8.count ?? 0) }
+        return json <= bytesMax ? nil : invalid("message.apns.payload", "Message is too big.")
     }
 
     private static func androidError(_ android: JSONValue?) -> FCMError? {

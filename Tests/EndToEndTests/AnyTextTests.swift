@@ -1,0 +1,210 @@
+import Foundation
+import PluginBench
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxTestKit
+import Testing
+
+/// Whatever people write arrives: for each source, texts of any length and script become a push that the
+/// simulators take, with its ids whole.
+@Suite(.timeLimit(.minutes(10))) struct AnyTextTests {
+    /// A source: how it says a message, and what of it must arrive whole.
+    struct Source: Sendable, CustomTestStringConvertible {
+        var name: String
+        var path: String
+        var headers: @Sendable (String) -> [(String, String)] = { _ in [] }
+        /// The requests for one message to an iOS device and an Android device, as `{"name": text}`.
+        var bodies: @Sendable (_ id: String, [String]) -> [String]
+        /// The id's text in the payload for Apple, and in FCM's data.
+        var id: @Sendable (JSONValue) -> String?
+        var testDescription: String { name }
+    }
+
+    /// JSON of a text.
+    private static func quoted(_ text: String) -> String { JSONValue.string(text).text }
+
+    private static let devices =
+        #"[{"identifier":"0a","type":"ios"},{"identifier":"f:1","type":"android"}]"#
+
+    private static let zendesk = Source(name: "Zendesk", path: "/in/zendesk") { id, texts in
+        [
+            """
+            {"devices":\(devices),"notification":{"title":\(quoted(texts[0])),
+            "body":\(quoted(texts[1])),"ticket_id":"\(id)"}}
+            """
+        ]
+    } id: {
+        ($0["message"]?["data"] ?? $0)["zendesk_sdk_request_id"]?.string
+    }
+
+    private static func sendbird(_ name: String, channelType: String) -> Source {
+        Source(
+            name: name, path: "/in/sendbird",
+            headers: { [("x-sendbird-signature", SendbirdSignature.chat($0, "master"))] },
+            bodies: { id, texts in
+                [
+                    """
+                    {"category":"group_channel:message_send","app_id":"APP-1","type":"MESG",
+                    "sender":{"user_id":"alice","nickname":\(quoted(texts[0])),"profile_url":""},
+                    "members":[{"user_id":"alice"},{"user_id":"bob","push_enabled":true}],
+                    "payload":{"message_id":\(id),"message":\(quoted(texts[1])),"data":"",
+                    "translations":{"de":\(quoted(texts[2])),"fr":\(quoted(texts[3]))}},
+                    "channel":{"channel_url":"ch_\(id)","name":"T","custom_type":"\(channelType)"}}
+                    """
+                ]
+            },
+            id: { payload in
+                let inner = payload["message"]?["data"]?["sendbird"]?.string
+                let own = inner.flatMap { try? JSONValue.parse($0) } ?? payload["sendbird"]
+                return own?["message_id"]?.integer.map { String($0) }
+            })
+    }
+
+    private static let livePerson = Source(name: "LivePerson", path: "/in/liveperson") {
+        id, texts in
+        [
+            """
+            {"aps":{"alert":\(quoted(texts[0])),"sound":"default"},"push-service":1,
+            "device-token":"0a","conversationId":"\(id)","dialogId":"d-1","badge":1,"sequence":3}
+            """,
+            """
+            {"data":{"message":\(quoted(texts[1])),"payload":{"conversationId":"\(id)",
+            "dialogId":"d-1","badge":1}},"push-service":2,"device-token":"f:1"}
+            """,
+        ]
+    } id: { payload in
+        if let own = payload["conversationId"]?.string { return own }
+        let text = payload["message"]?["data"]?["payload"]?.string ?? ""
+        return (try? JSONValue.parse(text))?["conversationId"]?.string
+    }
+
+    private static let cloudEvents = Source(name: "CloudEvents", path: "/in/events") { id, texts in
+        [
+            """
+            {"specversion":"1.0","id":"\(id)","source":"/shop","type":"note",
+            "datacontenttype":"application/json","data":{"title":\(quoted(texts[0])),
+            "text":\(quoted(texts[1])),"devices":\(devices)}}
+            """
+        ]
+    } id: {
+        ($0["message"]?["data"] ?? $0)["note_id"]?.string
+    }
+
+    private static let insights = Source(name: "CustomerInsights", path: "/in/insights") {
+        id, texts in
+        [
+            """
+            {"MobileAppId":"\(mobileApp)","ApiToken":"ci-api-token","UserId":"bob",
+            "Title":\(quoted(texts[0])),"Body":\(quoted(texts[1])),"ImageUrl":"","Link":"https://l",
+            "OriginalLink":"https://o","TrackingId":"\(id)"}
+            """
+        ]
+    } id: { payload in
+        (payload["message"]?["data"] ?? payload["data"])?["trackingId"]?.string
+    }
+
+    private static let mobileApp = "00000000-0000-0000-0000-000000000001"
+
+    private static let sources = [
+        zendesk, sendbird("Sendbird", channelType: "team"),
+        sendbird("SendbirdDesk", channelType: "SENDBIRD_DESK_CHANNEL_CUSTOM_TYPE"), livePerson,
+        cloudEvents, insights,
+    ]
+
+    private static func yaml(_ simulators: Simulators) -> String {
+        GatewayBench.plugins(simulators)
+            + """
+
+              zendesk: { library: Zendesk, config: { path: /in/zendesk } }
+              chat:
+                library: Sendbird
+                config: { path: /in/sendbird, app_id: APP-1, api_token: master, app: a }
+              desk:
+                library: SendbirdDesk
+                config: { app_id: APP-1, path: /in/desk, api_token: desk-api-token, app: a }
+              lp: { library: LivePerson, config: { path: /in/liveperson, app: a, user: u, password: p } }
+              ce:
+                library: CloudEvents
+                config:
+                  path: /in/events
+                  recipients: [ { each: /devices, token: /identifier, platform: /type } ]
+              ci:
+                library: CustomerInsights
+                config:
+                  server:
+                    org: ORG
+                    messages_path: /in/insights
+                    apps: [ { mobile_app_id: \(mobileApp), api_token: ci-api-token, app: a } ]
+            devices:
+              clients: [ { name: b, token: token-of-the-backend, app: a, scopes: [read, write] } ]
+            routes:
+              - { name: zendesk, from: zendesk, send: { ios: apns, android: fcm } }
+              - { name: chat, from: chat, when: { type: message.sent }, send: { ios: apns, android: fcm } }
+              - name: desk
+                from: chat
+                when: { type: desk.message.sent }
+                build: { with: desk }
+                send: { ios: apns, android: fcm }
+              - { name: lp, from: lp, send: { ios: apns, android: fcm } }
+              - name: ce
+                from: ce
+                build:
+                  options: { title: /title, body: /text }
+                  set: { data: { note_id: "{{ id }}" } }
+                send: { ios: apns, android: fcm }
+              - { name: ci, from: ci, when: { type: message.requested }, send: { ios: apns, android: fcm } }
+            """.replacing("\n    ", with: "\n")
+    }
+
+    @Test(arguments: sources)
+    func `any text of any script arrives, with the ids whole`(source: Source) async throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = AnyText(seed: seed)
+        let bench = try await GatewayBench(config: Self.yaml)
+        for (token, platform) in [("0a", "ios"), ("f:1", "android")] {
+            let body =
+                #"{"user":"bob","token":"\#(token)","platform":"\#(platform)","locale":"de"}"#
+            let call = RESTCall.make(
+                bench, "/v1/devices", body,
+                [
+                    ("authorization", "Bearer token-of-the-backend")
+                ])
+            #expect(try await bench.client.patient(call).status == 200)
+        }
+        let texts = (0..<8).map { _ in (0..<4).map { _ in random.text(most: 100_000) } }
+        for (index, texts) in texts.enumerated() {
+            let lengths = texts.map(\.utf8.count)
+            let id = String(9_007_199_254_740_993 + index)
+            for body in source.bodies(id, texts) {
+                let headers =
+                    source.headers(body) + [
+                        ("authorization", "Basic dTpw"), ("content-type", "application/json"),
+                    ]
+                let answer = try await bench.client.patient(
+                    RESTCall.make(bench, source.path, body, headers))
+                #expect((200...202).contains(answer.status), "seed \(seed), bytes \(lengths)")
+            }
+            for simulator in [bench.simulators.apns, bench.simulators.fcm] {
+                let pushes = await simulator.wait(for: index + 1, timeoutMs: 60_000)
+                try #require(pushes.count == index + 1, "seed \(seed), bytes \(lengths)")
+                let push = try #require(pushes.last)
+                #expect(push.status == 200, "\(push.reason), seed \(seed), bytes \(lengths)")
+                #expect(source.id(push.body) == id, "seed \(seed), bytes \(lengths)")
+                #expect(!push.body.text.contains("\u{FFFD}"), "seed \(seed), bytes \(lengths)")
+            }
+        }
+        await bench.end()
+    }
+}
+
+extension RESTCall {
+    /// A POST to a gateway.
+    fileprivate static func make(
+        _ bench: GatewayBench, _ path: String, _ body: String, _ headers: [(String, String)]
+    ) -> RESTCall {
+        RESTCall(
+            method: "POST", url: "http://127.0.0.1:\(bench.gateway.port)\(path)",
+            headers: headers.map { Attribute($0.0, $0.1) }, body: Array(body.utf8))
+    }
+}
