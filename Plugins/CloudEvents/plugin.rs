@@ -115,6 +115,7 @@ impl CloudEvents {
             data: &data::written(event),
             time_unix_ms: event.time_unix_ms,
             recipients: &recipients,
+            ..Event::default()
         }))
     }
 }

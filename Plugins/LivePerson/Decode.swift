@@ -98,7 +98,9 @@ struct ProxyPush: Sendable {
         }
     }
 
-    /// The proxy sends again every ten seconds when there was no answer.
+    /// The proxy sends a push up to four times, ten seconds apart, and a request may take thirty seconds here.
+    private static let windowMs: UInt64 = 120_000
+
     var dedupe: String {
         var print = Fingerprint()
         let isNumbered = !conversation.isEmpty && !sequence.isEmpty
@@ -115,6 +117,7 @@ struct ProxyPush: Sendable {
         var event = Event(type: type, data: data)
         event.subject = "conversation/\(conversation)"
         event.dedupe = dedupe
+        event.dedupeWindowMs = Self.windowMs
         event.recipients = [Recipient(device)]
         return event
     }

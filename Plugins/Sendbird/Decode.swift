@@ -68,11 +68,16 @@ struct Message: Sendable {
         data = out.text
     }
 
+    /// Sendbird sends a webhook up to three times, and does not say how long it waits in between. The key is
+    /// the message's id, which no other message has.
+    private static let windowMs: UInt64 = 600_000
+
     /// The event without its recipients.
     func event(appID: String) -> Event {
         var event = Event(type: isDesk ? "desk.message.sent" : "message.sent", data: data)
         event.subject = "channel/\(channelURL)"
         event.dedupe = "\(appID) message_send \(id)"
+        event.dedupeWindowMs = Self.windowMs
         event.timeUnixMs = UInt64(clamping: createdMs)
         return event
     }

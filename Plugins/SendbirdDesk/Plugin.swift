@@ -89,6 +89,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
             data: EventData.write(json, ticket: ticket, kind: "", host: host))
         event.subject = "ticket/\(ticket?["id"]?.integer.map { String($0) } ?? "")"
         event.dedupe = "desk \(print.text)"
+        event.dedupeWindowMs = Self.contentWindowMs
         let sender = json.at("/sender/user_id")?.string ?? ""
         if !user.isEmpty, user != sender {
             event.recipients = [Recipient(user: user, app: config.app)]
@@ -96,6 +97,11 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         try sink.emit(event)
         try sink.respond(200)
     }
+
+    /// Desk waits a second for an answer and sends up to three times; the key is the content.
+    private static let contentWindowMs: UInt64 = 30_000
+    /// As in the plugin Sendbird: the key is the message's id.
+    private static let messageWindowMs: UInt64 = 600_000
 
     private func chat(_ json: JSON, _ sink: borrowing IngestSink) throws(PluginError) {
         guard json.kind == .object else { throw Fault.notAnObject.error }
@@ -172,6 +178,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
             data: EventData.write(json, ticket: ticket, kind: kind.rawValue, host: host))
         event.subject = "channel/\(message.channelURL)"
         event.dedupe = "\(config.appID) message_send \(message.id)"
+        event.dedupeWindowMs = Self.messageWindowMs
         event.timeUnixMs = UInt64(clamping: message.createdMs)
         event.recipients = message.users.map { user in
             var attributes = [

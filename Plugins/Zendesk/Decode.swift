@@ -80,6 +80,10 @@ struct Webhook {
         }
     }
 
+    /// The key is the content, since the webhook has no id, and the same words twice on one ticket are two replies.
+    /// No re-sends are documented either: this is for a webhook that is sent twice by mistake.
+    private static let windowMs: UInt64 = 5_000
+
     /// The event; its data keeps the webhook's own shape, so that `{{ notification.title }}` works.
     func event(for recipients: [Recipient]) -> Event {
         var data = JSONWriter()
@@ -97,6 +101,7 @@ struct Webhook {
         var event = Event(type: "ticket.replied", data: data.text)
         event.subject = "ticket/\(ticketID)"
         event.dedupe = print.text
+        event.dedupeWindowMs = Self.windowMs
         event.recipients = recipients
         return event
     }

@@ -8,7 +8,7 @@ extension GatewayConfig {
         "listen", "admin", "admin_hosts", "admin_token", "data", "drain", "dedupe", "log", "tls",
         "sources",
     ]
-    static let pluginKeys = ["library", "isolation", "config"]
+    static let pluginKeys = ["library", "isolation", "dedupe", "config"]
 
     /// Reads a configuration; everything that is wrong with it comes at once, in the file's order.
     ///
@@ -120,7 +120,9 @@ extension GatewayConfig {
         if let value = map["sources"] { readSources(value, map) }
         if let text = map.text("data")?.text { gateway.dataFolder = text }
         if let ms = map.duration("drain", in: 0...600_000) { gateway.drainMs = ms }
-        if let ms = map.duration("dedupe", in: 0...7 * 86_400_000) { gateway.dedupeMs = ms }
+        if let ms = map.duration("dedupe", in: 0...GatewaySettings.dedupeMsMax) {
+            gateway.dedupeMs = ms
+        }
         if let log = map["log"],
             let map = MapReader(log, owner: "gateway.log", known: ["level", "format"], diagnostics)
         {
@@ -203,6 +205,7 @@ extension GatewayConfig {
                     libraryPosition: library?.value.position ?? entry.keyPosition,
                     isIsolated: map.word("isolation", of: ["none", "process"]) == "process",
                     isolationPosition: map["isolation"]?.position ?? entry.keyPosition,
+                    dedupeMs: map.duration("dedupe", in: 0...GatewaySettings.dedupeMsMax),
                     config: map["config"]))
         }
     }

@@ -22,8 +22,11 @@ public struct GatewaySettings: Sendable {
     public var dataFolder = "./data"
     /// How long a stop waits for what is under way, in milliseconds.
     public var drainMs: UInt64 = 30_000
-    /// How long an event's dedupe key is remembered, in milliseconds; 0: not at all.
+    /// How long the dedupe key of an event is remembered whose plugin does not say it, in milliseconds;
+    /// 0: not at all.
     public var dedupeMs: UInt64 = 600_000
+    /// The longest that a key is remembered, in milliseconds.
+    public static let dedupeMsMax: UInt64 = 7 * 86_400_000
     /// `trace`, `debug`, `info`, `warning`, `error`.
     public var logLevel = "info"
     /// `text` or `json`.
@@ -59,6 +62,9 @@ public struct PluginSettings: Sendable {
     public var isIsolated: Bool
     /// Where that stands.
     public var isolationPosition: SourcePosition
+    /// How long the keys of its events are remembered, in milliseconds, whatever the plugin says; 0: not at
+    /// all; nil: as the plugin says.
+    public var dedupeMs: UInt64?
     /// What the plugin's schema is for; nil: nothing given.
     public var config: ConfigValue?
 }

@@ -81,8 +81,8 @@ struct MapReader {
                 guard range.contains(count * ms) else {
                     report(
                         "bad-value", at: value,
-                        "\(key) must be from \(Self.words(range.lowerBound)) to "
-                            + Self.words(range.upperBound))
+                        "\(key) must be from \(DurationText.of(ms: range.lowerBound)) to "
+                            + DurationText.of(ms: range.upperBound))
                     return nil
                 }
                 return count * ms
@@ -122,12 +122,6 @@ struct MapReader {
             return nil
         }
         return number
-    }
-
-    private static func words(_ ms: UInt64) -> String {
-        if ms % 86_400_000 == 0, ms > 0 { return "\(ms / 86_400_000)d" }
-        if ms % 1000 == 0 { return "\(ms / 1000)s" }
-        return "\(ms)ms"
     }
 }
 

@@ -12,12 +12,14 @@ enum Events {
             let given = at(start, index, stride)
             let raw = known(given, given.pointee.struct_size, sbx_event())
             let data = raw.data.text
-            return Event(
+            var event = Event(
                 type: raw.type.text, subject: raw.subject.text, dedupe: raw.dedupe.text,
                 data: data.isEmpty ? "{}" : data, timeUnixMs: raw.time_unix_ms,
                 recipients: (0..<raw.recipient_count).compactMap { place in
                     raw.recipients.map { recipient(at($0, place, raw.recipient_stride)) }
                 })
+            event.dedupeWindowMs = raw.dedupe_window_ms
+            return event
         }
     }
 

@@ -166,6 +166,10 @@ public struct Event: Sendable {
     public var subject = ""
     /// Same key, same event; empty: none.
     public var dedupe = ""
+    /// How long the source may send this event again, in milliseconds; 0: the host's own window.
+    ///
+    /// A host of contract 1.0 always uses its own.
+    public var dedupeWindowMs: UInt64 = 0
     /// A JSON object.
     public var data: String
     /// 0: the time of receipt.

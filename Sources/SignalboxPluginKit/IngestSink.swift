@@ -133,6 +133,7 @@ struct SinkWriter: @unchecked Sendable {
         out.pointee.type = arena.text(event.type)
         out.pointee.subject = arena.text(event.subject)
         out.pointee.dedupe = arena.text(event.dedupe)
+        out.pointee.dedupe_window_ms = event.dedupeWindowMs
         out.pointee.data = arena.text(event.data)
         out.pointee.time_unix_ms = event.timeUnixMs
         let recipients = arena.array(sbx_recipient.self, event.recipients.count)

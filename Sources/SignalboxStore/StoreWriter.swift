@@ -148,7 +148,8 @@ final class StoreWriter: @unchecked Sendable {
         let until = entry.receivedUnixMs + options.leaseMs
         for (index, item) in entry.items.enumerated() {
             let isKnown = try tables.isDuplicate(
-                item.event, nowUnixMs: entry.receivedUnixMs, windowMs: entry.dedupeMs, db)
+                item.event, nowUnixMs: entry.receivedUnixMs,
+                windowMs: item.dedupeMs ?? entry.dedupeMs, db)
             if isKnown {
                 duplicates.insert(index)
                 continue

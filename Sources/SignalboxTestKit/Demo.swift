@@ -28,6 +28,8 @@ public final class Demo: Sendable {
             var options = options
             var variables = simulators.variables
             variables["ZENDESK_PATH_SECRET"] = "demo"
+            // Whoever tries it out sends the same sample again and again.
+            variables["ZENDESK_DEDUPE"] = "0s"
             options.dataFolder = simulators.files.data
             options.overlay(
                 variables: variables,

@@ -1,5 +1,7 @@
 import Foundation
 import PluginBench
+import SignalboxCore
+import SignalboxJSON
 import SignalboxPluginHost
 import Testing
 
@@ -21,6 +23,25 @@ import Testing
             // It looked for what a newer host would give it, everywhere, and went without.
             #expect(reach.with == 0 && reach.without > 40, "\(reach)")
         }
+    }
+
+    @Test(arguments: Edition.all)
+    func `a window of an event is taken from who knows of it`(edition: Edition) async throws {
+        let services = BenchServices(nowUnixMs: Flow.nowUnixMs)
+        let flow = Flow.contract
+        let instance = try await PluginBench.instance(
+            of: edition.plugin(), config: try JSONValue.parse(flow.config),
+            secrets: ["key": [1]], services: services)
+        let role = try #require(try await IngestRole(instance, limits: Limits()))
+        let once = Once<IngestResult>()
+        role.handle(
+            IngestRequest(
+                method: "POST", path: flow.path, pattern: flow.pattern, body: [],
+                receivedUnixMs: Flow.nowUnixMs)
+        ) { once.set($0) }
+        let windows = await once.value()?.events.map(\.dedupeWindowMs)
+        #expect(windows == (edition == .release("1.0") ? [0, 0] : [7_000, 0]))
+        #expect(await instance.stop(deadlineMs: 5_000) && services.faults.isEmpty)
     }
 
     @Test func `its descriptor says what it was made for`() async throws {

@@ -22,18 +22,30 @@ import Testing
     struct Given: Sendable, CustomTestStringConvertible {
         var name: String
         var size: Int
+        /// Its size in 1.0, if it has grown.
+        var first: Int?
         var calls: [String]
         var refused: [String] = []
         /// It travels in arrays.
         var hasStride = false
 
         var testDescription: String { name }
+        /// The sizes that its contract has, in words.
+        var sizes: String { first.map { "\($0) to \(size)" } ?? "\(size)" }
+        /// One size too small, or too large.
+        func wrong(_ change: Int) -> Int {
+            change == 0 ? 0 : change < 0 ? (first ?? size) + change : size + change
+        }
     }
+
+    /// The minor of include/.
+    private static func minor() throws -> Int { try Headers.current.minor() }
 
     static let all = [
         Given(name: "sbx_ingest_path", size: 40, calls: ["paths()"], hasStride: true),
         Given(
-            name: "sbx_event", size: 104, calls: ["emit()"], refused: ["emit"], hasStride: true),
+            name: "sbx_event", size: 112, first: 104, calls: ["emit()"], refused: ["emit"],
+            hasStride: true),
         Given(
             name: "sbx_recipient", size: 32, calls: ["emit()"], refused: ["emit"],
             hasStride: true),
@@ -149,14 +161,14 @@ import Testing
         given: Given, change: Int
     ) async throws {
         let services = virtual()
-        let size = change == 0 ? 0 : given.size + change
+        let size = given.wrong(change)
         let instance = try await instance(given, "size", size, services)
         let (settled, completed) = try await run(instance, given, services)
         expectRefused(given, services.lines)
         let wanted =
             given.name == "sbx_endpoint"
             ? "the host had set it to 112: fill the fields, and leave it"
-            : "contract 1.0 wants \(given.size): sizeof(\(given.name))"
+            : "contract 1.\(try Self.minor()) wants \(given.sizes): sizeof(\(given.name))"
         let said = given.calls.map {
             "test: set struct_size of \(given.name) to \(size) in \($0); \(wanted)"
         }
@@ -177,14 +189,14 @@ import Testing
         given: Given, change: Int
     ) async throws {
         let services = virtual()
-        let stride = change == 0 ? 0 : given.size + change
+        let stride = given.wrong(change)
         let instance = try await instance(given, "stride", stride, services)
         let (settled, completed) = try await run(instance, given, services)
         expectRefused(given, services.lines)
         let alignment = given.name == "sbx_target" ? 4 : 8
         let said = given.calls.map {
             "test: gave a stride of \(stride) for \(given.name) in \($0); it must be at least "
-                + "\(given.size), a multiple of \(alignment)"
+                + "\(given.first ?? given.size), a multiple of \(alignment)"
         }
         let faults = services.faults.filter { !$0.contains("forgot") && !$0.contains("left 3") }
         #expect(Set(faults) == Set(said))
@@ -221,13 +233,14 @@ import Testing
         let roles = try await instance.roles(limits: Limits())
         #expect(roles.ingest == nil && roles.build == nil && roles.sendHTTP == nil)
         #expect(roles.send == nil && roles.register == nil)
+        let minor = try Self.minor()
         let said = [
             ("ingest", "sbx_ingest", 24), ("build", "sbx_build", 24),
             ("send-http", "sbx_send_http", 32), ("send", "sbx_send", 16),
             ("register", "sbx_register", 40),
         ].map {
             "test: set struct_size of \($1) to \(size) in role(sbx.role.\($0)/1); "
-                + "contract 1.0 wants \($2): sizeof(\($1))"
+                + "contract 1.\(minor) wants \($2): sizeof(\($1))"
         }
         #expect(services.faults == said)
         #expect(await instance.stop(deadlineMs: 5_000))
@@ -241,15 +254,26 @@ import Testing
         #expect(
             fault?.message
                 == "\(library) set struct_size of sbx_plugin to \(size) in its entry; "
-                + "contract 1.0 wants 112: sizeof(sbx_plugin)")
+                + "contract 1.\(try Self.minor()) wants 112: sizeof(sbx_plugin)")
     }
 
     @Test func `a plugin of a later minor may give longer structs`() async throws {
-        let library = try await Self.compile(["-DMINOR=1", "-DDESCRIPTOR=200"])
-        #expect(try PluginLibrary.load(library).descriptor.abi == "1.1")
-        let short = try await Self.compile(["-DMINOR=1", "-DDESCRIPTOR=104"])
+        let next = try Self.minor() + 1
+        let library = try await Self.compile(["-DMINOR=\(next)", "-DDESCRIPTOR=200"])
+        #expect(try PluginLibrary.load(library).descriptor.abi == "1.\(next)")
+        let short = try await Self.compile(["-DMINOR=\(next)", "-DDESCRIPTOR=104"])
         let fault = #expect(throws: LoadFault.self) { try PluginLibrary.load(short) }
-        #expect(fault?.message.contains("contract 1.1 wants at least 112") == true)
+        #expect(fault?.message.contains("contract 1.\(next) wants at least 112") == true)
+    }
+
+    @Test func `a stride that holds an event of 1.0 does not hold one of today`() async throws {
+        let services = virtual()
+        let given = try #require(Self.all.first { $0.name == "sbx_event" })
+        let instance = try await instance(given, "stride", 104, services)
+        _ = try await run(instance, given, services)
+        expectRefused(given, services.lines)
+        #expect(services.faults.contains { $0.contains("it must be at least 112") })
+        #expect(await instance.stop(deadlineMs: 5_000))
     }
 
     @Test(arguments: Releases.versions)

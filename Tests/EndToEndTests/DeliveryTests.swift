@@ -39,6 +39,8 @@ import Testing
         #expect(fcm.body["message"]?["data"]?["tid"]?.string == "5")
         #expect(fcm.body["message"]?["data"]?["title"]?.string == "Agent replied")
         #expect(fcm.body["message"]?["android"]?["priority"]?.string == "HIGH")
+        // "Send another", as the README says: at once, and with the same words.
+        #expect(try await demo.send(Array(Data(contentsOf: sample))).isConfirmed)
         await demo.stop()
         // Nothing is left behind.
         let folder = demo.simulators.files.folder

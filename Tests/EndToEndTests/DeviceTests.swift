@@ -210,7 +210,7 @@ import Testing
           return strcmp(id, SBX_ROLE_INGEST) == 0 ? (const void *)&ingest_role : (const void *)&build_role;
         }
         static const char *const roles[] = {SBX_ROLE_INGEST, SBX_ROLE_BUILD, NULL};
-        static const sbx_plugin plugin = {sizeof plugin, 1, 0, 0, 0, "org.example.users", "1", "users", roles,
+        static const sbx_plugin plugin = {sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, 0, "org.example.users", "1", "users", roles,
           NULL, NULL, create, role, NULL, NULL, destroy};
         const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *h, sbx_error *e) { (void)h; (void)e; return &plugin; }
         """

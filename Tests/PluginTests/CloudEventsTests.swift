@@ -238,7 +238,7 @@ import Testing
         try await RustBench.plugins()
         let library = try PluginLibrary.load(try PluginBench.bundled("CloudEvents"))
         #expect(library.descriptor.id == "io.signalbox.cloudevents")
-        #expect(library.descriptor.abi == "1.0")
+        #expect(library.descriptor.abi == "1.1")
         #expect(library.descriptor.roles == ["sbx.role.ingest/1", "sbx.role.build/1"])
         let symbols = try await RustBench.tool([
             "nm", "-D", "--extern-only", "--defined-only",

@@ -130,7 +130,9 @@ import Testing
     @Test func `the same push again has the same key, another one has not`() async throws {
         let bench = try await Self.bench()
         func key(_ body: String) async throws -> String {
-            try #require(await Self.post(bench, body).events.first).dedupe
+            let event = try #require(await Self.post(bench, body).events.first)
+            #expect(event.dedupeWindowMs == 120_000)
+            return event.dedupe
         }
         let plain = try Self.fixture("ios")
         let first = try await key(plain)

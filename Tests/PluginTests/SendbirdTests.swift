@@ -189,6 +189,7 @@ import Testing
         #expect(event.type == "message.sent")
         #expect(event.subject == "channel/sendbird_group_channel_1")
         #expect(event.dedupe == "APP-1 message_send 9007199254740993")
+        #expect(event.dedupeWindowMs == 600_000)
         #expect(event.timeUnixMs == 1_700_000_000_123)
         let data = try JSONValue.parse(event.data)
         #expect(data["members"] == nil && data["sender_ip_addr"] == nil)

@@ -35,6 +35,7 @@ import Testing
         #expect(event.subject == "ticket/5")
         #expect(event.source == "zendesk")
         #expect(event.timeUnixMs == 5)
+        #expect(event.dedupeWindowMs == 5_000)
         let data = try JSONValue.parse(event.data)
         #expect(data["ticket_id"]?.string == "5")
         #expect(data["notification"]?["title"]?.string == "Agent replied")

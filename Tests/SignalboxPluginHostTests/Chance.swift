@@ -49,9 +49,11 @@ struct Chance {
     }
 
     mutating func event() -> Event {
-        Event(
+        var event = Event(
             source: text(), type: text(), subject: text(), dedupe: text(), data: text(),
             timeUnixMs: next(), recipients: list { $0.recipient() })
+        event.dedupeWindowMs = next()
+        return event
     }
 
     mutating func change() -> DeviceChange {

@@ -37,7 +37,7 @@ import Testing
         let library = try PluginLibrary.load(try await PluginBench.compile(Self.source()))
         #expect(library.descriptor.id == "org.example.c")
         #expect(library.descriptor.summary == "a plugin in C")
-        #expect(library.descriptor.abi == "1.0")
+        #expect(library.descriptor.abi == "1.1")
         #expect(library.descriptor.roles == ["sbx.role.build/1"])
     }
 

@@ -29,7 +29,7 @@ import Testing
         \(table)
         static const void *role(const char *id) { (void)id; return &the_role; }
         static const char *const roles[] = {\(role), NULL};
-        static const sbx_plugin plugin = {sizeof plugin, 1, 0, 0, \(flags), "org.example.t", "1", "t", roles,
+        static const sbx_plugin plugin = {sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, \(flags), "org.example.t", "1", "t", roles,
           NULL, NULL, create, role, NULL, NULL, destroy};
         const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *h, sbx_error *e) {
           (void)h; (void)e; return &plugin;

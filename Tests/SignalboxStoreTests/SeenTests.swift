@@ -76,6 +76,34 @@ import Testing
         await bench.store.close()
     }
 
+    @Test func `every key has a window of its own, also after a restart`() async throws {
+        var bench = try Bench()
+        func item(_ key: String, _ windowMs: UInt64?) -> StoreEntry.Item {
+            var item = StoreEntry.Item(
+                event: Event(id: 900, source: "z", type: "t", dedupe: key), deliveries: [])
+            item.dedupeMs = windowMs
+            return item
+        }
+        func duplicates(_ nowUnixMs: UInt64) async -> StoreAnswer {
+            let items = [
+                item("short", 5_000), item("long", 86_400_000), item("never", 0),
+                item("entry", nil),
+            ]
+            return await bench.append(items, dedupeMs: 60_000, nowUnixMs: nowUnixMs)
+        }
+        #expect(await duplicates(1_000) == .committed(duplicates: []))
+        #expect(await duplicates(5_999) == .committed(duplicates: [0, 1, 3]))
+        await bench.store.close()
+        bench = try Bench(folder: bench.folder)
+        #expect(await duplicates(6_000) == .committed(duplicates: [1, 3]))
+        #expect(await duplicates(10_999) == .committed(duplicates: [0, 1, 3]))
+        await bench.store.close()
+        bench = try Bench(folder: bench.folder)
+        #expect(await duplicates(86_400_999) == .committed(duplicates: [1]))
+        #expect(await duplicates(86_401_000) == .committed(duplicates: [0, 3]))
+        await bench.store.close()
+    }
+
     @Test func `what a failed commit would have remembered is forgotten`() async throws {
         let bench = try Bench()
         let queue = try bench.connection()

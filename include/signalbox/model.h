@@ -37,6 +37,8 @@ typedef struct sbx_event {
   uint64_t time_unix_ms;  /* 0: the time of receipt */
   const sbx_recipient *recipients;
   size_t recipient_count, recipient_stride;
+  uint64_t dedupe_window_ms;  /* how long the source may send this event again; 0: the host's own window. gateway.yaml
+                               * overrules it. More than 7 days count as 7 days. Since 1.1 */
 } sbx_event;
 
 /* Neutral content, known to every sender. A zeroed struct is a valid empty one. */

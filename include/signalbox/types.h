@@ -34,7 +34,7 @@
 #endif
 
 #define SBX_ABI_MAJOR 1u
-#define SBX_ABI_MINOR 0u
+#define SBX_ABI_MINOR 1u
 
 #define SBX_EXPORT __attribute__((visibility("default")))
 

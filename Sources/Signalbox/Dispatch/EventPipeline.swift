@@ -139,7 +139,9 @@ final class EventPipeline: Sendable {
                     event.dedupe = ""
                     unbuilt.insert(items.count)
                 }
-                items.append(StoreEntry.Item(event: event, deliveries: deliveries))
+                var item = StoreEntry.Item(event: event, deliveries: deliveries)
+                item.dedupeMs = generation.dedupeMs(of: event)
+                items.append(item)
             } catch {
                 // All of the request comes again.
                 done(.failed("the builder \(error.name) is not there"))
@@ -203,6 +205,7 @@ final class EventPipeline: Sendable {
                 context.metrics.event(source: item.event.source, result: result)
             } else if !isKept, case .committed = answer {
                 context.metrics.event(source: item.event.source, result: "duplicate")
+                tell(duplicate: item)
             }
             for part in parts[index] {
                 guard isKept else {
@@ -214,6 +217,16 @@ final class EventPipeline: Sendable {
                 if !isLaneThere, part.isMoreOnDisk { lanes.backlog(part.key) }
             }
         }
+    }
+
+    private func tell(duplicate item: StoreEntry.Item) {
+        let window = DurationText.of(ms: item.dedupeMs ?? 0)
+        context.logger.info(
+            "left out as a duplicate of one within \(window)",
+            metadata: [
+                "plugin.instance": "\(item.event.source)", "event.type": "\(item.event.type)",
+                "event.subject": "\(item.event.subject)",
+            ])
     }
 
     private func deliveries(

@@ -4,7 +4,7 @@ internal import SignalboxJSON
 /// Events of a program as JSON: one, or an array of them, with the names of the C structs.
 public enum EventJSON {
     private static let eventKeys = [
-        "type", "subject", "dedupe", "data", "time_unix_ms", "recipients",
+        "type", "subject", "dedupe", "dedupe_window_ms", "data", "time_unix_ms", "recipients",
     ]
     private static let recipientKeys = [
         "app", "platform", "provider", "token", "source_token", "user", "locale", "attributes",
@@ -38,6 +38,11 @@ public enum EventJSON {
                     throw fault("\(place) must be an object")
                 }
                 event.data = member.value.text
+            case "dedupe_window_ms":
+                guard case .integer(let ms) = member.value, ms >= 0 else {
+                    throw fault("\(place) must be a number of milliseconds")
+                }
+                event.dedupeWindowMs = UInt64(ms)
             case "time_unix_ms":
                 guard case .integer(let ms) = member.value, ms >= 0 else {
                     throw fault("\(place) must be milliseconds since 1970")

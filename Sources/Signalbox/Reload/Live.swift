@@ -10,6 +10,8 @@ final class Generation: Sendable {
     let instances: InstanceSet
     /// The kinds of changes that each instance wants to be told of.
     let reporters: [String: Set<DeviceChange.Kind>]
+    /// How long the keys of an instance's events are remembered, where gateway.yaml says it.
+    private let dedupeMs: [String: UInt64]
 
     init(
         _ plan: GatewayPlan, instances: InstanceSet,
@@ -19,6 +21,14 @@ final class Generation: Sendable {
         self.instances = instances
         self.reporters = reporters
         router = Router(routes: plan.routes)
+        dedupeMs = plan.config.plugins.reduce(into: [:]) { $0[$1.name] = $1.dedupeMs }
+    }
+
+    /// How long an event's key is remembered: as its instance says, else its plugin, else the gateway.
+    func dedupeMs(of event: Event) -> UInt64 {
+        if let own = dedupeMs[event.source] { return own }
+        guard event.dedupeWindowMs > 0 else { return plan.config.gateway.dedupeMs }
+        return min(event.dedupeWindowMs, GatewaySettings.dedupeMsMax)
     }
 
     /// Instances that are told of an app's devices.

@@ -38,6 +38,8 @@ public struct Event: Sendable {
     public var subject: String
     /// Same key, same event; empty: none.
     public var dedupe: String
+    /// How long its source may send it again, in milliseconds; 0: its source does not say.
+    public var dedupeWindowMs: UInt64 = 0
     /// A JSON object that routes and templates read.
     ///
     /// Never logged.

@@ -61,6 +61,8 @@ public struct StoreEntry: Sendable {
         public var deliveries: [Delivery]
         /// Ids of deliveries that their lanes take over at once, as if they had leased them.
         public var taken: Set<UInt64>
+        /// How long the event's dedupe key is remembered, in milliseconds; nil: as long as the entry says.
+        public var dedupeMs: UInt64?
 
         /// Makes an item.
         public init(event: Event, deliveries: [Delivery], taken: Set<UInt64> = []) {

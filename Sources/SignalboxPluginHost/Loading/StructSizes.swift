@@ -61,7 +61,7 @@ extension sbx_ingest_path: PluginStruct {
 
 extension sbx_event: PluginStruct {
     package static var name: String { "sbx_event" }
-    package static func size(minor: UInt32) -> Int { 104 }
+    package static func size(minor: UInt32) -> Int { minor < 1 ? 104 : 112 }
 }
 
 extension sbx_recipient: PluginStruct {

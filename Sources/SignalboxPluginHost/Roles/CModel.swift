@@ -55,6 +55,7 @@ extension CArena {
         out.pointee.type = text(event.type)
         out.pointee.subject = text(event.subject)
         out.pointee.dedupe = text(event.dedupe)
+        out.pointee.dedupe_window_ms = event.dedupeWindowMs
         out.pointee.data = text(event.data)
         out.pointee.time_unix_ms = event.timeUnixMs
         out.pointee.recipient_stride = MemoryLayout<sbx_recipient>.stride

@@ -94,12 +94,13 @@ package final class IngestSink: @unchecked Sendable {
             let raw = try context.structs.read(events, index, stride: stride)
             guard raw.recipient_count <= limits.devicesPerEventMax else { return SBX_E_TOO_LARGE }
             guard !raw.type.isEmpty, isObject(raw.data) else { return SBX_E_INVALID }
-            taken.append(
-                Event(
-                    source: context.name, type: raw.type.text, subject: raw.subject.text,
-                    dedupe: raw.dedupe.text, data: raw.data.isEmpty ? "{}" : raw.data.text,
-                    timeUnixMs: raw.time_unix_ms == 0 ? receivedUnixMs : raw.time_unix_ms,
-                    recipients: try context.structs.recipients(of: raw)))
+            var event = Event(
+                source: context.name, type: raw.type.text, subject: raw.subject.text,
+                dedupe: raw.dedupe.text, data: raw.data.isEmpty ? "{}" : raw.data.text,
+                timeUnixMs: raw.time_unix_ms == 0 ? receivedUnixMs : raw.time_unix_ms,
+                recipients: try context.structs.recipients(of: raw))
+            event.dedupeWindowMs = raw.dedupe_window_ms
+            taken.append(event)
         }
         return SBX_OK
     }

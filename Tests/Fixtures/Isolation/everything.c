@@ -216,7 +216,7 @@ static sbx_status handle(sbx_instance *i, const sbx_request *request, sbx_ingest
       {.struct_size = sizeof *recipients, .device = devices + 1, .attributes = &muted, .attribute_count = 1}};
   sbx_event event = {.struct_size = sizeof event, .type = STR("x.y"), .subject = request->params[0].value,
       .dedupe = request->query, .data = STR("{\"a\":[1,2]}"), .recipients = recipients, .recipient_count = 2,
-      .recipient_stride = sizeof *recipients};
+      .recipient_stride = sizeof *recipients, .dedupe_window_ms = 7000};
   sbx_change change = {.struct_size = sizeof change, .kind = SBX_CHANGE_UNREGISTERED, .device = devices, .reason = STR("gone")};
   sbx_status status = sink->emit(sink, &event, 1, sizeof event);
   if (status == SBX_OK) status = sink->change(sink, &change, 1, sizeof change);

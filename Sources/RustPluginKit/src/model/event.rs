@@ -14,6 +14,9 @@ pub struct Event<'a> {
     pub subject: &'a str,
     /// Same key, same event, accepted once per window; empty: none.
     pub dedupe: &'a str,
+    /// How long the source may send this event again; 0: the host's own window, which is also what a
+    /// host of contract 1.0 takes.
+    pub dedupe_window_ms: u64,
     /// A JSON object; routes and templates read it.
     pub data: &'a str,
     /// 0: the time of receipt.
@@ -34,6 +37,7 @@ impl<'a> Event<'a> {
             kind: text(given.r#type),
             subject: text(given.subject),
             dedupe: text(given.dedupe),
+            dedupe_window_ms: given.dedupe_window_ms,
             data: text(given.data),
             time_unix_ms: given.time_unix_ms,
             recipients: &[],
@@ -63,6 +67,7 @@ impl RawEvents {
                 r#type: raw(event.kind),
                 subject: raw(event.subject),
                 dedupe: raw(event.dedupe),
+                dedupe_window_ms: event.dedupe_window_ms,
                 data: raw(event.data),
                 time_unix_ms: event.time_unix_ms,
                 recipients: own.as_ptr(),

@@ -63,6 +63,7 @@ contract! {
         recipients: *const sbx_recipient,
         recipient_count: usize,
         recipient_stride: usize,
+        dedupe_window_ms: u64,
     }
     growing sbx_notification {
         struct_size: u32,

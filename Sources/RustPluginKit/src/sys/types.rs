@@ -7,7 +7,7 @@ pub type sbx_status = i32;
 
 constants! {
     SBX_ABI_MAJOR: u32 = 1;
-    SBX_ABI_MINOR: u32 = 0;
+    SBX_ABI_MINOR: u32 = 1;
     SBX_OK: sbx_status = 0;
     SBX_E_INTERNAL: sbx_status = -1;
     SBX_E_VERSION: sbx_status = -2;

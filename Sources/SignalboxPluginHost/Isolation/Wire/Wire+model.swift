@@ -46,6 +46,7 @@ extension Event: WireValue {
         for text in [source, type, subject, dedupe, data] { writer.put(text) }
         writer.put(timeUnixMs)
         writer.put(recipients)
+        writer.put(dedupeWindowMs)
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
@@ -53,6 +54,7 @@ extension Event: WireValue {
             source: try reader.text(), type: try reader.text(), subject: try reader.text(),
             dedupe: try reader.text(), data: try reader.text(), timeUnixMs: try reader.number(),
             recipients: try reader.list())
+        dedupeWindowMs = try reader.number()
     }
 }
 

@@ -78,6 +78,9 @@ static sbx_status handle(sbx_instance *i, const sbx_request *request, sbx_ingest
                           .dedupe = TEXT(dedupe, "%.*s-%.*s", ARG(shop), ARG(mark)), .data = shown,
                           .recipients = recipients, .recipient_count = n, .recipient_stride = sizeof *recipients};
   events[1] = (sbx_event){.struct_size = sizeof *events, .type = STR("order.seen"), .time_unix_ms = 5};
+#if SBX_ABI_MINOR >= 1
+  events[0].dedupe_window_ms = 7000;
+#endif
   FUTURE(&events[0]);
   FUTURE(&events[1]);
   if ((status = sink->emit(sink, events, 2, sizeof *events)) != SBX_OK) return status;

@@ -124,7 +124,7 @@ static const void *role(const char *id) {
   return strcmp(id, SBX_ROLE_INGEST) ? NULL : &ingest; /* and none for build */
 }
 static const char *const roles[] = {SBX_ROLE_SEND_HTTP, SBX_ROLE_INGEST, SBX_ROLE_BUILD, NULL};
-static const sbx_plugin plugin = {sizeof plugin, 1, 0, 0, 0, "org.example.misbehaving", "1", "breaks rules", roles, NULL,
+static const sbx_plugin plugin = {sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, 0, "org.example.misbehaving", "1", "breaks rules", roles, NULL,
                                   "{\"type\":\"object\",\"properties\":{\"rule\":{\"type\":\"string\"}}}", create, role,
                                   start, stop, destroy};
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error) {

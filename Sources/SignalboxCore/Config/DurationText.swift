@@ -1,0 +1,13 @@
+/// Lengths of time as gateway.yaml writes them.
+public enum DurationText {
+    private static let units: [(suffix: String, ms: UInt64)] = [
+        ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000),
+    ]
+
+    /// `10m`, `5s`, `1500ms`.
+    public static func of(ms: UInt64) -> String {
+        if ms == 0 { return "0s" }
+        for (suffix, unit) in units where ms % unit == 0 { return "\(ms / unit)\(suffix)" }
+        return "\(ms)ms"
+    }
+}

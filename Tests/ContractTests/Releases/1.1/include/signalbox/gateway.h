@@ -1,0 +1,146 @@
+/* signalbox/gateway.h - the gateway inside another program: libsignalbox.so, major 1.
+ *
+ * A host makes a gateway from the same gateway.yaml that the signalbox program reads, submits events
+ * or hands in HTTP requests of its own server, and is told what became of each delivery. It grows by
+ * the rules of types.h: fields and functions are appended, `struct_size` says what the caller knows.
+ *
+ * THREADS. Every function may be called from any thread, several at once, but not from inside a
+ * callback of the same gateway. Functions that say "waits" block the caller. Callbacks come on threads
+ * of the gateway, several at once, and must return soon; what they are given is borrowed until then.
+ *
+ * MANNERS. The library installs no signal handler, never exits, prints nothing and keeps no state
+ * outside of its gateways, of which a process may have several (each with a data folder of its own).
+ * Two things belong to the process all the same: plugin libraries, once loaded, stay; and SIGPIPE is
+ * ignored if it had its default action when the first gateway was started. Fork before, not after.
+ *
+ * Link with `pkg-config --cflags --libs signalbox`. Since 1.0 unless a comment says otherwise. */
+#ifndef SIGNALBOX_GATEWAY_H
+#define SIGNALBOX_GATEWAY_H
+#include "plugin.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sbx_gateway sbx_gateway;
+
+/* What became of one delivery. */
+#define SBX_RESULT_DELIVERED 1u  /* the provider took it */
+#define SBX_RESULT_RETRIED   2u  /* it failed and will be tried again */
+#define SBX_RESULT_FAILED    3u  /* it failed for good and is a dead letter */
+typedef struct sbx_delivery_result {
+  uint32_t struct_size;
+  uint32_t result;         /* SBX_RESULT_* */
+  uint32_t attempt;        /* 1, 2, ... */
+  uint32_t provider_code;  /* HTTP status or the provider's own number; 0: there was no answer */
+  uint64_t event_id;       /* as sbx_submission named it */
+  sbx_str subject, source; /* of the event */
+  sbx_str route, sender;   /* names in gateway.yaml; route is empty for a report about a device */
+  sbx_str app, user;       /* of the device; may be empty */
+  sbx_str token;           /* of the device; not to be logged */
+  sbx_str stable_id;       /* a UUID, the same on every attempt */
+  sbx_str reason;          /* "ok", "throttled", "BadDeviceToken": from a closed list of the sender */
+  sbx_str provider_id;     /* the provider's id of the message; may be empty */
+} sbx_delivery_result;
+
+/* How a gateway is made. Zero it, set struct_size, and fill what is needed; all of it is copied. */
+typedef struct sbx_gateway_options {
+  uint32_t struct_size, reserved;
+  sbx_str config_file;     /* path of gateway.yaml; empty: config_text has it */
+  sbx_str config_text;     /* the text of a gateway.yaml */
+  sbx_str config_folder;   /* where relative paths of config_text begin; empty: the working folder */
+  sbx_str data_folder;     /* instead of gateway.data; empty: as the configuration says */
+  sbx_str plugin_folders;  /* searched first, ":" between them; then SIGNALBOX_PLUGINS, then beside the library */
+  sbx_str program;         /* what plugins see as sbx_host.name; empty: "signalbox" */
+  sbx_str program_version;
+  void *context;           /* given to the callbacks */
+  /* A line of the log; NULL: lines are dropped. Never holds a token, a secret or a body. */
+  void (*log)(void *context, uint32_t level, sbx_str message, const sbx_kv *fields, size_t n);  /* SBX_LOG_* */
+  /* What became of deliveries; NULL: nobody is told. */
+  void (*results)(void *context, const sbx_delivery_result *results, size_t n, size_t stride);
+} sbx_gateway_options;
+
+/* What became of submitted events: on disk, one id per event in their order. Borrowed. */
+typedef struct sbx_submission {
+  uint32_t struct_size;
+  sbx_status status;         /* OK; AGAIN: too much waits; UNREACHABLE: the disk failed; STOPPING */
+  const uint64_t *event_ids; /* 0: its dedupe key was seen before, it was left out; NULL without OK */
+  size_t event_count;
+} sbx_submission;
+
+/* The answer to a request that was handed in. Borrowed. */
+typedef struct sbx_answer {
+  uint32_t struct_size, http_status;
+  const sbx_kv *headers;     /* names in lower case */
+  size_t header_count;
+  sbx_str body;
+} sbx_answer;
+
+/* The version of the library: SBX_ABI_MAJOR << 16 | SBX_ABI_MINOR. */
+SBX_EXPORT uint32_t sbx_gateway_version(void);
+
+/* Makes a gateway; nothing runs yet. Owner: *gateway is the caller's until sbx_gateway_destroy().
+ * Statuses: OK, INVALID (neither or both of config_file and config_text), INTERNAL. */
+SBX_EXPORT sbx_status sbx_gateway_create(const sbx_gateway_options *options, sbx_gateway **gateway, sbx_error *error);
+
+/* Offers a plugin that is linked into the program as `library: NAME`, before the start.
+ * Statuses: OK, INVALID (it refuses, or the gateway runs). Thread: one at a time. */
+SBX_EXPORT sbx_status sbx_gateway_add_plugin(sbx_gateway *gateway, sbx_str name, sbx_entry_fn entry, sbx_error *error);
+
+/* Starts; waits until everything runs, or nothing does. Each fault of the configuration is a line of
+ * the log, "configuration fault"; error->message has the first one.
+ * Statuses: OK, INVALID (the configuration), UNREACHABLE (an address cannot be had), INTERNAL. */
+SBX_EXPORT sbx_status sbx_gateway_start(sbx_gateway *gateway, sbx_error *error);
+
+/* The port of gateway.listen or gateway.admin; 0: there is none, or the gateway does not run. */
+SBX_EXPORT uint32_t sbx_gateway_listen_port(sbx_gateway *gateway);
+SBX_EXPORT uint32_t sbx_gateway_admin_port(sbx_gateway *gateway);
+
+/* Submits events of a source that is named in gateway.sources. All are committed, or none. `done` is
+ * called exactly once after OK and never after another status; with done NULL it waits, and the status
+ * is the submission's. Statuses: OK, INVALID (unknown source, malformed event), TOO_LARGE, STOPPING. */
+SBX_EXPORT sbx_status sbx_gateway_submit(sbx_gateway *gateway, sbx_str source, const sbx_event *events, size_t n,
+                                         size_t stride, void (*done)(void *context, const sbx_submission *submission),
+                                         void *context, sbx_error *error);
+
+/* The same from JSON: an event or an array of them, with the names of sbx_event, sbx_recipient and
+ * sbx_device: {"type": ..., "data": {...}, "recipients": [{"platform": "ios", "token": ...}]}. */
+SBX_EXPORT sbx_status sbx_gateway_submit_json(sbx_gateway *gateway, sbx_str source, sbx_str json,
+                                              void (*done)(void *context, const sbx_submission *submission),
+                                              void *context, sbx_error *error);
+
+/* Answers a request as the gateway's own listener would; `pattern` and `params` are not read, header
+ * names are in lower case. Waits; `done` is called before it returns OK, on any thread.
+ * Statuses: OK, INVALID (malformed). */
+SBX_EXPORT sbx_status sbx_gateway_handle(sbx_gateway *gateway, const sbx_request *request,
+                                         void (*done)(void *context, const sbx_answer *answer), void *context,
+                                         sbx_error *error);
+
+/* The same, and returns at once. Statuses: as above; done is called exactly once after OK and never
+ * after another status. */
+SBX_EXPORT sbx_status sbx_gateway_handle_async(sbx_gateway *gateway, const sbx_request *request,
+                                               void (*done)(void *context, const sbx_answer *answer), void *context,
+                                               sbx_error *error);
+
+/* All numbers of now in the text format of Prometheus; `done` is called before it returns.
+ * Statuses: OK, STOPPING (it does not run). */
+SBX_EXPORT sbx_status sbx_gateway_metrics(sbx_gateway *gateway, void (*done)(void *context, sbx_str text), void *context);
+
+/* How many deliveries wait or are under way. */
+SBX_EXPORT uint64_t sbx_gateway_waiting(sbx_gateway *gateway);
+
+/* Takes over a changed configuration: the file as it is now, or `config_text` if it is not empty. What
+ * did not change goes on undisturbed; a configuration with a fault changes nothing. Waits until what
+ * was replaced has ended. Statuses: as sbx_gateway_start(), STOPPING. */
+SBX_EXPORT sbx_status sbx_gateway_reload(sbx_gateway *gateway, sbx_str config_text, sbx_error *error);
+
+/* Takes nothing more in and waits until what is in memory is sent, at most so long; *left: deliveries
+ * that stay on disk for the next start. Statuses: OK, STOPPING (it does not run). */
+SBX_EXPORT sbx_status sbx_gateway_drain(sbx_gateway *gateway, uint32_t timeout_ms, uint64_t *left);
+
+/* Stops, drains within gateway.drain, and frees. Waits; afterwards no callback comes. NULL is allowed. */
+SBX_EXPORT void sbx_gateway_destroy(sbx_gateway *gateway);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

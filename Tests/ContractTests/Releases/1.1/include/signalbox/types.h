@@ -1,0 +1,86 @@
+/* signalbox/types.h - the words every other header of the contract is written in.
+ *
+ * THREAD TAGS, on every function of the contract
+ *   [control]  one call at a time for one instance; may block for seconds.
+ *   [worker]   any thread of the host, several at once (unless SBX_F_SERIAL); must not block.
+ *   [any]      any thread, any time between the start of create() and the return of stop().
+ * A tag on a plugin's function says how the host calls it; a tag on a host's function says from
+ * where a plugin may call it. The host holds no lock while it calls a plugin and never calls
+ * back into an instance from inside a service call that is tagged [worker] or [any].
+ *
+ * OWNERSHIP, wherever a comment says nothing else
+ *   Who allocates frees. Every pointer handed over is borrowed until the call returns; whoever
+ *   needs it longer copies it. A failing call leaves its outputs alone.
+ *
+ * TEXT is UTF-8 with a length and without a NUL; only `const char *` has one. Empty text is
+ * {NULL, 0} or any pointer with length 0; both mean "not given".
+ *
+ * GROWTH
+ *   Every struct that may grow begins with struct_size, the size its builder was compiled with.
+ *   Fields are appended, never inserted, changed or reused; readers test with SBX_HAS. Arrays of
+ *   such structs travel with a stride and are walked with SBX_AT; a stride is at least the struct_size
+ *   of each element, also of a single one. The host refuses (INVALID) a struct that is smaller than
+ *   in 1.0 or larger than in the minor that the plugin names. No struct that may grow is
+ *   embedded in another. Reserved fields are written as 0 and not read.
+ *
+ * Targets are 64-bit. Since 1.0 unless a comment says otherwise. */
+#ifndef SIGNALBOX_TYPES_H
+#define SIGNALBOX_TYPES_H
+#include <stddef.h>
+#include <stdint.h>
+
+#if UINTPTR_MAX != 0xffffffffffffffffu
+#error "the Signalbox plugin contract is defined for 64-bit targets"
+#endif
+
+#define SBX_ABI_MAJOR 1u
+#define SBX_ABI_MINOR 1u
+
+#define SBX_EXPORT __attribute__((visibility("default")))
+
+/* Did the side that built *p know field f? */
+#define SBX_HAS(p, f) \
+  ((p)->struct_size >= offsetof(__typeof__(*(p)), f) + sizeof((p)->f))
+
+/* Element i of an array whose elements are `stride` bytes apart: SBX_AT(sbx_delivery, d, i, stride). */
+#define SBX_AT(type, base, i, stride) \
+  ((const type *)(const void *)((const char *)(const void *)(base) + (size_t)(i) * (stride)))
+
+/* These two are frozen for ever. */
+typedef struct sbx_str {
+  const char *ptr;
+  size_t len;
+} sbx_str;
+
+typedef struct sbx_kv {
+  sbx_str key, value;
+} sbx_kv;
+
+/* What a call came to. Append-only; treat a value you do not know as SBX_E_INTERNAL. */
+typedef int32_t sbx_status;
+#define SBX_OK            ((sbx_status)0)
+#define SBX_E_INTERNAL    ((sbx_status)-1)  /* a fault of the side that answers */
+#define SBX_E_VERSION     ((sbx_status)-2)  /* the two sides share no version */
+#define SBX_E_INVALID     ((sbx_status)-3)  /* an argument, a config or a body is malformed */
+#define SBX_E_UNSUPPORTED ((sbx_status)-4)  /* well-formed, but not offered */
+#define SBX_E_AGAIN       ((sbx_status)-5)  /* not now: no room, or a credential is on its way */
+#define SBX_E_TIMEOUT     ((sbx_status)-6)  /* the deadline passed; whether it happened is unknown */
+#define SBX_E_AUTH        ((sbx_status)-7)  /* a signature, a password or a token does not fit */
+#define SBX_E_NOT_FOUND   ((sbx_status)-8)  /* no such key, secret, member or element */
+#define SBX_E_TOO_LARGE   ((sbx_status)-9)  /* over a bound; where a length is in/out, it now holds the need */
+#define SBX_E_UNREACHABLE ((sbx_status)-10) /* no connection was made, so nothing was sent */
+#define SBX_E_LOST        ((sbx_status)-11) /* the connection broke; whether it happened is unknown */
+#define SBX_E_STOPPING    ((sbx_status)-12) /* the host is shutting down or the instance is stopped */
+
+/* Why a call failed, for people. The caller allocates and sets struct_size; nothing to free.
+ * Never put a secret, a device token or a message body in it: the host logs it. */
+typedef struct sbx_error {
+  uint32_t struct_size;
+  sbx_status status;
+  uint32_t provider_code;  /* HTTP status or the provider's own number, else 0 */
+  char message[244];       /* NUL-terminated; longer text is cut at a character boundary */
+} sbx_error;
+
+typedef struct sbx_instance sbx_instance;  /* a plugin with a config; defined by the plugin */
+
+#endif

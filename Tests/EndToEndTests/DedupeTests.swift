@@ -1,0 +1,77 @@
+import Foundation
+import PluginBench
+import Signalbox
+import SignalboxCore
+import SignalboxTestKit
+import Synchronization
+import Testing
+
+/// How long an event counts as the same one: as its instance says, else its plugin, else the gateway.
+@Suite struct DedupeTests {
+    /// A clock that moves when it is told to.
+    private final class StillClock: Sendable {
+        private let time = Mutex(UInt64(Date().timeIntervalSince1970 * 1000))
+        var now: UInt64 { time.withLock { $0 } }
+        func advance(ms: UInt64) { time.withLock { $0 += ms } }
+    }
+
+    /// What gateway.yaml says of it, how long the second one comes after the first, and which window leaves it
+    /// out; nil: it is sent.
+    struct Case: Sendable, CustomTestStringConvertible {
+        var instance = ""
+        var gateway = ""
+        var afterMs: UInt64
+        var window: String?
+        var testDescription: String { "\(instance) \(gateway) \(afterMs) ms" }
+
+        static let all = [
+            Case(afterMs: 4_999, window: "5s"), Case(afterMs: 5_000),
+            Case(gateway: "dedupe: 1h", afterMs: 4_999, window: "5s"),
+            Case(gateway: "dedupe: 1h", afterMs: 5_000),
+            Case(instance: "dedupe: 90s,", afterMs: 89_999, window: "90s"),
+            Case(instance: "dedupe: 90s,", afterMs: 90_000),
+            Case(instance: "dedupe: 0s,", gateway: "dedupe: 1h", afterMs: 0),
+        ]
+    }
+
+    @Test(arguments: Case.all)
+    func `an equal reply is another one after its window`(given: Case) async throws {
+        let clock = StillClock()
+        let bench = try await GatewayBench(
+            clock: { clock.now },
+            config: {
+                (GatewayBench.plugins($0) + "\n" + GatewayBench.routes)
+                    .replacing("z: { library", with: "z: { \(given.instance) library")
+                    .replacing("drain: 5s", with: "drain: 5s, \(given.gateway)")
+            })
+        let body = GatewayBench.webhook([("ios", "a")])
+        #expect(try await bench.post(body).status == 200)
+        clock.advance(ms: given.afterMs)
+        #expect(try await bench.post(body).status == 200)
+        let count = given.window == nil ? 2 : 1
+        #expect(await bench.delivered(bench.simulators.apns, count).count == count)
+        await bench.gateway.stop()
+        #expect(bench.simulators.apns.received.count == count)
+        let lines = bench.log.all.filter { $0.contains("left out as a duplicate") }
+        let expected = given.window.map {
+            "info left out as a duplicate of one within \($0) event.subject=ticket/5 "
+                + "event.type=ticket.replied plugin.instance=z"
+        }
+        #expect(lines == (expected.map { [$0] } ?? []))
+        await bench.end()
+    }
+
+    @Test func `a reload changes the window of an instance that stays`() async throws {
+        let bench = try await GatewayBench()
+        let body = GatewayBench.webhook([("ios", "a")])
+        #expect(try await bench.post(body).status == 200)
+        let file = bench.folder.appending(path: "gateway.yaml")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        try text.replacing("z: { library", with: "z: { dedupe: 0s, library").write(
+            to: file, atomically: true, encoding: .utf8)
+        _ = try await bench.gateway.reload()
+        #expect(try await bench.post(body).status == 200)
+        #expect(await bench.delivered(bench.simulators.apns, 2) == ["a", "a"])
+        await bench.end()
+    }
+}
