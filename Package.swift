@@ -30,12 +30,14 @@ let pluginExports: [LinkerSetting] = [
 ]
 
 /// One folder under Plugins/ is one shared library that exports one symbol.
-func plugin(_ name: String) -> (product: Product, target: Target) {
+func plugin(
+    _ name: String, dependencies: [Target.Dependency] = []
+) -> (product: Product, target: Target) {
     (
         .library(name: name, type: .dynamic, targets: [name]),
         .target(
             name: name,
-            dependencies: ["SignalboxPluginKit", "CSignalbox"],
+            dependencies: ["SignalboxPluginKit", "CSignalbox"] + dependencies,
             path: "Plugins/\(name)",
             exclude: ["README.md"],
             swiftSettings: safeSwift,
@@ -62,8 +64,8 @@ func cPlugin(
 
 let plugins = [
     plugin("APNs"), plugin("AppLinks"), plugin("CustomerInsights"), plugin("FCM"),
-    plugin("LivePerson"), plugin("Sendbird"), plugin("SendbirdDesk"), plugin("Texts"),
-    plugin("Zendesk"),
+    plugin("LivePerson"), plugin("Sendbird", dependencies: ["SendbirdPush"]),
+    plugin("SendbirdDesk", dependencies: ["SendbirdPush"]), plugin("Texts"), plugin("Zendesk"),
     cPlugin("HelloC"), cPlugin("SMTP", dependencies: ["COpenSSL"], exclude: ["README.md"]),
 ]
 
@@ -194,6 +196,11 @@ let package = Package(
                 "SignalboxStore", "SignalboxThreads", "SignalboxPluginHost", "CSignalbox",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: swift),
+
+        // What the plugins Sendbird and SendbirdDesk have in common; each has it linked in.
+        .target(
+            name: "SendbirdPush", dependencies: ["SignalboxPluginKit"],
+            path: "Plugins/SendbirdPush", swiftSettings: safeSwift),
 
         // A program in Swift that embeds the gateway.
         .executableTarget(

@@ -1,3 +1,4 @@
+import SendbirdPush
 import SignalboxPluginKit
 
 /// The `config:` of an instance: what the dashboard of Sendbird calls "Push notifications".
@@ -6,6 +7,7 @@ struct Config: Sendable {
         {
           "type": "object",
           "required": ["path", "app_id", "api_token"],
+          "providerPushes": ["message.sent", "desk.message.sent"],
           "properties": {
             "path": {
               "type": "string", "pattern": "^/[!-~]+$", "minLength": 2, "maxLength": 512,
@@ -36,36 +38,9 @@ struct Config: Sendable {
               "type": "string", "enum": ["webhook", "fetch"], "default": "webhook",
               "description": "fetch: ask for each member's push preference (quiet hours, snooze, sound)"
             },
-            "multi_device": {
-              "type": "string", "enum": ["all_offline", "any_offline", "always"],
-              "default": "all_offline",
-              "description": "push when all devices are offline, to each that is, or always"
-            },
-            "unread_badge": { "type": "boolean", "default": true },
-            "channel_unread_count": { "type": "boolean", "default": true },
-            "mentioned_users": {
-              "type": "string", "enum": ["object", "list"], "default": "object",
-              "description": "shape of mentioned_users in the push: the documented object, or a list"
-            },
-            "title": {
-              "type": "string", "default": "", "maxLength": 512,
-              "description": "title with {sender_name} {message} {channel_name} {filename}"
-            },
-            "body": {
-              "type": "string", "default": "{sender_name}: {message}", "maxLength": 512,
-              "description": "text of the push, with the same variables"
-            },
-            "file_body": {
-              "type": "string", "default": "{sender_name}: {filename}", "maxLength": 512,
-              "description": "text of the push for a file"
-            },
-            "alternative_title": { "type": "string", "default": "", "maxLength": 512 },
-            "alternative_body": {
-              "type": "string", "default": "New message", "maxLength": 512,
-              "description": "text that shows nothing of the message"
-            },
-            "sound": { "type": "string", "default": "default", "maxLength": 128 },
-            "audience_type": { "type": "string", "default": "", "maxLength": 64 },
+            \(PushSettings.schema(
+                title: "", body: "{sender_name}: {message}",
+                fileBody: "{sender_name}: {filename}")),
             "register": {
               "type": "object",
               "description": "forwards devices of the registry to the Platform API",
@@ -95,24 +70,10 @@ struct Config: Sendable {
         {
           "type": "object",
           "properties": {
-            "template": {
-              "type": "string", "enum": ["default", "alternative"], "default": "default",
-              "description": "alternative hides the text of the message"
-            },
-            "alert": {
-              "type": "string", "enum": ["object", "string"], "default": "object",
-              "description": "how APNs' alert is written"
-            }
+            \(PushSettings.optionsSchema)
           }
         }
         """
-
-    /// When a user with several devices gets a push.
-    enum MultiDevice: String, Sendable {
-        case allOffline = "all_offline"
-        case anyOffline = "any_offline"
-        case always
-    }
 
     let path: String
     let appID: String
@@ -121,16 +82,7 @@ struct Config: Sendable {
     let app: String
     let fetchesMembers: Bool
     let fetchesPreferences: Bool
-    let multiDevice: MultiDevice
-    let hasBadge: Bool
-    let hasChannelUnread: Bool
-    let listsMentions: Bool
-    let title: String
-    let body: String
-    let fileBody: String
-    let alternative: (title: String, body: String)
-    let sound: String
-    let audienceType: String
+    let push: PushSettings
     let register: (isUnique: Bool, checksLimit: Bool)?
     let origin: String
     let caFile: String
@@ -144,16 +96,7 @@ struct Config: Sendable {
         app = text("app")
         fetchesMembers = text("members") == "fetch"
         fetchesPreferences = text("preferences") == "fetch"
-        multiDevice = MultiDevice(rawValue: text("multi_device")) ?? .allOffline
-        hasBadge = json["unread_badge"]?.boolean ?? true
-        hasChannelUnread = json["channel_unread_count"]?.boolean ?? true
-        listsMentions = text("mentioned_users") == "list"
-        title = text("title")
-        body = text("body")
-        fileBody = text("file_body")
-        alternative = (text("alternative_title"), text("alternative_body"))
-        sound = text("sound")
-        audienceType = text("audience_type")
+        push = PushSettings(json)
         if let given = json["register"], given.kind == .object,
             given["enabled"]?.boolean ?? true
         {

@@ -1,3 +1,4 @@
+import SendbirdPush
 import SignalboxPluginKit
 
 /// What `group_channel:message_send` says, as far as it is needed here.
@@ -46,7 +47,7 @@ struct Message: Sendable {
         var out = JSONWriter()
         out.object { out in
             for member in json.members
-            where member.key != "members" && member.key != "sender_ip_addr" {
+            where !["members", "sender_ip_addr", "ticket", "desk"].contains(member.key) {
                 out.key(member.key)
                 out.raw(member.value.text)
             }
@@ -59,11 +60,13 @@ struct Message: Sendable {
                 out.key("channel_data")
                 out.raw(channelData.text)
             }
-            guard isDesk, json["ticket"] == nil,
-                let ticket = payloadData?["ticket"] ?? channelData?["ticket"]
-            else { return }
+            guard isDesk else { return }
+            let ticket = Ticket.find(json, host: host)
+            Ticket.writeDesk(
+                json, kind: "", ticket: ticket, hasTicket: false, host: host, to: &out)
+            guard let ticket else { return }
             out.key("ticket")
-            Desk.write(ticket, host: host, to: &out)
+            Ticket.write(ticket, host: host, to: &out)
         }
         data = out.text
     }
@@ -89,47 +92,6 @@ enum Desk {
         channelType.hasPrefix("SENDBIRD_DESK_") || messageType.hasPrefix("SENDBIRD_DESK_")
             || dataType.hasPrefix("SENDBIRD_DESK_") || dataType.hasPrefix("SYSTEM_MESSAGE_")
             || ["TICKET_ASSIGN", "TICKET_TRANSFER", "TICKET_CLOSE"].contains(dataType)
-    }
-}
-
-extension Desk {
-    /// A ticket as it came, and beside it the names that routes can rely on.
-    static func write(_ ticket: JSON, host: Host, to out: inout JSONWriter) {
-        guard ticket.kind == .object else {
-            out.raw(ticket.text)
-            return
-        }
-        let names = [("title", "channelName"), ("channel_url", "channelUrl")]
-        out.object { out in
-            for member in ticket.members where member.key != "custom_fields" {
-                out.key(member.key)
-                out.raw(member.value.text)
-            }
-            for (name, other) in names where ticket[name] == nil {
-                out.member(name, ticket[other]?.string ?? "")
-            }
-            if ticket["related_channels"] == nil, let related = ticket["relatedChannels"] {
-                let list = related.string.flatMap { try? host.parse($0.utf8.span) } ?? related
-                out.key("related_channels")
-                out.raw(list.text)
-            }
-            guard let fields = ticket["customFields"] ?? ticket["custom_fields"] else { return }
-            let decoded = fields.string.flatMap { try? host.parse($0.utf8.span) } ?? fields
-            out.key("custom_fields")
-            guard decoded.kind == .array else {
-                out.raw(decoded.text)
-                return
-            }
-            out.object { out in
-                for entry in decoded.elements {
-                    guard let key = entry["key"]?.string ?? entry.at("/field/key")?.string else {
-                        continue
-                    }
-                    out.key(key)
-                    out.string(entry["value"].map { $0.string ?? $0.text } ?? "")
-                }
-            }
-        }
     }
 }
 

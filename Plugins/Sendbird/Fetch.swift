@@ -1,7 +1,8 @@
+import SendbirdPush
 import SignalboxPluginKit
 import Synchronization
 
-/// A message whose members or preferences must be fetched before it can become an event.
+/// A message whose members, preferences or counts must be fetched before it can become an event.
 ///
 /// The webhook stays open meanwhile; Sendbird waits five seconds, and sends again if there is no answer.
 final class Fetch: Sendable {
@@ -9,27 +10,39 @@ final class Fetch: Sendable {
     /// Group channels that have members in webhooks have few; more pages than this is another thing.
     private static let membersMax = 2_000
     private static let pagesMax = 20
-    /// Preferences that are asked for at once: the host has room for few calls, and others want some.
+    /// Questions that are asked at once: the host has room for few calls, and others want some.
     private static let callsMax = 16
+    /// Counts are asked for until then, and for so many members: a push without a number is better than none.
+    private static let countsMs: UInt64 = 2_500
+    private static let countedMax = 100
+
+    /// A call, and what takes its answer.
+    private struct Question: Sendable {
+        let call: HTTPCall
+        let take: @Sendable (Result<HTTPAnswer, PluginError>) -> Void
+    }
 
     private let plugin: Sendbird
     private let message: Message
     private let isBot: Bool
     private let token: String
     private let open: DeferredIngest
+    private let beganUnixMs: UInt64
     private let state: Mutex<State>
 
     private struct State {
-        var members: [Member]
-        var chosen: [Member] = []
-        /// Members whose preferences are still to be asked for.
-        var missing: [Member] = []
+        var members: [ChatMember]
+        var chosen: [ChatMember] = []
+        /// What is still to be asked.
+        var questions: [Question] = []
+        var untilUnixMs: UInt64 = .max
+        var then: (@Sendable () throws(PluginError) -> Void)?
         var pending = 0
         var pages = 0
     }
 
     init(
-        _ plugin: Sendbird, _ message: Message, members: [Member], isBot: Bool, token: String,
+        _ plugin: Sendbird, _ message: Message, members: [ChatMember], isBot: Bool, token: String,
         _ open: DeferredIngest
     ) {
         self.plugin = plugin
@@ -37,6 +50,7 @@ final class Fetch: Sendable {
         self.isBot = isBot
         self.token = token
         self.open = open
+        beganUnixMs = plugin.host.nowUnixMs
         state = Mutex(State(members: members))
     }
 
@@ -47,7 +61,7 @@ final class Fetch: Sendable {
         plugin.host.send(call) { result in
             self.open.attempt { () throws(PluginError) in
                 let page = try self.page(result)
-                let found = page["members"]?.elements.compactMap { Member($0) } ?? []
+                let found = page["members"]?.elements.compactMap { ChatMember($0) } ?? []
                 let isEnough = self.state.withLock { state in
                     state.members += found
                     state.pages += 1
@@ -75,44 +89,71 @@ final class Fetch: Sendable {
     /// Keeps the members who may get it; asks for their preferences, if that is wanted.
     func filtered() throws(PluginError) {
         let candidates = state.withLock { $0.members }.filter { plugin.isChosen($0, message) }
-        guard plugin.config.fetchesPreferences, !candidates.isEmpty else {
-            try finish(candidates)
+        guard plugin.config.fetchesPreferences else {
+            state.withLock { $0.chosen = candidates }
+            try counted()
             return
         }
         let now = plugin.host.nowUnixMs
-        var missing: [Member] = []
+        var questions: [Question] = []
         for member in candidates {
             if let known = plugin.preferences.find(member.id, nowMs: now) {
                 take(member, known)
             } else {
-                missing.append(member)
+                questions.append(
+                    Question(call: Preference.call(plugin.config, token: token, user: member.id)) {
+                        self.arrived($0, member)
+                    })
             }
         }
-        guard !missing.isEmpty else {
-            try finish(state.withLock { $0.chosen })
+        try ask(questions) { () throws(PluginError) in try self.counted() }
+    }
+
+    /// Asks a few at a time; `then` follows the last answer.
+    private func ask(
+        _ questions: [Question], untilUnixMs: UInt64 = .max,
+        then: @escaping @Sendable () throws(PluginError) -> Void
+    ) throws(PluginError) {
+        guard !questions.isEmpty else {
+            try then()
             return
         }
-        let all = missing
         state.withLock { state in
-            state.pending = all.count
-            state.missing = all
+            state.pending = questions.count
+            state.questions = questions
+            state.untilUnixMs = untilUnixMs
+            state.then = then
         }
-        for _ in 0..<min(Self.callsMax, all.count) { ask() }
+        for _ in 0..<min(Self.callsMax, questions.count) { next() }
     }
 
-    private func ask() {
-        guard let member = state.withLock({ $0.missing.popLast() }) else { return }
-        let call = Preference.call(plugin.config, token: token, user: member.id)
-        plugin.host.send(call) { result in
-            self.arrived(result, member)
-            self.ask()
+    private func next() {
+        let now = plugin.host.nowUnixMs
+        while let (question, isLate) = state.withLock({ state in
+            state.questions.popLast().map { ($0, now >= state.untilUnixMs) }
+        }) {
+            guard isLate else {
+                plugin.host.send(question.call) { result in
+                    self.take(result, question)
+                    self.next()
+                }
+                return
+            }
+            take(.failure(PluginError(.timeout, "there is no time left to ask")), question)
         }
     }
 
-    private func arrived(_ result: Result<HTTPAnswer, PluginError>, _ member: Member) {
-        if case .success(let answer) = result, answer.status == 200,
-            let json = try? plugin.host.parse(answer.body.span)
-        {
+    private func take(_ result: Result<HTTPAnswer, PluginError>, _ question: Question) {
+        question.take(result)
+        let then = state.withLock { state in
+            state.pending -= 1
+            return state.pending == 0 ? state.then : nil
+        }
+        if let then { open.attempt(then) }
+    }
+
+    private func arrived(_ result: Result<HTTPAnswer, PluginError>, _ member: ChatMember) {
+        if let json = json(result) {
             let preference = Preference(json)
             plugin.preferences.keep(preference, of: member.id, nowMs: plugin.host.nowUnixMs)
             take(member, preference)
@@ -125,15 +166,9 @@ final class Fetch: Sendable {
                 state.withLock { $0.chosen.append(member) }
             }
         }
-        let isLast = state.withLock { state in
-            state.pending -= 1
-            return state.pending == 0
-        }
-        guard isLast else { return }
-        open.attempt { () throws(PluginError) in try finish(state.withLock { $0.chosen }) }
     }
 
-    private func take(_ member: Member, _ preference: Preference) {
+    private func take(_ member: ChatMember, _ preference: Preference) {
         let now = plugin.host.nowUnixMs
         let offset =
             preference.hasQuietHours
@@ -151,7 +186,59 @@ final class Fetch: Sendable {
         state.withLock { $0.chosen.append(one) }
     }
 
-    private func finish(_ members: [Member]) throws(PluginError) {
+    /// Fills in the counts of members that came without them.
+    private func counted() throws(PluginError) {
+        let chosen = state.withLock { $0.chosen }
+        let missing = chosen.filter { $0.unread == nil || $0.channelUnread == nil }
+        guard plugin.config.fetchesMembers, !missing.isEmpty else {
+            try finish(chosen)
+            return
+        }
+        let asked = missing.prefix(Self.countedMax)
+        plugin.counters.countUnavailable.add(UInt64(missing.count - asked.count))
+        var questions = asked.filter { $0.unread == nil }.map { member in
+            Question(call: Counts.total(plugin.config, token: token, user: member.id)) { result in
+                let count = self.json(result)?["unread_count"]?.number
+                self.note(count, of: member.id) { $0.unread = $1 }
+            }
+        }
+        let users = asked.filter { $0.channelUnread == nil }.map(\.id)
+        for start in stride(from: 0, to: users.count, by: Counts.usersMax) {
+            let part = Array(users[start..<min(start + Counts.usersMax, users.count)])
+            let call = Counts.ofChannel(
+                plugin.config, token: token, channelURL: message.channelURL, users: part)
+            questions.append(
+                Question(call: call) { result in
+                    let counts = self.json(result)?["unread"]
+                    for user in part {
+                        self.note(counts?[user]?.number, of: user) { $0.channelUnread = $1 }
+                    }
+                })
+        }
+        try ask(questions, untilUnixMs: beganUnixMs + Self.countsMs) { () throws(PluginError) in
+            try self.finish(self.state.withLock { $0.chosen })
+        }
+    }
+
+    private func note(
+        _ count: Int64?, of user: String, _ set: (inout ChatMember, Int64) -> Void
+    ) {
+        guard let count else {
+            plugin.counters.countUnavailable.add()
+            return
+        }
+        state.withLock { state in
+            guard let index = state.chosen.firstIndex(where: { $0.id == user }) else { return }
+            set(&state.chosen[index], count)
+        }
+    }
+
+    private func json(_ result: Result<HTTPAnswer, PluginError>) -> JSON? {
+        guard case .success(let answer) = result, answer.status == 200 else { return nil }
+        return try? plugin.host.parse(answer.body.span)
+    }
+
+    private func finish(_ members: [ChatMember]) throws(PluginError) {
         if let event = plugin.event(message, members) { try open.emit(event) }
         try open.respond(200)
         open.finish()

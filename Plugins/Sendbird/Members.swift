@@ -1,42 +1,10 @@
+import SendbirdPush
 import SignalboxPluginKit
 
-/// A member of a channel, as the webhook or the Platform API shows him.
-struct Member: Sendable {
-    let id: String
-    let name: String
-    let isJoined: Bool
-    let isOnline: Bool
-    let isBlockingSender: Bool
-    let isPushEnabled: Bool
-    let isDoNotDisturb: Bool
-    let trigger: String
-    let unread: Int64?
-    let channelUnread: Int64?
-    /// A sound of his own; empty: the instance's.
-    var sound = ""
-
-    /// nil: it is not one.
-    init?(_ json: JSON) {
-        guard let id = json["user_id"]?.string, !id.isEmpty else { return nil }
-        self.id = id
-        func flag(_ key: String, or other: Bool) -> Bool {
-            json[key]?.boolean ?? json[key]?.integer.map { $0 != 0 } ?? other
-        }
-        name = json["nickname"]?.string ?? ""
-        isJoined = (json["state"]?.string ?? "joined") == "joined"
-        isOnline = flag("is_online", or: false)
-        isBlockingSender = flag("is_blocking_sender", or: false)
-        isPushEnabled = flag("push_enabled", or: true)
-        isDoNotDisturb = flag("do_not_disturb", or: false)
-        trigger = json["push_trigger_option"]?.string ?? "default"
-        unread =
-            json["total_unread_message_count"]?.integer ?? json["unread_message_count"]?.integer
-        channelUnread = json["channel_unread_message_count"]?.integer
-    }
-
-    /// Why he gets no push of a message; nil: he does. Presence is judged per device, by the builder.
+extension ChatMember {
+    /// Why they get no push of a message; nil: they do. Presence is judged per device, by the builder.
     ///
-    /// `asksPreferences`: whether he is not to be disturbed now is then for his preference to say.
+    /// `asksPreferences`: whether he is not to be disturbed now is then for their preference to say.
     func skip(_ message: Message, asksPreferences: Bool) -> Skip? {
         if id == message.senderID { return .sender }
         if message.isSilent { return .silent }
@@ -56,15 +24,9 @@ struct Member: Sendable {
         }
     }
 
+    /// For the event of a message.
     func recipient(app: String, isMentioned: Bool) -> Recipient {
-        var attributes = [
-            ("name", name), ("member_online", isOnline ? "true" : "false"),
-            ("mentioned", isMentioned ? "true" : "false"),
-        ]
-        if let unread { attributes.append(("unread", String(unread))) }
-        if let channelUnread { attributes.append(("channel_unread", String(channelUnread))) }
-        if !sound.isEmpty { attributes.append(("sound", sound)) }
-        return Recipient(user: id, app: app, attributes: attributes)
+        recipient(app: app, [("mentioned", isMentioned ? "true" : "false")])
     }
 }
 

@@ -1,4 +1,5 @@
 public import CSignalbox
+import SendbirdPush
 import SignalboxPluginKit
 import Synchronization
 
@@ -82,9 +83,9 @@ final class Sendbird: IngestPlugin, BuildPlugin {
             ).members()
             return
         }
-        var members: [Member] = []
+        var members: [ChatMember] = []
         for (index, entry) in given.elements.enumerated() {
-            if let member = Member(entry) {
+            if let member = ChatMember(entry) {
                 members.append(member)
             } else {
                 sink.reject(
@@ -112,7 +113,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
                     Reject.malformedUpdate.rawValue, "read_updates.\(index).user_id must be text")
                 continue
             }
-            guard let unread = update["total_unread_message_count"]?.integer else { continue }
+            guard let unread = update["total_unread_message_count"]?.number else { continue }
             recipients.append(
                 Recipient(user: user, app: config.app, attributes: [("unread", String(unread))]))
         }
@@ -132,8 +133,8 @@ final class Sendbird: IngestPlugin, BuildPlugin {
         try sink.respond(200)
     }
 
-    /// Whether a member may get a message; counts why he may not.
-    func isChosen(_ member: Member, _ message: Message) -> Bool {
+    /// Whether a member may get a message; counts why they may not.
+    func isChosen(_ member: ChatMember, _ message: Message) -> Bool {
         guard let skip = member.skip(message, asksPreferences: config.fetchesPreferences) else {
             return true
         }
@@ -142,7 +143,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
     }
 
     /// The event for these members; nil: there is nobody.
-    func event(_ message: Message, _ members: [Member]) -> Event? {
+    func event(_ message: Message, _ members: [ChatMember]) -> Event? {
         guard !members.isEmpty else { return nil }
         var event = message.event(appID: config.appID)
         event.recipients = members.map { member in
@@ -175,6 +176,7 @@ struct Counters: Sendable {
     private let other: Counter
     let skipped: [Skip: Counter]
     let preferenceUnavailable: Counter
+    let countUnavailable: Counter
     let atLimit: Counter
 
     init(_ host: Host) {
@@ -189,6 +191,7 @@ struct Counters: Sendable {
                 ($0, host.counter("members_skipped_total", [("reason", $0.rawValue)]))
             })
         preferenceUnavailable = host.counter("preferences_unavailable_total")
+        countUnavailable = host.counter("counts_unavailable_total")
         atLimit = host.counter("users_at_token_limit_total")
     }
 

@@ -1,3 +1,4 @@
+import SendbirdPush
 import SignalboxPluginKit
 import Synchronization
 
@@ -43,7 +44,7 @@ struct Preference: Sendable {
     ) -> Skip? {
         // A channel's own setting wins; "default" there stands for the user's.
         if channelTrigger == "default",
-            let skip = Member.skip(trigger: trigger, id: user, message)
+            let skip = ChatMember.skip(trigger: trigger, id: user, message)
         {
             return skip
         }

@@ -1,3 +1,4 @@
+import SendbirdPush
 import SignalboxPluginKit
 
 /// The `config:` of an instance.
@@ -42,16 +43,12 @@ struct Config: Sendable {
               "items": { "type": "string", "minLength": 1, "maxLength": 64 },
               "description": "beginnings of agents' user ids: agents get no pushes"
             },
-            "multi_device": {
-              "type": "string", "enum": ["all_offline", "any_offline", "always"],
-              "default": "all_offline",
-              "description": "push when all devices are offline, to each that is, or always"
-            },
+            \(PushSettings.schema(
+                title: "{sender_name}", body: "{message}", fileBody: "{filename}")),
             "ticket": {
               "type": "string", "enum": ["webhook", "fetch"], "default": "webhook",
               "description": "fetch: ask Desk's API for the ticket when a message does not bring it"
             },
-            "sound": { "type": "string", "default": "default", "maxLength": 128 },
             "endpoint": {
               "type": "string", "format": "uri", "default": "",
               "description": "another origin than https://desk-api-APP_ID.sendbird.com"
@@ -73,7 +70,8 @@ struct Config: Sendable {
             "display": {
               "type": "string", "enum": ["app", "system"], "default": "app",
               "description": "who shows it on Android: the app from data, or the system"
-            }
+            },
+            \(PushSettings.optionsSchema)
           }
         }
         """
@@ -87,8 +85,7 @@ struct Config: Sendable {
     let app: String
     let agentPrefixes: [String]
     let fetchesTickets: Bool
-    let multiDevice: String
-    let sound: String
+    let push: PushSettings
     let origin: String
     let caFile: String
 
@@ -106,8 +103,7 @@ struct Config: Sendable {
         app = text("app")
         agentPrefixes = json["agent_prefixes"]?.elements.compactMap(\.string) ?? []
         fetchesTickets = text("ticket") == "fetch"
-        multiDevice = text("multi_device")
-        sound = text("sound")
+        push = PushSettings(json)
         let endpoint = text("endpoint")
         origin = endpoint.isEmpty ? "https://desk-api-\(appID).sendbird.com" : endpoint
         caFile = text("ca")
@@ -120,5 +116,10 @@ struct Config: Sendable {
         guard !fetchesTickets || hasToken else {
             throw PluginError(.invalid, "ticket: fetch needs api_token")
         }
+    }
+
+    /// Agents' user ids begin with one of the prefixes.
+    func isAgent(_ user: String) -> Bool {
+        agentPrefixes.contains { user.hasPrefix($0) }
     }
 }

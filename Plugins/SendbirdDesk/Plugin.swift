@@ -1,4 +1,5 @@
 public import CSignalbox
+import SendbirdPush
 import SignalboxPluginKit
 
 /// Sendbird Desk: messages of tickets become pushes for the customer, and what only agents may see does
@@ -71,8 +72,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         let name = json["type"]?.string ?? json["event"]?.string ?? json["category"]?.string ?? ""
         host.write(.debug, "webhook of Desk", [("type", String(name.prefix(64)))])
         let ticket = Ticket.find(json, host: host)
-        let customer = ticket?["customer"]
-        let user = customer?["sendbirdId"]?.string ?? customer?["sendbird_id"]?.string ?? ""
+        let user = Ticket.customer(ticket)
         let isMessage = json.at("/payload/message_id") != nil
         // Bodies are not documented: whatever looks like an agents' message is hidden.
         if isMessage || json["payload"] != nil,
@@ -153,7 +153,8 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         let host = host
         let token = try host.secretText("api_token")
         let open = try sink.deferred(timeoutMs: 4_500)
-        host.send(Ticket.call(config, token: token, channelURL: message.channelURL)) { result in
+        host.send(TicketAPI.ticket(config, token: token, channelURL: message.channelURL)) {
+            result in
             open.attempt { () throws(PluginError) in
                 let json = try host.parse(text.utf8.span)
                 // A ticket that cannot be had keeps no message back.
@@ -180,13 +181,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         event.dedupe = "\(config.appID) message_send \(message.id)"
         event.dedupeWindowMs = Self.messageWindowMs
         event.timeUnixMs = UInt64(clamping: message.createdMs)
-        event.recipients = message.users.map { user in
-            var attributes = [
-                ("name", user.name), ("member_online", user.isOnline ? "true" : "false"),
-            ]
-            if !user.unread.isEmpty { attributes.append(("unread", user.unread)) }
-            return Recipient(user: user.id, app: config.app, attributes: attributes)
-        }
+        event.recipients = message.users.map { $0.recipient(app: config.app) }
         return event
     }
 }

@@ -1,6 +1,6 @@
 internal import Logging
 internal import SignalboxConfig
-internal import SignalboxCore
+public import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import SignalboxThreads
@@ -35,7 +35,12 @@ public final class Gateway: Sendable {
     public static func raiseDescriptors() { ProcessRoom.raiseDescriptors() }
 
     /// Checks a configuration with its plugins without running anything; throws with every fault.
-    public static func check(_ options: GatewayOptions) async throws(ConfigurationError) {
+    ///
+    /// Returns warnings: what is probably not meant, and runs all the same.
+    @discardableResult
+    public static func check(
+        _ options: GatewayOptions
+    ) async throws(ConfigurationError) -> [Diagnostic] {
         let plan = try GatewayPlan.make(options)
         var quiet = options
         quiet.logger = Logger(label: "signalbox.check") { _ in SwiftLogNoOpLogHandler() }
@@ -49,6 +54,7 @@ public final class Gateway: Sendable {
             throw error
         }
         await parts.shutdown()
+        return plan.warnings
     }
 
     /// Starts a gateway: everything runs when this returns, or nothing does when it throws.
@@ -106,6 +112,7 @@ public final class Gateway: Sendable {
         servers = (publicServer, adminServer)
         port = publicServer?.port ?? 0
         adminPort = adminServer?.port
+        plan.logWarnings(parts.logger)
         parts.logger.info(
             "gateway is up",
             metadata: [

@@ -31,17 +31,26 @@ struct RunCommand: AsyncParsableCommand {
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Loads a configuration with its plugins and reports every fault; exits 78 on one."
+        abstract:
+            "Loads a configuration with its plugins, reports every fault and warning; exits 78 on a fault."
     )
 
     @OptionGroup var config: ConfigOptions
 
     func run() async throws {
+        let warnings: [String]
         do {
-            try await Gateway.check(try config.gatewayOptions())
+            warnings = try await Gateway.check(try config.gatewayOptions()).map { "\($0)" }
         } catch {
             throw Exit.report(error)
         }
-        Output.line("\(config.config): no faults")
+        for warning in warnings { Output.error("warning: \(warning)") }
+        let count =
+            switch warnings.count {
+            case 0: ""
+            case 1: ", 1 warning"
+            default: ", \(warnings.count) warnings"
+            }
+        Output.line("\(config.config): no faults\(count)")
     }
 }

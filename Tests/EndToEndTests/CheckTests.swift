@@ -64,6 +64,63 @@ import Testing
         }
     }
 
+    /// An example as `signalbox check` sees it, with its YAML changed.
+    static func warnings(
+        _ example: String, _ yaml: (String) -> String = { $0 }
+    ) async throws -> [String] {
+        let folder = PluginBench.root.appending(path: "Examples/\(example)")
+        let text = try String(
+            contentsOf: folder.appending(path: "gateway.yaml"), encoding: .utf8)
+        let rsa = String(decoding: try ThrowAway.rsaKey().privateKeyPEM(), as: UTF8.self)
+        let account =
+            ["project_id": "p", "client_email": "c", "token_uri": "https://x", "private_key": rsa]
+        let files = try Workshop.folder()
+        let (apns, fcm) = (files.appending(path: "a.p8"), files.appending(path: "f.json"))
+        try Data(key.get()).write(to: apns)
+        try JSONSerialization.data(withJSONObject: account).write(to: fcm)
+        let config = files.appending(path: "gateway.yaml")
+        try yaml(text).write(to: config, atomically: true, encoding: .utf8)
+        var options = GatewayOptions(configPath: config.path)
+        options.searchPath.folders = [try GatewayBench.pluginFolder()]
+        options.overlay(
+            variables: [
+                "SENDBIRD_APP_ID": "APP", "SENDBIRD_API_TOKEN": "t", "SENDBIRD_DESK_TOKEN": "t",
+                "APNS_TEAM_ID": "ABCDE12345", "APNS_KEY_ID": "FGHIJ67890",
+                "DEVICES_TOKEN": "token-of-the-backend",
+            ], files: ["secrets/apns.p8": apns.path, "secrets/fcm.json": fcm.path])
+        return try await Gateway.check(options).map {
+            "\($0)".replacingOccurrences(of: config.path, with: "gateway.yaml")
+        }
+    }
+
+    @Test func `either Sendbird pushes or Signalbox: both is a warning with place and fix`()
+        async throws
+    {
+        #expect(try await Self.warnings("sendbird") == [])
+        #expect(try await Self.warnings("sendbird-forwarding") == [])
+        // Told of devices, and a route for all of its events.
+        let any = try await Self.warnings("sendbird-forwarding") {
+            $0.replacing("    when: { type: message.read }\n", with: "")
+        }
+        #expect(
+            any == [
+                "gateway.yaml:46:11: double-push: route \"badges\" pushes message.sent, desk.message.sent, and "
+                    + "so does the provider of \"sendbird\", which devices.report tells of the devices: users "
+                    + "get it twice; take \"sendbird\" out of devices.report, or these events out of the route"
+            ])
+        let both = try await Self.warnings("sendbird") {
+            $0.replacing("\nroutes:", with: "  report: { com.example.app: [sendbird] }\n\nroutes:")
+        }
+        #expect(both.count == 2)
+        #expect(both.first?.contains("route \"chat\" pushes message.sent, and so") == true)
+        #expect(both.last?.contains("route \"desk\" pushes desk.message.sent, and so") == true)
+        // Another instance that is told of devices says nothing of its provider.
+        let desk = try await Self.warnings("sendbird") {
+            $0.replacing("\nroutes:", with: "  report: { com.example.app: [fcm] }\n\nroutes:")
+        }
+        #expect(desk == [])
+    }
+
     @Test func `the shipped configuration has no fault`() async throws {
         var options = GatewayOptions(
             configPath: PluginBench.root.appending(path: "gateway.yaml").path)

@@ -23,7 +23,7 @@ import Testing
         var variables = SeedDocumentTests.sendbird
         variables["SENDBIRD_ENDPOINT"] = api.origin
         return try await ExampleBench(
-            "sendbird", variables: variables,
+            "sendbird-forwarding", variables: variables,
             yaml: { $0.replacing("check_limit: true", with: "check_limit: false") })
     }
 
@@ -53,6 +53,23 @@ import Testing
             RESTCall(
                 method: "GET", url: "http://127.0.0.1:\(bench.gateway.adminPort ?? 0)/metrics"))
         #expect(metrics.status == 200)
+        await bench.end()
+        await api.shutdown()
+    }
+
+    @Test func `startup and reload warn of messages that users get twice`() async throws {
+        let api = try await VendorAPI.start { _ in HTTPServerAnswer(status: 503) }
+        var variables = SeedDocumentTests.sendbird
+        variables["SENDBIRD_ENDPOINT"] = api.origin
+        let bench = try await ExampleBench(
+            "sendbird", variables: variables,
+            yaml: { $0.replacing("\nroutes:", with: "  report: { \"*\": [sendbird] }\n\nroutes:") })
+        func warnings() -> Int {
+            bench.log.all.count { $0.hasPrefix("warning") && $0.contains(": double-push: route") }
+        }
+        #expect(warnings() == 2)
+        try await bench.gateway.reload()
+        #expect(warnings() == 4)
         await bench.end()
         await api.shutdown()
     }

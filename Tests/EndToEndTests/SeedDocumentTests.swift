@@ -55,25 +55,17 @@ import Testing
         [("x-sendbird-signature", SendbirdSignature.chat(body, "master-api-token"))]
     }
 
-    @Test func `Sendbird Chat: devices are forwarded, a message is pushed with Sendbird's payload`()
+    @Test
+    func `Sendbird Chat: a message is pushed with Sendbird's payload, and nothing is forwarded`()
         async throws
     {
-        let api = try await VendorAPI.start { request in
-            request.method == "GET"
-                ? .json(.object([.init("tokens", .array([]))]))
-                : .json(.object([.init("token", .string("x"))]))
-        }
+        let api = try await VendorAPI.start { _ in .json(.object([.init("token", .string("x"))])) }
         var variables = Self.sendbird
         variables["SENDBIRD_ENDPOINT"] = api.origin
         let bench = try await ExampleBench("sendbird", variables: variables)
         try await bench.register("bob", "0a1b", "ios", locale: "de-AT")
         try await bench.register("bob", "fcm:1", "android")
         try await bench.register("bob", "0c0d", "ios")
-        let posts = await api.wait(for: 6).filter { $0.method == "POST" }
-        #expect(posts.count == 3)
-        #expect(
-            Set(posts.map(\.path)) == ["/v3/users/bob/push/apns", "/v3/users/bob/push/gcm"])
-        #expect(posts.allSatisfy { $0.header("api-token") == "master-api-token" })
 
         // The third device is in front of its user: any_offline leaves it alone.
         let (online, _, _) = try await bench.call(
@@ -103,10 +95,46 @@ import Testing
             "POST", "/in/sendbird", body, headers: Self.signed(body))
         #expect(again == 200)
 
-        // A wrong signature; a token that dies; the badge after reading.
+        // A wrong signature; the badge after reading.
         let (forged, _, _) = try await bench.call(
             "POST", "/in/sendbird", body, headers: [("x-sendbird-signature", "00")])
         #expect(forged == 401)
+        let read = try PluginBench.fixture("Sendbird/message-read.json")
+        _ = try await bench.call("POST", "/in/sendbird", read, headers: Self.signed(read))
+        let badge = try await bench.push(bench.simulators.apns, to: "0c0d")
+        #expect(badge.body.text == #"{"aps":{"badge":3}}"#)
+        #expect(bench.simulators.fcm.received.count == 1)
+        #expect(api.requests.isEmpty)
+        await bench.end()
+        await api.shutdown()
+    }
+
+    @Test
+    func `Sendbird Chat: where Sendbird pushes, devices are forwarded and no message is pushed`()
+        async throws
+    {
+        let api = try await VendorAPI.start { request in
+            request.method == "GET"
+                ? .json(.object([.init("tokens", .array([]))]))
+                : .json(.object([.init("token", .string("x"))]))
+        }
+        var variables = Self.sendbird
+        variables["SENDBIRD_ENDPOINT"] = api.origin
+        let bench = try await ExampleBench("sendbird-forwarding", variables: variables)
+        try await bench.register("bob", "0a1b", "ios", locale: "de-AT")
+        try await bench.register("bob", "fcm:1", "android")
+        try await bench.register("bob", "0c0d", "ios")
+        let posts = await api.wait(for: 6).filter { $0.method == "POST" }
+        #expect(posts.count == 3)
+        #expect(
+            Set(posts.map(\.path)) == ["/v3/users/bob/push/apns", "/v3/users/bob/push/gcm"])
+        #expect(posts.allSatisfy { $0.header("api-token") == "master-api-token" })
+
+        // A message is Sendbird's to push; a token that dies is reported.
+        let body = try PluginBench.fixture("Sendbird/message-send.json")
+        let (status, _, _) = try await bench.call(
+            "POST", "/in/sendbird", body, headers: Self.signed(body))
+        #expect(status == 200)
         let read = try PluginBench.fixture("Sendbird/message-read.json")
         try await bench.simulators.apns.take(
             .fail(tokens: ["0a1b"], status: 400, reason: "BadDeviceToken", times: nil))
@@ -115,7 +143,8 @@ import Testing
         #expect(badge.body.text == #"{"aps":{"badge":3}}"#)
         let removal = try #require(await api.first { $0.method == "DELETE" })
         #expect(removal.path == "/v3/users/bob/push/apns/0a1b")
-        #expect(bench.simulators.fcm.received.count == 1)
+        #expect(bench.simulators.fcm.received.isEmpty)
+        #expect(!bench.simulators.apns.received.contains { $0.body["aps"]?["alert"] != nil })
         await bench.end()
         await api.shutdown()
     }
@@ -153,6 +182,8 @@ import Testing
         }
         let push = try await bench.push(bench.simulators.apns, to: "0a1b")
         #expect(push.body["aps"]?["alert"]?["body"]?.string == "text 4")
+        #expect(push.body["aps"]?["alert"]?["title"]?.string == "T")
+        #expect(push.body["sendbird"]?["push_alert"]?.string == "text 4")
         #expect(push.body["desk"]?["kind"]?.string == "close_request")
         #expect(push.body["desk"]?["ticket"]?["title"]?.string == "Lamp")
         #expect(bench.simulators.apns.received.count == 1)

@@ -347,6 +347,74 @@ import Testing
         #expect(await bench.end() == [])
     }
 
+    /// The members of Sendbird's documentation of push payloads, in its order.
+    static let documented = [
+        "category", "type", "message", "custom_type", "message_id", "created_at", "app_id",
+        "unread_message_count", "channel", "channel_type", "sender", "recipient", "files",
+        "translations", "push_title", "push_alert", "push_sound", "audience_type",
+        "mentioned_users",
+    ]
+
+    @Test func `a push of Desk carries the sendbird object of Chat, byte for byte`() async throws {
+        let templates = #","title":"","body":"{sender_name}: {message}""#
+        let desk = try await Self.bench(templates)
+        let chat = try await SendbirdTests.bench()
+        let recipient = SendbirdTests.device("ios", SendbirdTests.bobsAttributes)
+        let ticket = #"{"type":"x","ticket":{"id":7,"channelName":"Lamp","groupKey":"vip"}}"#
+        let body = try PluginBench.fixture("Sendbird/message-send.json").replacing(
+            #""data":"""#, with: "\"data\":\(JSONValue.string(ticket).text)")
+        let ofDesk = try desk.build(Event(type: "desk.message.sent", data: body), [recipient])
+        let ofChat = try chat.build(Event(type: "message.sent", data: body), [recipient])
+        let note = try #require(ofDesk.contents.first).notification
+        let data = try JSONValue.parse(note.data)
+        let object = try #require(data["sendbird"])
+        let other = try JSONValue.parse(try #require(ofChat.contents.first).notification.data)
+        #expect(object.text == other["sendbird"]?.text)
+        guard case .object(let members) = object else { return }
+        #expect(members.map(\.key) == Self.documented)
+        #expect(object["unread_message_count"]?.integer == 4)
+        #expect(object["channel"]?["channel_unread_count"]?.integer == 2)
+        #expect(data["desk"]?["group_key"]?.string == "vip")
+        #expect(data["desk"]?["ticket"]?["title"]?.string == "Lamp")
+        #expect(note.body == #"Alice: Hello "Bob""#)
+        // The overrides that make FCM's envelope are Chat's, too.
+        #expect(note.overrides == ofChat.contents.first?.notification.overrides)
+        #expect(await desk.end() == [])
+        #expect(await chat.end() == [])
+    }
+
+    @Test func `the alternative template hides Desk's text as well`() async throws {
+        let bench = try await Self.bench()
+        let note = try #require(
+            try Self.build(bench, Self.message(), options: #"{"template":"alternative"}"#)
+                .contents.first
+        ).notification
+        #expect(note.body == "New message" && !note.data.contains("\"text\""))
+        #expect(await bench.end() == [])
+    }
+
+    @Test(arguments: [
+        #","ticket":{"id":7,"group_key":"vip"}"#, #","ticket":{"id":7,"groupKey":"vip"}"#,
+        #","ticket":{"id":7,"group":{"id":3,"key":"vip"}}"#, #","ticket":{"group":"vip"}"#,
+        #","group_key":"vip""#, #","desk":{"group_key":"vip"}"#,
+    ])
+    func `the team is a field that routes choose by`(more: String) async throws {
+        let bench = try await Self.bench()
+        let body = Self.message(more: more)
+        let event = try #require(await Self.post(bench, chat: Array(body.utf8)).events.first)
+        #expect(try JSONValue.parse(event.data)["desk"]?["group_key"]?.string == "vip")
+        let built = try Self.build(bench, event.data)
+        let data = try JSONValue.parse(try #require(built.contents.first).notification.data)
+        #expect(data["desk"]?["group_key"]?.string == "vip")
+        // The plugin of Chat, whose webhook it usually is, writes the same field.
+        let chat = try await SendbirdTests.bench()
+        let sent = body.replacing(#""app_id":"APP""#, with: #""app_id":"APP-1""#)
+        let other = try #require(await SendbirdTests.post(chat, sent).events.first)
+        #expect(try JSONValue.parse(other.data)["desk"]?["group_key"]?.string == "vip")
+        #expect(await chat.end() == [])
+        #expect(await bench.end() == [])
+    }
+
     @Test(arguments: [
         (#""path":"/a""#, "path needs api_token"),
         (#""chat_path":"/a""#, "chat_path needs chat_tokens"),

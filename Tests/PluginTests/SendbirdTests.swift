@@ -255,7 +255,79 @@ import Testing
         #expect(result.fault == nil)
         #expect(result.answer?.status == 200)
         #expect(result.events.first?.recipients.map(\.device.user) == ["carol"])
-        #expect(services.calls.count == 2)
+        #expect(services.calls.filter { $0.url.contains("/members") }.count == 2)
+        #expect(await bench.end() == [])
+    }
+
+    /// A Platform API that has one member and these counts; "": it has none.
+    static func counting(_ total: String, _ channel: String) -> BenchServices {
+        BenchServices { call in
+            let path = call.url.replacing("https://api-APP-1.sendbird.com/v3", with: "")
+            let body =
+                if path.hasPrefix("/group_channels/c%2F1/members") {
+                    #"{"members":[{"user_id":"bo b","state":"joined"}],"next":""}"#
+                } else if path == "/users/bo%20b/unread_message_count" {
+                    total
+                } else if path == "/group_channels/c%2F1/messages/unread_count?user_ids=bo%20b" {
+                    channel
+                } else {
+                    ""
+                }
+            return .success(
+                PluginHTTPAnswer(status: body.isEmpty ? 500 : 200, body: Array(body.utf8)))
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"unread_count":5}"#, #"{"unread":{"bo b":2}}"#, "5", "2"),
+        (#"{"unread_count":"5"}"#, #"{"unread":{"bo b":"2"}}"#, "5", "2"),
+        (#"{"unread_count":5}"#, "", "5", nil), ("", #"{"unread":{"bo b":2}}"#, nil, "2"),
+        ("", "", nil, nil), ("[]", #"{"unread":[]}"#, nil, nil),
+    ])
+    func `fetched members come with their counts`(
+        total: String, channel: String, unread: String?, channelUnread: String?
+    ) async throws {
+        let bench = try await Self.bench(
+            #","members":"fetch""#, services: Self.counting(total, channel))
+        let result = await Self.post(bench, Self.noMembers)
+        #expect(result.answer?.status == 200)
+        let bob = try #require(result.events.first?.recipients.first)
+        #expect(bob.attributes.first { $0.key == "unread" }?.value == unread)
+        #expect(bob.attributes.first { $0.key == "channel_unread" }?.value == channelUnread)
+        let unknown = [unread, channelUnread].filter { $0 == nil }.count
+        #expect(bench.services.counts["counts_unavailable_total"] ?? 0 == Int64(unknown))
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `members with counts are not asked about again`() async throws {
+        let services = BenchServices { _ in
+            let body = """
+                {"members":[{"user_id":"bob","total_unread_message_count":"4","channel_unread_message_count":0}]}
+                """
+            return .success(PluginHTTPAnswer(status: 200, body: Array(body.utf8)))
+        }
+        let bench = try await Self.bench(#","members":"fetch""#, services: services)
+        let result = await Self.post(bench, Self.noMembers)
+        let bob = try #require(result.events.first?.recipients.first)
+        #expect(bob.attributes.contains(Attribute("unread", "4")))
+        #expect(bob.attributes.contains(Attribute("channel_unread", "0")))
+        #expect(services.calls.count == 1)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `a count written as text is a count`() async throws {
+        let bench = try await Self.bench()
+        let body = Self.message(
+            #","total_unread_message_count":"3","channel_unread_message_count":"1""#)
+        let bob = try #require(await Self.post(bench, body).events.first?.recipients.first)
+        #expect(bob.attributes.contains(Attribute("unread", "3")))
+        #expect(bob.attributes.contains(Attribute("channel_unread", "1")))
+        let read = """
+            {"category":"group_channel:message_read","channel":{"channel_url":"c"},
+            "read_updates":[{"user_id":"bob","total_unread_message_count":"3"}]}
+            """
+        let event = try #require(await Self.post(bench, read).events.first)
+        #expect(event.recipients.first?.attributes == [Attribute("unread", "3")])
         #expect(await bench.end() == [])
     }
 
@@ -416,7 +488,15 @@ import Testing
         let bench = try await Self.bench()
         let built = try bench.build(
             try Self.event(), [Self.device(locale: locale, Self.bobsAttributes)])
-        #expect(built.contents.first?.notification.body == #"Alice: \#(word) "Bob""#)
+        let note = try #require(built.contents.first).notification
+        #expect(note.body == #"Alice: \#(word) "Bob""#)
+        // What the sender typed stays what they typed.
+        let object = try #require(try JSONValue.parse(note.data)["sendbird"])
+        #expect(object["message"]?.string == #"Hello "Bob""#)
+        #expect(object["push_alert"]?.string == note.body)
+        let fcm = try JSONValue.parse(
+            try #require(note.overrides.first { $0.family == "fcm" }).json)
+        #expect(fcm["data"]?["message"]?.string == #"Hello "Bob""#)
         #expect(await bench.end() == [])
     }
 
@@ -539,9 +619,9 @@ import Testing
         let event = try #require(await Self.post(bench, body).events.first)
         let found = try #require(try JSONValue.parse(event.data)["ticket"])
         #expect(found["title"]?.string == "Lamp" && found["channel_url"]?.string == "u")
-        #expect(found["priority"]?.string == "HIGH")
+        #expect(found["priority"]?.string == "high")
         #expect(found["custom_fields"]?["product"]?.string == "desk")
-        #expect(found["related_channels"]?.text == "[]")
+        #expect(found["related_channels"]?.text == "[]" && found["id"]?.string == "7")
         #expect(await bench.end() == [])
     }
 

@@ -50,8 +50,9 @@ import Testing
         "Plugins/AppLinks": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/FCM": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/LivePerson": ["SignalboxPluginKit", "CSignalbox"],
-        "Plugins/Sendbird": ["SignalboxPluginKit", "CSignalbox"],
-        "Plugins/SendbirdDesk": ["SignalboxPluginKit", "CSignalbox"],
+        "Plugins/Sendbird": ["SignalboxPluginKit", "CSignalbox", "SendbirdPush"],
+        "Plugins/SendbirdDesk": ["SignalboxPluginKit", "CSignalbox", "SendbirdPush"],
+        "Plugins/SendbirdPush": ["SignalboxPluginKit"],
         "Plugins/Texts": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/Zendesk": ["SignalboxPluginKit", "CSignalbox"],
     ]

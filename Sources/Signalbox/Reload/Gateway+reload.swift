@@ -54,6 +54,7 @@ extension Gateway {
             }
             let result = try await Reload(parts: parts, ingest: ingestService).run(plan)
             adminService.replace(access: AdminAccess(adminAddress, plan.config.gateway))
+            plan.logWarnings(logger)
             logger.notice(
                 "configuration reloaded",
                 metadata: [

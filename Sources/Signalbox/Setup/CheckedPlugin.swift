@@ -7,6 +7,8 @@ struct CheckedPlugin: Sendable {
     var settings: PluginSettings
     var library: PluginCode
     var config: CheckedConfig
+    /// Types of its events that its provider pushes itself to the devices it is told of.
+    var providerPushes: [String] = []
 
     var name: String { settings.name }
     /// Nothing about it has changed.
@@ -92,7 +94,10 @@ struct PluginCheck {
         let (config, faults) = schema.check(
             settings.config, at: settings.position, owner: owner)
         diagnostics += faults
-        plugins.append(CheckedPlugin(settings: settings, library: library, config: config))
+        plugins.append(
+            CheckedPlugin(
+                settings: settings, library: library, config: config,
+                providerPushes: schema.providerPushes))
     }
 
     /// Checks a route against its plugins' roles; its route, with the builder's options as JSON.

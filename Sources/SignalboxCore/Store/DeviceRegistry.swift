@@ -91,6 +91,9 @@ public struct DeviceListeners: Sendable {
     /// Takes instance names by app.
     public init(_ byApp: [String: [String]] = [:]) { self.byApp = byApp }
 
+    /// Names of all instances that are told of some app's devices.
+    public var names: Set<String> { Set(byApp.values.joined()) }
+
     /// Names of the instances that are told of an app's devices.
     public func names(app: String) -> [String] {
         let own = byApp[app] ?? []

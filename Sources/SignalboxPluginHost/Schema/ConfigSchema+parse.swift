@@ -8,6 +8,7 @@ extension ConfigSchema {
         "additionalProperties", "items", "minItems", "maxItems", "enum", "format", "minLength",
         "maxLength", "pattern", "minimum", "maximum", "default",
     ]
+    private static let rootKeywords = ["providerPushes"]
 
     /// Reads a schema.
     public static func parse(_ text: String) throws(SchemaFault) -> ConfigSchema {
@@ -21,7 +22,7 @@ extension ConfigSchema {
         guard root.type == .object else {
             throw SchemaFault(message: "the schema's type must be object")
         }
-        return ConfigSchema(root: root)
+        return ConfigSchema(root: root, providerPushes: texts(json["providerPushes"]))
     }
 
     private static func node(_ json: JSONValue, at path: String) throws(SchemaFault) -> Node {
@@ -29,6 +30,7 @@ extension ConfigSchema {
             SchemaFault(message: "schema\(path.isEmpty ? "" : " at \(path)"): \(what)")
         }
         guard case .object(let members) = json else { throw fault("must be an object") }
+        let keywords = path.isEmpty ? keywords + rootKeywords : keywords
         for member in members where !keywords.contains(member.key) {
             let hint = Suggestion.hint(for: member.key, among: keywords)
             throw fault("keyword \"\(member.key)\" is not supported\(hint)")

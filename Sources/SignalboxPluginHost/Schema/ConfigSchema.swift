@@ -85,13 +85,16 @@ public struct ConfigSchema: Sendable {
     }
 
     let root: Node
+    /// Types of the plugin's events that the provider pushes itself to the devices it is told of.
+    public let providerPushes: [String]
 
     /// The schema of a plugin that takes no config.
     public static let empty = ConfigSchema(
         root: Node(
             type: .object, properties: [], required: [], allowsOtherKeys: false, items: nil,
             allowed: [], isSecret: false, lengths: 0...Int.max,
-            range: -Double.infinity...Double.infinity, pattern: nil, fallback: nil, text: ""))
+            range: -Double.infinity...Double.infinity, pattern: nil, fallback: nil, text: ""),
+        providerPushes: [])
 
     /// Checks a config against the schema; every fault is reported, with its place.
     ///

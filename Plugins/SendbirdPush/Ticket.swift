@@ -1,12 +1,12 @@
-import SignalboxPluginKit
+package import SignalboxPluginKit
 
 /// A ticket with names that routes and templates can rely on:
-/// `{id, title, channel_url, priority, status, customer, custom_fields: {}, related_channels: []}`.
+/// `{id, title, channel_url, priority, status, group_key, customer, custom_fields: {}, related_channels: []}`.
 ///
-/// Desk's API, its SDKs and its webhooks write the same things in several ways.
-enum Ticket {
+/// Desk's API, its SDKs and its webhooks write the same things in several ways; what this wrote is read again.
+package enum Ticket {
     /// Where a webhook may have it.
-    static func find(_ json: JSON, host: Host) -> JSON? {
+    package static func find(_ json: JSON, host: Host) -> JSON? {
         let places = [
             json["ticket"], json.at("/data/ticket"),
             host.object(in: json.at("/payload/data"))?["ticket"],
@@ -17,7 +17,7 @@ enum Ticket {
         return places.compactMap { $0 }.first { $0.kind == .object }
     }
 
-    static func write(_ ticket: JSON, host: Host, to out: inout JSONWriter) {
+    package static func write(_ ticket: JSON, host: Host, to out: inout JSONWriter) {
         func text(_ keys: String...) -> String {
             for key in keys {
                 if let value = ticket[key]?.string { return value }
@@ -31,10 +31,8 @@ enum Ticket {
             out.member("channel_url", text("channelUrl", "channel_url"))
             out.member("priority", text("priority").lowercased())
             out.member("status", text("status2", "status"))
-            let customer = ticket["customer"]
-            out.member(
-                "customer",
-                customer?["sendbirdId"]?.string ?? customer?["sendbird_id"]?.string ?? "")
+            out.member("group_key", groupKey(ticket))
+            out.member("customer", customer(ticket))
             out.key("custom_fields")
             out.object { out in
                 for (key, value) in fields(ticket["customFields"] ?? ticket["custom_fields"], host)
@@ -53,6 +51,42 @@ enum Ticket {
                     }
                 }
             }
+        }
+    }
+
+    /// The customer's user id in Chat.
+    package static func customer(_ ticket: JSON?) -> String {
+        let customer = ticket?["customer"]
+        return customer?.string ?? customer?["sendbirdId"]?.string
+            ?? customer?["sendbird_id"]?.string ?? ""
+    }
+
+    /// The team that the ticket was made for; empty: none, or nobody said.
+    package static func groupKey(_ source: JSON?) -> String {
+        let group = source?["group"]
+        let places = [
+            source?["group_key"], source?["groupKey"], group?["key"], group?["group_key"],
+            group?["groupKey"], group,
+        ]
+        return places.compactMap { $0?.string }.first { !$0.isEmpty } ?? ""
+    }
+
+    /// What routes choose by, and apps see: `"desk": {"kind", "group_key"}`, with the ticket in a push.
+    package static func writeDesk(
+        _ data: JSON, kind: String, ticket: JSON?, hasTicket: Bool, host: Host,
+        to out: inout JSONWriter
+    ) {
+        out.key("desk")
+        out.object { out in
+            out.member("kind", kind)
+            let keys = [
+                groupKey(ticket), groupKey(data["desk"]), groupKey(data),
+                groupKey(host.object(in: data.at("/payload/data"))),
+            ]
+            out.member("group_key", keys.first { !$0.isEmpty } ?? "")
+            guard hasTicket, let ticket else { return }
+            out.key("ticket")
+            write(ticket, host: host, to: &out)
         }
     }
 
@@ -82,16 +116,5 @@ enum Ticket {
     private static func decoded(_ given: JSON?, _ host: Host) -> JSON? {
         guard let text = given?.string else { return given }
         return try? host.parse(text.utf8.span)
-    }
-
-    /// `GET /platform/v1/tickets?channel_url=...`
-    static func call(_ config: Config, token: String, channelURL: String) -> HTTPCall {
-        let channel = PathSegment.encode(channelURL)
-        var call = HTTPCall(
-            "GET", "\(config.origin)/platform/v1/tickets?channel_url=\(channel)&limit=1")
-        call.headers = [("sendbirddeskapitoken", token)]
-        call.caFile = config.caFile
-        call.timeoutMs = 2_000
-        return call
     }
 }

@@ -4,17 +4,15 @@ import SignalboxPluginKit
 struct PushText: Sendable {
     var title: String
     var body: String
-    /// The text that goes along as data; the alternative template hides it there, too.
+    /// What the sender typed, which goes along as data; the alternative template hides it there, too.
     var message: String
     var isHidden: Bool
 
-    init(_ data: JSON, locale: String, isHidden: Bool, config: Config) {
+    init(_ data: JSON, locale: String, isHidden: Bool, settings: PushSettings) {
         self.isHidden = isHidden
         let isFile = data["type"]?.string == "FILE"
-        var text = data.at("/payload/message")?.string ?? ""
-        if let translated = Self.translation(data.at("/payload/translations"), locale: locale) {
-            text = translated
-        }
+        let typed = data.at("/payload/message")?.string ?? ""
+        let text = Self.translation(data.at("/payload/translations"), locale: locale) ?? typed
         let variables = [
             ("sender_name", data.at("/sender/nickname")?.string ?? ""), ("message", text),
             ("channel_name", data.at("/channel/name")?.string ?? ""),
@@ -22,16 +20,16 @@ struct PushText: Sendable {
         ]
         if isHidden {
             let safe = variables.filter { $0.0 != "message" && $0.0 != "filename" }
-            title = Self.fill(config.alternative.title, safe)
-            body = Self.fill(config.alternative.body, safe)
+            title = Self.fill(settings.alternative.title, safe)
+            body = Self.fill(settings.alternative.body, safe)
             message = body
         } else {
-            title = Self.fill(config.title, variables)
+            title = Self.fill(settings.title, variables)
             // An admin message has no sender whose name could stand in front of it.
             let hasSender = data.at("/sender/nickname")?.string?.isEmpty == false
-            let template = isFile ? config.fileBody : config.body
+            let template = isFile ? settings.fileBody : settings.body
             body = Self.fill(hasSender ? template : Self.withoutSender(template), variables)
-            message = text
+            message = typed
         }
     }
 

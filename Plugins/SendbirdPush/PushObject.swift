@@ -2,21 +2,10 @@ import SignalboxPluginKit
 
 /// The complete `sendbird` object of Sendbird's documentation of push payloads.
 struct PushObject {
-    /// Whom a push is for, with what is his alone.
-    struct Person: Hashable {
-        var id: String
-        var name: String
-        var locale: String
-        /// nil: nobody said.
-        var unread: Int64?
-        var channelUnread: Int64?
-        var sound: String
-    }
-
     let data: JSON
     let text: PushText
     let person: Person
-    let config: Config
+    let settings: PushSettings
 
     /// The object's JSON, members in the documentation's order.
     var json: String {
@@ -47,7 +36,7 @@ struct PushObject {
             out.text("push_title", text.title)
             out.text("push_alert", text.body)
             out.text("push_sound", person.sound)
-            out.text("audience_type", config.audienceType)
+            out.text("audience_type", settings.audienceType)
             out.key("mentioned_users")
             writeMentions(to: &out)
         }
@@ -58,7 +47,7 @@ struct PushObject {
         out.text("channel_url", string("/channel/channel_url"))
         out.text("name", string("/channel/name"))
         out.text("custom_type", string("/channel/custom_type"))
-        if config.hasChannelUnread, let count = person.channelUnread {
+        if settings.hasChannelUnread, let count = person.channelUnread {
             out.number("channel_unread_count", count)
         }
     }
@@ -78,7 +67,7 @@ struct PushObject {
         let given = data["mentioned_users"]
         let all = given?.kind == .array ? given?.elements ?? [] : given.map { [$0] } ?? []
         let users = all.filter { $0.kind == .object }
-        if config.listsMentions {
+        if settings.listsMentions {
             out.array { out in
                 for user in users { out.object { Self.writeMention(user, to: &$0) } }
             }
@@ -109,8 +98,7 @@ struct PushObject {
     }
 
     private func number(_ pointer: String) -> Int64 {
-        let value = data.at(pointer)
-        return value?.integer ?? value?.string.flatMap { Int64($0) } ?? 0
+        data.at(pointer)?.number ?? 0
     }
 
     private func object(_ pointer: String) -> String {

@@ -1,0 +1,51 @@
+package import SignalboxPluginKit
+
+/// A member of a channel, as a webhook or the Platform API describes them.
+package struct ChatMember: Sendable {
+    package let id: String
+    package let name: String
+    package let isJoined: Bool
+    package let isOnline: Bool
+    package let isBlockingSender: Bool
+    package let isPushEnabled: Bool
+    package let isDoNotDisturb: Bool
+    package let trigger: String
+    /// nil: nobody said.
+    package var unread: Int64?
+    package var channelUnread: Int64?
+    /// A sound of their own; empty: the instance's.
+    package var sound = ""
+
+    /// nil: it is not one.
+    package init?(_ json: JSON) {
+        guard let id = json["user_id"]?.string, !id.isEmpty else { return nil }
+        self.id = id
+        func flag(_ key: String, or other: Bool) -> Bool {
+            json[key]?.boolean ?? json[key]?.integer.map { $0 != 0 } ?? other
+        }
+        name = json["nickname"]?.string ?? ""
+        isJoined = (json["state"]?.string ?? "joined") == "joined"
+        isOnline = flag("is_online", or: false)
+        isBlockingSender = flag("is_blocking_sender", or: false)
+        isPushEnabled = flag("push_enabled", or: true)
+        isDoNotDisturb = flag("do_not_disturb", or: false)
+        trigger = json["push_trigger_option"]?.string ?? "default"
+        unread =
+            json["total_unread_message_count"]?.number ?? json["unread_message_count"]?.number
+        channelUnread = json["channel_unread_message_count"]?.number
+    }
+
+    /// For an event: the attributes that `Person` reads, and those of the caller.
+    package func recipient(app: String, _ more: [(String, String)] = []) -> Recipient {
+        var attributes = [("name", name), ("member_online", isOnline ? "true" : "false")] + more
+        if let unread { attributes.append(("unread", String(unread))) }
+        if let channelUnread { attributes.append(("channel_unread", String(channelUnread))) }
+        if !sound.isEmpty { attributes.append(("sound", sound)) }
+        return Recipient(user: id, app: app, attributes: attributes)
+    }
+}
+
+extension JSON {
+    /// A whole number; one written as text means the same.
+    package var number: Int64? { integer ?? string.flatMap { Int64($0) } }
+}

@@ -1,0 +1,123 @@
+package import SignalboxPluginKit
+
+/// A message as the push that Sendbird itself would send: one code for Chat and Desk.
+package struct MessagePush {
+    /// Texts that repeat the message: a sender over its provider's limit may shorten them.
+    private static let shorten = """
+        {"places":["/sendbird/push_alert","/sendbird/message","/sendbird/translations",\
+        "/sendbird/push_title","/message"]}
+        """
+
+    let data: JSON
+    let settings: PushSettings
+    let isHidden: Bool
+    let isAlertText: Bool
+
+    /// `data` is the event's, `options` the route's.
+    package init(_ data: JSON, options: JSON, settings: PushSettings) {
+        self.data = data
+        self.settings = settings
+        isHidden = options["template"]?.string == "alternative"
+        isAlertText = options["alert"]?.string == "string"
+    }
+
+    /// One notification for each person among the recipients, with all of their devices.
+    ///
+    /// `skip` says who gets none, `more` writes further members of the data beside `sendbird`, `adjust` changes
+    /// what is the caller's to change.
+    package func emit(
+        _ input: borrowing BuildInput, _ sink: borrowing BuildSink,
+        skip: (Recipient) -> String?, more: (inout JSONWriter) -> Void = { _ in },
+        adjust: (inout Notification) -> Void = { _ in }
+    ) throws(PluginError) {
+        var order: [Person] = []
+        var targets: [Person: [BuildSink.Target]] = [:]
+        for index in 0..<input.recipientCount {
+            let recipient = input.recipient(index)
+            if let reason = skip(recipient) {
+                sink.skip(index, reason)
+                continue
+            }
+            let person = Person(recipient, sound: settings.sound)
+            if targets[person] == nil { order.append(person) }
+            let badge = settings.hasBadge ? person.unread.map { Int32(clamping: $0) } : nil
+            targets[person, default: []].append(.init(index, badge: badge))
+        }
+        for person in order {
+            var note = notification(person, more: more)
+            adjust(&note)
+            try sink.emit(note, to: targets[person] ?? [])
+        }
+    }
+
+    private func notification(
+        _ person: Person, more: (inout JSONWriter) -> Void
+    ) -> Notification {
+        let text = PushText(data, locale: person.locale, isHidden: isHidden, settings: settings)
+        let object = PushObject(data: data, text: text, person: person, settings: settings)
+        var note = Notification()
+        note.title = text.title
+        note.body = text.body
+        note.sound = person.sound
+        note.thread = data.at("/channel/channel_url")?.string ?? ""
+        note.priority = .high
+        note.isDataOnly = true
+        note.isMutable = settings.isMutable
+        var members = JSONWriter()
+        members.object { out in
+            out.key("sendbird")
+            out.raw(object.json)
+            more(&out)
+        }
+        note.data = members.text
+        if isAlertText {
+            var patch = JSONWriter()
+            patch.object { out in
+                out.key("aps")
+                out.object { out in
+                    out.key("alert")
+                    out.string(text.body)
+                }
+            }
+            note.overrides.append(("apns", patch.text))
+        }
+        // Sendbird's own shape for FCM: {"message": text, "sendbird": JSON text}; the app takes the title
+        // and the text out of the object.
+        var patch = JSONWriter()
+        patch.object { out in
+            out.key("data")
+            out.object { out in
+                out.key("message")
+                out.string(text.message)
+                for key in ["title", "body"] {
+                    out.key(key)
+                    out.raw("null")
+                }
+            }
+        }
+        note.overrides.append(("fcm", patch.text))
+        note.overrides.append(("shorten", Self.shorten))
+        return note
+    }
+}
+
+/// Whom a push is for, with what is theirs alone.
+struct Person: Hashable {
+    let id: String
+    let name: String
+    let locale: String
+    /// nil: nobody said.
+    let unread: Int64?
+    let channelUnread: Int64?
+    let sound: String
+
+    init(_ recipient: Recipient, sound: String) {
+        func text(_ name: String) -> String { recipient.attribute(name) ?? "" }
+        id = recipient.device.user
+        name = text("name")
+        locale = recipient.device.locale
+        unread = Int64(text("unread"))
+        channelUnread = Int64(text("channel_unread"))
+        self.sound = text("sound").isEmpty ? sound : text("sound")
+    }
+}
