@@ -178,7 +178,7 @@ enum DeviceTables {
                 locale: row.text(first + 4),
                 registeredUnixMs: UInt64(clamping: row.integer(first + 5)),
                 attributes: RowCodec.attributes(row.text(first + 7))),
-            isOnline: row.integer(first + 6) != 0)
+            onlineUntilUnixMs: UInt64(clamping: row.integer(first + 6)))
     }
 
     /// Does what a change says; one that names no token means all of the user's.
@@ -198,18 +198,17 @@ enum DeviceTables {
     }
 
     static func setPresence(
-        _ key: UserKey, token: String?, isOnline: Bool, nowUnixMs: UInt64, _ db: Database
+        _ key: UserKey, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64,
+        _ db: Database
     ) throws -> Int {
-        let now = Int64(clamping: nowUnixMs)
+        let (until, now) = (Int64(clamping: onlineUntilUnixMs), Int64(clamping: nowUnixMs))
         let set = "UPDATE device SET online = ?, seen = ? WHERE app = ? AND user = ?"
         if let token {
             try db.cachedStatement(sql: "\(set) AND token = ?").execute(arguments: [
-                isOnline ? 1 : 0, now, key.app, key.user, token,
+                until, now, key.app, key.user, token,
             ])
         } else {
-            try db.cachedStatement(sql: set).execute(arguments: [
-                isOnline ? 1 : 0, now, key.app, key.user,
-            ])
+            try db.cachedStatement(sql: set).execute(arguments: [until, now, key.app, key.user])
         }
         return db.changesCount
     }

@@ -47,14 +47,14 @@ extension SQLiteStore: DeviceRegistry {
             done: { done($0.mapError { StoreFailure(message: $0.message) }) })
     }
 
-    /// Says whether an app is in front of its user.
+    /// Says until when an app is in front of its user.
     public func setPresence(
-        app: String, user: String, token: String?, isOnline: Bool, nowUnixMs: UInt64
+        app: String, user: String, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64
     ) async throws -> Int {
         try await perform { db, _ in
             try DeviceTables.setPresence(
-                UserKey(app: app, user: user), token: token, isOnline: isOnline,
-                nowUnixMs: nowUnixMs, db)
+                UserKey(app: app, user: user), token: token,
+                onlineUntilUnixMs: onlineUntilUnixMs, nowUnixMs: nowUnixMs, db)
         }
     }
 

@@ -231,7 +231,10 @@ struct DevicesService: Sendable {
         }
         let user = try self.user(given, caller)
         let devices = try await registry.devices(app: caller.app, user: user)
-        return Self.json([.init("devices", .array(devices.map(Self.json)))])
+        let now = clock()
+        return Self.json([
+            .init("devices", .array(devices.map { Self.json($0, nowUnixMs: now) }))
+        ])
     }
 
     private func presence(
@@ -241,12 +244,24 @@ struct DevicesService: Sendable {
         guard case .bool(let isOnline) = json["online"] else {
             throw Refusal(detail: "\"online\" must be true or false")
         }
+        let (seconds, now) = (try presenceSeconds(json), clock())
         let token = try text(json, "token", max: DeviceRules.tokenBytesMax, required: false)
         let count = try await registry.setPresence(
             app: caller.app, user: try user(try text(json, "user", required: false), caller),
             token: token.isEmpty ? nil : token,
-            isOnline: isOnline, nowUnixMs: clock())
+            onlineUntilUnixMs: isOnline ? now + seconds * 1_000 : 0, nowUnixMs: now)
         return Self.json([.init("updated", .integer(Int64(count)))])
+    }
+
+    /// An app that crashes cannot say that it is gone, so what it says holds for a while.
+    private func presenceSeconds(_ json: JSONValue) throws -> UInt64 {
+        guard let ttl = json["ttl"] else { return UInt64(DeviceRules.presenceSeconds) }
+        let allowed = DeviceRules.presenceSecondsAllowed
+        guard let seconds = ttl.integer, allowed.contains(seconds) else {
+            throw Refusal(
+                detail: "\"ttl\" must be seconds, \(allowed.lowerBound) to \(allowed.upperBound)")
+        }
+        return UInt64(seconds)
     }
 
     private static func parameter(_ name: String, _ request: HTTPServerRequest) -> String? {
@@ -259,13 +274,13 @@ struct DevicesService: Sendable {
         return nil
     }
 
-    private static func json(_ entry: RegisteredDevice) -> JSONValue {
+    private static func json(_ entry: RegisteredDevice, nowUnixMs: UInt64) -> JSONValue {
         let device = entry.device
         return .object([
             .init("token", .string(device.token)), .init("user", .string(device.user)),
             .init("platform", .string(device.platform)),
             .init("provider", .string(device.provider)), .init("locale", .string(device.locale)),
-            .init("online", .bool(entry.isOnline)),
+            .init("online", .bool(entry.isOnline(nowUnixMs: nowUnixMs))),
             .init(
                 "attributes",
                 .object(device.attributes.map { .init($0.key, .string($0.value)) })),

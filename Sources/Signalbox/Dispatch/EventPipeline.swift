@@ -39,7 +39,8 @@ final class EventPipeline: Sendable {
             }
             // Builders are called on a worker, never on the store's thread.
             self.context.workers.submitBounded {
-                let resolved = events.map { self.resolved($0, known) }
+                let now = self.context.clock()
+                let resolved = events.map { self.resolved($0, known, nowUnixMs: now) }
                 let each = changes.flatMap { Self.resolved($0, known) }
                 self.commit(resolved, each, source, receivedUnixMs: receivedUnixMs, done: done)
             }
@@ -78,19 +79,20 @@ final class EventPipeline: Sendable {
     /// The event with its users replaced by their devices; what the source knows of a user goes with
     /// each of them.
     private func resolved(
-        _ event: Event, _ known: [UserKey: [RegisteredDevice]]
+        _ event: Event, _ known: [UserKey: [RegisteredDevice]], nowUnixMs: UInt64
     ) -> Event {
         var out = event
         out.recipients = event.recipients.flatMap { recipient -> [Recipient] in
             guard let key = Self.userKey(recipient) else { return [recipient] }
             let devices = known[key] ?? []
             if devices.isEmpty { context.metrics.skipped(route: "", reason: "unknown_user") }
-            let isAnyOnline = devices.contains(where: \.isOnline)
+            let isAnyOnline = devices.contains { $0.isOnline(nowUnixMs: nowUnixMs) }
             return devices.map { entry in
                 Recipient(
                     device: entry.device,
                     attributes: Self.attributes(
-                        recipient, isOnline: entry.isOnline, isAnyOnline: isAnyOnline))
+                        recipient, isOnline: entry.isOnline(nowUnixMs: nowUnixMs),
+                        isAnyOnline: isAnyOnline))
             }
         }
         return out

@@ -2,14 +2,17 @@
 public struct RegisteredDevice: Sendable, Hashable {
     /// The device; `registeredUnixMs` says since when its token belongs to its user.
     public var device: Device
-    /// The app that shows it is in front of its user.
-    public var isOnline: Bool
+    /// Until when the app counts as in front of its user, in Unix milliseconds; 0: it does not.
+    public var onlineUntilUnixMs: UInt64
 
     /// Makes an entry.
-    public init(device: Device, isOnline: Bool = false) {
+    public init(device: Device, onlineUntilUnixMs: UInt64 = 0) {
         self.device = device
-        self.isOnline = isOnline
+        self.onlineUntilUnixMs = onlineUntilUnixMs
     }
+
+    /// Whether the app is in front of its user.
+    public func isOnline(nowUnixMs: UInt64) -> Bool { nowUnixMs < onlineUntilUnixMs }
 }
 
 /// What a dead token's report came to.
@@ -41,9 +44,10 @@ public protocol DeviceRegistry: Sendable {
     func find(
         app: String, token: String,
         done: @escaping @Sendable (Result<RegisteredDevice?, StoreFailure>) -> Void)
-    /// Says whether an app is in front of its user, on one device or on all; how many devices that are.
+    /// Says until when an app is in front of its user, on one device or on all (0: it is not); how many
+    /// devices that are.
     func setPresence(
-        app: String, user: String, token: String?, isOnline: Bool, nowUnixMs: UInt64
+        app: String, user: String, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64
     ) async throws -> Int
     /// The devices of users named in events; in an empty app, those of every app.
     ///
@@ -74,9 +78,10 @@ public enum TokenNews: Sendable {
 
 extension RegisteredDevice {
     /// The device as plugins see it: whether it is online is one of its attributes.
-    public var deviceWithPresence: Device {
+    public func deviceWithPresence(nowUnixMs: UInt64) -> Device {
         var out = device
         out.attributes.removeAll { $0.key == "online" }
+        let isOnline = isOnline(nowUnixMs: nowUnixMs)
         out.attributes.append(Attribute("online", isOnline ? "true" : "false"))
         return out
     }
@@ -120,6 +125,10 @@ public enum DeviceRules {
     public static let tokenBytesMax = 4_096
     /// Most attributes of a device.
     public static let attributesMax = 16
+    /// How long an app that says nothing else counts as in front of its user, in seconds.
+    public static let presenceSeconds: Int64 = 120
+    /// What an app may say instead.
+    public static let presenceSecondsAllowed: ClosedRange<Int64> = 10...86_400
     /// Longest name or value of an attribute, in bytes.
     public static let attributeBytesMax = 256
 }

@@ -108,7 +108,7 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore {
         done: @escaping @Sendable (Result<RegisteredDevice?, StoreFailure>) -> Void
     ) { done(.success(nil)) }
     func setPresence(
-        app: String, user: String, token: String?, isOnline: Bool, nowUnixMs: UInt64
+        app: String, user: String, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64
     ) async throws -> Int { 0 }
     func devices(
         of users: [UserKey],
