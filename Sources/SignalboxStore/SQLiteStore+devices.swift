@@ -3,9 +3,11 @@ public import SignalboxCore
 
 extension SQLiteStore: DeviceRegistry {
     /// Registers a device.
-    public func register(_ device: Device, nowUnixMs: UInt64) async throws -> Int {
+    public func register(
+        _ device: Device, isUnique: Bool, nowUnixMs: UInt64
+    ) async throws -> Int {
         try await perform { db, _ in
-            try DeviceTables.register(device, nowUnixMs: nowUnixMs, db)
+            try DeviceTables.register(device, isUnique: isUnique, nowUnixMs: nowUnixMs, db)
         }
     }
 
@@ -37,10 +39,10 @@ extension SQLiteStore: DeviceRegistry {
         }
     }
 
-    /// The device with a token, or nil.
+    /// The devices with a token, newest first.
     public func find(
         app: String, token: String,
-        done: @escaping @Sendable (Result<RegisteredDevice?, StoreFailure>) -> Void
+        done: @escaping @Sendable (Result<[RegisteredDevice], StoreFailure>) -> Void
     ) {
         look(
             { try DeviceTables.find(app: app, token: token, $0, $1) },

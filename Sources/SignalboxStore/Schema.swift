@@ -115,6 +115,7 @@ enum Schema {
             // are still: an app that is says so again.
             try db.execute(sql: "UPDATE device SET online = 0")
         }
+        migrator.registerMigration("tokens") { db in try TokenMigration.run(db) }
         return migrator
     }
 }

@@ -140,7 +140,7 @@ final class GatewayServices: HostServices {
         let now = nowUnixMs
         try openStore().find(app: app, token: token) { result in
             done(
-                result.map { $0?.deviceWithPresence(nowUnixMs: now) }
+                result.map { $0.first?.deviceWithPresence(nowUnixMs: now) }
                     .mapError { PluginFault(.unreachable, $0.message) })
         }
     }

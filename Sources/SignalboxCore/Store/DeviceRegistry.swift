@@ -27,9 +27,11 @@ public enum Invalidation: Sendable, Equatable {
 
 /// The devices that a gateway knows by user.
 public protocol DeviceRegistry: Sendable {
-    /// Registers a device: its token moves to this user, whoever had it; of the user's tokens of one kind
-    /// the newest `DeviceRules.tokensMax` stay. How many of them had to go.
-    func register(_ device: Device, nowUnixMs: UInt64) async throws -> Int
+    /// Registers a device; of the user's tokens of one kind the newest `DeviceRules.tokensMax` stay. How many of
+    /// them had to go.
+    ///
+    /// `isUnique`: the token leaves every other user of the app.
+    func register(_ device: Device, isUnique: Bool, nowUnixMs: UInt64) async throws -> Int
     /// Forgets one token, if it is still this user's; how many there were.
     func unregister(app: String, token: String, user: String) async throws -> Int
     /// Gives a user's device other attributes; how many there were.
@@ -38,12 +40,13 @@ public protocol DeviceRegistry: Sendable {
     ) async throws -> Int
     /// The devices of a user in an app, newest first.
     func devices(app: String, user: String) async throws -> [RegisteredDevice]
-    /// The device with a token, or nil; an empty app stands for whichever app has it.
+    /// The devices with a token, newest first: of each user who has it. An empty app stands for whichever app
+    /// has it; the token may be in another spelling.
     ///
     /// `done` is called on a thread of the store.
     func find(
         app: String, token: String,
-        done: @escaping @Sendable (Result<RegisteredDevice?, StoreFailure>) -> Void)
+        done: @escaping @Sendable (Result<[RegisteredDevice], StoreFailure>) -> Void)
     /// Says until when an app is in front of its user, on one device or on all (0: it is not); how many
     /// devices that are.
     func setPresence(
