@@ -3,16 +3,27 @@ internal import SignalboxCore
 
 /// The statements of the device registry.
 enum DeviceTables {
-    static func register(_ device: Device, nowUnixMs: UInt64, _ db: Database) throws -> Int {
+    static func register(
+        _ device: Device, isUnique: Bool, nowUnixMs: UInt64, _ db: Database
+    ) throws -> Int {
         let now = Int64(clamping: nowUnixMs)
         let kind = device.provider.isEmpty ? device.platform : device.provider
-        // The token's old row goes, whoever it belonged to: it is on this user's device now.
-        try db.cachedStatement(sql: "DELETE FROM device WHERE app = ? AND token = ?")
-            .execute(arguments: [device.app, device.token])
+        if isUnique {
+            // It is on this user's device now, whoever had it.
+            try db.cachedStatement(
+                sql: "DELETE FROM device WHERE app = ? AND token = ? AND user <> ?"
+            ).execute(arguments: [device.app, device.token, device.user])
+        }
+        // Registered again it gets a new id, so that it is the newest also within a millisecond.
         try db.cachedStatement(
             sql: """
                 INSERT INTO device (app, token, kind, platform, provider, source_token, user, locale,
                   registered, seen, online, attributes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
+                ON CONFLICT (app, token, user) DO UPDATE SET id = (SELECT max(id) + 1 FROM device),
+                  kind = excluded.kind, platform = excluded.platform, provider = excluded.provider,
+                  source_token = excluded.source_token, locale = excluded.locale,
+                  registered = excluded.registered, seen = excluded.seen, online = 0,
+                  attributes = excluded.attributes
                 """
         ).execute(arguments: [
             device.app, device.token, kind, device.platform, device.provider, device.sourceToken,
@@ -28,15 +39,19 @@ enum DeviceTables {
         return db.changesCount
     }
 
-    static func unregister(app: String, token: String, _ db: Database) throws -> Int {
-        try db.cachedStatement(sql: "DELETE FROM device WHERE app = ? AND token = ?")
-            .execute(arguments: [app, token])
+    /// Whoever names a token may write it in another way than the registry does.
+    static let hasToken = "token IN (?, ?)"
+
+    private static func unregister(app: String, token: String, _ db: Database) throws -> Int {
+        try db.cachedStatement(sql: "DELETE FROM device WHERE app = ? AND \(hasToken)")
+            .execute(arguments: [app, token, DeviceToken.hexadecimal(token)])
         return db.changesCount
     }
 
     static func unregister(app: String, token: String, user: String, _ db: Database) throws -> Int {
-        try db.cachedStatement(sql: "DELETE FROM device WHERE app = ? AND token = ? AND user = ?")
-            .execute(arguments: [app, token, user])
+        try db.cachedStatement(
+            sql: "DELETE FROM device WHERE app = ? AND user = ? AND \(hasToken)"
+        ).execute(arguments: [app, user, token, DeviceToken.hexadecimal(token)])
         return db.changesCount
     }
 
@@ -59,7 +74,6 @@ enum DeviceTables {
     private static let own =
         "token, platform, provider, source_token, locale, registered, online, attributes, id"
     static let columns = "SELECT app, user, \(own) FROM device"
-    static let newestFirst = "ORDER BY registered DESC, id DESC"
 
     /// Users of one app whose devices one statement looks up: starting and ending one costs as much as three users.
     static let usersMax = 64
@@ -143,23 +157,18 @@ enum DeviceTables {
         }.map(\.device)
     }
 
-    /// An empty app stands for whichever app has the token.
+    /// The devices with a token, newest first; an empty app stands for whichever app has it.
     static func find(
         app: String, token: String, _ hot: HotStatements, _ db: Database
-    ) throws -> RegisteredDevice? {
-        let rows = try hot.statement(.newestDeviceWithToken, db)
+    ) throws -> [RegisteredDevice] {
+        let rows = try hot.statement(.devicesWithToken, db)
         rows.bind(token)
+        rows.bind(DeviceToken.hexadecimal(token))
         rows.bind(app)
         rows.bind(app)
-        guard try rows.step() else { return nil }
-        defer { rows.end() }
-        return device(rows)
-    }
-
-    private static func all(_ rows: HotStatement) throws -> [RegisteredDevice] {
-        var found: [RegisteredDevice] = []
-        while try rows.step() { found.append(device(rows)) }
-        return found
+        var found: [(id: Int64, device: RegisteredDevice)] = []
+        while try rows.step() { found.append((rows.integer(10), device(rows))) }
+        return newestFirst(found)
     }
 
     /// A row of `columns`.
@@ -178,14 +187,15 @@ enum DeviceTables {
                 locale: row.text(first + 4),
                 registeredUnixMs: UInt64(clamping: row.integer(first + 5)),
                 attributes: RowCodec.attributes(row.text(first + 7))),
-            isOnline: row.integer(first + 6) != 0)
+            onlineUntilUnixMs: UInt64(clamping: row.integer(first + 6)))
     }
 
     /// Does what a change says; one that names no token means all of the user's.
     static func apply(_ change: DeviceChange, nowUnixMs: UInt64, _ db: Database) throws {
         let device = change.device
         switch change.kind {
-        case .registered: _ = try register(device, nowUnixMs: nowUnixMs, db)
+        case .registered:
+            _ = try register(device, isUnique: true, nowUnixMs: nowUnixMs, db)
         case .unregistered where device.token.isEmpty:
             _ = try unregister(app: device.app, user: device.user, db)
         case .unregistered where device.user.isEmpty:
@@ -198,18 +208,17 @@ enum DeviceTables {
     }
 
     static func setPresence(
-        _ key: UserKey, token: String?, isOnline: Bool, nowUnixMs: UInt64, _ db: Database
+        _ key: UserKey, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64,
+        _ db: Database
     ) throws -> Int {
-        let now = Int64(clamping: nowUnixMs)
+        let (until, now) = (Int64(clamping: onlineUntilUnixMs), Int64(clamping: nowUnixMs))
         let set = "UPDATE device SET online = ?, seen = ? WHERE app = ? AND user = ?"
         if let token {
-            try db.cachedStatement(sql: "\(set) AND token = ?").execute(arguments: [
-                isOnline ? 1 : 0, now, key.app, key.user, token,
+            try db.cachedStatement(sql: "\(set) AND \(hasToken)").execute(arguments: [
+                until, now, key.app, key.user, token, DeviceToken.hexadecimal(token),
             ])
         } else {
-            try db.cachedStatement(sql: set).execute(arguments: [
-                isOnline ? 1 : 0, now, key.app, key.user,
-            ])
+            try db.cachedStatement(sql: set).execute(arguments: [until, now, key.app, key.user])
         }
         return db.changesCount
     }
@@ -221,44 +230,36 @@ enum DeviceTables {
         case .dead(let app, let token, let since):
             return try invalidate(app: app, token: token, goneSinceUnixMs: since, db)
         case .moved(let app, let old, let new):
-            let moved = try devices(app: app, token: old, db)
-            for entry in moved {
-                let app = entry.device.app
+            let moved = try find(app: app, token: old, HotStatements(), db).map(\.device)
+            let owners = try find(app: app, token: new, HotStatements(), db)
+            for device in moved {
                 // The new one may be registered already.
-                let isKnown = try !devices(app: app, token: new, db).isEmpty
-                if isKnown {
-                    _ = try unregister(app: app, token: old, db)
+                if owners.contains(where: { $0.device.app == device.app }) {
+                    _ = try unregister(
+                        app: device.app, token: device.token, user: device.user, db)
                 } else {
                     try db.cachedStatement(
-                        sql: "UPDATE device SET token = ? WHERE app = ? AND token = ?"
-                    ).execute(arguments: [new, app, old])
+                        sql: """
+                            UPDATE device SET token = ?, source_token = ''
+                            WHERE app = ? AND token = ? AND user = ?
+                            """
+                    ).execute(arguments: [new, device.app, device.token, device.user])
                 }
             }
-            return (moved.isEmpty ? .unknown : .removed, moved.map(\.device))
+            return (moved.isEmpty ? .unknown : .removed, moved)
         }
-    }
-
-    /// An empty app stands for whichever app has the token.
-    private static func devices(
-        app: String, token: String, _ db: Database
-    ) throws -> [RegisteredDevice] {
-        let rows = try HotStatements().statement(.devicesWithToken, db)
-        rows.bind(token)
-        rows.bind(app)
-        rows.bind(app)
-        return try all(rows)
     }
 
     private static func invalidate(
         app: String, token: String, goneSinceUnixMs: UInt64, _ db: Database
     ) throws -> (Invalidation, [Device]) {
-        let known = try devices(app: app, token: token, db)
+        let known = try find(app: app, token: token, HotStatements(), db).map(\.device)
+        // Registered again since, by whomever: it lives.
+        let living = known.filter { goneSinceUnixMs > 0 && $0.registeredUnixMs > goneSinceUnixMs }
         var gone: [Device] = []
-        for entry in known {
-            // Registered again since: it lives.
-            if goneSinceUnixMs > 0, entry.device.registeredUnixMs > goneSinceUnixMs { continue }
-            _ = try unregister(app: entry.device.app, token: token, db)
-            gone.append(entry.device)
+        for device in known where !living.contains(where: { $0.app == device.app }) {
+            _ = try unregister(app: device.app, token: device.token, user: device.user, db)
+            gone.append(device)
         }
         if known.isEmpty { return (.unknown, []) }
         return (gone.count < known.count ? .kept : .removed, gone)

@@ -13,8 +13,7 @@ final class HotStatements {
         case lease, leaseUntried, markLeased, expireLeases, findLeased
         case insertBlock, removeBlock, readBlock, nextBlock, peekBlock, noteProgress, removeProgress
         case allProgress
-        case devicesOfUser, devicesOfFewUsers, devicesOfUsers, devicesWithToken,
-            newestDeviceWithToken
+        case devicesOfUser, devicesOfFewUsers, devicesOfUsers, devicesWithToken
 
         var sql: String {
             switch self {
@@ -80,9 +79,7 @@ final class HotStatements {
             case .devicesOfFewUsers: DeviceTables.devices(ofUsersInApp: DeviceTables.fewUsers)
             case .devicesOfUsers: DeviceTables.devices(ofUsersInApp: DeviceTables.usersMax)
             case .devicesWithToken:
-                "\(DeviceTables.columns) WHERE token = ? AND (app = ? OR ? = '')"
-            case .newestDeviceWithToken:
-                "\(Self.devicesWithToken.sql) \(DeviceTables.newestFirst) LIMIT 1"
+                "\(DeviceTables.columns) WHERE \(DeviceTables.hasToken) AND (app = ? OR ? = '')"
             }
         }
     }

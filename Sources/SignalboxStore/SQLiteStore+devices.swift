@@ -3,9 +3,11 @@ public import SignalboxCore
 
 extension SQLiteStore: DeviceRegistry {
     /// Registers a device.
-    public func register(_ device: Device, nowUnixMs: UInt64) async throws -> Int {
+    public func register(
+        _ device: Device, isUnique: Bool, nowUnixMs: UInt64
+    ) async throws -> Int {
         try await perform { db, _ in
-            try DeviceTables.register(device, nowUnixMs: nowUnixMs, db)
+            try DeviceTables.register(device, isUnique: isUnique, nowUnixMs: nowUnixMs, db)
         }
     }
 
@@ -37,24 +39,24 @@ extension SQLiteStore: DeviceRegistry {
         }
     }
 
-    /// The device with a token, or nil.
+    /// The devices with a token, newest first.
     public func find(
         app: String, token: String,
-        done: @escaping @Sendable (Result<RegisteredDevice?, StoreFailure>) -> Void
+        done: @escaping @Sendable (Result<[RegisteredDevice], StoreFailure>) -> Void
     ) {
         look(
             { try DeviceTables.find(app: app, token: token, $0, $1) },
             done: { done($0.mapError { StoreFailure(message: $0.message) }) })
     }
 
-    /// Says whether an app is in front of its user.
+    /// Says until when an app is in front of its user.
     public func setPresence(
-        app: String, user: String, token: String?, isOnline: Bool, nowUnixMs: UInt64
+        app: String, user: String, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64
     ) async throws -> Int {
         try await perform { db, _ in
             try DeviceTables.setPresence(
-                UserKey(app: app, user: user), token: token, isOnline: isOnline,
-                nowUnixMs: nowUnixMs, db)
+                UserKey(app: app, user: user), token: token,
+                onlineUntilUnixMs: onlineUntilUnixMs, nowUnixMs: nowUnixMs, db)
         }
     }
 

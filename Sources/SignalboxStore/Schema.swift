@@ -110,6 +110,12 @@ enum Schema {
             try db.execute(
                 sql: "ALTER TABLE delivery ADD COLUMN free INTEGER NOT NULL DEFAULT 0")
         }
+        migrator.registerMigration("presence") { db in
+            // `online` is the time until which a device is online. Nobody knows whether those that were
+            // are still: an app that is says so again.
+            try db.execute(sql: "UPDATE device SET online = 0")
+        }
+        migrator.registerMigration("tokens") { db in try TokenMigration.run(db) }
         return migrator
     }
 }

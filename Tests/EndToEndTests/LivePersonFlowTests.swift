@@ -207,6 +207,28 @@ final class BrandLogin: Sendable {
         await login.api.shutdown()
     }
 
+    @Test func `the proxy writes a token as it likes`() async throws {
+        let login = try await BrandLogin.start()
+        let bench = try await Self.bench(login)
+        let token = try BrandLogin.token(login.rsa, "RS256", kid: "rsa-1")
+        _ = try await bench.call(
+            "POST", "/v1/devices", Self.device("<0a1B 2c>", "ios"), headers: Self.bearer(token))
+        let body = try PluginBench.fixture("LivePerson/ios.json")
+        #expect(body.contains(#""0a1b2c""#))
+        for (index, spelling) in ["0A1B2C", "0a1b2c"].enumerated() {
+            let (status, _, _) = try await bench.call(
+                "POST", "/in/liveperson",
+                body.replacing("0a1b2c", with: spelling).replacing(
+                    #""sequence":3"#, with: #""sequence":\#(index + 7)"#), headers: Self.proxy)
+            #expect(status == 200)
+        }
+        #expect(
+            await bench.simulators.apns.wait(for: 2, timeoutMs: 120_000).map(\.token)
+                == ["0a1b2c", "0a1b2c"])
+        await bench.end()
+        await login.api.shutdown()
+    }
+
     @Test func `the proxy's credentials`() async throws {
         let login = try await BrandLogin.start()
         let bench = try await Self.bench(login)

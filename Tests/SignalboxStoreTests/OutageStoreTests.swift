@@ -104,7 +104,8 @@ import Testing
     /// A store with a device, and a trigger that makes reports fail.
     func refusing(_ bench: Bench) async throws -> DatabaseQueue {
         _ = try await bench.store.register(
-            Device(app: "a", platform: "ios", token: "tok", user: "u"), nowUnixMs: 500)
+            Device(app: "a", platform: "ios", token: "tok", user: "u"), isUnique: true,
+            nowUnixMs: 500)
         let queue = try bench.connection()
         try await queue.write { db in
             try db.execute(
@@ -157,7 +158,8 @@ import Testing
         let bench = try Bench()
         for token in ["old", "other", "taken"] {
             _ = try await bench.store.register(
-                Device(app: "a", platform: "ios", token: token, user: "u"), nowUnixMs: 500)
+                Device(app: "a", platform: "ios", token: token, user: "u"), isUnique: true,
+                nowUnixMs: 500)
         }
         func move(_ token: String, _ newToken: String) async {
             await withCheckedContinuation { continuation in

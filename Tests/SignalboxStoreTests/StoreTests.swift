@@ -412,8 +412,8 @@ extension StoreTests {
         let first = Device(app: "a", platform: "ios", token: "phone", user: "first")
         var second = first
         second.user = "second"
-        _ = try await store.register(first, nowUnixMs: 1_000)
-        _ = try await store.register(second, nowUnixMs: 2_000)
+        _ = try await store.register(first, isUnique: true, nowUnixMs: 1_000)
+        _ = try await store.register(second, isUnique: true, nowUnixMs: 2_000)
         #expect(try await store.unregister(app: "a", token: "phone", user: "first") == 0)
         let muted = [Attribute("muted", "agent")]
         #expect(

@@ -105,25 +105,40 @@ struct DevicesService: Sendable {
         return text
     }
 
+    private func flag(_ json: JSONValue, _ key: String, otherwise: Bool) throws -> Bool {
+        switch json[key] {
+        case nil: return otherwise
+        case .bool(let value): return value
+        default: throw Refusal(detail: "\"\(key)\" must be true or false")
+        }
+    }
+
     private func register(
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
         let json = try object(request)
         var device = Device(app: caller.app)
         device.user = try user(try text(json, "user", required: false), caller)
-        device.token = try text(json, "token", max: DeviceRules.tokenBytesMax)
         device.platform = try text(json, "platform", max: 32)
         device.provider = try text(json, "provider", max: 32, required: false)
         device.locale = try text(json, "locale", max: 64, required: false)
         device.sourceToken = try text(
             json, "source_token", max: DeviceRules.tokenBytesMax, required: false)
-        device.attributes = try attributes(json)
-        // Who had the token before has it no more, and those who were told of him must know.
-        let before = try await find(app: caller.app, token: device.token)
-        if let before, before.user != device.user {
-            try await tell([change(.unregistered, before)])
+        device.token = try text(json, "token", max: DeviceRules.tokenBytesMax)
+        device.spellToken()
+        if let fault = DeviceToken.fault(device.token) {
+            throw Refusal(detail: "\"token\" \(fault)")
         }
-        let evicted = try await registry.register(device, nowUnixMs: clock())
+        device.attributes = try attributes(json)
+        let isUnique = try flag(json, "unique", otherwise: true)
+        if isUnique {
+            // Who had the token has it no more, and those who were told of them must know.
+            let former = try await find(app: caller.app, token: device.token)
+            try await tell(
+                former.filter { $0.user != device.user }.map { change(.unregistered, $0) })
+        }
+        let evicted = try await registry.register(
+            device, isUnique: isUnique, nowUnixMs: clock())
         try await tell([change(.registered, device)])
         return Self.json([.init("evicted", .integer(Int64(evicted)))])
     }
@@ -142,10 +157,10 @@ struct DevicesService: Sendable {
         switch (given, token) {
         case (nil, let token?):
             let found = try await find(app: caller.app, token: token)
-            guard caller.user == nil || found == nil || found?.user == caller.user else {
+            devices = found.filter { caller.user == nil || $0.user == caller.user }
+            guard found.isEmpty || !devices.isEmpty else {
                 throw Refusal(status: 403, detail: "this device is another user's")
             }
-            devices = found.map { [$0] } ?? []
         case (_, nil) where given != nil || caller.user != nil:
             devices = try await registry.devices(
                 app: caller.app, user: try user(given ?? "", caller)
@@ -183,10 +198,10 @@ struct DevicesService: Sendable {
         DeviceChange(kind: kind, device: device, timeUnixMs: clock())
     }
 
-    private func find(app: String, token: String) async throws -> Device? {
+    private func find(app: String, token: String) async throws -> [Device] {
         try await withCheckedThrowingContinuation { continuation in
             registry.find(app: app, token: token) { result in
-                continuation.resume(with: result.map { $0?.device })
+                continuation.resume(with: result.map { $0.map(\.device) })
             }
         }
     }
@@ -231,7 +246,10 @@ struct DevicesService: Sendable {
         }
         let user = try self.user(given, caller)
         let devices = try await registry.devices(app: caller.app, user: user)
-        return Self.json([.init("devices", .array(devices.map(Self.json)))])
+        let now = clock()
+        return Self.json([
+            .init("devices", .array(devices.map { Self.json($0, nowUnixMs: now) }))
+        ])
     }
 
     private func presence(
@@ -241,12 +259,24 @@ struct DevicesService: Sendable {
         guard case .bool(let isOnline) = json["online"] else {
             throw Refusal(detail: "\"online\" must be true or false")
         }
+        let (seconds, now) = (try presenceSeconds(json), clock())
         let token = try text(json, "token", max: DeviceRules.tokenBytesMax, required: false)
         let count = try await registry.setPresence(
             app: caller.app, user: try user(try text(json, "user", required: false), caller),
             token: token.isEmpty ? nil : token,
-            isOnline: isOnline, nowUnixMs: clock())
+            onlineUntilUnixMs: isOnline ? now + seconds * 1_000 : 0, nowUnixMs: now)
         return Self.json([.init("updated", .integer(Int64(count)))])
+    }
+
+    /// An app that crashes cannot say that it is gone, so what it says holds for a while.
+    private func presenceSeconds(_ json: JSONValue) throws -> UInt64 {
+        guard let ttl = json["ttl"] else { return UInt64(DeviceRules.presenceSeconds) }
+        let allowed = DeviceRules.presenceSecondsAllowed
+        guard let seconds = ttl.integer, allowed.contains(seconds) else {
+            throw Refusal(
+                detail: "\"ttl\" must be seconds, \(allowed.lowerBound) to \(allowed.upperBound)")
+        }
+        return UInt64(seconds)
     }
 
     private static func parameter(_ name: String, _ request: HTTPServerRequest) -> String? {
@@ -259,13 +289,13 @@ struct DevicesService: Sendable {
         return nil
     }
 
-    private static func json(_ entry: RegisteredDevice) -> JSONValue {
+    private static func json(_ entry: RegisteredDevice, nowUnixMs: UInt64) -> JSONValue {
         let device = entry.device
         return .object([
             .init("token", .string(device.token)), .init("user", .string(device.user)),
             .init("platform", .string(device.platform)),
             .init("provider", .string(device.provider)), .init("locale", .string(device.locale)),
-            .init("online", .bool(entry.isOnline)),
+            .init("online", .bool(entry.isOnline(nowUnixMs: nowUnixMs))),
             .init(
                 "attributes",
                 .object(device.attributes.map { .init($0.key, .string($0.value)) })),

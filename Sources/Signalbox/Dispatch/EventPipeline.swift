@@ -24,6 +24,9 @@ final class EventPipeline: Sendable {
         _ events: [Event], changes: [DeviceChange] = [], from source: String,
         receivedUnixMs: UInt64, done: @escaping @Sendable (StoreAnswer) -> Void
     ) {
+        let events = Self.spelled(events)
+        var changes = changes
+        for index in changes.indices { changes[index].device.spellToken() }
         let users = Set(
             events.flatMap(\.recipients).compactMap(Self.userKey) + changes.compactMap(Self.userKey)
         )
@@ -31,7 +34,7 @@ final class EventPipeline: Sendable {
             commit(events, changes, source, receivedUnixMs: receivedUnixMs, done: done)
             return
         }
-        context.store.devices(of: Array(users)) { found in
+        context.store.devices(of: Array(users)) { [changes] found in
             guard case .success(let known) = found else {
                 // Without its devices an event would reach nobody: its source sends it again.
                 done(.failed("the devices could not be looked up"))
@@ -39,10 +42,22 @@ final class EventPipeline: Sendable {
             }
             // Builders are called on a worker, never on the store's thread.
             self.context.workers.submitBounded {
-                let resolved = events.map { self.resolved($0, known) }
+                let now = self.context.clock()
+                let resolved = events.map { self.resolved($0, known, nowUnixMs: now) }
                 let each = changes.flatMap { Self.resolved($0, known) }
                 self.commit(resolved, each, source, receivedUnixMs: receivedUnixMs, done: done)
             }
+        }
+    }
+
+    /// Most tokens are as they should be, and nothing is copied then.
+    private static func spelled(_ events: [Event]) -> [Event] {
+        guard events.contains(where: { $0.recipients.contains(where: \.device.isTokenMisspelled) })
+        else { return events }
+        return events.map { event in
+            var event = event
+            for index in event.recipients.indices { event.recipients[index].device.spellToken() }
+            return event
         }
     }
 
@@ -61,7 +76,10 @@ final class EventPipeline: Sendable {
     ) -> [DeviceChange] {
         guard let key = userKey(change) else { return [change] }
         return (known[key] ?? []).map(\.device)
-            .filter { change.device.token.isEmpty || $0.token == change.device.token }
+            .filter {
+                let token = change.device.token
+                return token.isEmpty || DeviceToken.isSame($0.token, named: token)
+            }
             .map { device in
                 var out = change
                 out.device = device
@@ -78,19 +96,20 @@ final class EventPipeline: Sendable {
     /// The event with its users replaced by their devices; what the source knows of a user goes with
     /// each of them.
     private func resolved(
-        _ event: Event, _ known: [UserKey: [RegisteredDevice]]
+        _ event: Event, _ known: [UserKey: [RegisteredDevice]], nowUnixMs: UInt64
     ) -> Event {
         var out = event
         out.recipients = event.recipients.flatMap { recipient -> [Recipient] in
             guard let key = Self.userKey(recipient) else { return [recipient] }
             let devices = known[key] ?? []
             if devices.isEmpty { context.metrics.skipped(route: "", reason: "unknown_user") }
-            let isAnyOnline = devices.contains(where: \.isOnline)
+            let isAnyOnline = devices.contains { $0.isOnline(nowUnixMs: nowUnixMs) }
             return devices.map { entry in
                 Recipient(
                     device: entry.device,
                     attributes: Self.attributes(
-                        recipient, isOnline: entry.isOnline, isAnyOnline: isAnyOnline))
+                        recipient, isOnline: entry.isOnline(nowUnixMs: nowUnixMs),
+                        isAnyOnline: isAnyOnline))
             }
         }
         return out

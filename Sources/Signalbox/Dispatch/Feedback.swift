@@ -73,15 +73,15 @@ final class Feedback: Sendable {
 
     /// A provider says which token has taken the place of a delivery's.
     func moved(_ delivery: Delivery, to newToken: String) {
-        guard newToken.utf8.count <= DeviceRules.tokenBytesMax, newToken != delivery.device.token,
-            !newToken.utf8.contains(where: { $0 < 0x21 || $0 == 0x7F })
-        else { return }
         let device = delivery.device
+        var successor = device
+        successor.replaceToken(newToken)
+        let newToken = successor.token
+        guard DeviceToken.fault(newToken) == nil, newToken != device.token else { return }
         learn(.moved(app: device.app, token: device.token, newToken: newToken)) { _, moved in
             moved.flatMap { old in
                 var new = old
-                new.token = newToken
-                new.sourceToken = ""
+                new.replaceToken(newToken)
                 return [(DeviceChange.Kind.unregistered, old), (.registered, new)]
             }.flatMap { kind, device in
                 let change = DeviceChange(kind: kind, device: device, timeUnixMs: self.clock())

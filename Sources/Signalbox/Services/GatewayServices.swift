@@ -125,10 +125,10 @@ final class GatewayServices: HostServices {
         app: String, user: String,
         done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
     ) throws(PluginFault) {
-        let key = UserKey(app: app, user: user)
+        let (key, now) = (UserKey(app: app, user: user), nowUnixMs)
         try openStore().devices(of: [key]) { found in
             done(
-                found.map { ($0[key] ?? []).map(\.deviceWithPresence) }
+                found.map { ($0[key] ?? []).map { $0.deviceWithPresence(nowUnixMs: now) } }
                     .mapError { PluginFault(.unreachable, $0.message) })
         }
     }
@@ -137,9 +137,10 @@ final class GatewayServices: HostServices {
         app: String, token: String,
         done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
     ) throws(PluginFault) {
+        let now = nowUnixMs
         try openStore().find(app: app, token: token) { result in
             done(
-                result.map { $0?.deviceWithPresence }
+                result.map { $0.first?.deviceWithPresence(nowUnixMs: now) }
                     .mapError { PluginFault(.unreachable, $0.message) })
         }
     }

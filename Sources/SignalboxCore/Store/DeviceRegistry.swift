@@ -2,14 +2,17 @@
 public struct RegisteredDevice: Sendable, Hashable {
     /// The device; `registeredUnixMs` says since when its token belongs to its user.
     public var device: Device
-    /// The app that shows it is in front of its user.
-    public var isOnline: Bool
+    /// Until when the app counts as in front of its user, in Unix milliseconds; 0: it does not.
+    public var onlineUntilUnixMs: UInt64
 
     /// Makes an entry.
-    public init(device: Device, isOnline: Bool = false) {
+    public init(device: Device, onlineUntilUnixMs: UInt64 = 0) {
         self.device = device
-        self.isOnline = isOnline
+        self.onlineUntilUnixMs = onlineUntilUnixMs
     }
+
+    /// Whether the app is in front of its user.
+    public func isOnline(nowUnixMs: UInt64) -> Bool { nowUnixMs < onlineUntilUnixMs }
 }
 
 /// What a dead token's report came to.
@@ -24,9 +27,11 @@ public enum Invalidation: Sendable, Equatable {
 
 /// The devices that a gateway knows by user.
 public protocol DeviceRegistry: Sendable {
-    /// Registers a device: its token moves to this user, whoever had it; of the user's tokens of one kind
-    /// the newest `DeviceRules.tokensMax` stay. How many of them had to go.
-    func register(_ device: Device, nowUnixMs: UInt64) async throws -> Int
+    /// Registers a device; of the user's tokens of one kind the newest `DeviceRules.tokensMax` stay. How many of
+    /// them had to go.
+    ///
+    /// `isUnique`: the token leaves every other user of the app.
+    func register(_ device: Device, isUnique: Bool, nowUnixMs: UInt64) async throws -> Int
     /// Forgets one token, if it is still this user's; how many there were.
     func unregister(app: String, token: String, user: String) async throws -> Int
     /// Gives a user's device other attributes; how many there were.
@@ -35,15 +40,17 @@ public protocol DeviceRegistry: Sendable {
     ) async throws -> Int
     /// The devices of a user in an app, newest first.
     func devices(app: String, user: String) async throws -> [RegisteredDevice]
-    /// The device with a token, or nil; an empty app stands for whichever app has it.
+    /// The devices with a token, newest first: of each user who has it. An empty app stands for whichever app
+    /// has it; the token may be in another spelling.
     ///
     /// `done` is called on a thread of the store.
     func find(
         app: String, token: String,
-        done: @escaping @Sendable (Result<RegisteredDevice?, StoreFailure>) -> Void)
-    /// Says whether an app is in front of its user, on one device or on all; how many devices that are.
+        done: @escaping @Sendable (Result<[RegisteredDevice], StoreFailure>) -> Void)
+    /// Says until when an app is in front of its user, on one device or on all (0: it is not); how many
+    /// devices that are.
     func setPresence(
-        app: String, user: String, token: String?, isOnline: Bool, nowUnixMs: UInt64
+        app: String, user: String, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64
     ) async throws -> Int
     /// The devices of users named in events; in an empty app, those of every app.
     ///
@@ -74,9 +81,10 @@ public enum TokenNews: Sendable {
 
 extension RegisteredDevice {
     /// The device as plugins see it: whether it is online is one of its attributes.
-    public var deviceWithPresence: Device {
+    public func deviceWithPresence(nowUnixMs: UInt64) -> Device {
         var out = device
         out.attributes.removeAll { $0.key == "online" }
+        let isOnline = isOnline(nowUnixMs: nowUnixMs)
         out.attributes.append(Attribute("online", isOnline ? "true" : "false"))
         return out
     }
@@ -123,6 +131,10 @@ public enum DeviceRules {
     public static let tokenBytesMax = 4_096
     /// Most attributes of a device.
     public static let attributesMax = 16
+    /// How long an app that says nothing else counts as in front of its user, in seconds.
+    public static let presenceSeconds: Int64 = 120
+    /// What an app may say instead.
+    public static let presenceSecondsAllowed: ClosedRange<Int64> = 10...86_400
     /// Longest name or value of an attribute, in bytes.
     public static let attributeBytesMax = 256
 }

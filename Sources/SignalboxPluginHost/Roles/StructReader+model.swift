@@ -19,22 +19,12 @@ extension StructReader {
     func change(
         _ raw: sbx_change, nowUnixMs: UInt64
     ) throws(StructFault) -> DeviceChange? {
-        let device = try device(raw.device)
-        let kind: DeviceChange.Kind
-        switch raw.kind {
-        case SBX_CHANGE_REGISTERED where !device.token.isEmpty && !device.platform.isEmpty:
-            kind = .registered
-        case SBX_CHANGE_UNREGISTERED where !device.token.isEmpty || !device.user.isEmpty:
-            kind = .unregistered
-        default: return nil
-        }
-        guard device.token.utf8.count <= DeviceRules.tokenBytesMax,
-            device.attributes.count <= DeviceRules.attributesMax
-        else { return nil }
-        return DeviceChange(
-            kind: kind, device: device,
+        guard let kind = DeviceChange.Kind(rawValue: raw.kind) else { return nil }
+        let change = DeviceChange(
+            kind: kind, device: try device(raw.device),
             timeUnixMs: raw.time_unix_ms == 0 ? nowUnixMs : raw.time_unix_ms,
             reason: raw.reason.text)
+        return change.isSound ? change : nil
     }
 
     /// The paths that an instance serves.

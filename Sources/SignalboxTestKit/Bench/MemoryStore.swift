@@ -97,7 +97,7 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore {
         DeadPart(count: 0, nextID: nil)
     }
 
-    func register(_ device: Device, nowUnixMs: UInt64) async throws -> Int { 0 }
+    func register(_ device: Device, isUnique: Bool, nowUnixMs: UInt64) async throws -> Int { 0 }
     func unregister(app: String, token: String, user: String) async throws -> Int { 0 }
     func setAttributes(
         _ attributes: [Attribute], app: String, token: String, user: String
@@ -105,10 +105,10 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore {
     func devices(app: String, user: String) async throws -> [RegisteredDevice] { [] }
     func find(
         app: String, token: String,
-        done: @escaping @Sendable (Result<RegisteredDevice?, StoreFailure>) -> Void
-    ) { done(.success(nil)) }
+        done: @escaping @Sendable (Result<[RegisteredDevice], StoreFailure>) -> Void
+    ) { done(.success([])) }
     func setPresence(
-        app: String, user: String, token: String?, isOnline: Bool, nowUnixMs: UInt64
+        app: String, user: String, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64
     ) async throws -> Int { 0 }
     func devices(
         of users: [UserKey],

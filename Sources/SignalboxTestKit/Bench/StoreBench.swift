@@ -51,7 +51,7 @@ public enum StoreBench {
                         let device = Device(
                             app: "com.example.app", platform: "ios",
                             token: SenderBench.token(number), user: "u\(number)")
-                        _ = try await store.register(device, nowUnixMs: now)
+                        _ = try await store.register(device, isUnique: true, nowUnixMs: now)
                     }
                 }
                 try await group.waitForAll()

@@ -242,11 +242,17 @@ extension DeviceChange {
     var isSound: Bool {
         let isNamed =
             switch kind {
-            case .registered: !device.token.isEmpty && !device.platform.isEmpty
+            case .registered: !device.platform.isEmpty && hasToken
             case .unregistered: !device.token.isEmpty || !device.user.isEmpty
             case .invalid, .proven, .unproven: false
             }
         return isNamed && device.token.utf8.count <= DeviceRules.tokenBytesMax
             && device.attributes.count <= DeviceRules.attributesMax
+    }
+
+    private var hasToken: Bool {
+        var device = device
+        device.spellToken()
+        return DeviceToken.fault(device.token) == nil
     }
 }

@@ -1,0 +1,98 @@
+import Foundation
+import SignalboxCore
+import SignalboxJSON
+import SignalboxTestKit
+import Testing
+
+@Suite struct TokenTests {
+    private static func tokens(_ flow: RegistryBench, _ user: String) async throws -> [String] {
+        try await DeviceTests.tokens(flow.bench, user)
+    }
+
+    @Test func `an iOS token is one device, however it is written`() async throws {
+        let flow = try await RegistryBench()
+        for spelling in ["0A1B2C3D", "<0a1b 2c3d>", "0a1b2c3d"] {
+            try await flow.register("u", spelling)
+        }
+        #expect(try await Self.tokens(flow, "u") == ["0a1b2c3d"])
+        let said = try await flow.call(
+            "PUT", "/v1/devices/presence", #"{"user":"u","online":true,"token":"0A1B2C3D"}"#)
+        #expect(said.json["updated"]?.integer == 1)
+        // The next user of the phone has it, and the first has it no more.
+        try await flow.register("v", "0A1B2C3D")
+        #expect(try await Self.tokens(flow, "u") == [])
+        let gone = try await flow.call("DELETE", "/v1/devices?token=%3C0A1B%202C3D%3E")
+        #expect(gone.json["removed"]?.integer == 1)
+        #expect(try await Self.tokens(flow, "v") == [])
+        // Other providers tell upper case from lower case.
+        try await flow.register("u", "AB", platform: "android")
+        try await flow.register("u", "ab", platform: "android")
+        #expect(try await Self.tokens(flow, "u") == ["ab", "AB"])
+        await flow.bench.end()
+    }
+
+    @Test(arguments: [
+        ("ios", "0a 1g"), ("ios", "< >"), ("ios", "0a\\u0000"), ("android", "fcm: 1"),
+        ("android", "a\\u007fb"), ("android", "a\\nb"),
+    ])
+    func `what is no token is refused with the reason`(platform: String, token: String)
+        async throws
+    {
+        let flow = try await RegistryBench()
+        let refused = try await flow.call(
+            "POST", "/v1/devices", #"{"user":"u","token":"\#(token)","platform":"\#(platform)"}"#)
+        #expect(refused.status == 400)
+        #expect(
+            refused.json["detail"]?.string
+                == #""token" must have no spaces and no control characters"#)
+        await flow.bench.end()
+    }
+
+    @Test func `an event's token finds its device, and so does its death`() async throws {
+        // The simulator's 410 says that the token died a minute ago: after its registration.
+        let flow = try await RegistryBench(clock: {
+            UInt64(Date().timeIntervalSince1970 * 1000) - 600_000
+        })
+        try await flow.register("u", "DEAD01")
+        try await flow.bench.simulators.apns.take(
+            .fail(tokens: ["dead01"], status: 410, reason: "Unregistered", times: nil))
+        let device = Device(app: RegistryBench.app, platform: "ios", token: "<DEAD 01>")
+        let event = Event(
+            type: "hello", data: #"{"title":"Hello"}"#, recipients: [Recipient(device: device)])
+        _ = try await flow.bench.gateway.submit([event], from: "program")
+        _ = await flow.bench.simulators.apns.wait(for: 1, timeoutMs: 120_000)
+        #expect(flow.bench.simulators.apns.received.map(\.token) == ["dead01"])
+        var left = ["?"]
+        for _ in 0..<6_000 where !left.isEmpty { left = try await Self.tokens(flow, "u") }
+        #expect(left == [])
+        await flow.bench.end()
+    }
+
+    @Test func `with unique false a token stays with its other users`() async throws {
+        let flow = try await RegistryBench()
+        func register(_ user: String, _ members: String) async throws -> UInt32 {
+            try await flow.call(
+                "POST", "/v1/devices",
+                #"{"user":"\#(user)","token":"0A1B","platform":"ios"\#(members)}"#
+            ).status
+        }
+        #expect(try await register("u", "") == 200)
+        #expect(try await register("v", #","unique":false"#) == 200)
+        #expect(try await Self.tokens(flow, "u") == ["0a1b"])
+        #expect(try await Self.tokens(flow, "v") == ["0a1b"])
+        try await flow.notify(["u"])
+        try await flow.notify(["v"])
+        #expect(await flow.taken(2).map(\.token) == ["0a1b", "0a1b"])
+        // One user's logout leaves the other's registration alone.
+        _ = try await flow.call("DELETE", "/v1/devices?user=v")
+        #expect(try await Self.tokens(flow, "u") == ["0a1b"])
+        #expect(try await register("v", #","unique":false"#) == 200)
+        #expect(try await register("w", #","unique":true"#) == 200)
+        for user in ["u", "v"] { #expect(try await Self.tokens(flow, user) == []) }
+        #expect(try await register("w", #","unique":"no""#) == 400)
+        #expect(try await register("v", #","unique":false"#) == 200)
+        let all = try await flow.call("DELETE", "/v1/devices?token=0a1b")
+        #expect(all.json["removed"]?.integer == 2)
+        await flow.bench.end()
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+import SignalboxCore
+import SignalboxStore
+import Synchronization
+import Testing
+
+/// The device registry in its database.
+@Suite struct RegistryStoreTests {
+    typealias Bench = StoreTests.Bench
+
+    @Test func `how long a device is online outlives the process`() async throws {
+        let bench = try Bench()
+        let device = Device(app: "a", platform: "ios", token: "aa", user: "u")
+        _ = try await bench.store.register(device, isUnique: true, nowUnixMs: 1_000)
+        let count = try await bench.store.setPresence(
+            app: "a", user: "u", token: "aa", onlineUntilUnixMs: 5_000, nowUnixMs: 1_000)
+        #expect(count == 1)
+        await bench.store.close()
+        let next = try Bench(folder: bench.folder)
+        let found = try #require(try await next.store.devices(app: "a", user: "u").first)
+        #expect(found.isOnline(nowUnixMs: 4_999) && !found.isOnline(nowUnixMs: 5_000))
+        await next.store.close()
+    }
+
+    @Test func `whoever an older version left online for ever is offline`() async throws {
+        let bench = try Bench()
+        let device = Device(app: "a", platform: "ios", token: "aa", user: "u")
+        _ = try await bench.store.register(device, isUnique: true, nowUnixMs: 1_000)
+        await bench.store.close()
+        let queue = try bench.connection()
+        try await queue.write { db in
+            try db.execute(
+                sql: """
+                    DELETE FROM grdb_migrations WHERE identifier = 'presence';
+                    UPDATE device SET online = 1;
+                    """)
+        }
+        try queue.close()
+        let next = try Bench(folder: bench.folder)
+        let found = try await next.store.devices(app: "a", user: "u")
+        #expect(found.map(\.onlineUntilUnixMs) == [0])
+        await next.store.close()
+    }
+
+    @Test func `tokens of an older file get their one spelling, the newest user keeps one`()
+        async throws
+    {
+        let bench = try Bench()
+        await bench.store.close()
+        let queue = try bench.connection()
+        try await queue.write { db in
+            try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'tokens'")
+            let rows: [(token: String, platform: String, user: String, at: Int)] = [
+                ("0A1B", "ios", "old", 1), ("<0a1b>", "ios", "newest", 3),
+                ("0a1b", "ios", "new", 2),
+                ("0C0D", "ios", "late", 1), ("0c0d", "ios", "later", 2), ("EE", "android", "a", 1),
+                ("not-hex", "ios", "b", 1),
+            ]
+            for row in rows {
+                try db.execute(
+                    sql: """
+                        INSERT INTO device (app, token, kind, platform, provider, source_token, user,
+                          locale, registered, seen, online) VALUES ('x', ?, ?, ?, '', '', ?, '', ?, 0, 0)
+                        """, arguments: [row.token, row.platform, row.platform, row.user, row.at])
+            }
+        }
+        try queue.close()
+        let next = try Bench(folder: bench.folder)
+        func token(_ user: String) async throws -> [String] {
+            try await next.store.devices(app: "x", user: user).flatMap {
+                [$0.device.token, $0.device.sourceToken]
+            }
+        }
+        #expect(try await token("newest") == ["0a1b", "<0a1b>"])
+        #expect(try await token("later") == ["0c0d", ""])
+        #expect(try await token("a") == ["EE", ""])
+        #expect(try await token("b") == ["not-hex", ""])
+        for user in ["old", "new", "late"] { #expect(try await token(user) == []) }
+        await next.store.close()
+    }
+
+    @Test func `a token that died stays if one of its users registered it since`() async throws {
+        let bench = try Bench()
+        for (user, at) in [("u", UInt64(1_000)), ("v", 3_000)] {
+            let device = Device(app: "a", platform: "ios", token: "aa", user: user)
+            _ = try await bench.store.register(device, isUnique: false, nowUnixMs: at)
+        }
+        func die(_ since: UInt64) async -> Invalidation? {
+            await withCheckedContinuation { continuation in
+                let result = Mutex<Invalidation?>(nil)
+                bench.store.learn(
+                    .dead(app: "a", token: "AA", sinceUnixMs: since), nowUnixMs: 5_000, dedupeMs: 0,
+                    reports: { said, _ in
+                        result.withLock { $0 = said }
+                        return []
+                    },
+                    done: { _ in continuation.resume(returning: result.withLock { $0 }) })
+            }
+        }
+        #expect(await die(2_000) == .kept)
+        #expect(try bench.count("device") == 2)
+        #expect(await die(4_000) == .removed)
+        #expect(try bench.count("device") == 0)
+        await bench.store.close()
+    }
+}
