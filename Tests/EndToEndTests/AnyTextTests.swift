@@ -61,8 +61,10 @@ import Testing
             })
     }
 
-    private static let livePerson = Source(name: "LivePerson", path: "/in/liveperson") {
-        id, texts in
+    private static let livePerson = Source(
+        name: "LivePerson", path: "/in/liveperson",
+        headers: { _ in [("authorization", "Basic dTpw")] }
+    ) { id, texts in
         [
             """
             {"aps":{"alert":\(quoted(texts[0])),"sound":"default"},"push-service":1,
@@ -79,12 +81,20 @@ import Testing
         return (try? JSONValue.parse(text))?["conversationId"]?.string
     }
 
-    private static let cloudEvents = Source(name: "CloudEvents", path: "/in/events") { id, texts in
+    private static let cloudEvents = Source(
+        name: "CloudEvents", path: "/in/events",
+        headers: { _ in
+            [
+                ("authorization", "Bearer bearer-of-the-shop"),
+                ("content-type", "application/cloudevents+json"),
+            ]
+        }
+    ) { id, texts in
         [
             """
             {"specversion":"1.0","id":"\(id)","source":"/shop","type":"note",
             "datacontenttype":"application/json","data":{"title":\(quoted(texts[0])),
-            "text":\(quoted(texts[1])),"devices":\(devices)}}
+            "text":\(quoted(texts[1])),"note_id":"\(id)","devices":\(devices)}}
             """
         ]
     } id: {
@@ -128,6 +138,7 @@ import Testing
                 library: CloudEvents
                 config:
                   path: /in/events
+                  bearer: [bearer-of-the-shop]
                   recipients: [ { each: /devices, token: /identifier, platform: /type } ]
               ci:
                 library: CustomerInsights
@@ -151,10 +162,10 @@ import Testing
                 from: ce
                 build:
                   options: { title: /title, body: /text }
-                  set: { data: { note_id: "{{ id }}" } }
+                  set: { data: { note_id: "{{ note_id }}" } }
                 send: { ios: apns, android: fcm }
               - { name: ci, from: ci, when: { type: message.requested }, send: { ios: apns, android: fcm } }
-            """.replacing("\n    ", with: "\n")
+            """
     }
 
     @Test(arguments: sources)
@@ -177,12 +188,8 @@ import Testing
             let lengths = texts.map(\.utf8.count)
             let id = String(9_007_199_254_740_993 + index)
             for body in source.bodies(id, texts) {
-                let headers =
-                    source.headers(body) + [
-                        ("authorization", "Basic dTpw"), ("content-type", "application/json"),
-                    ]
                 let answer = try await bench.client.patient(
-                    RESTCall.make(bench, source.path, body, headers))
+                    RESTCall.make(bench, source.path, body, source.headers(body)))
                 #expect((200...202).contains(answer.status), "seed \(seed), bytes \(lengths)")
             }
             for simulator in [bench.simulators.apns, bench.simulators.fcm] {
