@@ -44,7 +44,10 @@ enum Message {
                 }
             }
         }
-        note.overrides = [("fcm", patch.text)]
+        // On Android the texts stand in the data; links and ids never change.
+        note.overrides = [
+            ("fcm", patch.text), ("shorten", #"{"places":["/title","/body"]}"#),
+        ]
         return note
     }
 }

@@ -28,6 +28,8 @@ extension LivePerson {
         // Brands hand the number on as it is: it is the running count.
         note.badge = data.at("/lp/badge")?.integer.map { Int32(clamping: $0) }
         note.thread = data.at("/lp/conversationId")?.string ?? ""
+        // The one text in the data; everything else is an id, or what the SDK must parse.
+        note.overrides = [("shorten", #"{"places":["/message"]}"#)]
         return note
     }
 
@@ -56,7 +58,7 @@ extension LivePerson {
                     }
                 }
             }
-            note.overrides = [("apns", patch.text)]
+            note.overrides.append(("apns", patch.text))
         }
         return note
     }
@@ -81,7 +83,7 @@ extension LivePerson {
         }
         note.data = keys.text
         // The SDK reads `message`; the neutral names beside it would be noise.
-        note.overrides = [("fcm", #"{"data":{"title":null,"body":null}}"#)]
+        note.overrides.append(("fcm", #"{"data":{"title":null,"body":null}}"#))
         return note
     }
 }

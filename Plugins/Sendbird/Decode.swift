@@ -32,7 +32,8 @@ struct Message: Sendable {
         _ = try read.text("payload.message")
         let parent = try read.integer("parent_message_id")
         let inner = try read.integer("payload.parent_message_id")
-        isReply = (parent ?? inner ?? 0) > 0
+        let isReply = (parent ?? inner ?? 0) > 0
+        self.isReply = isReply
         mentionsChannel = try read.text("mention_type") == "channel"
         let users = json["mentioned_users"]
         let list = users?.kind == .array ? users?.elements ?? [] : users.map { [$0] } ?? []
@@ -47,7 +48,9 @@ struct Message: Sendable {
         var out = JSONWriter()
         out.object { out in
             for member in json.members
-            where !["members", "sender_ip_addr", "ticket", "desk"].contains(member.key) {
+            where !["members", "sender_ip_addr", "ticket", "desk", "kind", "channel_type"]
+                .contains(member.key)
+            {
                 out.key(member.key)
                 out.raw(member.value.text)
             }
@@ -60,7 +63,11 @@ struct Message: Sendable {
                 out.key("channel_data")
                 out.raw(channelData.text)
             }
-            guard isDesk else { return }
+            out.member("channel_type", ChatChannel.type(json))
+            guard isDesk else {
+                out.member("kind", MessageKind(json, isReply: isReply).rawValue)
+                return
+            }
             let ticket = Ticket.find(json, host: host)
             Ticket.writeDesk(
                 json, kind: "", ticket: ticket, hasTicket: false, host: host, to: &out)

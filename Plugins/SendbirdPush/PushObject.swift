@@ -1,4 +1,4 @@
-import SignalboxPluginKit
+package import SignalboxPluginKit
 
 /// The complete `sendbird` object of Sendbird's documentation of push payloads.
 struct PushObject {
@@ -21,7 +21,7 @@ struct PushObject {
             if let unread = person.unread { out.number("unread_message_count", unread) }
             out.key("channel")
             out.object { writeChannel(to: &$0) }
-            out.text("channel_type", channelType)
+            out.text("channel_type", ChatChannel.type(data))
             out.key("sender")
             out.object { writeSender(to: &$0) }
             out.key("recipient")
@@ -86,13 +86,6 @@ struct PushObject {
         out.boolean(user["require_auth_for_profile_image"]?.boolean ?? false)
     }
 
-    /// `messaging`: a distinct group channel; `group_messaging`: a private one; `chat`: all others.
-    private var channelType: String {
-        func flag(_ key: String) -> Bool { data["channel"]?[key]?.boolean ?? false }
-        if flag("is_distinct") { return "messaging" }
-        return flag("is_public") || flag("is_super") ? "chat" : "group_messaging"
-    }
-
     private func string(_ pointer: String, or other: String = "") -> String {
         data.at(pointer)?.string ?? other
     }
@@ -117,5 +110,15 @@ extension JSONWriter {
     fileprivate mutating func number(_ name: String, _ value: Int64) {
         key(name)
         integer(value)
+    }
+}
+
+/// What a webhook says of its channel.
+package enum ChatChannel {
+    /// `messaging`: a distinct group channel; `group_messaging`: a private one; `chat`: all others.
+    package static func type(_ data: JSON) -> String {
+        func flag(_ key: String) -> Bool { data["channel"]?[key]?.boolean ?? false }
+        if flag("is_distinct") { return "messaging" }
+        return flag("is_public") || flag("is_super") ? "chat" : "group_messaging"
     }
 }

@@ -404,6 +404,9 @@ import Testing
             note.data
                 == #"{"data":{"link":"https://l.example/r","originalLink":"app://x","trackingId":"11111111-0000-0000-0000-000000000000","imageUrl":"https://i.example/1.png"}}"#
         )
+        #expect(
+            note.overrides.first { $0.family == "shorten" }?.json
+                == #"{"places":["/title","/body"]}"#)
         let wrong = await bench.handle(
             body.replacing("ci-api-token", with: "x"), path: "/in/ci/messages")
         #expect(wrong.fault?.kind == .auth)

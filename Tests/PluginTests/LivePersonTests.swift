@@ -268,6 +268,7 @@ import Testing
         )
         #expect(
             note.overrides == [
+                PayloadOverride(family: "shorten", json: #"{"places":["/message"]}"#),
                 PayloadOverride(
                     family: "apns", json: #"{"aps":{"alert":"Agent: hello","sound":"default"}}"#)
             ])
@@ -288,6 +289,9 @@ import Testing
                 == #"{"backendService":"ams","conversationId":"c-1","dialogId":"d-1","originatorId":"acc.agent","brandId":"acc","badge":1,"sequence":3}"#
         )
         #expect(data["push-service"] == nil && data["lp"] == nil)
+        // The payload's ids are never shortened.
+        #expect(
+            note.overrides.first { $0.family == "shorten" }?.json == #"{"places":["/message"]}"#)
         #expect(await bench.end() == [])
     }
 }

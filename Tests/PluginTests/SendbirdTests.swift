@@ -201,6 +201,55 @@ import Testing
     }
 
     @Test(arguments: [
+        ("", "message"), (#","parent_message_id":7"#, "reply"),
+        (#","announcement_id":"a-1""#, "announcement"),
+        (#","announcement":{"id":1}"#, "announcement"),
+        (#","is_announcement":false"#, "message"), (#","kind":"x","channel_type":"y""#, "message"),
+        (#","channel":{"channel_url":"c","is_chat_notification":true}"#, "notification"),
+        (#","channel":{"channel_url":"c","is_feed":true}"#, "notification"),
+        (#","channel":{"channel_url":"c","channel_type":"notification_feed"}"#, "notification"),
+        (
+            #","channel":{"channel_url":"c","custom_type":"SENDBIRD_NOTIFICATION_CHANNEL_X"}"#,
+            "notification"
+        ),
+    ])
+    func `what a message is, is a field that routes choose by`(more: String, kind: String)
+        async throws
+    {
+        let bench = try await Self.bench()
+        var body = Self.message("", more: more)
+        if more.contains("channel_url") {
+            body = body.replacing(#","channel":{"channel_url":"c","name":"C"}"#, with: "")
+        }
+        let event = try #require(await Self.post(bench, body).events.first)
+        let data = try JSONValue.parse(event.data)
+        #expect(data["kind"]?.string == kind)
+        #expect(data["channel_type"]?.string == "group_messaging")
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `texts that repeat the message may be shortened, and a switch wakes the extension`()
+        async throws
+    {
+        for (more, isMutable) in [("", false), (#","mutable_content":true"#, true)] {
+            let bench = try await Self.bench(more)
+            let built = try bench.build(try Self.event(), [Self.device("ios", Self.bobsAttributes)])
+            let note = try #require(built.contents.first).notification
+            #expect(note.isMutable == isMutable)
+            #expect(
+                note.overrides.first { $0.family == "shorten" }?.json
+                    == #"{"places":["/sendbird/push_alert","/sendbird/message","/sendbird/translations","/sendbird/push_title","/message"]}"#
+            )
+            #expect(await bench.end() == [])
+            // The same switch, by the same code, for Desk.
+            let desk = try await SendbirdDeskTests.bench(more)
+            let other = try SendbirdDeskTests.build(desk, SendbirdDeskTests.message())
+            #expect(other.contents.first?.notification.isMutable == isMutable)
+            #expect(await desk.end() == [])
+        }
+    }
+
+    @Test(arguments: [
         "group_channel:create", "user:block", "open_channel:message_send", "some_day:new_thing",
     ])
     func `every other category is answered 200 and counted`(category: String) async throws {

@@ -1,0 +1,31 @@
+import SignalboxPluginKit
+
+/// What a message is, for routes to choose by.
+///
+/// Sendbird documents no mark of announcements and notification channels in webhooks: these are the names that
+/// its SDKs read, and the custom types that an application gives them are the sure way.
+enum MessageKind: String {
+    case message, reply, announcement, notification
+
+    init(_ json: JSON, isReply: Bool) {
+        func isGiven(_ value: JSON?) -> Bool {
+            guard let value else { return false }
+            return value.kind != .null && value.boolean != false
+        }
+        let announcement = ["announcement", "announcement_id", "is_announcement"]
+        let channel = json["channel"]
+        if ["is_chat_notification", "is_feed", "is_notification"].contains(where: {
+            isGiven(channel?[$0])
+        }) || channel?["custom_type"]?.string?.hasPrefix("SENDBIRD_NOTIFICATION_CHANNEL") == true
+            || channel?["channel_type"]?.string?.contains("notification") == true
+        {
+            self = .notification
+        } else if announcement.contains(where: {
+            isGiven(json[$0]) || isGiven(json["payload"]?[$0])
+        }) {
+            self = .announcement
+        } else {
+            self = isReply ? .reply : .message
+        }
+    }
+}
