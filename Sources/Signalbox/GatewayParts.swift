@@ -128,7 +128,10 @@ final class GatewayParts: @unchecked Sendable {
             store: store, metrics: metrics, live: live, ids: ids, clock: clock)
         let context = DispatchContext(
             limits: limits, live: live, workers: workers, alarms: alarms, engine: engine,
-            logger: logger, metrics: metrics, record: record, store: store, inMemory: inMemory,
+            logger: logger, metrics: metrics, record: record, store: store,
+            users: await UserNames.open(
+                .init(rawValue: plan.config.gateway.logUsers) ?? .hashed, store),
+            inMemory: inMemory,
             feedback: feedback, clock: clock)
         self.context = context
         let lanes = LaneFactory(context: context, rest: rest).table()
@@ -275,7 +278,7 @@ final class GatewayParts: @unchecked Sendable {
             users: try UserAuthenticator(
                 plan.config.deviceUsers, rest: rest, store: context.store, logger: logger,
                 clock: clock),
-            registry: context.store, feedback: context.feedback, clock: clock)
+            registry: context.store, names: context.users, feedback: context.feedback, clock: clock)
     }
 
     /// Lets what is in memory be sent until the time has come; the rest stays on disk. How many

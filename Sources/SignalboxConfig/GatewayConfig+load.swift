@@ -124,11 +124,15 @@ extension GatewayConfig {
             gateway.dedupeMs = ms
         }
         if let log = map["log"],
-            let map = MapReader(log, owner: "gateway.log", known: ["level", "format"], diagnostics)
+            let map = MapReader(
+                log, owner: "gateway.log", known: ["level", "format", "users"], diagnostics)
         {
             let levels = ["trace", "debug", "info", "warning", "error"]
             if let word = map.word("level", of: levels) { gateway.logLevel = word }
             if let word = map.word("format", of: ["text", "json"]) { gateway.logFormat = word }
+            if let word = map.word("users", of: ["plain", "hashed", "none"]) {
+                gateway.logUsers = word
+            }
         }
         if let admin = gateway.admin, admin.port != 0, admin == gateway.listen {
             map.report("bad-value", at: map["admin"], "listen and admin are the same address")

@@ -31,6 +31,8 @@ public struct GatewaySettings: Sendable {
     public var logLevel = "info"
     /// `text` or `json`.
     public var logFormat = "text"
+    /// How log lines name users: `plain`, `hashed` or `none`.
+    public var logUsers = "hashed"
 
     /// The defaults.
     public init() {}

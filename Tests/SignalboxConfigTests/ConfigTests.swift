@@ -46,7 +46,7 @@ import Testing
               admin: false
               data: /var/lib/x
               drain: 1500ms
-              log: { level: debug, format: json }
+              log: { level: debug, format: json, users: none }
             plugins:
               z: { library: Zendesk, config: { path: /in } }
               a: { library: /opt/libA.so }
@@ -75,6 +75,7 @@ import Testing
         #expect(config.gateway.admin == nil)
         #expect(config.gateway.drainMs == 1500)
         #expect(config.gateway.logLevel == "debug" && config.gateway.logFormat == "json")
+        #expect(config.gateway.logUsers == "none")
         #expect(config.gateway.dataFolder == "/var/lib/x")
         #expect(config.plugins.map(\.name) == ["z", "a", "f"])
         let route = try #require(config.routes.first?.route)

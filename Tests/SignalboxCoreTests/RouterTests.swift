@@ -68,6 +68,7 @@ import Testing
         Recipient(device: Device(platform: "android", token: "a1", locale: "en")),
         Recipient(device: Device(platform: "windows", token: "w1")),
         Recipient(device: Device(platform: "ios", user: "u")),
+        Recipient(device: Device(platform: "ios")),
     ]
     let fields = EventFields(
         event: Event(id: 9, source: "z", type: "t"), data: .object([.init("n", .string("7"))]))
@@ -103,7 +104,9 @@ import Testing
                     targets: [.init(recipient: 0, badge: 4), .init(recipient: 1)])
             ])
         #expect(
-            made.skips.map { "\($0.recipient) \($0.reason)" } == ["2 no_sender", "3 no_token"])
+            made.skips.map { "\($0.recipient) \($0.reason)" } == [
+                "2 no_sender", "3 unknown_user", "4 no_token",
+            ])
         #expect(made.deliveries.map(\.sender) == ["apns", "fcm"])
         #expect(made.deliveries.map(\.badge) == [4, nil])
         #expect(made.deliveries.map(\.id) == [101, 102])

@@ -308,6 +308,9 @@ import Testing
             d.platform = STR("ios"); c.kind = SBX_CHANGE_INVALID;
             if (sink->change(sink, &c, 1, sizeof c) != SBX_E_INVALID) return SBX_E_INTERNAL;
             c.kind = SBX_CHANGE_REGISTERED;
+            d.token = STR("x y");
+            if (sink->change(sink, &c, 1, sizeof c) != SBX_E_INVALID) return SBX_E_INTERNAL;
+            d.token = STR("t");
             return sink->change(sink, &c, 1, sizeof c);
             """)
         #expect(result.changes.map(\.device.token) == ["t"])

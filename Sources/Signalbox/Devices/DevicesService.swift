@@ -14,6 +14,7 @@ struct DevicesService: Sendable {
     let clients: [DeviceClient]
     let users: UserAuthenticator
     let registry: any GatewayStore
+    let names: UserNames
     let feedback: Feedback
     let clock: @Sendable () -> UInt64
 
@@ -247,9 +248,11 @@ struct DevicesService: Sendable {
         let user = try self.user(given, caller)
         let devices = try await registry.devices(app: caller.app, user: user)
         let now = clock()
-        return Self.json([
-            .init("devices", .array(devices.map { Self.json($0, nowUnixMs: now) }))
-        ])
+        var members = [
+            JSONValue.Member("devices", .array(devices.map { Self.json($0, nowUnixMs: now) }))
+        ]
+        if let name = names.name(user) { members.append(.init("log_name", .string(name))) }
+        return Self.json(members)
     }
 
     private func presence(

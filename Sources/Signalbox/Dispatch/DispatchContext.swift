@@ -14,6 +14,8 @@ struct DispatchContext: Sendable {
     let metrics: GatewayMetrics
     let record: OutcomeRecord
     let store: any GatewayStore
+    /// How log lines name users.
+    let users: UserNames
     /// Deliveries that are in memory, over all lanes.
     let inMemory: UnderWay
     /// Tells sources of dead tokens.

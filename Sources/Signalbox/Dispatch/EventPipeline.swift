@@ -102,7 +102,8 @@ final class EventPipeline: Sendable {
         out.recipients = event.recipients.flatMap { recipient -> [Recipient] in
             guard let key = Self.userKey(recipient) else { return [recipient] }
             let devices = known[key] ?? []
-            if devices.isEmpty { context.metrics.skipped(route: "", reason: "unknown_user") }
+            // A user without devices stays: whichever route takes the event says who was left out.
+            if devices.isEmpty { return [recipient] }
             let isAnyOnline = devices.contains { $0.isOnline(nowUnixMs: nowUnixMs) }
             return devices.map { entry in
                 Recipient(
@@ -140,16 +141,15 @@ final class EventPipeline: Sendable {
     ) {
         let generation = context.live.now
         var items: [StoreEntry.Item] = []
-        var unbuilt: Set<Int> = []
+        var (unbuilt, unrouted): (Set<Int>, Set<Int>) = ([], [])
         for event in events {
             var event = event
             if event.id == 0 { event.id = nextEventID() }
             do throws(BuilderGone) {
-                var hasFailed = false
-                let deliveries = try self.deliveries(
-                    of: event, generation, receivedUnixMs: receivedUnixMs, hasFailed: &hasFailed)
-                if hasFailed {
-                    if deliveries.isEmpty, events.count == 1, changes.isEmpty {
+                let made = try self.deliveries(
+                    of: event, generation, receivedUnixMs: receivedUnixMs)
+                if made.hasFailed {
+                    if made.deliveries.isEmpty, events.count == 1, changes.isEmpty {
                         // Nothing would be left of it: its source must know.
                         done(.failed("the builder failed on this event"))
                         return
@@ -158,7 +158,8 @@ final class EventPipeline: Sendable {
                     event.dedupe = ""
                     unbuilt.insert(items.count)
                 }
-                var item = StoreEntry.Item(event: event, deliveries: deliveries)
+                if !made.isRouted { unrouted.insert(items.count) }
+                var item = StoreEntry.Item(event: event, deliveries: made.deliveries)
                 item.dedupeMs = generation.dedupeMs(of: event)
                 items.append(item)
             } catch {
@@ -173,8 +174,8 @@ final class EventPipeline: Sendable {
             items: items + reports, changes: changes, receivedUnixMs: receivedUnixMs,
             dedupeMs: generation.plan.config.gateway.dedupeMs)
         let count = items.count
-        context.store.append(entry) { [unbuilt] answer in
-            self.finish(items: entry.items.prefix(count), parts, unbuilt, answer)
+        context.store.append(entry) { [unbuilt, unrouted] answer in
+            self.finish(items: entry.items.prefix(count), parts, unbuilt, unrouted, answer)
             if case .committed = answer { self.context.feedback.committed(reports) }
             done(answer)
         }
@@ -214,13 +215,15 @@ final class EventPipeline: Sendable {
 
     private func finish(
         items: ArraySlice<StoreEntry.Item>, _ parts: [[Part]], _ unbuilt: Set<Int>,
-        _ answer: StoreAnswer
+        _ unrouted: Set<Int>, _ answer: StoreAnswer
     ) {
         for (index, item) in items.enumerated() {
             var isKept = false
             if case .committed(let duplicates) = answer { isKept = !duplicates.contains(index) }
             if isKept, !(item.deliveries.isEmpty && unbuilt.contains(index)) {
-                let result = item.deliveries.isEmpty ? "unrouted" : "accepted"
+                let result =
+                    unrouted.contains(index)
+                    ? "unrouted" : item.deliveries.isEmpty ? "unreached" : "accepted"
                 context.metrics.event(source: item.event.source, result: result)
             } else if !isKept, case .committed = answer {
                 context.metrics.event(source: item.event.source, result: "duplicate")
@@ -248,9 +251,18 @@ final class EventPipeline: Sendable {
             ])
     }
 
+    /// What became of an event.
+    private struct Made {
+        var deliveries: [Delivery] = []
+        /// A route takes it.
+        var isRouted = true
+        /// A builder failed on it.
+        var hasFailed = false
+    }
+
     private func deliveries(
-        of event: Event, _ generation: Generation, receivedUnixMs: UInt64, hasFailed: inout Bool
-    ) throws(BuilderGone) -> [Delivery] {
+        of event: Event, _ generation: Generation, receivedUnixMs: UInt64
+    ) throws(BuilderGone) -> Made {
         let isRead = generation.router.readsData(of: event.source)
         let data = isRead ? Self.parsed(event.data) : .object([])
         let fields = EventFields(event: event, data: data)
@@ -263,25 +275,26 @@ final class EventPipeline: Sendable {
                     "plugin.instance": "\(event.source)",
                 ])
         }
-        var out: [Delivery] = []
+        var out = Made(isRouted: !routes.isEmpty)
         for index in routes {
-            out += try deliveries(
+            let made = try deliveries(
                 of: fields, route: generation.router.routes[index], generation,
-                receivedUnixMs: receivedUnixMs, hasFailed: &hasFailed)
+                receivedUnixMs: receivedUnixMs)
+            out.deliveries += made.deliveries
+            out.hasFailed = out.hasFailed || made.hasFailed
         }
         return out
     }
 
     private func deliveries(
-        of fields: EventFields, route: Route, _ generation: Generation, receivedUnixMs: UInt64,
-        hasFailed: inout Bool
-    ) throws(BuilderGone) -> [Delivery] {
+        of fields: EventFields, route: Route, _ generation: Generation, receivedUnixMs: UInt64
+    ) throws(BuilderGone) -> Made {
         let event = fields.event
         var fanOut = FanOut()
         let chosen = fanOut.selectRecipients(of: route, from: event.recipients)
         let recipients = chosen.map { event.recipients[$0] }
-        for skip in fanOut.skips { report(skip: skip.reason, event, route) }
-        guard !recipients.isEmpty else { return [] }
+        SkipReport(context: context).write(fanOut.skips, of: event, on: route)
+        guard !recipients.isEmpty else { return Made() }
         switch build(event, recipients: recipients, route: route, generation) {
         case .success(let built):
             for skip in built.skips {
@@ -304,7 +317,6 @@ final class EventPipeline: Sendable {
                 ])
             throw BuilderGone(name: route.builder)
         case .failure(let fault):
-            hasFailed = true
             context.metrics.event(source: event.source, result: "build_failed")
             context.logger.error(
                 "the builder failed on an event",
@@ -312,22 +324,14 @@ final class EventPipeline: Sendable {
                     "event.id": "\(event.id)", "route.name": "\(route.name)",
                     "plugin.instance": "\(route.builder)", "error": "\(fault.message)",
                 ])
+            return Made(hasFailed: true)
         }
-        return fanOut.deliveries
+        return Made(deliveries: fanOut.deliveries)
     }
 
     /// The plugin host checked that it is a JSON object, or nothing.
     private static func parsed(_ data: String) -> JSONValue {
         data.isEmpty ? .null : (try? JSONValue.parse(data)) ?? .object([])
-    }
-
-    private func report(skip reason: String, _ event: Event, _ route: Route) {
-        context.metrics.skipped(route: route.name, reason: reason)
-        context.logger.notice(
-            "recipient left out",
-            metadata: [
-                "event.id": "\(event.id)", "route.name": "\(route.name)", "reason": "\(reason)",
-            ])
     }
 
     private func build(

@@ -133,7 +133,11 @@ struct Reload {
             keys.append("tls")
         }
         if old.dataFolder != new.dataFolder { keys.append("data") }
-        if old.logLevel != new.logLevel || old.logFormat != new.logFormat { keys.append("log") }
+        if old.logLevel != new.logLevel || old.logFormat != new.logFormat
+            || old.logUsers != new.logUsers
+        {
+            keys.append("log")
+        }
         return keys
     }
 }

@@ -33,7 +33,7 @@ public struct FanOut: Sendable {
     public struct Skip: Sendable, Equatable {
         /// Index into the recipients.
         public var recipient: Int
-        /// `no_sender`, `no_token`, ...
+        /// `no_sender`, `no_token`, `unknown_user`, ...
         public var reason: String
 
         /// Makes a skip.
@@ -56,7 +56,9 @@ public struct FanOut: Sendable {
         var chosen: [Int] = []
         for (index, recipient) in recipients.enumerated() {
             if recipient.device.token.isEmpty {
-                skips.append(Skip(recipient: index, reason: "no_token"))
+                // The devices of a known user stand in the user's place by now.
+                let reason = recipient.device.user.isEmpty ? "no_token" : "unknown_user"
+                skips.append(Skip(recipient: index, reason: reason))
             } else if route.senders[recipient.device.platform] == nil {
                 skips.append(Skip(recipient: index, reason: "no_sender"))
             } else {

@@ -1,0 +1,52 @@
+internal import SignalboxCore
+internal import SignalboxCrypto
+
+/// How log lines name users: as `gateway.log.users` says.
+///
+/// A hashed name tells users apart and is the same in every line of a data folder. Its key is random and kept in the
+/// database: ids are often numbers or mail addresses, and a hash without a key is undone by trying them all.
+struct UserNames: Sendable {
+    /// What a line shows.
+    enum Style: String, Sendable {
+        case plain, hashed, none
+    }
+
+    private let style: Style
+    private let key: [UInt8]
+
+    init(_ style: Style, key: [UInt8]) {
+        self.style = style
+        self.key = key
+    }
+
+    /// Reads the key of a database, or makes it.
+    static func open(_ style: Style, _ store: any GatewayStore) async -> UserNames {
+        guard style == .hashed else { return UserNames(style, key: []) }
+        let (instance, name) = ("#log", "users")
+        let known = await withCheckedContinuation { continuation in
+            store.value(instance: instance, key: name, nowUnixMs: 0) { result in
+                continuation.resume(returning: (try? result.get()) ?? nil)
+            }
+        }
+        if let known { return UserNames(style, key: known) }
+        let made = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
+        await withCheckedContinuation { continuation in
+            // A disk that is full keeps no gateway from starting: the next start makes another key.
+            store.set(instance: instance, key: name, value: made, expiresUnixMs: nil) { _ in
+                continuation.resume()
+            }
+        }
+        return UserNames(style, key: made)
+    }
+
+    /// What to write for a user; nil: nothing.
+    func name(_ user: String) -> String? {
+        if user.isEmpty { return nil }
+        switch style {
+        case .none: return nil
+        case .plain: return user
+        case .hashed:
+            return Hex.encode(HMACDigest.sha256(key: key, data: Array(user.utf8)).prefix(6))
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import PluginBench
+import Signalbox
+import SignalboxCore
+import SignalboxJSON
+import Testing
+
+@Suite struct UnknownUserTests {
+    private static func lines(_ flow: RegistryBench, _ words: String) -> [String] {
+        flow.bench.log.all.filter { $0.contains(words) }
+    }
+
+    private static func metrics(_ flow: RegistryBench) async throws -> String {
+        String(decoding: try await flow.bench.admin("/metrics").body, as: UTF8.self)
+    }
+
+    @Test func `an event for a user without a device is counted and says whom it missed`()
+        async throws
+    {
+        let flow = try await RegistryBench(gateway: ", log: { users: plain }")
+        try await flow.register("known", "aa")
+        let id = try #require(try await flow.notify(["nobody"]).first?.id)
+        #expect(id > 0)
+        try await flow.notify(["known", "nobody"])
+        #expect(await flow.taken(1).map(\.token) == ["aa"])
+        #expect(
+            Self.lines(flow, "event.id=\(id) ") == [
+                "notice recipient left out event.id=\(id) event.type=hello plugin.instance=program "
+                    + "reason=unknown_user route.name=hello user=nobody"
+            ])
+        let metrics = try await Self.metrics(flow)
+        for line in [
+            #"signalbox_recipients_skipped_total{route="hello",reason="unknown_user"} 2"#,
+            #"signalbox_events_total{source="program",result="unreached"} 1"#,
+            #"signalbox_events_total{source="program",result="accepted"} 1"#,
+        ] {
+            #expect(metrics.contains(line + "\n"), "\(line)")
+        }
+        #expect(!metrics.contains(#"route="""#) && !metrics.contains("unrouted"))
+        await flow.bench.end()
+    }
+
+    @Test func `a user whose devices no sender takes is named, too`() async throws {
+        let flow = try await RegistryBench(gateway: ", log: { users: plain }")
+        try await flow.register("kim", "h1", platform: "huawei")
+        try await flow.notify(["kim"])
+        let lines = Self.lines(flow, "recipient left out")
+        #expect(lines.count == 1)
+        #expect(lines.first?.hasSuffix("reason=no_sender route.name=hello user=kim") == true)
+        await flow.bench.end()
+    }
+
+    @Test func `thousands of users without a device make a few lines`() async throws {
+        let flow = try await RegistryBench(gateway: ", log: { users: none }")
+        try await flow.notify((0..<3_000).map { "u\($0)" })
+        #expect(Self.lines(flow, "recipient left out").count == 20)
+        #expect(Self.lines(flow, "user=").isEmpty)
+        #expect(Self.lines(flow, "further recipients left out count=2980").count == 1)
+        let metrics = try await Self.metrics(flow)
+        #expect(metrics.contains(#"{route="hello",reason="unknown_user"} 3000"#))
+        await flow.bench.end()
+    }
+
+    @Test func `a hashed name is the same after a restart, another in another database`()
+        async throws
+    {
+        func name(_ flow: RegistryBench, _ user: String) async throws -> String {
+            try await flow.notify([user])
+            let line = Self.lines(flow, "recipient left out").last ?? ""
+            let name = line.split(separator: "user=").last.map { String($0) } ?? ""
+            #expect(name.count == 12 && name.allSatisfy(\.isHexDigit), "\(line)")
+            let listed = try await flow.call("GET", "/v1/devices?user=\(user)")
+            #expect(listed.json["log_name"]?.string == name)
+            return name
+        }
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var names: [String] = []
+        for place in [folder.path, folder.path, nil] {
+            let flow = try await RegistryBench(change: { options in
+                if let place { options.dataFolder = place }
+            })
+            names.append(try await name(flow, "kim@example.com"))
+            #expect(try await name(flow, "sam") != names.last)
+            #expect(!flow.bench.log.all.contains { $0.contains("kim@example.com") })
+            await flow.bench.end()
+        }
+        #expect(names[0] == names[1] && names[1] != names[2])
+    }
+}
