@@ -63,7 +63,7 @@ func cPlugin(
 let plugins = [
     plugin("APNs"), plugin("AppLinks"), plugin("CustomerInsights"), plugin("FCM"),
     plugin("LivePerson"), plugin("Sendbird"), plugin("SendbirdDesk"), plugin("Texts"),
-    plugin("Zendesk"),
+    plugin("Zendesk"), plugin("ZendeskMessaging"),
     cPlugin("HelloC"), cPlugin("SMTP", dependencies: ["COpenSSL"], exclude: ["README.md"]),
 ]
 

@@ -54,6 +54,7 @@ import Testing
         "Plugins/SendbirdDesk": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/Texts": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/Zendesk": ["SignalboxPluginKit", "CSignalbox"],
+        "Plugins/ZendeskMessaging": ["SignalboxPluginKit", "CSignalbox"],
     ]
 
     @Test(arguments: allowed.keys.sorted())
