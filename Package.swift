@@ -66,6 +66,7 @@ let plugins = [
     plugin("APNs"), plugin("AppLinks"), plugin("CustomerInsights"), plugin("FCM"),
     plugin("LivePerson"), plugin("Sendbird", dependencies: ["SendbirdPush"]),
     plugin("SendbirdDesk", dependencies: ["SendbirdPush"]), plugin("Texts"), plugin("Zendesk"),
+    plugin("ZendeskMessaging"),
     cPlugin("HelloC"), cPlugin("SMTP", dependencies: ["COpenSSL"], exclude: ["README.md"]),
 ]
 

@@ -33,7 +33,7 @@ pub fn build(input: &BuildInput<'_>, sink: &BuildSink<'_>) -> Result<()> {
         None | Some("") => None,
         Some(pointer) => data.at(pointer),
     };
-    let words = |name: &str| at(name).and_then(|json| json.string()).unwrap_or("");
+    let words = |name: &str| at(name).and_then(|json| json.scalar_text()).unwrap_or("");
     let payload = at("/payload").filter(Json::is_object).map_or("", |json| json.text());
     let sound = text(options, "/sound");
     let note = Notification {

@@ -18,8 +18,9 @@ struct Registration: Sendable {
         app = try reader.app(server)
         user = try reader.text("UserId")
         let apiToken = try reader.text("ApiToken")
-        let apns = try reader.text("ApnsDeviceToken", isRequired: false)
-        let fcm = try reader.text("FcmDeviceToken", isRequired: false)
+        // One that is too long is its own registration's failure, and not the batch's.
+        let apns = try reader.text("ApnsDeviceToken", max: .max, isRequired: false)
+        let fcm = try reader.text("FcmDeviceToken", max: .max, isRequired: false)
         guard apns.isEmpty != fcm.isEmpty else {
             throw Fault.twoTokens(path: path.isEmpty ? "" : "\(path): ").error
         }
@@ -57,6 +58,29 @@ struct Reader {
             throw Fault.wrong(path: name(key), what: "is over \(max) bytes").error
         }
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw Fault.wrong(path: name(key), what: "holds control characters").error
+        }
+        return text
+    }
+
+    /// What people read: it may have several lines, and a number or a boolean is text.
+    func words(_ key: String, max: Int = 4_096, isRequired: Bool) throws(PluginError) -> String {
+        let value = json[key]
+        guard let text = value?.scalarText, !text.isEmpty else {
+            guard value == nil || value?.kind == .null || value?.string != nil else {
+                throw Fault.wrong(path: name(key), what: "must be text").error
+            }
+            if isRequired { throw Fault.missing(path: name(key)).error }
+            return ""
+        }
+        guard text.utf8.count <= max else {
+            throw Fault.wrong(path: name(key), what: "is over \(max) bytes").error
+        }
+        // Tab, line feed and carriage return are text.
+        let isOdd = { (byte: UInt8) in
+            byte < 0x20 && !(0x09...0x0A).contains(byte) && byte != 0x0D || byte == 0x7F
+        }
+        guard !text.utf8.contains(where: isOdd) else {
             throw Fault.wrong(path: name(key), what: "holds control characters").error
         }
         return text

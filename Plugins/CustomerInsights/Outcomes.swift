@@ -9,6 +9,14 @@ struct RegistrationOutcome: Sendable {
     var callbackHeaders: String
 }
 
+extension Tracking {
+    func outcome(of one: Registration) -> RegistrationOutcome {
+        RegistrationOutcome(
+            requestID: one.requestID, app: one.app, isTracked: isTracked, callbackURL: callbackURL,
+            callbackHeaders: callbackHeaders)
+    }
+}
+
 /// Outcomes of registrations that this instance has taken: stored, and told by callback.
 extension CustomerInsights {
     /// What came of a dry run.
@@ -22,9 +30,10 @@ extension CustomerInsights {
             isTracked: device.attribute("track") == "true",
             callbackURL: device.attribute("callback_url") ?? "",
             callbackHeaders: device.attribute("callback_headers") ?? "")
+        let outcomes = dryRuns.ended(device, outcome)
         guard change.kind == .proven else {
             host.write(.info, "a dry run failed", [("reason", change.reason)])
-            record(outcome, .dryRunSendingFailed, server) { _ in }
+            for outcome in outcomes { record(outcome, .dryRunSendingFailed, server) { _ in } }
             return
         }
         var stored = device
@@ -32,7 +41,7 @@ extension CustomerInsights {
         host.change(SignalboxPluginKit.DeviceChange(.registered, stored)) { result in
             var reason: FailureReason?
             if case .failure = result { reason = .failedToStoreDevice }
-            self.record(outcome, reason, server) { _ in }
+            for outcome in outcomes { self.record(outcome, reason, server) { _ in } }
         }
     }
 

@@ -13,11 +13,13 @@ final class CustomerInsights: IngestPlugin, BuildPlugin {
     let config: Config
     let counters: Counters
     let state = ClientState()
+    let dryRuns: DryRuns
 
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
         self.config = try Config(config)
         counters = Counters(host)
+        dryRuns = DryRuns(nowUnixMs: { host.nowUnixMs })
     }
 
     var paths: [IngestPath] {

@@ -109,6 +109,8 @@ extension CustomerInsights {
         var event = Event(type: "registration.requested", data: "{}")
         event.subject = "registration/\(one.requestID)"
         event.recipients = [Recipient(device)]
+        event.dedupe = dryRuns.key(of: one, tracking.outcome(of: one))
+        event.dedupeWindowMs = DryRuns.windowMs
         return event
     }
 
@@ -217,7 +219,11 @@ extension CustomerInsights {
         data.object { out in
             for (key, name) in Message.fields {
                 do throws(PluginError) {
-                    let text = try reader.text(key, isRequired: key == "Body")
+                    let isText = ["Title", "Body"].contains(key)
+                    let text =
+                        isText
+                        ? try reader.words(key, isRequired: key == "Body")
+                        : try reader.text(key, isRequired: false)
                     out.member(name, text)
                 } catch {
                     faults = error
@@ -284,10 +290,7 @@ final class RegistrationRun: Sendable {
         let gather = Gather<Bool>(count: max(1, failed.count)) { _ in self.finish(failures) }
         if failed.isEmpty { gather.set(0, nil) }
         for (index, (one, reason)) in failed.enumerated() {
-            let outcome = RegistrationOutcome(
-                requestID: one.requestID, app: one.app, isTracked: tracking.isTracked,
-                callbackURL: tracking.callbackURL, callbackHeaders: tracking.callbackHeaders)
-            plugin.record(outcome, reason, server) { fault in
+            plugin.record(tracking.outcome(of: one), reason, server) { fault in
                 if let fault {
                     self.open.finish(PluginError(.again, fault.message))
                 } else {

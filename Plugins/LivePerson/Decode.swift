@@ -33,8 +33,7 @@ struct ProxyPush: Sendable {
         self.platform = platform
         let inside = platform == "ios" ? json : try Self.payload(json, host)
         func text(_ key: String) -> String {
-            let value = inside[key] ?? json[key]
-            return value?.string ?? value?.integer.map { String($0) } ?? ""
+            (inside[key] ?? json[key])?.scalarText ?? ""
         }
         service = text("backendService").lowercased()
         conversation = text("conversationId")
@@ -81,8 +80,8 @@ struct ProxyPush: Sendable {
 
     /// The text that is shown.
     static func message(_ json: JSON) -> String {
-        json.at("/aps/alert")?.string ?? json.at("/aps/alert/body")?.string
-            ?? json.at("/data/message")?.string ?? json["message"]?.string ?? ""
+        json.at("/aps/alert")?.scalarText ?? json.at("/aps/alert/body")?.scalarText
+            ?? json.at("/data/message")?.scalarText ?? json["message"]?.scalarText ?? ""
     }
 
     /// Numbers come as numbers and as text.

@@ -20,7 +20,7 @@ extension LivePerson {
 
     private func common(_ data: JSON) -> Notification {
         var note = Notification()
-        note.title = data.at("/aps/alert/title")?.string ?? ""
+        note.title = data.at("/aps/alert/title")?.scalarText ?? ""
         note.body = ProxyPush.message(data)
         note.sound = data.at("/aps/sound")?.string ?? config.sound
         note.priority = .high

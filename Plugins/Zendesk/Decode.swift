@@ -11,6 +11,7 @@ struct Webhook {
 
     let title: String
     let body: String
+    /// Empty: the push opens the app and no ticket.
     let ticketID: String
     let devices: [Device]
 
@@ -22,13 +23,9 @@ struct Webhook {
             throw Fault.devices.error
         }
         // Documented as text; a number means the same.
-        let ticket = notification["ticket_id"]
-        guard let ticketID = ticket?.string ?? ticket?.integer.map({ String($0) }),
-            !ticketID.isEmpty
-        else { throw Fault.ticket.error }
-        self.ticketID = ticketID
-        title = notification["title"]?.string ?? ""
-        body = notification["body"]?.string ?? ""
+        ticketID = notification["ticket_id"]?.scalarText ?? ""
+        title = notification["title"]?.scalarText ?? ""
+        body = notification["body"]?.scalarText ?? ""
         self.devices = devices.elements.map {
             Device(identifier: $0["identifier"]?.string, type: $0["type"]?.string)
         }
@@ -88,18 +85,18 @@ struct Webhook {
     func event(for recipients: [Recipient]) -> Event {
         var data = JSONWriter()
         data.object { out in
-            out.member("ticket_id", ticketID)
+            if !ticketID.isEmpty { out.member("ticket_id", ticketID) }
             out.key("notification")
             out.object { out in
                 out.member("title", title)
                 out.member("body", body)
-                out.member("ticket_id", ticketID)
+                if !ticketID.isEmpty { out.member("ticket_id", ticketID) }
             }
         }
         var print = Fingerprint()
         for text in [ticketID, title, body] + recipients.map(\.device.token) { print.add(text) }
         var event = Event(type: "ticket.replied", data: data.text)
-        event.subject = "ticket/\(ticketID)"
+        if !ticketID.isEmpty { event.subject = "ticket/\(ticketID)" }
         event.dedupe = print.text
         event.dedupeWindowMs = Self.windowMs
         event.recipients = recipients

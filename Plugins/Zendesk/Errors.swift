@@ -2,7 +2,7 @@ import SignalboxPluginKit
 
 /// Why a whole webhook is refused.
 enum Fault {
-    case notification, devices, ticket, signature, stale
+    case notification, devices, signature, stale
 
     var error: PluginError {
         switch self {
@@ -13,7 +13,6 @@ enum Fault {
                 .auth, "x-zendesk-webhook-signature-timestamp is more than five minutes away")
         case .notification: PluginError(.invalid, "\"notification\" is missing or not an object")
         case .devices: PluginError(.invalid, "\"devices\" is missing or not a list")
-        case .ticket: PluginError(.invalid, "\"notification.ticket_id\" is missing or empty")
         }
     }
 }

@@ -60,12 +60,13 @@ final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
         note.sound = config.sound
         note.priority = .high
         note.isDataOnly = options["display"]?.string != "system"
-        var keys = JSONWriter()
-        let ticket = data["ticket_id"]?.string ?? ""
-        keys.object { out in
-            for key in config.deepLinkKeys { out.member(key, ticket) }
+        if let ticket = data["ticket_id"]?.string {
+            var keys = JSONWriter()
+            keys.object { out in
+                for key in config.deepLinkKeys { out.member(key, ticket) }
+            }
+            note.data = keys.text
         }
-        note.data = keys.text
         try sink.emit(note, to: (0..<input.recipientCount).map { BuildSink.Target($0) })
     }
 

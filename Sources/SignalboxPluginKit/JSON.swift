@@ -22,6 +22,15 @@ public struct JSON {
         return table.pointee.string(raw, &text) == SBX_OK ? text.text : nil
     }
 
+    /// The text of a string, and of a number or a boolean as it is written; nil for other kinds.
+    public var scalarText: String? {
+        switch kind {
+        case .string: string
+        case .boolean, .integer, .number: text
+        case .null, .array, .object: nil
+        }
+    }
+
     /// The value of an integer, or nil.
     public var integer: Int64? {
         var number: Int64 = 0

@@ -25,13 +25,13 @@ import Testing
         #expect(apns.header("apns-topic") == "com.example.app")
         #expect(apns.header("apns-push-type") == "alert")
         #expect(apns.header("apns-priority") == "10")
-        #expect(apns.header("apns-collapse-id") == "ticket-5")
+        #expect(apns.header("apns-collapse-id") == "ticket/5")
         #expect(
             apns.body
                 == (try JSONValue.parse(
                     """
                     {"aps":{"alert":{"title":"Agent replied","body":"Agent replied something something"},
-                    "sound":"default","thread-id":"ticket-5"},"zendesk_sdk_request_id":"5","tid":"5"}
+                    "sound":"default","thread-id":"ticket/5"},"zendesk_sdk_request_id":"5","tid":"5"}
                     """)))
         let fcm = try #require(report.arrivals.first { $0.push.provider == "fcm" }?.push)
         #expect(fcm.token == "iuytfrdcvbnmkl")

@@ -82,6 +82,19 @@ import Testing
                     [request("/in/zendesk", body)], events: [("ticket.replied", data)])
             }),
         Case(
+            name: "ZendeskMessaging",
+            config: """
+                {"path":"/in/zm","webhook_secret":"hook-secret",
+                 "api":{"subdomain":"d3v","key_id":"key","key_secret":"zendesk-key-secret"}}
+                """,
+            samples: {
+                let body = try PluginBench.fixture("ZendeskMessaging/message.json")
+                let data = #"{"text":"B","message":{"author":{"displayName":"T"}}}"#
+                return try samples(
+                    [request("/in/zm", body, headers: [("x-api-key", "hook-secret")])],
+                    events: [("conversation.message", data)])
+            }),
+        Case(
             name: "LivePerson", config: #"{"path":"/in/lp","user":"lp","password":"secret:word"}"#,
             samples: {
                 let basic = "Basic " + Base64.encode(Array("lp:secret:word".utf8))

@@ -173,6 +173,18 @@ import Testing
         #expect(result.events.first?.recipients.map(\.device.user) == ["/shop"])
     }
 
+    @Test func `titles and texts that are numbers or booleans are texts`() async throws {
+        let bench = try await Self.bench(Self.config(#"[{"user":"u"}]"#))
+        let result = await bench.handle(
+            Self.event(data: #"{"title":7,"body":true,"link":[]}"#), path: Self.path,
+            headers: [Self.bearer, Self.structured])
+        let event = try #require(result.events.first)
+        let built = try bench.build(event, event.recipients)
+        let note = try #require(built.contents.first?.notification)
+        #expect(note.title == "7" && note.body == "true" && note.link == "")
+        #expect(await bench.end() == [])
+    }
+
     @Test func `base64 data is decoded, and without data there are the attributes`() async throws {
         let encoded = Data("{\(Self.devices)}".utf8).base64EncodedString()
         let head = #"{"specversion":"1.0","id":"1","source":"/s","type":"t""#

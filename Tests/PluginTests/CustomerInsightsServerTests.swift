@@ -196,6 +196,65 @@ import Testing
         #expect(await bench.end() == [])
     }
 
+    @Test(arguments: ["ApnsDeviceToken", "FcmDeviceToken"])
+    func `a token that is too long fails for itself, and its batch goes on`(
+        key: String
+    ) async throws {
+        let bench = try await Self.bench()
+        let long = String(repeating: "a", count: 5_000)
+        let body = """
+            [{"MobileAppId":"\(Self.app)","UserId":"u1","ApiToken":"ci-api-token","\(key)":"\(long)"},
+            {"MobileAppId":"\(Self.app)","UserId":"u2","ApiToken":"ci-api-token","\(key)":"0a1b"}]
+            """
+        let result = await Self.post(
+            bench, "/batch", body, headers: [("x-ms-track-registration", "true")])
+        #expect(result.answer?.status == 202)
+        #expect(result.events.map { $0.recipients[0].device.user } == ["u2"])
+        let list = try JSONValue.parse(Self.text(result))
+        let id = try #require(list[0]?["RegistrationRequestId"]?.string)
+        #expect(
+            try await Self.status(bench, id)
+                == #"[{"Status":"Failed","FailureReason":"DeviceTokenTooLong"}]"#)
+        #expect(await bench.end() == [])
+    }
+
+    @Test(arguments: [DeviceChange.Kind.proven, .unproven])
+    func `a device that is registered twice has one dry run, and both registrations its result`(
+        kind: DeviceChange.Kind
+    ) async throws {
+        let bench = try await Self.bench()
+        let track = [("x-ms-track-registration", "true")]
+        let one = try Self.fixture("registration-ios")
+        let batch = await Self.post(bench, "/batch", "[\(one),\(one)]", headers: track)
+        let single = await Self.post(bench, "", one, headers: track)
+        let other = await Self.post(
+            bench, "", one.replacing(Self.user, with: "other"), headers: track)
+        let events = batch.events + single.events
+        // The gateway takes the first of equal keys.
+        #expect(events.count == 3 && Set(events.map(\.dedupe)).count == 1)
+        #expect(events.allSatisfy { $0.dedupeWindowMs == 7 * 86_400_000 })
+        #expect(other.events.first?.dedupe != events[0].dedupe)
+        try Self.end(bench, events[0], kind)
+        let word = kind == .proven ? "Success" : "DryRunSendingFailed"
+        for event in events {
+            let id = String(event.subject.dropFirst(13))
+            for _ in 0..<1_000 where try await Self.status(bench, id).contains("Pending") {}
+            #expect(try await Self.status(bench, id).contains(word))
+        }
+        await bench.services.waitFor { bench.services.counts["registrations_total"] == 3 }
+        // One whose event was taken all the same has its result already, and the other user waits.
+        try Self.end(bench, events[1], kind)
+        #expect(bench.services.counts["registrations_total"] == 3)
+        let waiting = String(try #require(other.events.first).subject.dropFirst(13))
+        #expect(try await Self.status(bench, waiting).contains("Pending"))
+        if kind == .unproven {
+            // The next registration is tried anew.
+            let next = await Self.post(bench, "", one, headers: track)
+            #expect(try #require(next.events.first).dedupe != events[0].dedupe)
+        }
+        #expect(await bench.end() == [])
+    }
+
     // MARK: Callback
 
     @Test(arguments: [
@@ -384,6 +443,29 @@ import Testing
     }
 
     // MARK: Payload
+
+    @Test func `texts have lines and tabs, and numbers are texts`() async throws {
+        let bench = try await Self.bench(#","messages_path":"/in/ci/messages""#)
+        func post(_ members: String) async -> IngestResult {
+            await bench.handle(
+                #"{"MobileAppId":"\#(Self.app)","ApiToken":"ci-api-token","UserId":"u",\#(members)}"#,
+                path: "/in/ci/messages")
+        }
+        let lines = await post(#""Title":7,"Body":"one\r\ntwo\tthree""#)
+        #expect(lines.answer?.status == 202)
+        let event = try #require(lines.events.first)
+        let note = try #require(
+            try bench.build(event, event.recipients).contents.first?.notification)
+        #expect(note.title == "7" && note.body == "one\r\ntwo\tthree")
+        for members in [
+            #""Body":"a\u0001b""#, #""Body":"a","Link":"a\nb""#, #""Body":[]"#, #""Body":"""#,
+            #""Title":{},"Body":"a""#,
+        ] {
+            let result = await post(members)
+            #expect(result.fault?.kind == .invalid, "\(members)")
+        }
+        #expect(await bench.end() == [])
+    }
 
     @Test func `a message has the payload of Customer Insights`() async throws {
         let bench = try await Self.bench(#","messages_path":"/in/ci/messages""#)

@@ -127,6 +127,17 @@ import Testing
         #expect(await bench.end() == [])
     }
 
+    @Test(arguments: [("7", "7"), ("true", "true"), (#"{"title":1,"body":2.5}"#, "2.5")])
+    func `numbers and booleans are texts`(alert: String, text: String) async throws {
+        let bench = try await Self.bench()
+        let body = try Self.fixture("ios").replacing(#""Agent: hello""#, with: alert)
+        let event = try #require(await Self.post(bench, body).events.first)
+        let note = try #require(
+            try bench.build(event, event.recipients).contents.first?.notification)
+        #expect(note.body == text && note.title == (text == "2.5" ? "1" : ""))
+        #expect(await bench.end() == [])
+    }
+
     @Test func `the same push again has the same key, another one has not`() async throws {
         let bench = try await Self.bench()
         func key(_ body: String) async throws -> String {

@@ -132,7 +132,6 @@ import Testing
     @Test(arguments: [
         ("{", "not JSON"), ("[]", "notification"),
         (#"{"notification":{"ticket_id":"5"}}"#, "devices"),
-        (#"{"devices":[],"notification":{}}"#, "ticket_id"),
         (#"{"devices":{},"notification":{"ticket_id":"5"}}"#, "devices"),
     ])
     func `a malformed body is refused with a reason`(body: String, word: String) async throws {
@@ -209,6 +208,42 @@ import Testing
                 ])
             #expect(result.fault?.kind == .auth)
         }
+        #expect(await bench.end() == [])
+    }
+
+    static let one = #""devices":[{"identifier":"t","type":"ios"}]"#
+
+    @Test(arguments: ["", #","ticket_id":null"#, #","ticket_id":"""#, #","ticket_id":[5]"#])
+    func `a webhook without a ticket is a push without a deep link`(ticket: String) async throws {
+        let bench = try await RoleBench("Zendesk", config: #"{"path":"/in/z"}"#)
+        let result = await bench.handle(
+            #"{\#(Self.one),"notification":{"title":"T","body":"B"\#(ticket)}}"#, path: "/in/z")
+        #expect(result.fault == nil)
+        let event = try #require(result.events.first)
+        #expect(event.subject == "")
+        #expect(event.data == #"{"notification":{"title":"T","body":"B"}}"#)
+        let built = try bench.build(event, event.recipients)
+        let note = try #require(built.contents.first?.notification)
+        #expect(note.title == "T" && note.body == "B" && note.data == "")
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `numbers and booleans are texts`() async throws {
+        let bench = try await RoleBench("Zendesk", config: #"{"path":"/in/z"}"#)
+        let result = await bench.handle(
+            #"{\#(Self.one),"notification":{"title":42,"body":true,"ticket_id":7}}"#, path: "/in/z")
+        let event = try #require(result.events.first)
+        let built = try bench.build(event, event.recipients)
+        let note = try #require(built.contents.first?.notification)
+        #expect(note.title == "42" && note.body == "true")
+        #expect(note.data == #"{"zendesk_sdk_request_id":"7","tid":"7"}"#)
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `a byte order mark in front is skipped`() async throws {
+        let bench = try await RoleBench("Zendesk", config: #"{"path":"/in/z"}"#)
+        let body = [0xEF, 0xBB, 0xBF] + Array(#"{\#(Self.one),"notification":{"title":"T"}}"#.utf8)
+        #expect(await bench.handle(body, path: "/in/z").events.count == 1)
         #expect(await bench.end() == [])
     }
 

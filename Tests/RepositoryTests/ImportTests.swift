@@ -55,6 +55,7 @@ import Testing
         "Plugins/SendbirdPush": ["SignalboxPluginKit"],
         "Plugins/Texts": ["SignalboxPluginKit", "CSignalbox"],
         "Plugins/Zendesk": ["SignalboxPluginKit", "CSignalbox"],
+        "Plugins/ZendeskMessaging": ["SignalboxPluginKit", "CSignalbox"],
     ]
 
     @Test(arguments: allowed.keys.sorted())

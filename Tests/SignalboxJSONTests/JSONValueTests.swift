@@ -22,13 +22,18 @@ import Testing
 
     @Test(arguments: [
         "", " ", "{", "[1,", "{\"a\"}", "{\"a\":}", "nul", "tru", "01", "1e999", "+1", "'a'",
-        "\"a", "\"\u{1}\"", #""\ud800""#, #""\x""#, "{\"a\":1}}", "[1] [2]", "\u{feff}{}",
+        "\"a", "\"\u{1}\"", #""\ud800""#, #""\x""#, "{\"a\":1}}", "[1] [2]",
+        "\u{feff}", "\u{feff}\u{feff}{}",
         "123456789012345678901234567890", "{\"a\":\u{0}1}", "{a:1}", "[,]",
         String(repeating: "[", count: 65) + String(repeating: "]", count: 65),
     ])
     func `hostile text is refused in fixed words`(text: String) {
         let fault = #expect(throws: JSONFault.self) { try JSONValue.parse(text) }
         #expect(JSONValueTests.words.contains(fault?.message ?? ""))
+    }
+
+    @Test func `a byte order mark in front is skipped`() throws {
+        #expect(try JSONValue.parse("\u{feff}{\"a\":1}").text == #"{"a":1}"#)
     }
 
     static let words: Set = [

@@ -72,6 +72,8 @@ void csj_parser_free(csj_parser *parser) { delete parser; }
 int csj_parse(csj_parser *parser, const char *bytes, size_t length, size_t depth_max, csj_value *root,
               const char **fault) {
   try {
+    // A byte order mark, which RFC 8259 lets a reader skip.
+    if (length >= 3 && std::memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) bytes += 3, length -= 3;
     parser->texts.clear();
     if (parser->parser.capacity() < length || parser->parser.max_depth() != depth_max) {
       // The extra level lets a document of exactly depth_max levels pass.

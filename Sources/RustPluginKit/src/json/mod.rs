@@ -107,6 +107,15 @@ impl<'a> Json<'a> {
         (code == SBX_OK).then(|| unsafe { text(out) })
     }
 
+    /// The text of a string, and of a number or a boolean as it is written.
+    pub fn scalar_text(&self) -> Option<&'a str> {
+        match self.kind() {
+            JsonKind::String => self.string(),
+            JsonKind::Boolean | JsonKind::Integer | JsonKind::Number => Some(self.text()),
+            _ => None,
+        }
+    }
+
     /// The value of an integer.
     pub fn integer(&self) -> Option<i64> {
         let mut out = 0;

@@ -1,0 +1,36 @@
+import SignalboxPluginKit
+
+/// Why a whole webhook is refused.
+enum Fault {
+    case secret, notAnObject, events
+
+    var error: PluginError {
+        switch self {
+        case .secret: PluginError(.auth, "x-api-key is missing or is not webhook_secret")
+        case .notAnObject: PluginError(.invalid, "the body must be a JSON object")
+        case .events: PluginError(.invalid, "\"events\" is missing or not a list")
+        }
+    }
+}
+
+/// Why one event of a webhook comes to nothing; the raw value is a metric label.
+enum Reject: String, Error {
+    case otherApp = "other_app"
+    case malformedEvent = "malformed_event"
+    case noConversation = "no_conversation"
+    case unknownConversation = "unknown_conversation"
+    case participantsUnavailable = "participants_unavailable"
+    case noUser = "no_user"
+
+    var detail: String {
+        switch self {
+        case .otherApp: "app.id is not the one of config.app_id"
+        case .malformedEvent: "an event is no object with a type, or its message has no author"
+        case .noConversation: "a message has no conversation.id"
+        case .unknownConversation: "the Conversations API does not know the conversation"
+        case .participantsUnavailable:
+            "the Conversations API did not say who takes part; the webhook is answered 503, to come again"
+        case .noUser: "nobody who takes part has the id that config.users asks for"
+        }
+    }
+}
