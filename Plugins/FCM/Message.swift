@@ -18,8 +18,9 @@ struct Message: Sendable {
         config: Config, host: Host
     ) throws(RenderFault) {
         let content = note.content
-        let data = try Self.data(content, host)
-        let isShown = !content.isDataOnly && !content.isSilent && !content.isDryRun
+        let data = try Self.data(content, platform, host)
+        let isShown =
+            !content.isDataOnly && !content.isSilent && !content.isDryRun && !content.isWithdrawn
         let visible = isShown ? content.title.utf8.count + content.body.utf8.count : 0
         guard data.reduce(visible, { $0 + $1.0.utf8.count + $1.1.utf8.count }) <= Self.bytesMax
         else {
@@ -70,9 +71,12 @@ struct Message: Sendable {
 
     /// All values as text, as FCM wants them.
     private static func data(
-        _ content: Notification, _ host: Host
+        _ content: Notification, _ platform: String, _ host: Host
     ) throws(RenderFault) -> [(String, String)] {
         var pairs: [(String, String)] = []
+        if content.isWithdrawn {
+            pairs.append(("signalbox_withdraw", Self.shownKey(content, platform)))
+        }
         if !content.data.isEmpty {
             guard let json = try? host.parse(content.data.utf8.span), json.kind == .object else {
                 throw .malformedData
@@ -82,6 +86,7 @@ struct Message: Sendable {
                 pairs.append((key, value.string ?? value.text))
             }
         }
+        if content.isWithdrawn { return pairs }
         if content.isDataOnly, !content.isSilent {
             // The app shows it itself, from these.
             let shown = [
@@ -95,6 +100,11 @@ struct Message: Sendable {
             pairs.append(("link", content.link))
         }
         return pairs
+    }
+
+    /// What the shown notification is called on the device: the tag on Android, the collapse id on iOS.
+    private static func shownKey(_ content: Notification, _ platform: String) -> String {
+        platform == "ios" ? CollapseKey.shortened(content.collapse) : content.collapse
     }
 
     private static func isReserved(_ key: String) -> Bool {
@@ -142,20 +152,22 @@ struct Message: Sendable {
         out.object { out in
             out.key("headers")
             out.object { out in
-                let priority = content.isSilent ? 5 : (content.priority ?? .high).rawValue
+                let isUnseen = content.isSilent || content.isWithdrawn
+                let priority = isUnseen ? 5 : (content.priority ?? .high).rawValue
                 out.member("apns-priority", String(priority))
-                out.member("apns-push-type", content.isSilent ? "background" : "alert")
+                out.member("apns-push-type", isUnseen ? "background" : "alert")
                 if deadlineUnixMs > 0 {
                     out.member("apns-expiration", String(deadlineUnixMs / 1000))
                 }
-                if content.collapse.utf8.count <= 64 {
-                    out.member("apns-collapse-id", content.collapse)
-                }
+                out.member("apns-collapse-id", CollapseKey.shortened(content.collapse))
             }
             out.key("payload")
             out.object { out in
                 out.key("aps")
                 out.object { out in writeAPS(content, badge: badge, to: &out) }
+                guard content.isWithdrawn else { return }
+                out.key("signalbox")
+                out.object { $0.member("withdraw", CollapseKey.shortened(content.collapse)) }
             }
         }
     }
@@ -163,7 +175,7 @@ struct Message: Sendable {
     private static func writeAPS(
         _ content: Notification, badge: Int32?, to out: inout JSONWriter
     ) {
-        guard !content.isSilent else {
+        guard !content.isSilent, !content.isWithdrawn else {
             out.key("content-available")
             out.integer(1)
             return

@@ -249,6 +249,7 @@ final class EventPipeline: Sendable {
         let chosen = fanOut.selectRecipients(of: route, from: event.recipients)
         let recipients = chosen.map { event.recipients[$0] }
         for skip in fanOut.skips { report(skip: skip.reason, event, route) }
+        let skipped = fanOut.skips.count
         guard !recipients.isEmpty else { return [] }
         switch build(event, recipients: recipients, route: route, generation) {
         case .success(let built):
@@ -262,6 +263,9 @@ final class EventPipeline: Sendable {
                     receivedUnixMs: receivedUnixMs, nextID: &last, stableIDs: &stableIDs,
                     parse: Self.parsed)
                 return out
+            }
+            for skip in fanOut.skips.dropFirst(skipped) {
+                report(skip: skip.reason, event, route)
             }
         case .failure(let fault) where fault.kind == .again || fault.kind == .stopping:
             context.logger.warning(
