@@ -43,14 +43,15 @@ struct Payload: Sendable {
         _ note: RenderedNotification, badge: Int32?, topic: String, usesToken: Bool, host: Host
     ) throws(RenderFault) {
         let content = note.content
-        let derived = content.isSilent || content.isDryRun ? "background" : "alert"
+        let isUnseen = content.isSilent || content.isDryRun || content.isWithdrawn
+        let derived = isUnseen ? "background" : "alert"
         pushType = content.pushType.isEmpty ? derived : content.pushType
         guard let kind = Self.kinds[pushType] else { throw .unknownPushType }
         guard usesToken || pushType != "location" else { throw .locationNeedsToken }
         self.topic = topic + kind.suffix
         priority = kind.priority ?? String((content.priority ?? .high).rawValue)
         expiresAtOnce = kind.expiresAtOnce
-        collapse = Self.shortened(content.collapse)
+        collapse = CollapseKey.shortened(content.collapse)
         let full = try Self.body(note, badge: badge, pushType: pushType, host: host)
         bytes =
             full.count <= kind.bytesMax
@@ -88,6 +89,11 @@ struct Payload: Sendable {
             out.object { out in
                 writeAPS(
                     content, localized, badge: badge ?? content.badge, pushType: pushType, to: &out)
+            }
+            if content.isWithdrawn {
+                // The app removes the notification whose identifier is this, the collapse id of the shown one.
+                out.key("signalbox")
+                out.object { $0.member("withdraw", CollapseKey.shortened(content.collapse)) }
             }
             out.member("image", content.imageURL)
             out.member("link", content.link)
@@ -138,20 +144,5 @@ struct Payload: Sendable {
                 out.integer(1)
             }
         }
-    }
-
-    /// Apple takes 64 bytes, and a header takes neither control characters nor spaces at its ends;
-    /// another key keeps the start of what is allowed and gets a fingerprint of the whole, so that equal
-    /// keys stay equal and others do not meet.
-    static func shortened(_ collapse: String) -> String {
-        var start = collapse
-        start.unicodeScalars.removeAll { $0.value < 0x20 || $0.value == 0x7F }
-        while start.unicodeScalars.first == " " { start.unicodeScalars.removeFirst() }
-        while start.unicodeScalars.last == " " { start.unicodeScalars.removeLast() }
-        guard collapse.utf8.count > 64 || start != collapse else { return collapse }
-        var print = Fingerprint()
-        print.add(collapse)
-        while start.utf8.count > 47 { start.removeLast() }
-        return "\(start)-\(print.text)"
     }
 }

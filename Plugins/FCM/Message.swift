@@ -18,8 +18,9 @@ struct Message: Sendable {
     ) throws(RenderFault) {
         let content = note.content
         guard let localized = try? LocalizedTexts(note, host) else { throw .malformedData }
-        let data = try Self.data(content, localized, host)
-        let isShown = !content.isDataOnly && !content.isSilent && !content.isDryRun
+        let data = try Self.data(content, localized, platform, host)
+        let isShown =
+            !content.isDataOnly && !content.isSilent && !content.isDryRun && !content.isWithdrawn
         var ttl: UInt64?
         if deadlineUnixMs > 0 {
             let now = host.nowUnixMs
@@ -65,9 +66,12 @@ struct Message: Sendable {
 
     /// All values as text, as FCM wants them.
     private static func data(
-        _ content: Notification, _ localized: LocalizedTexts, _ host: Host
+        _ content: Notification, _ localized: LocalizedTexts, _ platform: String, _ host: Host
     ) throws(RenderFault) -> [(String, String)] {
         var pairs: [(String, String)] = []
+        if content.isWithdrawn {
+            pairs.append(("signalbox_withdraw", Self.shownKey(content, platform)))
+        }
         if !content.data.isEmpty {
             guard let json = try? host.parse(content.data.utf8.span), json.kind == .object else {
                 throw .malformedData
@@ -77,6 +81,7 @@ struct Message: Sendable {
                 pairs.append((key, value.string ?? value.text))
             }
         }
+        if content.isWithdrawn { return pairs }
         if content.isDataOnly, !content.isSilent {
             // The app shows it itself, from these.
             let shown =
@@ -104,6 +109,11 @@ struct Message: Sendable {
             pairs.append(("\(field)_loc_args", list.text))
         }
         return pairs
+    }
+
+    /// What the shown notification is called on the device: the tag on Android, the collapse id on iOS.
+    private static func shownKey(_ content: Notification, _ platform: String) -> String {
+        platform == "ios" ? CollapseKey.shortened(content.collapse) : content.collapse
     }
 
     private static func isReserved(_ key: String) -> Bool {
@@ -160,20 +170,22 @@ struct Message: Sendable {
         out.object { out in
             out.key("headers")
             out.object { out in
-                let priority = content.isSilent ? 5 : (content.priority ?? .high).rawValue
+                let isUnseen = content.isSilent || content.isWithdrawn
+                let priority = isUnseen ? 5 : (content.priority ?? .high).rawValue
                 out.member("apns-priority", String(priority))
-                out.member("apns-push-type", content.isSilent ? "background" : "alert")
+                out.member("apns-push-type", isUnseen ? "background" : "alert")
                 if deadlineUnixMs > 0 {
                     out.member("apns-expiration", String(deadlineUnixMs / 1000))
                 }
-                if content.collapse.utf8.count <= 64 {
-                    out.member("apns-collapse-id", content.collapse)
-                }
+                out.member("apns-collapse-id", CollapseKey.shortened(content.collapse))
             }
             out.key("payload")
             out.object { out in
                 out.key("aps")
                 out.object { out in writeAPS(content, localized, badge: badge, to: &out) }
+                guard content.isWithdrawn else { return }
+                out.key("signalbox")
+                out.object { $0.member("withdraw", CollapseKey.shortened(content.collapse)) }
             }
         }
     }
@@ -182,7 +194,7 @@ struct Message: Sendable {
         _ content: Notification, _ localized: LocalizedTexts, badge: Int32?,
         to out: inout JSONWriter
     ) {
-        guard !content.isSilent else {
+        guard !content.isSilent, !content.isWithdrawn else {
             out.key("content-available")
             out.integer(1)
             return

@@ -61,6 +61,12 @@ static sbx_status submit(sbx_instance *i, sbx_str app, const sbx_delivery *deliv
   for (; count < n; count++) {
     const sbx_delivery *delivery = SBX_AT(sbx_delivery, deliveries, count, stride);
     const char *fault = NULL;
+    if (delivery->notification->flags & SBX_N_WITHDRAW) {
+      /* A mail that was sent stays where it is, and the event did all it could: no failure. */
+      smtp_verdict verdict = smtp_decide(SBX_OUTCOME_DELIVERED, SBX_SCOPE_ITEM, "nothing_to_take_back", "");
+      smtp_settle(i, delivery->id, &verdict);
+      continue;
+    }
     smtp_job *job = make_job(i, delivery, &last, &fault);
     if (!job) {
       refuse(i, delivery->id, fault);

@@ -8,11 +8,15 @@ extension Sendbird {
             let push = MessagePush(
                 try input.data(), options: try input.options(), settings: config.push)
             try push.emit(input, sink, skip: config.push.skip)
+        case "message.deleted", "desk.message.deleted":
+            try MessagePush.emitWithdrawal(try input.data(), input, sink)
         case "message.read": try buildBadge(input, sink)
         case "desk.message.sent":
             // What agents alone may see is among these, and the Desk plugin knows which.
             for index in 0..<input.recipientCount { sink.skip(index, "desk_message") }
-        default: throw PluginError(.unsupported, "it builds message.sent and message.read")
+        default:
+            throw PluginError(
+                .unsupported, "it builds message.sent, message.deleted and message.read")
         }
     }
 

@@ -1,9 +1,10 @@
 import SendbirdPush
 import SignalboxPluginKit
 
-/// What `group_channel:message_send` says, as far as it is needed here.
+/// What `group_channel:message_send` and `message_delete` say, as far as it is needed here.
 struct Message: Sendable {
     let id: Int64
+    let isDeleted: Bool
     let createdMs: Int64
     /// `MESG`, `FILE` or `ADMM`.
     let type: String
@@ -23,6 +24,7 @@ struct Message: Sendable {
     init(_ json: JSON, host: Host) throws(PluginError) {
         let read = Reader(root: json)
         id = try read.integer("payload.message_id", required: true) ?? 0
+        isDeleted = json["category"]?.string == "group_channel:message_delete"
         createdMs = try read.integer("payload.created_at") ?? 0
         type = try read.text("type") ?? "MESG"
         senderID = try read.text("sender.user_id") ?? ""
@@ -84,11 +86,12 @@ struct Message: Sendable {
 
     /// The event without its recipients.
     func event(appID: String) -> Event {
-        var event = Event(type: isDesk ? "desk.message.sent" : "message.sent", data: data)
+        let what = isDeleted ? "message.deleted" : "message.sent"
+        var event = Event(type: isDesk ? "desk.\(what)" : what, data: data)
         event.subject = "channel/\(channelURL)"
-        event.dedupe = "\(appID) message_send \(id)"
+        event.dedupe = "\(appID) \(isDeleted ? "message_delete" : "message_send") \(id)"
         event.dedupeWindowMs = Self.windowMs
-        event.timeUnixMs = UInt64(clamping: createdMs)
+        if !isDeleted { event.timeUnixMs = UInt64(clamping: createdMs) }
         return event
     }
 }

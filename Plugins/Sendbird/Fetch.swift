@@ -89,6 +89,10 @@ final class Fetch: Sendable {
     /// Keeps the members who may get it; asks for their preferences, if that is wanted.
     func filtered() throws(PluginError) {
         let candidates = state.withLock { $0.members }.filter { plugin.isChosen($0, message) }
+        if message.isDeleted {
+            try finish(candidates)
+            return
+        }
         guard plugin.config.fetchesPreferences else {
             state.withLock { $0.chosen = candidates }
             try counted()

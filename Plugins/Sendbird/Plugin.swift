@@ -44,7 +44,8 @@ final class Sendbird: IngestPlugin, BuildPlugin {
             return
         }
         switch category {
-        case "group_channel:message_send": try messageSent(json, sink)
+        case "group_channel:message_send", "group_channel:message_delete":
+            try message(json, sink)
         case "group_channel:message_read": try messageRead(json, sink)
         default: try sink.respond(200)
         }
@@ -61,7 +62,8 @@ final class Sendbird: IngestPlugin, BuildPlugin {
         else { throw Fault.signature.error }
     }
 
-    private func messageSent(
+    /// A message was sent, or deleted.
+    private func message(
         _ json: JSON, _ sink: borrowing IngestSink
     ) throws(PluginError) {
         let message = try Message(json, host: host)
@@ -92,7 +94,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
                     Reject.malformedMember.rawValue, "members.\(index).user_id must be text")
             }
         }
-        guard config.fetchesPreferences else {
+        guard config.fetchesPreferences, !message.isDeleted else {
             let chosen = members.filter { isChosen($0, message) }
             if let event = event(message, chosen) { try sink.emit(event) }
             try sink.respond(200)
@@ -135,6 +137,8 @@ final class Sendbird: IngestPlugin, BuildPlugin {
 
     /// Whether a member may get a message; counts why they may not.
     func isChosen(_ member: ChatMember, _ message: Message) -> Bool {
+        // What is shown is taken back, also from those who want no pushes since.
+        if message.isDeleted { return member.isJoined && !message.isSilent }
         guard let skip = member.skip(message, asksPreferences: config.fetchesPreferences) else {
             return true
         }
@@ -146,6 +150,10 @@ final class Sendbird: IngestPlugin, BuildPlugin {
     func event(_ message: Message, _ members: [ChatMember]) -> Event? {
         guard !members.isEmpty else { return nil }
         var event = message.event(appID: config.appID)
+        if message.isDeleted {
+            event.recipients = members.map { Recipient(user: $0.id, app: config.app) }
+            return event
+        }
         event.recipients = members.map { member in
             member.recipient(
                 app: config.app,

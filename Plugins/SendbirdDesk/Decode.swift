@@ -6,7 +6,10 @@ struct ChatMessage: Sendable {
     let id: Int64
     let createdMs: Int64
     let channelURL: String
+    /// Customers who may get a push of it.
     let users: [ChatMember]
+    /// All customers in the channel.
+    let joined: [ChatMember]
     let isSilent: Bool
     let hasMembers: Bool
 
@@ -27,9 +30,12 @@ struct ChatMessage: Sendable {
         let members = json["members"]
         hasMembers = members?.kind == .array
         let sender = json.at("/sender/user_id")?.string ?? ""
-        users = (members?.elements ?? []).compactMap { ChatMember($0) }.filter { member in
-            member.id != sender && !config.isAgent(member.id) && member.isJoined
-                && member.isPushEnabled && !member.isDoNotDisturb && !member.isBlockingSender
+        joined = (members?.elements ?? []).compactMap { ChatMember($0) }.filter { member in
+            !config.isAgent(member.id) && member.isJoined
+        }
+        users = joined.filter { member in
+            member.id != sender && member.isPushEnabled && !member.isDoNotDisturb
+                && !member.isBlockingSender
                 && Self.isTriggered(member.trigger, member.id, json)
         }
     }

@@ -4,6 +4,11 @@ import SignalboxPluginKit
 extension SendbirdDesk {
     func build(_ input: borrowing BuildInput, _ sink: borrowing BuildSink) throws(PluginError) {
         let data = try input.data()
+        // What is shown is taken back from everybody, whatever their presence; a ticket's key is the route's.
+        if ["desk.message.deleted", "ticket.closed"].contains(input.type) {
+            try MessagePush.emitWithdrawal(data, input, sink)
+            return
+        }
         let options = try input.options()
         let hasMessage = data.at("/payload/message_id") != nil
         var kind = "event"

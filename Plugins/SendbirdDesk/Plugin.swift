@@ -95,6 +95,12 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
             event.recipients = [Recipient(user: user, app: config.app)]
         }
         try sink.emit(event)
+        // Beside the event that it always was: a ticket that is closed has nothing to show any more.
+        if !event.recipients.isEmpty, Ticket.isClosed(ticket) {
+            event.type = "ticket.closed"
+            event.dedupe += " closed"
+            try sink.emit(event)
+        }
         try sink.respond(200)
     }
 
@@ -109,6 +115,10 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         if let app = json["app_id"]?.string, app != config.appID {
             sink.reject(Reject.otherApp.rawValue, Reject.otherApp.detail)
             try sink.respond(200)
+            return
+        }
+        if json["category"]?.string == "group_channel:message_delete" {
+            try deleted(json, sink)
             return
         }
         // Updates (URL previews, answered requests) and all other categories are no pushes.
@@ -138,6 +148,25 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
             }
             try emit(message, json, kind, sink)
         }
+    }
+
+    private func deleted(_ json: JSON, _ sink: borrowing IngestSink) throws(PluginError) {
+        if Kind.isDesk(json, host: host) {
+            let message = try ChatMessage(json, config: config)
+            var event = event(message, json, Ticket.find(json, host: host), nil)
+            event.type = "desk.message.deleted"
+            event.dedupe = "\(config.appID) message_delete \(message.id)"
+            event.timeUnixMs = 0
+            event.recipients = message.joined.map { Recipient(user: $0.id, app: config.app) }
+            if !message.hasMembers {
+                sink.reject(Reject.noMembers.rawValue, Reject.noMembers.detail)
+            } else if !message.joined.isEmpty {
+                try sink.emit(event)
+            }
+        } else {
+            sink.reject(Reject.notDesk.rawValue, Reject.notDesk.detail)
+        }
+        try sink.respond(200)
     }
 
     private func emit(
@@ -172,11 +201,11 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
     }
 
     private func event(
-        _ message: ChatMessage, _ json: JSON, _ ticket: JSON?, _ kind: Kind
+        _ message: ChatMessage, _ json: JSON, _ ticket: JSON?, _ kind: Kind?
     ) -> Event {
         var event = Event(
             type: "desk.message.sent",
-            data: EventData.write(json, ticket: ticket, kind: kind.rawValue, host: host))
+            data: EventData.write(json, ticket: ticket, kind: kind?.rawValue ?? "", host: host))
         event.subject = "channel/\(message.channelURL)"
         event.dedupe = "\(config.appID) message_send \(message.id)"
         event.dedupeWindowMs = Self.messageWindowMs

@@ -50,6 +50,34 @@ package struct MessagePush {
         }
     }
 
+    /// Takes a deleted message back from everybody who may see it, whatever their presence was.
+    package static func emitWithdrawal(
+        _ data: JSON, _ input: borrowing BuildInput, _ sink: borrowing BuildSink
+    ) throws(PluginError) {
+        var note = Notification()
+        note.isWithdrawn = true
+        note.collapse = key(data)
+        note.priority = .normal
+        var patch = JSONWriter()
+        patch.object { writeNoCollapseKey(to: &$0) }
+        note.overrides.append(("fcm", patch.text))
+        try sink.emit(note, to: (0..<input.recipientCount).map { .init($0) })
+    }
+
+    /// A message is shown under its id, so that its deletion can name it.
+    private static func key(_ data: JSON) -> String {
+        data.at("/payload/message_id")?.number.map { String($0) } ?? ""
+    }
+
+    /// FCM keeps pushes of four collapse keys per device; one key per message would lose the others.
+    private static func writeNoCollapseKey(to out: inout JSONWriter) {
+        out.key("android")
+        out.object { out in
+            out.key("collapse_key")
+            out.raw("null")
+        }
+    }
+
     private func notification(
         _ person: Person, more: (inout JSONWriter) -> Void
     ) -> Notification {
@@ -63,6 +91,7 @@ package struct MessagePush {
         note.priority = .high
         note.isDataOnly = true
         note.isMutable = settings.isMutable
+        note.collapse = Self.key(data)
         var members = JSONWriter()
         members.object { out in
             out.key("sendbird")
@@ -94,6 +123,7 @@ package struct MessagePush {
                     out.raw("null")
                 }
             }
+            Self.writeNoCollapseKey(to: &out)
         }
         note.overrides.append(("fcm", patch.text))
         note.overrides.append(("shorten", Self.shorten))

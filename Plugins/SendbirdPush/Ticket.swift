@@ -61,6 +61,12 @@ package enum Ticket {
             ?? customer?["sendbird_id"]?.string ?? ""
     }
 
+    /// No message of it is to be shown any more.
+    package static func isClosed(_ ticket: JSON?) -> Bool {
+        let status = ticket?["status2"]?.string ?? ticket?["status"]?.string
+        return status?.uppercased() == "CLOSED"
+    }
+
     /// The team that the ticket was made for; empty: none, or nobody said.
     package static func groupKey(_ source: JSON?) -> String {
         let group = source?["group"]

@@ -57,6 +57,8 @@ public struct Notification: Sendable {
     public var isMutable = false
     /// Prove that the device can be reached, and show nothing.
     public var isDryRun = false
+    /// Takes back what is shown under `collapse`, and shows nothing.
+    public var isWithdrawn = false
     /// nil: leave alone; 0: clear.
     public var badge: Int32?
     /// nil: as the route says.
@@ -121,6 +123,7 @@ public struct BuildSink: ~Copyable {
         if note.isDataOnly { out.pointee.flags |= SBX_N_DATA_ONLY }
         if note.isMutable { out.pointee.flags |= SBX_N_MUTABLE }
         if note.isDryRun { out.pointee.flags |= SBX_N_DRY_RUN }
+        if note.isWithdrawn { out.pointee.flags |= SBX_N_WITHDRAW }
         if let badge = note.badge {
             out.pointee.flags |= SBX_N_BADGE
             out.pointee.badge = badge

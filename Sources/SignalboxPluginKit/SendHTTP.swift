@@ -110,6 +110,7 @@ public struct RenderedNotification: Sendable {
         note.isDataOnly = raw.flags & SBX_N_DATA_ONLY != 0
         note.isMutable = raw.flags & SBX_N_MUTABLE != 0
         note.isDryRun = raw.flags & SBX_N_DRY_RUN != 0
+        note.isWithdrawn = raw.flags & SBX_N_WITHDRAW != 0
         note.badge = raw.flags & SBX_N_BADGE != 0 ? raw.badge : nil
         note.priority = Notification.Priority(rawValue: raw.priority)
         note.expiresUnixMs = raw.expires_unix_ms

@@ -25,6 +25,7 @@ enum RowCodec {
         if note.isDataOnly { add("data_only", raw: "true") }
         if note.isMutable { add("mutable", raw: "true") }
         if note.isDryRun { add("dry_run", raw: "true") }
+        if note.isWithdrawn { add("withdraw", raw: "true") }
         if let badge = note.badge { add("badge", raw: "\(badge)") }
         if let priority = note.priority { add("priority", raw: "\(priority.rawValue)") }
         if note.expiresUnixMs > 0 { add("expires", raw: "\(note.expiresUnixMs)") }
@@ -57,6 +58,7 @@ enum RowCodec {
         note.isDataOnly = json["data_only"] == .bool(true)
         note.isMutable = json["mutable"] == .bool(true)
         note.isDryRun = json["dry_run"] == .bool(true)
+        note.isWithdrawn = json["withdraw"] == .bool(true)
         note.badge = json["badge"]?.integer.map { Int32(clamping: $0) }
         note.priority = json["priority"]?.integer.flatMap {
             Priority(rawValue: UInt32(clamping: $0))

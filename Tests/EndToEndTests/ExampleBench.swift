@@ -72,6 +72,15 @@ final class ExampleBench: Sendable {
         return (answer.status, (try? JSONValue.parse(answer.body)) ?? .null, answer)
     }
 
+    /// Whether a line with these words is in the log within half a minute.
+    func logs(_ words: String) async throws -> Bool {
+        for _ in 0..<30_000 {
+            if log.all.contains(where: { $0.contains(words) }) { return true }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        return false
+    }
+
     /// Registers a device as the app's server does.
     func register(_ user: String, _ token: String, _ platform: String, locale: String = "")
         async throws

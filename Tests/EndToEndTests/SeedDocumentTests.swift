@@ -109,6 +109,35 @@ import Testing
         await api.shutdown()
     }
 
+    @Test func `Sendbird Chat: a deleted message is taken back, also where it still waits`()
+        async throws
+    {
+        let bench = try await ExampleBench("sendbird", variables: Self.sendbird)
+        try await bench.register("bob", "0a1b", "ios")
+        try await bench.register("bob", "fcm:1", "android")
+        let sent = try PluginBench.fixture("Sendbird/message-send.json")
+        let deleted = sent.replacing("message_send", with: "message_delete")
+        // Apple takes the message at its second attempt only, and by then it is deleted.
+        try await bench.simulators.apns.take(
+            .fail(tokens: ["0a1b"], status: 500, reason: "InternalServerError", times: 1))
+        _ = try await bench.call("POST", "/in/sendbird", sent, headers: Self.signed(sent))
+        let google = try await bench.push(bench.simulators.fcm, to: "fcm:1")
+        #expect(google.body["message"]?["android"]?["collapse_key"] == nil)
+        #expect(try await bench.logs("delivery will be tried again"))
+        let (status, _, _) = try await bench.call(
+            "POST", "/in/sendbird", deleted, headers: Self.signed(deleted))
+        #expect(status == 200)
+        #expect(try await bench.logs("reason=taken_back"))
+        let apple = bench.simulators.apns.received.filter { $0.token == "0a1b" }
+        #expect(
+            apple.last?.body.text
+                == #"{"aps":{"content-available":1},"signalbox":{"withdraw":"9007199254740993"}}"#)
+        #expect(apple.count { $0.body["aps"]?["alert"] != nil } <= 1)
+        let data = bench.simulators.fcm.received.last?.body["message"]?["data"]
+        #expect(data?.text == #"{"signalbox_withdraw":"9007199254740993"}"#)
+        await bench.end()
+    }
+
     @Test
     func `Sendbird Chat: where Sendbird pushes, devices are forwarded and no message is pushed`()
         async throws

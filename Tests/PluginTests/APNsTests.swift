@@ -248,6 +248,33 @@ import Testing
         await bench.end()
     }
 
+    @Test(arguments: ["ticket-5", String(repeating: "é", count: 40), " a\tb "])
+    func `a withdrawal is a background push that names what is shown`(key: String) async throws {
+        let bench = try await bench()
+        let shown = try await bench.render {
+            $0.title = "T"
+            $0.collapse = key
+        }
+        let request = try await bench.render {
+            $0.isWithdrawn = true
+            $0.collapse = key
+            $0.badge = 1
+            $0.priority = .high
+        }
+        let name = try #require(shown.headers["apns-collapse-id"])
+        #expect(
+            request.body
+                == .object([
+                    .init("aps", .object([.init("content-available", .integer(1))])),
+                    .init("signalbox", .object([.init("withdraw", .string(name))])),
+                ]))
+        #expect(request.headers["apns-push-type"] == "background")
+        #expect(request.headers["apns-priority"] == "5")
+        // It takes the place of one that still waits at Apple.
+        #expect(request.headers["apns-collapse-id"] == name)
+        await bench.end()
+    }
+
     @Test func `what cannot succeed is settled without a request`() async throws {
         let bench = try await bench()
         let good = SendBench.note { $0.body = "b" }

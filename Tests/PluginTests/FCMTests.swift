@@ -112,6 +112,39 @@ import Testing
         await bench.end()
     }
 
+    @Test func `a withdrawal is data that names what is shown`() async throws {
+        let bench = try await bench()
+        let long = String(repeating: "k", count: 80)
+        let android = try await bench.render(platform: "android") {
+            $0.isWithdrawn = true
+            $0.collapse = long
+        }
+        // The tag of a shown notification is the whole key.
+        #expect(
+            android.body["message"]?["data"]
+                == .object([.init("signalbox_withdraw", .string(long))]))
+        #expect(android.body["message"]?["notification"] == nil)
+        #expect(android.body["message"]?["android"]?["notification"] == nil)
+        let ios = try await bench.render(platform: "ios") {
+            $0.isWithdrawn = true
+            $0.collapse = long
+        }
+        let shown = try await bench.render(platform: "ios") {
+            $0.body = "B"
+            $0.collapse = long
+        }
+        let apns = try #require(ios.body["message"]?["apns"])
+        let name = shown.body["message"]?["apns"]?["headers"]?["apns-collapse-id"]?.string
+        #expect(name?.utf8.count ?? 0 > 40)
+        #expect(apns["headers"]?["apns-collapse-id"]?.string == name)
+        #expect(apns["headers"]?["apns-push-type"]?.string == "background")
+        #expect(apns["headers"]?["apns-priority"]?.string == "5")
+        #expect(apns["payload"]?["aps"]?.text == #"{"content-available":1}"#)
+        #expect(apns["payload"]?["signalbox"]?["withdraw"]?.string == name)
+        #expect(ios.body["message"]?["data"]?["signalbox_withdraw"]?.string == name)
+        await bench.end()
+    }
+
     @Test func `iOS and web devices get their own blocks`() async throws {
         let bench = try await bench()
         let ios = try await bench.render(platform: "ios", deadlineUnixMs: now + 1000) {

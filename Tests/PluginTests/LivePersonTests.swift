@@ -281,7 +281,7 @@ import Testing
             note.overrides == [
                 PayloadOverride(family: "shorten", json: #"{"places":["/message"]}"#),
                 PayloadOverride(
-                    family: "apns", json: #"{"aps":{"alert":"Agent: hello","sound":"default"}}"#)
+                    family: "apns", json: #"{"aps":{"alert":"Agent: hello","sound":"default"}}"#),
             ])
         #expect(await bench.end() == [])
     }

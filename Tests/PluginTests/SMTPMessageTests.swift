@@ -221,6 +221,17 @@ import Testing
         await taking.end()
     }
 
+    @Test func `a mail cannot be taken back, and that is no failure`() async throws {
+        let bench = try await SMTPBench()
+        let outcome = try await bench.send(
+            SMTPBench.delivery(1) {
+                $0.isWithdrawn = true
+                $0.collapse = "k"
+            })
+        #expect(outcome.kind == .delivered && outcome.reason == "nothing_to_take_back")
+        await bench.end()
+    }
+
     @Test(
         arguments: [
             (

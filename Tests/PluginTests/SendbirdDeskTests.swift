@@ -415,6 +415,29 @@ import Testing
         #expect(await bench.end() == [])
     }
 
+    @Test func `deleted messages and closed tickets take back what is shown`() async throws {
+        let bench = try await Self.bench()
+        let body = Self.message().replacing("message_send", with: "message_delete")
+        let deleted = try #require(await Self.post(bench, chat: Array(body.utf8)).events.first)
+        #expect(deleted.type == "desk.message.deleted")
+        #expect(deleted.recipients.map(\.device.user) == ["customer"])
+        let own = #"{"type":"TICKET","ticket":\#(Self.ticket)}"#
+        #expect(await Self.post(bench, desk: Array(own.utf8)).events.map(\.type) == ["desk.event"])
+        let events = await Self.post(
+            bench, desk: Array(own.replacing("ACTIVE", with: "CLOSED").utf8)
+        ).events
+        #expect(events.map(\.type) == ["desk.event", "ticket.closed"])
+        #expect(Set(events.map(\.dedupe)).count == 2)
+        for (event, key) in [(deleted, "40620745"), (try #require(events.last), "")] {
+            let online = Recipient(
+                device: Device(platform: "ios", token: "t", user: "customer"),
+                attributes: [Attribute("user_online", "true")])
+            let note = try #require(try bench.build(event, [online]).contents.first).notification
+            #expect(note.isWithdrawn && note.collapse == key && note.data.isEmpty)
+        }
+        #expect(await bench.end() == [])
+    }
+
     @Test(arguments: [
         (#""path":"/a""#, "path needs api_token"),
         (#""chat_path":"/a""#, "chat_path needs chat_tokens"),

@@ -691,6 +691,44 @@ import Testing
         #expect(await bench.end() == [])
     }
 
+    @Test func `a deleted message is taken back from everybody in the channel`() async throws {
+        let bench = try await Self.bench(#","preferences":"fetch""#)
+        let sent = try PluginBench.fixture("Sendbird/message-send.json")
+        let body = sent.replacing(
+            "group_channel:message_send", with: "group_channel:message_delete")
+        let event = try #require(await Self.post(bench, body).events.first)
+        #expect(event.type == "message.deleted")
+        #expect(event.dedupe == "APP-1 message_delete 9007199254740993")
+        #expect(event.recipients.map(\.device.user) == ["alice", "bob"])
+        // Not by presence: what is shown may have come while they were away.
+        let built = try bench.build(
+            event, [Self.device("ios", [("user_online", "true")]), Self.device("android")])
+        let content = try #require(built.contents.first)
+        #expect(content.targets.map(\.recipient) == [0, 1])
+        let note = content.notification
+        #expect(note.isWithdrawn && note.title.isEmpty && note.body.isEmpty && note.data.isEmpty)
+        // The message was shown under the same key, and FCM got no collapse key of it.
+        let shown = try #require(
+            try bench.build(try Self.event(), [Self.device()]).contents.first
+        ).notification
+        #expect(note.collapse == "9007199254740993" && shown.collapse == note.collapse)
+        for overrides in [note.overrides, shown.overrides] {
+            let fcm = try JSONValue.parse(try #require(overrides.first { $0.family == "fcm" }).json)
+            #expect(fcm["android"]?["collapse_key"] == .null)
+        }
+        #expect(await bench.end() == [])
+    }
+
+    @Test func `members of a deleted message are fetched, too`() async throws {
+        let bench = try await Self.bench(#","members":"fetch""#, services: Self.counting("", ""))
+        let body = Self.noMembers.replacing("message_send", with: "message_delete")
+        let event = try #require(await Self.post(bench, body).events.first)
+        #expect(event.type == "message.deleted")
+        #expect(event.recipients.map(\.device.user) == ["bo b"])
+        #expect(bench.services.calls.count == 1)
+        #expect(await bench.end() == [])
+    }
+
     // MARK: Register
 
     static func change(

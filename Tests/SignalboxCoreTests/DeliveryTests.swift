@@ -8,6 +8,47 @@ func delivery(_ id: UInt64, attempt: UInt32 = 1, deadline: UInt64 = 0) -> Delive
         device: Device(token: "t"))
 }
 
+@Suite struct WithdrawalTests {
+    func delivery(
+        _ id: UInt64, _ token: String = "t", key: String = "k", isWithdrawn: Bool = false
+    ) -> Delivery {
+        var note = Notification()
+        note.collapse = key
+        note.isWithdrawn = isWithdrawn
+        return Delivery(
+            id: id, eventID: 1, route: "r", sender: "s", stableID: "u", deadlineUnixMs: 0,
+            content: SharedNotification(note), device: Device(token: token))
+    }
+
+    @Test func `an older push of the same key and device is not sent any more`() {
+        var withdrawals = Withdrawals()
+        var first = [delivery(1)]
+        #expect(withdrawals.takeCovered(from: &first).isEmpty && first.count == 1)
+        // In one batch with its message, whatever the order.
+        var batch = [
+            delivery(5, isWithdrawn: true), delivery(4), delivery(3, "other"),
+            delivery(2, key: "else"), delivery(6), delivery(7, key: ""),
+        ]
+        #expect(withdrawals.takeCovered(from: &batch).map(\.id) == [4])
+        #expect(batch.map(\.id) == [5, 3, 2, 6, 7])
+        // Tried again later.
+        var retried = [delivery(1)]
+        #expect(withdrawals.takeCovered(from: &retried).map(\.id) == [1])
+    }
+
+    @Test func `what is remembered has a bound`() {
+        var withdrawals = Withdrawals(countMax: 10)
+        for id in UInt64(100)..<200 {
+            var batch = [delivery(id, key: "k\(id)", isWithdrawn: true)]
+            #expect(withdrawals.takeCovered(from: &batch).isEmpty)
+        }
+        var recent = (UInt64(190)..<200).map { delivery(1, key: "k\($0)") }
+        #expect(withdrawals.takeCovered(from: &recent).count == 10)
+        var old = [delivery(1, key: "k100")]
+        #expect(withdrawals.takeCovered(from: &old).isEmpty)
+    }
+}
+
 @Suite struct RetryTests {
     @Test func `standard waits 1, 2, 4, 8, 16 s and then gives up`() {
         let waits = (1...6).map {

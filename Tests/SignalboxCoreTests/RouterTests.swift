@@ -121,6 +121,32 @@ import Testing
         #expect(content.data == #"{"old":1,"k":"7"}"#)
     }
 
+    @Test func `a route can take back what is shown, if it has a key`() throws {
+        var route = Route(name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns"])
+        route.set.fields = [
+            (.withdraw, try Template.parse("true")), (.collapse, try Template.parse("k-{{ n }}")),
+        ]
+        var note = Notification()
+        note.title = "T"
+        note.isDataOnly = true
+        note.data = #"{"x":1}"#
+        note.overrides = [PayloadOverride(family: "apns", json: "{}")]
+        let content = BuiltContent(notification: note, targets: [.init(recipient: 0)])
+        let made = run(route, [content])
+        var wanted = Notification()
+        wanted.isWithdrawn = true
+        wanted.collapse = "k-7"
+        wanted.priority = .normal
+        #expect(made.deliveries.map(\.content.notification) == [wanted])
+        // Without a key there is nothing that a device could look for.
+        route.set.fields.removeLast()
+        let nameless = run(route, [content])
+        #expect(nameless.deliveries.isEmpty)
+        #expect(nameless.skips.contains { $0.reason == "withdraw_without_collapse" })
+        route.set.fields = [(.withdraw, try Template.parse("false"))]
+        #expect(run(route, [content]).deliveries.first?.content.notification.title == "T")
+    }
+
     @Test func `templates of the recipient split the content`() throws {
         var route = Route(
             name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns", "android": "fcm"])

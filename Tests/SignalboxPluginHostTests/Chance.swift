@@ -65,7 +65,7 @@ struct Chance {
     mutating func notification() -> Notification {
         var note = Notification()
         (note.isSilent, note.isDataOnly) = (flag(), flag())
-        (note.isMutable, note.isDryRun) = (flag(), flag())
+        (note.isMutable, note.isDryRun, note.isWithdrawn) = (flag(), flag(), flag())
         note.badge = maybe { Int32(truncatingIfNeeded: $0.next()) }
         note.priority = [nil, .low, .normal, .high][Int(below(4))]
         note.expiresUnixMs = next()

@@ -114,6 +114,7 @@ import Testing
         note.badge = 3
         note.priority = .high
         note.isDataOnly = true
+        note.isWithdrawn = true
         note.data = #"{"a":1}"#
         note.overrides = [PayloadOverride(family: "apns", json: #"{"x":[]}"#)]
         var delivery = Self.delivery(7, content: SharedNotification(note))

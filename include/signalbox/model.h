@@ -49,6 +49,7 @@ typedef struct sbx_event {
 #define SBX_N_DRY_RUN  16u  /* prove that the device can be reached and show nothing: by the provider's own
                              * test where it has one (FCM), else by a silent push (APNs). What came of it
                              * goes to the event's plugin as SBX_CHANGE_PROVEN or SBX_CHANGE_UNPROVEN. */
+#define SBX_N_WITHDRAW 64u  /* takes back what is shown under `collapse`; needs collapse; shows nothing. Since 1.1 */
 #define SBX_PRIORITY_LOW    1u
 #define SBX_PRIORITY_NORMAL 5u
 #define SBX_PRIORITY_HIGH   10u

@@ -294,6 +294,7 @@ final class EventPipeline: Sendable {
         let chosen = fanOut.selectRecipients(of: route, from: event.recipients)
         let recipients = chosen.map { event.recipients[$0] }
         SkipReport(context: context).write(fanOut.skips, of: event, on: route)
+        let skipped = fanOut.skips.count
         guard !recipients.isEmpty else { return Made() }
         switch build(event, recipients: recipients, route: route, generation) {
         case .success(let built):
@@ -308,6 +309,8 @@ final class EventPipeline: Sendable {
                     parse: Self.parsed)
                 return out
             }
+            let late = Array(fanOut.skips.dropFirst(skipped))
+            SkipReport(context: context).write(late, of: event, on: route)
         case .failure(let fault) where fault.kind == .again || fault.kind == .stopping:
             context.logger.warning(
                 "an event is refused: its builder is not there",

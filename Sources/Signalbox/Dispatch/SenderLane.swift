@@ -29,6 +29,8 @@ final class SenderLane: Sendable {
         var isLeasing = false
         /// When the next delivery on disk is due, in Unix milliseconds.
         var nextDueUnixMs: UInt64?
+        /// What was taken back; its older pushes are not sent any more.
+        var withdrawals = Withdrawals()
         /// Since when it is held, in Unix milliseconds, and the reason of the outcome that did it.
         var held: (sinceUnixMs: UInt64, reason: String)?
         /// Nothing new is leased; what is in memory is still sent.
@@ -254,12 +256,19 @@ final class SenderLane: Sendable {
     private struct Work {
         var results: [PushResult]
         var outcomes: [Outcome]
-        var batch: [Delivery]
-        var expired: [Delivery]
+        var taken: Taken
 
-        var isEmpty: Bool {
-            results.isEmpty && outcomes.isEmpty && batch.isEmpty && expired.isEmpty
-        }
+        var isEmpty: Bool { results.isEmpty && outcomes.isEmpty && taken.isEmpty }
+    }
+
+    /// What a turn takes out of the window.
+    private struct Taken {
+        var batch: [Delivery] = []
+        var expired: [Delivery] = []
+        /// Taken back before they were sent.
+        var withdrawn: [Delivery] = []
+
+        var isEmpty: Bool { batch.isEmpty && expired.isEmpty && withdrawn.isEmpty }
     }
 
     /// What comes of one turn, to be told together.
@@ -278,17 +287,16 @@ final class SenderLane: Sendable {
                 state.results = []
                 state.outcomes = []
                 let taken = Self.take(&state, batchMax: batchMax, nowUnixMs: now)
-                let work = Work(
-                    results: results, outcomes: outcomes, batch: taken.batch,
-                    expired: taken.expired)
+                let work = Work(results: results, outcomes: outcomes, taken: taken)
                 if work.isEmpty { state.isScheduled = false }
                 return work
             }
             var turn = Turn()
-            for delivery in work.expired { expire(delivery, &turn) }
+            for delivery in work.taken.expired { expire(delivery, &turn) }
+            if !work.taken.withdrawn.isEmpty { takeBack(work.taken.withdrawn, &turn) }
             if !work.results.isEmpty { classify(work.results, batchMax, &turn) }
             decide(work.outcomes, &turn)
-            if !work.batch.isEmpty { offer(work.batch, &turn) }
+            if !work.taken.batch.isEmpty { offer(work.taken.batch, &turn) }
             if !turn.changes.isEmpty {
                 context.record.count(&turn.tally)
                 settle(turn.changes)
@@ -299,19 +307,34 @@ final class SenderLane: Sendable {
         setAlarm()
     }
 
-    private static func take(
-        _ state: inout State, batchMax: Int, nowUnixMs: UInt64
-    ) -> (batch: [Delivery], expired: [Delivery]) {
-        guard !state.isHeld else { return ([], []) }
+    private static func take(_ state: inout State, batchMax: Int, nowUnixMs: UInt64) -> Taken {
+        guard !state.isHeld else { return Taken() }
+        var isProbe = false
+        var most = batchMax
         switch state.health.breaker.permission(nowUnixMs: nowUnixMs) {
         case .all:
-            let room = state.health.room(inFlight: state.window.inFlightCount)
-            return state.window.next(max: min(batchMax, room), nowUnixMs: nowUnixMs)
-        case .none: return ([], [])
+            most = min(most, state.health.room(inFlight: state.window.inFlightCount))
+        case .none: return Taken()
         case .probe:
-            let taken = state.window.next(max: 1, nowUnixMs: nowUnixMs)
-            if let first = taken.batch.first { state.health.probe(first.id) }
-            return taken
+            isProbe = true
+            most = 1
+        }
+        let next = state.window.next(max: most, nowUnixMs: nowUnixMs)
+        var taken = Taken(batch: next.batch, expired: next.expired)
+        taken.withdrawn = state.withdrawals.takeCovered(from: &taken.batch)
+        if isProbe, let first = taken.batch.first { state.health.probe(first.id) }
+        return taken
+    }
+
+    /// Settles what was taken back while it waited: nobody is to see it, and nothing has failed.
+    private func takeBack(_ deliveries: [Delivery], _ turn: inout Turn) {
+        state.withLock { state in
+            for delivery in deliveries { _ = state.window.settle(delivery.id) }
+        }
+        for delivery in deliveries {
+            let outcome = Outcome(item: delivery.id, kind: .delivered, reason: "taken_back")
+            context.record.delivered(delivery, outcome: outcome, &turn.tally)
+            turn.changes.append(.delivered(delivery.id))
         }
     }
 

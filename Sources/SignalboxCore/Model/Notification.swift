@@ -36,6 +36,8 @@ public struct Notification: Sendable, Hashable {
     public var isMutable = false
     /// Prove that the device can be reached, and show nothing.
     public var isDryRun = false
+    /// Takes back what is shown under `collapse`, and shows nothing.
+    public var isWithdrawn = false
     /// Number on the app's icon; nil: leave alone, 0: clear.
     public var badge: Int32?
     /// nil: as the route says.
@@ -69,4 +71,18 @@ public struct Notification: Sendable, Hashable {
 
     /// Makes an empty notification.
     public init() {}
+}
+
+extension Notification {
+    /// Turns it into one that takes back what is shown under its collapse key.
+    ///
+    /// Nothing is left of what it would show: a background push must not carry it.
+    mutating func withdraw() {
+        var out = Notification()
+        out.isWithdrawn = true
+        out.collapse = collapse
+        out.priority = priority
+        out.expiresUnixMs = expiresUnixMs
+        self = out
+    }
 }

@@ -4,6 +4,7 @@ public struct ContentTemplates: Sendable {
     public enum Field: String, Sendable, CaseIterable {
         case title, subtitle, body, sound, badge, thread, category, collapse, image, link
         case pushType = "push_type"
+        case withdraw
     }
 
     /// JSON whose texts are templates.
@@ -87,6 +88,11 @@ public struct ContentTemplates: Sendable {
         to notification: inout Notification, dataObject: JSONValue, fields values: EventFields,
         recipient: Recipient?
     ) {
+        if let withdraw = fields.first(where: { $0.field == .withdraw })?.template,
+            withdraw.render(values, recipient: recipient) == "true"
+        {
+            notification.withdraw()
+        }
         for (field, template) in fields {
             let text = template.render(values, recipient: recipient)
             switch field {
@@ -101,6 +107,7 @@ public struct ContentTemplates: Sendable {
             case .image: notification.imageURL = text
             case .link: notification.link = text
             case .pushType: notification.pushType = text
+            case .withdraw: break
             }
         }
         if let recipient, let link = links[recipient.device.platform] {

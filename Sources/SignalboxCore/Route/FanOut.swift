@@ -95,6 +95,11 @@ public struct FanOut: Sendable {
                     ?? Self.shared(
                         finished(content, data, route: route, fields: fields, recipient: recipient),
                         in: &distinct)
+                if note.notification.isWithdrawn, note.notification.collapse.isEmpty {
+                    skips.append(
+                        Skip(recipient: target.recipient, reason: "withdraw_without_collapse"))
+                    continue
+                }
                 let expiry = receivedUnixMs + route.rules.expiresMs
                 let own = note.notification.expiresUnixMs
                 nextID += 1

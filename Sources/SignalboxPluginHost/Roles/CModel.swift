@@ -71,6 +71,7 @@ extension CArena {
         if note.isDataOnly { flags |= SBX_N_DATA_ONLY }
         if note.isMutable { flags |= SBX_N_MUTABLE }
         if note.isDryRun { flags |= SBX_N_DRY_RUN }
+        if note.isWithdrawn { flags |= SBX_N_WITHDRAW }
         if let badge = note.badge {
             flags |= SBX_N_BADGE
             out.pointee.badge = badge

@@ -86,6 +86,7 @@ struct BlockReader {
         note.isDataOnly = flags & 2 != 0
         note.isMutable = flags & 4 != 0
         note.isDryRun = flags & 8 != 0
+        note.isWithdrawn = flags & 16 != 0
         note.badge = optional()
         note.priority = Priority(rawValue: UInt32(clamping: number()))
         note.expiresUnixMs = number()

@@ -80,7 +80,7 @@ struct BlockWriter {
     private mutating func put(_ note: Notification) {
         var flags: UInt8 = 0
         for (bit, isSet) in [
-            note.isSilent, note.isDataOnly, note.isMutable, note.isDryRun,
+            note.isSilent, note.isDataOnly, note.isMutable, note.isDryRun, note.isWithdrawn,
         ].enumerated() where isSet {
             flags |= 1 << UInt8(bit)
         }

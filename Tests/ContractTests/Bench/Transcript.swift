@@ -78,7 +78,7 @@ struct Transcript: Sendable {
             let note = content.notification
             let flags =
                 (note.isSilent ? 1 : 0) + (note.isDataOnly ? 2 : 0) + (note.isMutable ? 4 : 0)
-                + (note.isDryRun ? 16 : 0)
+                + (note.isDryRun ? 16 : 0) + (note.isWithdrawn ? 64 : 0)
             let badge = note.badge.map { " badge=\($0)" } ?? ""
             add(
                 "content title=\(note.title) subtitle=\(note.subtitle) body=\(note.body) "

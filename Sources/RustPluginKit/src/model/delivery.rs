@@ -194,6 +194,7 @@ impl Owned<Notification<'static>> {
             is_data_only: given.is_data_only,
             is_mutable: given.is_mutable,
             is_dry_run: given.is_dry_run,
+            is_withdrawn: given.is_withdrawn,
             badge: given.badge,
             priority: given.priority,
             expires_unix_ms: given.expires_unix_ms,

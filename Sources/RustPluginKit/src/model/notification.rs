@@ -25,6 +25,8 @@ pub struct Notification<'a> {
     pub is_mutable: bool,
     /// Prove that the device can be reached, and show nothing.
     pub is_dry_run: bool,
+    /// Takes back what is shown under `collapse`, and shows nothing.
+    pub is_withdrawn: bool,
     /// `None`: leave alone; 0: clear.
     pub badge: Option<i32>,
     /// `None`: as the route says.
@@ -71,6 +73,7 @@ impl<'a> Notification<'a> {
             is_data_only: has(SBX_N_DATA_ONLY),
             is_mutable: has(SBX_N_MUTABLE),
             is_dry_run: has(SBX_N_DRY_RUN),
+            is_withdrawn: has(SBX_N_WITHDRAW),
             badge: has(SBX_N_BADGE).then_some(given.badge),
             priority: match given.priority {
                 SBX_PRIORITY_LOW => Some(Priority::Low),
@@ -100,6 +103,7 @@ impl<'a> Notification<'a> {
             (self.is_data_only, SBX_N_DATA_ONLY),
             (self.is_mutable, SBX_N_MUTABLE),
             (self.is_dry_run, SBX_N_DRY_RUN),
+            (self.is_withdrawn, SBX_N_WITHDRAW),
             (self.badge.is_some(), SBX_N_BADGE),
         ];
         sbx_notification {

@@ -8,6 +8,7 @@ constants! {
     SBX_N_MUTABLE: u32 = 4;
     SBX_N_BADGE: u32 = 8;
     SBX_N_DRY_RUN: u32 = 16;
+    SBX_N_WITHDRAW: u32 = 64;
     SBX_PRIORITY_LOW: u32 = 1;
     SBX_PRIORITY_NORMAL: u32 = 5;
     SBX_PRIORITY_HIGH: u32 = 10;

@@ -92,7 +92,7 @@ extension PayloadOverride: WireValue {
 
 extension SignalboxCore.Notification: WireValue {
     func write(to writer: WireWriter) {
-        for flag in [isSilent, isDataOnly, isMutable, isDryRun] { writer.put(flag) }
+        for flag in [isSilent, isDataOnly, isMutable, isDryRun, isWithdrawn] { writer.put(flag) }
         writer.put(badge) { writer.put($0) }
         writer.put(priority?.rawValue ?? 0)
         writer.put(expiresUnixMs)
@@ -111,6 +111,7 @@ extension SignalboxCore.Notification: WireValue {
         isDataOnly = try reader.flag()
         isMutable = try reader.flag()
         isDryRun = try reader.flag()
+        isWithdrawn = try reader.flag()
         badge = try reader.optional { reader throws(WireFault) in try reader.number() }
         priority = Priority(rawValue: try reader.number())
         expiresUnixMs = try reader.number()

@@ -75,6 +75,10 @@ struct MadeUp: Sendable {
             $0.data = #"{"a":{"b":[1,2.5,null,true,"x"]},"aps":1,"message":2,"from":"x"}"#
         }
         add("one that proves a device") { $0.isDryRun = true }
+        add("one that takes another back") {
+            $0.isWithdrawn = true
+            $0.collapse = "collapse"
+        }
         add("one with everything") {
             $0.isMutable = true
             $0.badge = 0
