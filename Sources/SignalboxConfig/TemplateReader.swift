@@ -38,6 +38,8 @@ struct TemplateReader {
                     set.links[platform.key] = template(
                         platform.value, name: "set.link.\(platform.key)")
                 }
+            } else if entry.key == "badge", entry.value.string == "count" {
+                set.countsBadge = true
             } else if let field = ContentTemplates.Field(rawValue: entry.key) {
                 if let template = template(entry.value, name: "set.\(entry.key)") {
                     set.fields.append((field, template))

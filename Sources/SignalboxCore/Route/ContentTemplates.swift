@@ -40,6 +40,8 @@ public struct ContentTemplates: Sendable {
     public var fields: [(field: Field, template: Template)] = []
     /// What a tap opens, by platform: a link of one is nothing to another.
     public var links: [String: Template] = [:]
+    /// The badge is the user's counter: one more with each event.
+    public var countsBadge = false
     /// Members of the notification's data.
     public var data: [(key: String, template: Template)] = []
     /// Laid over a sender's payload, by family.
