@@ -10,7 +10,7 @@ public struct DeviceClient: Sendable {
     public var token: String
     /// The app whose devices it sees.
     public var app: String
-    /// `read`, `write`, `presence`.
+    /// `read`, `write`, `presence`, `badge`.
     public var scopes: Set<String>
 
     /// Makes a client.
@@ -60,7 +60,7 @@ public struct DeviceUsers: Sendable {
 
 /// The `devices:` section.
 enum DevicesReader {
-    private static let scopes = ["read", "write", "presence"]
+    private static let scopes = ["read", "write", "presence", "badge"]
 
     static func read(
         _ value: ConfigValue?, plugins: [String], _ diagnostics: Diagnostics

@@ -40,6 +40,8 @@ struct TemplateReader {
                     set.links[platform.key] = template(
                         platform.value, name: "set.link.\(platform.key)")
                 }
+            } else if entry.key == "badge", entry.value.string == "count" {
+                set.countsBadge = true
             } else if let field = ContentTemplates.Field(rawValue: entry.key) {
                 if [.title, .subtitle, .body].contains(field), case .map = entry.value.kind {
                     readLocalized(entry.value, field, into: &set)

@@ -14,6 +14,7 @@ final class HotStatements {
         case insertBlock, removeBlock, readBlock, nextBlock, peekBlock, noteProgress, removeProgress
         case allProgress
         case devicesOfUser, devicesOfFewUsers, devicesOfUsers, devicesWithToken
+        case countBadge, setBadge
 
         var sql: String {
             switch self {
@@ -75,6 +76,8 @@ final class HotStatements {
             case .noteProgress: "INSERT OR REPLACE INTO progress (block, done) VALUES (?, ?)"
             case .allProgress: "SELECT done FROM progress"
             case .removeProgress: "DELETE FROM progress WHERE block = ?"
+            case .countBadge: BadgeTables.count
+            case .setBadge: BadgeTables.set
             case .devicesOfUser: "\(DeviceTables.columns) WHERE user = ?"
             case .devicesOfFewUsers: DeviceTables.devices(ofUsersInApp: DeviceTables.fewUsers)
             case .devicesOfUsers: DeviceTables.devices(ofUsersInApp: DeviceTables.usersMax)

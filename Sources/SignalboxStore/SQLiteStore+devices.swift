@@ -60,6 +60,22 @@ extension SQLiteStore: DeviceRegistry {
         }
     }
 
+    /// Sets a user's badge counter.
+    public func setBadge(_ number: Int32, of user: UserKey) async throws -> Bool {
+        try await withCheckedThrowingContinuation { continuation in
+            let found = Carried<Int32?>(nil)
+            // In the queue's order: an event that was taken before counts before.
+            submitQueue({ db, tables, _ in
+                found.set(try BadgeTables.number(after: number, of: user, tables.hot, db))
+                return 0
+            }) { fault in
+                continuation.resume(
+                    with: fault.map { .failure(StoreFailure(message: $0)) }
+                        ?? .success(found.value != nil))
+            }
+        }
+    }
+
     /// The devices of users named in events.
     public func devices(
         of users: [UserKey],

@@ -116,6 +116,7 @@ enum Schema {
             try db.execute(sql: "UPDATE device SET online = 0")
         }
         migrator.registerMigration("tokens") { db in try TokenMigration.run(db) }
+        migrator.registerMigration("badges") { db in try db.execute(sql: BadgeTables.schema) }
         return migrator
     }
 }

@@ -145,14 +145,18 @@ final class StoreWriter: @unchecked Sendable {
         guard waiting.value + delta + count <= options.waitingMax else { return .full }
         guard try hasRoom(db) else { return .diskFull }
         var duplicates: Set<Int> = []
+        var badges: [Int: [Int32?]] = [:]
         let until = entry.receivedUnixMs + options.leaseMs
-        for (index, item) in entry.items.enumerated() {
+        for (index, var item) in entry.items.enumerated() {
             let isKnown = try tables.isDuplicate(
                 item.event, nowUnixMs: entry.receivedUnixMs,
                 windowMs: item.dedupeMs ?? entry.dedupeMs, db)
             if isKnown {
                 duplicates.insert(index)
                 continue
+            }
+            if !item.badges.isEmpty {
+                badges[index] = try BadgeTables.perform(on: &item, tables.hot, db)
             }
             let largest = item.deliveries.map(\.id).max() ?? 0
             lastID = max(lastID, max(largest, item.event.id))
@@ -169,7 +173,7 @@ final class StoreWriter: @unchecked Sendable {
             reservedID = lastID + 100_000
             try tables.keep(lastID: reservedID, db)
         }
-        return .committed(duplicates: duplicates)
+        return .committed(duplicates: duplicates, badges: badges)
     }
 
     /// Appends end before the disk does: outcomes and leases need a little room, too, and only they

@@ -13,7 +13,7 @@ import Testing
 
         devices:
           clients:
-            - { name: backend, token: token-of-backend-1, app: com.example.app, scopes: [read, write, presence] }
+            - { name: backend, token: token-of-backend-1, app: com.example.app, scopes: [read, write, presence, badge] }
             - { name: reader, token: token-of-reader-22, app: com.example.app, scopes: [read] }
             - { name: other, token: token-of-other-333, app: com.other, scopes: [read, write, presence] }
         """

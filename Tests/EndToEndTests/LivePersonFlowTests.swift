@@ -328,6 +328,8 @@ final class BrandLogin: Sendable {
             ("DELETE", "/v1/devices?user=kim", ""), ("DELETE", "/v1/devices?token=t1", ""),
             ("GET", "/v1/devices?user=kim", ""),
             ("PUT", "/v1/devices/presence", #"{"user":"kim","online":true}"#),
+            ("PUT", "/v1/devices/badge", #"{"user":"kim","badge":0}"#),
+            ("PUT", "/v1/devices/badge", #"{"token":"t1","badge":0}"#),
         ] {
             let (status, _, _) = try await bench.call(
                 method, path, body, headers: Self.bearer(eve))
@@ -337,6 +339,11 @@ final class BrandLogin: Sendable {
             "GET", "/v1/devices", headers: Self.bearer(kim))
         #expect(status == 200)
         #expect(list["devices"]?[0]?["token"]?.string == "t1")
+        for body in [#"{"badge":0}"#, #"{"token":"t1","badge":3}"#] {
+            let (status, answer, _) = try await bench.call(
+                "PUT", "/v1/devices/badge", body, headers: Self.bearer(kim))
+            #expect(status == 200 && answer["updated"]?.integer == 1)
+        }
         await bench.end()
         await login.api.shutdown()
     }

@@ -41,7 +41,7 @@ struct RegistryBench {
                             - name: backend
                               token: token-of-backend-1
                               app: \(Self.app)
-                              scopes: [read, write, presence]
+                              scopes: [read, write, presence, badge]
                         routes:
                           - name: hello
                             from: program

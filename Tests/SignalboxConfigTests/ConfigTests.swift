@@ -62,7 +62,7 @@ import Testing
                 build:
                   with: z
                   options: { display: app }
-                  set: { title: "{{ t }}", data: { k: "v" } }
+                  set: { title: "{{ t }}", badge: count, data: { k: "v" } }
                   overrides: { apns: { aps: { x: 1, y: "{{ t }}" } } }
                 send: { ios: a, android: f }
                 deliver: { retry: slow, expires: 2h, priority: low, collapse: "{{ t }}" }
@@ -91,6 +91,7 @@ import Testing
             event: Event(type: "ticket.replied"),
             data: .object([.init("vip", .bool(true)), .init("t", .string("T"))]))
         #expect(route.condition.holds(for: fields))
+        #expect(route.set.countsBadge && route.set.fields.map(\.field) == [.title])
         var note = Notification()
         route.set.apply(to: &note, dataObject: .null, fields: fields, recipient: nil)
         #expect(note.title == "T" && note.data == #"{"k":"v"}"#)

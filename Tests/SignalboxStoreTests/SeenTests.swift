@@ -34,7 +34,7 @@ import Testing
                 event: Event(id: 900, source: "z", type: "t", dedupe: "key \($0)"), deliveries: [])
         }
         guard
-            case .committed(let duplicates) = await bench.append(
+            case .committed(let duplicates, _) = await bench.append(
                 items, dedupeMs: 600_000, nowUnixMs: nowUnixMs)
         else { return [] }
         return duplicates

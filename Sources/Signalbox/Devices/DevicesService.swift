@@ -9,6 +9,7 @@ struct DevicesService: Sendable {
     static let prefix = "/v1/devices"
     private static let methods = [
         "/v1/devices": ["GET", "POST", "DELETE"], "/v1/devices/presence": ["PUT"],
+        "/v1/devices/badge": ["PUT"],
     ]
 
     let clients: [DeviceClient]
@@ -43,8 +44,11 @@ struct DevicesService: Sendable {
             }
         }
         let scope =
-            request.path.hasSuffix("/presence")
-            ? "presence" : request.method == "GET" ? "read" : "write"
+            switch request.path {
+            case "/v1/devices/presence": "presence"
+            case "/v1/devices/badge": "badge"
+            default: request.method == "GET" ? "read" : "write"
+            }
         guard caller.scopes.contains(scope) else {
             return Problem(403, "this token has not the scope \(scope)").answer
         }
@@ -53,6 +57,7 @@ struct DevicesService: Sendable {
             case ("GET", _): return try await list(request, caller)
             case ("POST", _): return try await register(request, caller)
             case ("DELETE", _): return try await unregister(request, caller)
+            case (_, "/v1/devices/badge"): return try await setBadge(request, caller)
             default: return try await presence(request, caller)
             }
         } catch let problem as Refusal {
@@ -68,13 +73,13 @@ struct DevicesService: Sendable {
         return answer
     }
 
-    private struct Refusal: Error {
+    struct Refusal: Error {
         var status = 400
         var detail: String
     }
 
     /// The user that is meant: a user who asks can only mean himself.
-    private func user(_ given: String, _ caller: DeviceCaller) throws -> String {
+    func user(_ given: String, _ caller: DeviceCaller) throws -> String {
         guard let own = caller.user else {
             guard !given.isEmpty else { throw Refusal(detail: "\"user\" is required") }
             return given
@@ -85,14 +90,14 @@ struct DevicesService: Sendable {
         return own
     }
 
-    private func object(_ request: HTTPServerRequest) throws -> JSONValue {
+    func object(_ request: HTTPServerRequest) throws -> JSONValue {
         guard let json = try? JSONValue.parse(request.body), case .object = json else {
             throw Refusal(detail: "the body must be a JSON object")
         }
         return json
     }
 
-    private func text(
+    func text(
         _ json: JSONValue, _ key: String, max: Int = 256, required: Bool = true
     ) throws -> String {
         let text = json[key]?.string ?? ""
@@ -199,7 +204,7 @@ struct DevicesService: Sendable {
         DeviceChange(kind: kind, device: device, timeUnixMs: clock())
     }
 
-    private func find(app: String, token: String) async throws -> [Device] {
+    func find(app: String, token: String) async throws -> [Device] {
         try await withCheckedThrowingContinuation { continuation in
             registry.find(app: app, token: token) { result in
                 continuation.resume(with: result.map { $0.map(\.device) })
@@ -306,7 +311,7 @@ struct DevicesService: Sendable {
         ])
     }
 
-    private static func json(_ members: [JSONValue.Member]) -> HTTPServerAnswer {
+    static func json(_ members: [JSONValue.Member]) -> HTTPServerAnswer {
         .json(.object(members))
     }
 }

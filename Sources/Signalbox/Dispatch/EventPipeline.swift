@@ -161,6 +161,7 @@ final class EventPipeline: Sendable {
                 if !made.isRouted { unrouted.insert(items.count) }
                 var item = StoreEntry.Item(event: event, deliveries: made.deliveries)
                 item.dedupeMs = generation.dedupeMs(of: event)
+                item.badges = made.badges
                 items.append(item)
             } catch {
                 // All of the request comes again.
@@ -219,7 +220,11 @@ final class EventPipeline: Sendable {
     ) {
         for (index, item) in items.enumerated() {
             var isKept = false
-            if case .committed(let duplicates) = answer { isKept = !duplicates.contains(index) }
+            var numbers: [UInt64: Int32] = [:]
+            if case .committed(let duplicates, let badges) = answer {
+                isKept = !duplicates.contains(index)
+                if let given = badges[index] { numbers = item.badgeNumbers(given) }
+            }
             if isKept, !(item.deliveries.isEmpty && unbuilt.contains(index)) {
                 let result =
                     unrouted.contains(index)
@@ -234,8 +239,10 @@ final class EventPipeline: Sendable {
                     part.lane?.cancelled(part.taken.count)
                     continue
                 }
+                let taken =
+                    numbers.isEmpty ? part.taken : part.taken.map { $0.with(badges: numbers) }
                 let isLaneThere =
-                    part.lane?.committed(part.taken, isMoreOnDisk: part.isMoreOnDisk) ?? false
+                    part.lane?.committed(taken, isMoreOnDisk: part.isMoreOnDisk) ?? false
                 if !isLaneThere, part.isMoreOnDisk { lanes.backlog(part.key) }
             }
         }
@@ -254,6 +261,7 @@ final class EventPipeline: Sendable {
     /// What became of an event.
     private struct Made {
         var deliveries: [Delivery] = []
+        var badges: [BadgeStep] = []
         /// A route takes it.
         var isRouted = true
         /// A builder failed on it.
@@ -276,13 +284,19 @@ final class EventPipeline: Sendable {
                 ])
         }
         var out = Made(isRouted: !routes.isEmpty)
+        var badges =
+            generation.router.countsBadges ? BadgeSteps(recipients: event.recipients) : nil
         for index in routes {
             let made = try deliveries(
                 of: fields, route: generation.router.routes[index], generation,
                 receivedUnixMs: receivedUnixMs)
+            if generation.router.routes[index].set.countsBadge {
+                badges?.count(made.deliveries, from: out.deliveries.count)
+            }
             out.deliveries += made.deliveries
             out.hasFailed = out.hasFailed || made.hasFailed
         }
+        out.badges = badges?.steps ?? []
         return out
     }
 

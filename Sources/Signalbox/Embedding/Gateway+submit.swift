@@ -102,7 +102,7 @@ extension Gateway {
         _ answer: StoreAnswer, _ events: [Event]
     ) -> Result<[SubmittedEvent], SubmitError> {
         switch answer {
-        case .committed(let duplicates):
+        case .committed(let duplicates, _):
             .success(
                 events.enumerated().map { index, event in
                     SubmittedEvent(id: duplicates.contains(index) ? 0 : event.id)

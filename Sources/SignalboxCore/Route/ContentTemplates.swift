@@ -62,6 +62,8 @@ public struct ContentTemplates: Sendable {
     /// Texts that the app has, of `title`, `subtitle` and `body`; a sender that does not know of them sends the
     /// field's own text.
     public var localized: [(field: Field, text: LocalizedField)] = []
+    /// The badge is the user's counter: one more with each event.
+    public var countsBadge = false
     /// Members of the notification's data.
     public var data: [(key: String, template: Template)] = []
     /// Laid over a sender's payload, by family.

@@ -11,12 +11,15 @@ public struct Router: Sendable {
 
     /// All routes, in the file's order.
     public let routes: [Route]
+    /// Some route has users' counters as badges.
+    public let countsBadges: Bool
     private var index: [String: SourceIndex] = [:]
     private var byName: [String: Int] = [:]
 
     /// Indexes routes.
     public init(routes: [Route]) {
         self.routes = routes
+        countsBadges = routes.contains { $0.set.countsBadge }
         for (number, route) in routes.enumerated() {
             byName[route.name] = number
             for source in route.sources {

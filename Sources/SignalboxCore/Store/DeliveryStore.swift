@@ -63,6 +63,8 @@ public struct StoreEntry: Sendable {
         public var taken: Set<UInt64>
         /// How long the event's dedupe key is remembered, in milliseconds; nil: as long as the entry says.
         public var dedupeMs: UInt64?
+        /// What it does to badge counters, unless it is a duplicate.
+        public var badges: [BadgeStep] = []
 
         /// Makes an item.
         public init(event: Event, deliveries: [Delivery], taken: Set<UInt64> = []) {
@@ -93,8 +95,9 @@ public struct StoreEntry: Sendable {
 
 /// What became of an entry.
 public enum StoreAnswer: Sendable, Equatable {
-    /// It is on disk; events at these indexes were there before and were left out.
-    case committed(duplicates: Set<Int>)
+    /// It is on disk; events at these indexes were there before and were left out. The numbers of the others'
+    /// badge steps, by index; nil: the user has no device any more.
+    case committed(duplicates: Set<Int>, badges: [Int: [Int32?]] = [:])
     /// As many deliveries wait as may.
     case full
     /// The disk has no room left but its reserve, which only outcomes may use.

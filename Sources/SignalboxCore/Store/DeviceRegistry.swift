@@ -52,6 +52,8 @@ public protocol DeviceRegistry: Sendable {
     func setPresence(
         app: String, user: String, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64
     ) async throws -> Int
+    /// Sets a user's badge counter; false: the user has no device, and so no counter.
+    func setBadge(_ number: Int32, of user: UserKey) async throws -> Bool
     /// The devices of users named in events; in an empty app, those of every app.
     ///
     /// `done` is called on a thread of the store.

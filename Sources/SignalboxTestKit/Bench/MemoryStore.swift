@@ -110,6 +110,7 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore {
     func setPresence(
         app: String, user: String, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64
     ) async throws -> Int { 0 }
+    func setBadge(_ number: Int32, of user: UserKey) async throws -> Bool { false }
     func devices(
         of users: [UserKey],
         done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void

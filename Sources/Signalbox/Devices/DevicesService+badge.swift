@@ -1,0 +1,37 @@
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxJSON
+
+extension DevicesService {
+    /// Sets the badge counter of a user, who is named or has the device that is named; nothing is pushed.
+    func setBadge(
+        _ request: HTTPServerRequest, _ caller: DeviceCaller
+    ) async throws -> HTTPServerAnswer {
+        let json = try object(request)
+        guard let badge = json["badge"]?.integer, let number = Int32(exactly: badge), number >= 0
+        else {
+            throw Refusal(detail: "\"badge\" must be a number from 0 to \(Int32.max)")
+        }
+        var updated = 0
+        for user in try await owners(json, caller) {
+            let key = UserKey(app: caller.app, user: user)
+            if try await registry.setBadge(number, of: key) { updated += 1 }
+        }
+        return Self.json([.init("updated", .integer(Int64(updated)))])
+    }
+
+    private func owners(_ json: JSONValue, _ caller: DeviceCaller) async throws -> [String] {
+        let given = try text(json, "user", required: false)
+        let token = try text(json, "token", max: DeviceRules.tokenBytesMax, required: false)
+        guard given.isEmpty, !token.isEmpty else {
+            guard token.isEmpty else { throw Refusal(detail: "give either user or token") }
+            return [try user(given, caller)]
+        }
+        let found = try await find(app: caller.app, token: token).map(\.user)
+        let own = found.filter { caller.user == nil || $0 == caller.user }
+        guard found.isEmpty || !own.isEmpty else {
+            throw Refusal(status: 403, detail: "this device is another user's")
+        }
+        return own
+    }
+}

@@ -1,0 +1,84 @@
+/// What an event does to the badge counter of a user: one more, or the number that its source says.
+///
+/// The store does it in the transaction that keeps the event's deliveries, so that neither happens without the
+/// other, and tells the numbers with its answer.
+public struct BadgeStep: Sendable {
+    /// Whose counter; a user without devices has none.
+    public var user: UserKey
+    /// The source's number; nil: one more.
+    public var number: Int32?
+    /// Places in the item of the deliveries that carry the number.
+    public var places: [Int]
+
+    /// Makes a step.
+    public init(user: UserKey, number: Int32? = nil, places: [Int] = []) {
+        self.user = user
+        self.number = number
+        self.places = places
+    }
+}
+
+/// Gathers what an event does to badge counters.
+public struct BadgeSteps: Sendable {
+    /// One per user, in the order of their first recipient.
+    public private(set) var steps: [BadgeStep] = []
+    private var indexes: [UserKey: Int] = [:]
+
+    /// Starts with the numbers that the source says: a recipient's attribute `badge`.
+    public init(recipients: [Recipient]) {
+        for recipient in recipients {
+            let said = recipient.attributes.first { $0.key == "badge" }
+            guard let user = Self.user(of: recipient.device),
+                let number = said.flatMap({ Int32($0.value) }), number >= 0
+            else { continue }
+            change(user) { $0.number = number }
+        }
+    }
+
+    /// Counts the deliveries of a route; their places in the event's item begin at `first`.
+    ///
+    /// Left out is what shows nothing on the device, and what has a number of its own.
+    public mutating func count(_ deliveries: [Delivery], from first: Int) {
+        for (offset, delivery) in deliveries.enumerated() where delivery.badge == nil {
+            let note = delivery.content.notification
+            guard !note.isSilent, !note.isDryRun, let user = Self.user(of: delivery.device) else {
+                continue
+            }
+            change(user) { $0.places.append(first + offset) }
+        }
+    }
+
+    private static func user(of device: Device) -> UserKey? {
+        device.user.isEmpty ? nil : UserKey(app: device.app, user: device.user)
+    }
+
+    private mutating func change(_ user: UserKey, _ body: (inout BadgeStep) -> Void) {
+        let index = indexes[user] ?? steps.count
+        if index == steps.count {
+            steps.append(BadgeStep(user: user))
+            indexes[user] = index
+        }
+        body(&steps[index])
+    }
+}
+
+extension StoreEntry.Item {
+    /// The numbers of its deliveries, by their ids; `given` are those of its steps.
+    public func badgeNumbers(_ given: [Int32?]) -> [UInt64: Int32] {
+        var out: [UInt64: Int32] = [:]
+        for (step, number) in zip(badges, given) {
+            for place in step.places { out[deliveries[place].id] = number }
+        }
+        return out
+    }
+}
+
+extension Delivery {
+    /// The delivery with its number, if there is one for it.
+    public func with(badges: [UInt64: Int32]) -> Delivery {
+        guard let number = badges[id] else { return self }
+        var out = self
+        out.badge = number
+        return out
+    }
+}

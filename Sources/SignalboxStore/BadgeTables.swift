@@ -1,0 +1,51 @@
+internal import GRDB
+internal import SignalboxCore
+
+/// The badge counters: a row per user with devices. A trigger removes it with the user's last device.
+enum BadgeTables {
+    static let schema = """
+        CREATE TABLE badge (
+          app TEXT NOT NULL, user TEXT NOT NULL, number INTEGER NOT NULL,
+          PRIMARY KEY (app, user)) WITHOUT ROWID;
+        CREATE TRIGGER badge_end AFTER DELETE ON device
+          WHEN NOT EXISTS (SELECT 1 FROM device WHERE user = OLD.user AND app = OLD.app)
+          BEGIN DELETE FROM badge WHERE app = OLD.app AND user = OLD.user; END;
+        """
+
+    private static let start = """
+        INSERT INTO badge (app, user, number)
+        SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM device WHERE user = ?2 AND app = ?1)
+        ON CONFLICT (app, user) DO UPDATE SET number =
+        """
+    static let count = "\(start) min(number + ?3, \(Int32.max)) RETURNING number"
+    static let set = "\(start) excluded.number RETURNING number"
+
+    /// Does the steps of an item, and gives its deliveries their numbers; the number of each step.
+    static func perform(
+        on item: inout StoreEntry.Item, _ hot: HotStatements, _ db: Database
+    ) throws -> [Int32?] {
+        var numbers: [Int32?] = []
+        for step in item.badges {
+            let number = try self.number(after: step.number, of: step.user, hot, db)
+            if let number {
+                for place in step.places { item.deliveries[place].badge = number }
+            }
+            numbers.append(number)
+        }
+        return numbers
+    }
+
+    /// The counter once it is set, or counted up; nil: the user has no device.
+    static func number(
+        after given: Int32?, of user: UserKey, _ hot: HotStatements, _ db: Database
+    ) throws -> Int32? {
+        let rows = try hot.statement(given == nil ? .countBadge : .setBadge, db)
+        rows.bind(user.app)
+        rows.bind(user.user)
+        rows.bind(Int64(given ?? 1))
+        guard try rows.step() else { return nil }
+        let number = Int32(clamping: rows.integer(0))
+        try rows.run()
+        return number
+    }
+}
