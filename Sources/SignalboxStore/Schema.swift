@@ -110,6 +110,20 @@ enum Schema {
             try db.execute(
                 sql: "ALTER TABLE delivery ADD COLUMN free INTEGER NOT NULL DEFAULT 0")
         }
+        migrator.registerMigration("outcomes") { db in
+            // The stream of outcomes, a row per commit; see OutcomeTables. The first sequence number that is
+            // not used yet outlives the rows.
+            try db.execute(
+                sql: """
+                    ALTER TABLE payload ADD COLUMN key TEXT NOT NULL DEFAULT '';
+                    ALTER TABLE dead ADD COLUMN key TEXT NOT NULL DEFAULT '';
+                    CREATE TABLE outcome (
+                      first INTEGER PRIMARY KEY, count INTEGER NOT NULL, at INTEGER NOT NULL,
+                      records BLOB NOT NULL);
+                    CREATE TABLE outcome_receiver (
+                      name TEXT PRIMARY KEY, next INTEGER NOT NULL) WITHOUT ROWID;
+                    """)
+        }
         return migrator
     }
 }

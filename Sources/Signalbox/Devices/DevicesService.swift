@@ -3,23 +3,26 @@ internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxJSON
 
-/// The device registry's API on the public listener, under `/v1/devices`; docs/openapi.json describes
-/// it.
+/// The device registry's API on the public listener, under `/v1/devices`, with `/v1/opens`;
+/// docs/openapi.json describes it.
 struct DevicesService: Sendable {
     static let prefix = "/v1/devices"
     private static let methods = [
         "/v1/devices": ["GET", "POST", "DELETE"], "/v1/devices/presence": ["PUT"],
+        opens: ["POST"],
     ]
+    static let opens = "/v1/opens"
 
     let clients: [DeviceClient]
     let users: UserAuthenticator
     let registry: any GatewayStore
     let feedback: Feedback
+    let outcomes: OutcomeStream
     let clock: @Sendable () -> UInt64
 
     /// Whether a path is this service's.
     static func serves(_ path: String) -> Bool {
-        path == prefix || path.hasPrefix(prefix + "/")
+        path == prefix || path.hasPrefix(prefix + "/") || path == opens
     }
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
@@ -44,10 +47,12 @@ struct DevicesService: Sendable {
         let scope =
             request.path.hasSuffix("/presence")
             ? "presence" : request.method == "GET" ? "read" : "write"
-        guard caller.scopes.contains(scope) else {
+        let isOpens = request.path == Self.opens
+        guard caller.scopes.contains(scope) || isOpens && caller.scopes.contains("opens") else {
             return Problem(403, "this token has not the scope \(scope)").answer
         }
         do {
+            if isOpens { return try await opened(request, caller) }
             switch (request.method, request.path) {
             case ("GET", _): return try await list(request, caller)
             case ("POST", _): return try await register(request, caller)
@@ -67,13 +72,13 @@ struct DevicesService: Sendable {
         return answer
     }
 
-    private struct Refusal: Error {
+    struct Refusal: Error {
         var status = 400
         var detail: String
     }
 
     /// The user that is meant: a user who asks can only mean himself.
-    private func user(_ given: String, _ caller: DeviceCaller) throws -> String {
+    func user(_ given: String, _ caller: DeviceCaller) throws -> String {
         guard let own = caller.user else {
             guard !given.isEmpty else { throw Refusal(detail: "\"user\" is required") }
             return given
@@ -84,14 +89,14 @@ struct DevicesService: Sendable {
         return own
     }
 
-    private func object(_ request: HTTPServerRequest) throws -> JSONValue {
+    func object(_ request: HTTPServerRequest) throws -> JSONValue {
         guard let json = try? JSONValue.parse(request.body), case .object = json else {
             throw Refusal(detail: "the body must be a JSON object")
         }
         return json
     }
 
-    private func text(
+    func text(
         _ json: JSONValue, _ key: String, max: Int = 256, required: Bool = true
     ) throws -> String {
         let text = json[key]?.string ?? ""
@@ -273,7 +278,7 @@ struct DevicesService: Sendable {
         ])
     }
 
-    private static func json(_ members: [JSONValue.Member]) -> HTTPServerAnswer {
+    static func json(_ members: [JSONValue.Member]) -> HTTPServerAnswer {
         .json(.object(members))
     }
 }
