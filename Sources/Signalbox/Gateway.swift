@@ -84,7 +84,8 @@ public final class Gateway: Sendable {
         adminAddress = options.admin ?? settings.admin
         let admin = AdminService(
             access: AdminAccess(adminAddress, settings), lanes: lanes, metrics: parts.metrics,
-            store: context.store, orphans: { parts.sweep?.waitingOrphans ?? [] },
+            store: context.store, outcomes: context.outcomes,
+            orphans: { parts.sweep?.waitingOrphans ?? [] },
             clock: context.clock)
         adminService = admin
         self.parts = parts

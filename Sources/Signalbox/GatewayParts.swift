@@ -20,6 +20,7 @@ final class GatewayParts: @unchecked Sendable {
     private(set) var lanes: LaneTable?
     private(set) var pipeline: EventPipeline?
     private(set) var sweep: LaneSweep?
+    private(set) var outcomes: OutcomeStream?
     let limits = Limits()
     let program: InstanceSet.Program
     private let inMemory = UnderWay()
@@ -121,8 +122,12 @@ final class GatewayParts: @unchecked Sendable {
         let live = Live(
             Generation(plan, instances: instances, reporters: await Self.reporters(instances)))
         self.live = live
+        let outcomes = OutcomeStream(
+            store: store, rest: rest, alarms: alarms, logger: logger, metrics: metrics, clock: clock
+        )
+        self.outcomes = outcomes
         let record = OutcomeRecord(
-            logger: logger, metrics: metrics, clock: clock, onOutcome: onOutcome)
+            logger: logger, metrics: metrics, stream: outcomes, clock: clock, onOutcome: onOutcome)
         let ids = ReportIDs(last: store.lastID)
         let feedback = Feedback(
             store: store, metrics: metrics, live: live, ids: ids, clock: clock)
@@ -132,7 +137,7 @@ final class GatewayParts: @unchecked Sendable {
             users: await UserNames.open(
                 .init(rawValue: plan.config.gateway.logUsers) ?? .hashed, store),
             inMemory: inMemory,
-            feedback: feedback, clock: clock)
+            feedback: feedback, outcomes: outcomes, clock: clock)
         self.context = context
         let lanes = LaneFactory(context: context, rest: rest).table()
         self.lanes = lanes
@@ -142,6 +147,7 @@ final class GatewayParts: @unchecked Sendable {
         let pipeline = EventPipeline(context: context, lanes: lanes, ids: ids)
         self.pipeline = pipeline
         services.set(pipeline: pipeline)
+        await outcomes.replace(with: plan.config.outcomeReceivers)
         let sweep = LaneSweep(context: context, lanes: lanes)
         self.sweep = sweep
         resume(store, sweep)
@@ -242,6 +248,11 @@ final class GatewayParts: @unchecked Sendable {
                 case .diskFull:
                     metrics.diskFull(true)
                     logger.error("the disk is full, events are refused", metadata: error)
+                case .outcomesLost(let receiver, let count):
+                    metrics.outcomesLost(receiver, count: count)
+                    logger.error(
+                        "outcomes were too old or too many, and are not told",
+                        metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
                 case .diskHasRoom:
                     metrics.diskFull(false)
                     logger.notice("the disk has room again")
@@ -278,7 +289,8 @@ final class GatewayParts: @unchecked Sendable {
             users: try UserAuthenticator(
                 plan.config.deviceUsers, rest: rest, store: context.store, logger: logger,
                 clock: clock),
-            registry: context.store, names: context.users, feedback: context.feedback, clock: clock)
+            registry: context.store, names: context.users, feedback: context.feedback,
+            outcomes: context.outcomes, clock: clock)
     }
 
     /// Lets what is in memory be sent until the time has come; the rest stays on disk. How many
@@ -293,6 +305,7 @@ final class GatewayParts: @unchecked Sendable {
     /// Ends everything, in the reverse order of its beginning.
     func shutdown() async {
         for lane in lanes?.all ?? [] { await lane.stop(deadlineMs: 1_000) }
+        await outcomes?.stop()
         await live?.now.instances.stop(deadlineMs: 5_000)
         await store?.close()
         alarms.stop()

@@ -10,7 +10,7 @@ public struct DeviceClient: Sendable {
     public var token: String
     /// The app whose devices it sees.
     public var app: String
-    /// `read`, `write`, `presence`, `badge`.
+    /// `read`, `write`, `presence`, `badge`, `opens`.
     public var scopes: Set<String>
 
     /// Makes a client.
@@ -60,7 +60,7 @@ public struct DeviceUsers: Sendable {
 
 /// The `devices:` section.
 enum DevicesReader {
-    private static let scopes = ["read", "write", "presence", "badge"]
+    private static let scopes = ["read", "write", "presence", "badge", "opens"]
 
     static func read(
         _ value: ConfigValue?, plugins: [String], _ diagnostics: Diagnostics
@@ -129,10 +129,7 @@ enum DevicesReader {
     private static func checkURL(
         _ given: (text: String, value: ConfigValue), _ key: String, _ map: MapReader
     ) {
-        let isLocal = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"].contains {
-            given.text.hasPrefix($0)
-        }
-        guard !given.text.hasPrefix("https://"), !isLocal else { return }
+        guard !WebURL.isPrivate(given.text) else { return }
         map.report("bad-value", at: given.value, "\(key) must be an https URL")
     }
 

@@ -2,7 +2,8 @@ public import SignalboxCore
 
 extension GatewayConfig {
     static let topKeys = [
-        "version", "gateway", "plugins", "routes", "retry", "texts", "devices", "tests",
+        "version", "gateway", "plugins", "routes", "retry", "texts", "devices", "outcomes",
+        "tests",
     ]
     static let gatewayKeys = [
         "listen", "admin", "admin_hosts", "admin_token", "data", "drain", "dedupe", "log", "tls",
@@ -75,6 +76,15 @@ extension GatewayConfig {
             routes = reader.read(section)
         } else {
             map.report("missing-key", at: nil, "routes is required")
+        }
+        let outcomes = OutcomesReader(
+            routes: routes.map(\.route.name), folder: folder, diagnostics: diagnostics)
+        outcomeReceivers = outcomes.read(map["outcomes"])
+        for index in routes.indices {
+            let name = routes[index].route.name
+            routes[index].route.marksOpens = outcomeReceivers.contains {
+                $0.wish.takes(.opened, route: name)
+            }
         }
         if let section = map["tests"] {
             TestsReader.check(

@@ -110,6 +110,8 @@ public struct GatewayConfig: Sendable {
     public var deviceUsers: [DeviceUsers] = []
     /// `devices.report`: who is told of an app's devices.
     public var deviceListeners = DeviceListeners()
+    /// `outcomes:`, in the file's order.
+    public var outcomeReceivers: [OutcomeReceiver] = []
     /// `routes:`, in the file's order.
     public var routes: [RouteSettings] = []
 }

@@ -112,8 +112,8 @@ enum DeadTables {
             let payload = Int64(clamping: nextPayloadID())
             try db.cachedStatement(
                 sql: """
-                    INSERT INTO payload (id, event, source, type, subject, received, note, refs)
-                    SELECT ?, event, source, type, subject, ?, note, 1 FROM dead WHERE id = ?
+                    INSERT INTO payload (id, event, source, type, subject, key, received, note, refs)
+                    SELECT ?, event, source, type, subject, key, ?, note, 1 FROM dead WHERE id = ?
                     """
             ).execute(arguments: [payload, now, id])
             try db.cachedStatement(

@@ -13,7 +13,9 @@ final class HotStatements {
         case lease, leaseUntried, markLeased, expireLeases, findLeased
         case insertBlock, removeBlock, readBlock, nextBlock, peekBlock, noteProgress, removeProgress
         case allProgress
+        case insertOutcomes, outcomesFrom
         case devicesOfUser, devicesOfFewUsers, devicesOfUsers, devicesWithToken
+        case newestDeviceWithToken
         case countBadge, setBadge
 
         var sql: String {
@@ -25,8 +27,8 @@ final class HotStatements {
                 """
             case .insertPayload:
                 """
-                INSERT INTO payload (id, event, source, type, subject, received, note, refs)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO payload (id, event, source, type, subject, received, note, refs, key)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
             case .removeDelivery: "DELETE FROM delivery WHERE id = ? RETURNING payload, attempt"
             case .releasePayload: "UPDATE payload SET refs = refs - ? WHERE id = ? RETURNING refs"
@@ -75,6 +77,14 @@ final class HotStatements {
                 "SELECT id FROM block WHERE lane = ? AND rank = ? AND id > ? ORDER BY id LIMIT 1"
             case .noteProgress: "INSERT OR REPLACE INTO progress (block, done) VALUES (?, ?)"
             case .allProgress: "SELECT done FROM progress"
+            case .insertOutcomes:
+                "INSERT INTO outcome (first, count, at, records) VALUES (?, ?, ?, ?)"
+            case .outcomesFrom:
+                """
+                SELECT first, count, records FROM outcome
+                WHERE first >= coalesce((SELECT max(first) FROM outcome WHERE first <= ?1), 0)
+                ORDER BY first
+                """
             case .removeProgress: "DELETE FROM progress WHERE block = ?"
             case .countBadge: BadgeTables.count
             case .setBadge: BadgeTables.set

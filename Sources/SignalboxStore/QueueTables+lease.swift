@@ -188,13 +188,14 @@ extension QueueTables {
 
     private func content(_ id: Int64, _ db: Database) throws -> Payload? {
         let select = try db.cachedStatement(
-            sql: "SELECT note, event, source, subject FROM payload WHERE id = ?")
+            sql: "SELECT note, event, source, subject, type, key FROM payload WHERE id = ?")
         guard let row = try Row.fetchOne(select, arguments: [id]),
             let note = RowCodec.notification(row[0])
         else { return nil }
         let event: Int64 = row[1]
         return Payload(
-            note: SharedNotification(note), event: UInt64(clamping: event),
+            note: SharedNotification(note, eventType: row[4], eventKey: row[5]),
+            event: UInt64(clamping: event),
             source: row[2], subject: row[3])
     }
 

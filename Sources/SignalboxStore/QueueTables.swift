@@ -17,6 +17,7 @@ struct QueueTables {
     var leases = LeaseBook()
     var blocks = BlockTables()
     private var seen = SeenKeys()
+    var outcomes = OutcomeTables()
     var notices: [StoreNotice] = []
     /// Deliveries that turned out to be damaged since somebody asked.
     var damagedCount = 0
@@ -32,6 +33,7 @@ struct QueueTables {
         try db.execute(sql: "UPDATE delivery SET leased = 0, due = 0 WHERE leased = 1")
         let waiting = try waiting(db)
         try seen.start(hot, db)
+        try outcomes.start(db)
         for row in try Row.fetchAll(db, sql: "SELECT id, sender, app FROM lane") {
             laneIDs[LaneKey(sender: row[1], app: row[2])] = row[0]
         }
@@ -121,8 +123,7 @@ struct QueueTables {
             superseded += try supersede(lane, delivery.stableID, db)
             nextID += 1
             let payload = Int64(clamping: nextID)
-            try insertPayload(
-                payload, item.event, delivery.content.notification, receivedUnixMs, db)
+            try insertPayload(payload, item.event, delivery.content, receivedUnixMs, db)
             try insertRow(delivery, lane, rank, leasedUntil: until, payload: payload, db)
         }
         return superseded
@@ -147,6 +148,7 @@ struct QueueTables {
     mutating func committed() {
         blocks.committed()
         seen.committed()
+        outcomes.committed()
     }
 
     /// Nothing of it is on disk; also a lane that was made in the group is not there.
@@ -154,6 +156,7 @@ struct QueueTables {
         laneIDs = [:]
         blocks.rolledBack()
         seen.rolledBack()
+        outcomes.rolledBack()
     }
 
     /// Lets go of the connection.
@@ -193,7 +196,8 @@ struct QueueTables {
     }
 
     private func insertPayload(
-        _ id: Int64, _ event: Event, _ note: Notification, _ receivedUnixMs: UInt64, _ db: Database
+        _ id: Int64, _ event: Event, _ content: SharedNotification, _ receivedUnixMs: UInt64,
+        _ db: Database
     ) throws {
         let insert = try hot.statement(.insertPayload, db)
         insert.bind(id)
@@ -202,8 +206,9 @@ struct QueueTables {
         insert.bind(event.type)
         insert.bind(event.subject)
         insert.bind(Int64(clamping: receivedUnixMs))
-        insert.bind(RowCodec.bytes(note))
+        insert.bind(RowCodec.bytes(content.notification))
         insert.bind(1)
+        insert.bind(content.eventKey)
         try insert.run()
     }
 
@@ -309,8 +314,7 @@ struct QueueTables {
             let event = Event(
                 id: content.event, source: content.source, type: content.type,
                 subject: content.subject)
-            try insertPayload(
-                payload, event, content.note.notification, content.receivedUnixMs, db)
+            try insertPayload(payload, event, content.note, content.receivedUnixMs, db)
         }
         try insertRow(
             found.delivery, found.lane, Int64(found.rank), leasedUntil: nil, payload: payload, db)
@@ -378,11 +382,11 @@ struct QueueTables {
         let copy = try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO dead (id, at, reason, sender, app, route, event, source, type,
-                  subject, received, rank, deadline, stable, badge, note, device)
+                  subject, key, received, rank, deadline, stable, badge, note, device)
                 SELECT d.id, ?, ?, l.sender, l.app, d.route, coalesce(p.event, 0),
                   coalesce(p.source, ''), coalesce(p.type, ''), coalesce(p.subject, ''),
-                  coalesce(p.received, 0), d.rank, d.deadline, d.stable, d.badge,
-                  coalesce(p.note, ''), d.device
+                  coalesce(p.key, ''), coalesce(p.received, 0), d.rank, d.deadline, d.stable,
+                  d.badge, coalesce(p.note, ''), d.device
                 FROM delivery d JOIN lane l ON l.id = d.lane
                   LEFT JOIN payload p ON p.id = d.payload
                 WHERE d.id = ?

@@ -112,7 +112,7 @@ extension SQLiteStore: DeviceRegistry {
     }
 
     /// Looks something up beside the writer.
-    private func look<Value>(
+    func look<Value>(
         _ body: @escaping @Sendable (HotStatements, Database) throws -> Value,
         done: @escaping @Sendable (Result<Value, StoreError>) -> Void
     ) {

@@ -37,7 +37,7 @@ public final class SQLiteStore: DeliveryStore {
     enum Job: Sendable {
         case append(StoreEntry, done: @Sendable (StoreAnswer) -> Void)
         case lease(LaneKey, LeaseWish, done: @Sendable (StoreLease) -> Void)
-        case settle([StoreChange], done: @Sendable () -> Void)
+        case settle([StoreChange], OutcomePack, done: @Sendable () -> Void)
         /// Anything else; `done` gets what went wrong, or nil.
         case work(
             @Sendable (Database, () -> UInt64) throws -> Void, done: @Sendable (String?) -> Void)
@@ -60,6 +60,8 @@ public final class SQLiteStore: DeliveryStore {
     private let inbox: Gate<Inbox>
     private let waiting: SharedCount
     private let diskFull: SharedCount
+    let outcomes: SharedCount
+    let nowUnixMs: @Sendable () -> UInt64
     let reader: StoreReader
 
     /// Opens or makes a store.
@@ -82,23 +84,28 @@ public final class SQLiteStore: DeliveryStore {
         let inbox = Gate(Inbox())
         let waiting = SharedCount(start.waiting)
         let diskFull = SharedCount(0)
+        let outcomes = SharedCount(Int(clamping: tables.outcomes.next))
         let writer = StoreWriter(
             queue: queue, files: files, tables: tables, options: options, waiting: waiting,
-            diskFull: diskFull, lastID: start.lastID)
+            diskFull: diskFull, outcomes: outcomes, lastID: start.lastID)
         let reader = try StoreReader(files: files)
         Thread.start { Self.run(writer, inbox) }
-        return SQLiteStore(start, inbox, waiting, diskFull, reader)
+        return SQLiteStore(
+            start, inbox, waiting, diskFull, outcomes, reader, nowUnixMs: options.nowUnixMs)
     }
 
     private init(
         _ start: QueueTables.Start, _ inbox: Gate<Inbox>, _ waiting: SharedCount,
-        _ diskFull: SharedCount, _ reader: StoreReader
+        _ diskFull: SharedCount, _ outcomes: SharedCount, _ reader: StoreReader,
+        nowUnixMs: @escaping @Sendable () -> UInt64
     ) {
         // Ids between here and the next block were perhaps given out by the process of before.
         lastID = start.lastID
         self.inbox = inbox
         self.waiting = waiting
         self.diskFull = diskFull
+        self.outcomes = outcomes
+        self.nowUnixMs = nowUnixMs
         self.reader = reader
     }
 
@@ -140,9 +147,11 @@ public final class SQLiteStore: DeliveryStore {
         }) { _ in done(found.value) }
     }
 
-    /// Ends leases.
-    public func settle(_ changes: [StoreChange], done: @escaping @Sendable () -> Void) {
-        if !submit(.settle(changes, done: done)) { done() }
+    /// Ends leases, and tells of their ends in the same commit.
+    public func settle(
+        _ changes: [StoreChange], outcomes: OutcomePack, done: @escaping @Sendable () -> Void
+    ) {
+        if !submit(.settle(changes, outcomes, done: done)) { done() }
     }
 
     func submitWork(
@@ -215,12 +224,16 @@ public enum StoreNotice: Sendable {
     case diskFull(String)
     /// There is room again.
     case diskHasRoom(String)
+    /// So many outcomes are lost to a receiver of them: they were too old or too many. Without a name: to all
+    /// of them, since the disk was full.
+    case outcomesLost(receiver: String, count: Int)
 
     /// Words for a log.
     public var text: String {
         switch self {
         case .fault(let text), .damaged(_, let text), .diskFull(let text), .diskHasRoom(let text):
             text
+        case .outcomesLost(_, let count): "\(count) outcomes are lost"
         }
     }
 }

@@ -117,6 +117,20 @@ enum Schema {
         }
         migrator.registerMigration("tokens") { db in try TokenMigration.run(db) }
         migrator.registerMigration("badges") { db in try db.execute(sql: BadgeTables.schema) }
+        migrator.registerMigration("outcomes") { db in
+            // The stream of outcomes, a row per commit; see OutcomeTables. The first sequence number that is
+            // not used yet outlives the rows.
+            try db.execute(
+                sql: """
+                    ALTER TABLE payload ADD COLUMN key TEXT NOT NULL DEFAULT '';
+                    ALTER TABLE dead ADD COLUMN key TEXT NOT NULL DEFAULT '';
+                    CREATE TABLE outcome (
+                      first INTEGER PRIMARY KEY, count INTEGER NOT NULL, at INTEGER NOT NULL,
+                      records BLOB NOT NULL);
+                    CREATE TABLE outcome_receiver (
+                      name TEXT PRIMARY KEY, next INTEGER NOT NULL) WITHOUT ROWID;
+                    """)
+        }
         return migrator
     }
 }

@@ -11,6 +11,7 @@ final class StoreWriter: @unchecked Sendable {
     private let options: SQLiteStore.Options
     private let waiting: SharedCount
     private let diskFull: SharedCount
+    private let outcomes: SharedCount
     private let checkpointer: Checkpointer
     private var tables: QueueTables
     private var lastID: UInt64
@@ -24,7 +25,7 @@ final class StoreWriter: @unchecked Sendable {
 
     init(
         queue: DatabaseQueue, files: StoreFiles, tables: QueueTables, options: SQLiteStore.Options,
-        waiting: SharedCount, diskFull: SharedCount, lastID: UInt64
+        waiting: SharedCount, diskFull: SharedCount, outcomes: SharedCount, lastID: UInt64
     ) {
         self.queue = queue
         self.files = files
@@ -32,6 +33,7 @@ final class StoreWriter: @unchecked Sendable {
         self.options = options
         self.waiting = waiting
         self.diskFull = diskFull
+        self.outcomes = outcomes
         self.lastID = lastID
         reservedID = lastID
         checkpointer = Checkpointer(path: files.path)
@@ -40,7 +42,7 @@ final class StoreWriter: @unchecked Sendable {
     private var hasRetained: Bool { !retained.isEmpty }
 
     /// Something is to be tried again in a moment, whether it is asked for or not.
-    var isWaiting: Bool { hasRetained || !hasDiskRoom }
+    var isWaiting: Bool { hasRetained || !hasDiskRoom || tables.outcomes.hasUnwritten }
 
     /// Does the jobs in one transaction and tells everybody.
     func commit(_ new: [SQLiteStore.Job]) {
@@ -59,11 +61,14 @@ final class StoreWriter: @unchecked Sendable {
             if !outcomes.isEmpty { run(outcomes, isShortOfRoom: true) }
         }
         if !hasDiskRoom { lookForRoom() }
-        if !new.isEmpty { run(new, isShortOfRoom: false) }
+        if !new.isEmpty || (hasDiskRoom && tables.outcomes.hasUnwritten) {
+            run(new, isShortOfRoom: false)
+        }
     }
 
     private func run(_ jobs: [SQLiteStore.Job], isShortOfRoom: Bool) {
         var reports: [() -> Void] = []
+        var packs: [OutcomePack] = []
         var delta = 0
         do {
             try queue.writeWithoutTransaction { db in
@@ -71,9 +76,14 @@ final class StoreWriter: @unchecked Sendable {
                     // Outcomes first, and together: a lease of the same group must see the retries that
                     // are due, and an append the room that was made.
                     var changes: [StoreChange] = []
-                    for case .settle(let own, let done) in jobs {
+                    for case .settle(let own, let ends, let done) in jobs {
                         changes += own
+                        if !ends.isEmpty { packs.append(ends) }
                         reports.append { done() }
+                    }
+                    if !isShortOfRoom {
+                        try tables.outcomes.write(
+                            packs, nowUnixMs: options.nowUnixMs(), tables.hot, db)
                     }
                     if !changes.isEmpty {
                         delta -= try tables.settle(
@@ -92,6 +102,8 @@ final class StoreWriter: @unchecked Sendable {
             }
             tables.committed()
             waiting.add(delta)
+            if isShortOfRoom { postpone(packs) }
+            outcomes.set(Int(clamping: tables.outcomes.next))
             for notice in tables.takeNotices() { options.onNotice(notice) }
             for report in reports { report() }
         } catch {
@@ -220,6 +232,14 @@ final class StoreWriter: @unchecked Sendable {
         guard now > lastSweepMs + 10_000 else { return }
         lastSweepMs = now
         try tables.forgetSeen(nowUnixMs: now, db)
+        for (name, count) in try tables.outcomes.trim(nowUnixMs: now, db) {
+            options.onNotice(.outcomesLost(receiver: name, count: count))
+        }
+    }
+
+    private func postpone(_ packs: [OutcomePack]) {
+        let lost = tables.outcomes.postpone(packs)
+        if lost > 0 { options.onNotice(.outcomesLost(receiver: "", count: lost)) }
     }
 
     /// Nothing of the group is on disk: requests are told, outcomes are kept for the next try.
@@ -260,7 +280,9 @@ final class StoreWriter: @unchecked Sendable {
     func close() {
         let deadline = Clock.monotonicNs + 2_000_000_000
         let pause = Gate(())
-        while hasRetained, Clock.monotonicNs < deadline {
+        while hasRetained || (hasDiskRoom && tables.outcomes.hasUnwritten),
+            Clock.monotonicNs < deadline
+        {
             let until = Clock.monotonicNs + 50_000_000
             pause.wait(until: { _ in (Clock.monotonicNs >= until ? () : nil, until) })
             commit([])

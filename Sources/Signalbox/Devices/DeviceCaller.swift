@@ -54,7 +54,8 @@ extension DevicesService {
 
     private func caller(_ identity: UserAuthenticator.Identity) -> DeviceCaller {
         DeviceCaller(
-            app: identity.app, scopes: ["read", "write", "presence", "badge"], user: identity.user)
+            app: identity.app, scopes: ["read", "write", "presence", "badge", "opens"],
+            user: identity.user)
     }
 
     /// The client whose token it is; every one is compared, in constant time.

@@ -3,25 +3,28 @@ internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxJSON
 
-/// The device registry's API on the public listener, under `/v1/devices`; docs/openapi.json describes
-/// it.
+/// The device registry's API on the public listener, under `/v1/devices`, with `/v1/opens`;
+/// docs/openapi.json describes it.
 struct DevicesService: Sendable {
     static let prefix = "/v1/devices"
     private static let methods = [
         "/v1/devices": ["GET", "POST", "DELETE"], "/v1/devices/presence": ["PUT"],
         "/v1/devices/badge": ["PUT"],
+        opens: ["POST"],
     ]
+    static let opens = "/v1/opens"
 
     let clients: [DeviceClient]
     let users: UserAuthenticator
     let registry: any GatewayStore
     let names: UserNames
     let feedback: Feedback
+    let outcomes: OutcomeStream
     let clock: @Sendable () -> UInt64
 
     /// Whether a path is this service's.
     static func serves(_ path: String) -> Bool {
-        path == prefix || path.hasPrefix(prefix + "/")
+        path == prefix || path.hasPrefix(prefix + "/") || path == opens
     }
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
@@ -49,10 +52,12 @@ struct DevicesService: Sendable {
             case "/v1/devices/badge": "badge"
             default: request.method == "GET" ? "read" : "write"
             }
-        guard caller.scopes.contains(scope) else {
+        let isOpens = request.path == Self.opens
+        guard caller.scopes.contains(scope) || isOpens && caller.scopes.contains("opens") else {
             return Problem(403, "this token has not the scope \(scope)").answer
         }
         do {
+            if isOpens { return try await opened(request, caller) }
             switch (request.method, request.path) {
             case ("GET", _): return try await list(request, caller)
             case ("POST", _): return try await register(request, caller)

@@ -14,13 +14,16 @@ struct Burial: Sendable {
             var changes: [StoreChange] = []
             var tally = OutcomeTally()
             for delivery in lease.deliveries {
-                context.record.failed(delivery, reason: reason, detail: detail, &tally)
+                context.record.failed(
+                    delivery, reason: reason, detail: detail, wasSent: false, &tally)
                 let attempt = Attempt(
                     number: delivery.attempt, unixMs: now, reason: reason, code: 0, detail: detail)
                 changes.append(.dead(delivery.id, reason: reason, attempt))
             }
             context.record.count(&tally)
-            context.store.settle(changes) {
+            let pack = tally.pack
+            context.store.settle(changes, outcomes: pack) {
+                if !pack.isEmpty { context.outcomes.wake() }
                 if lease.hasMore { buryDue(key, reason: reason, detail: detail) }
             }
         }

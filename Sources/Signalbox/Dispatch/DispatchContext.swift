@@ -20,9 +20,12 @@ struct DispatchContext: Sendable {
     let inMemory: UnderWay
     /// Tells sources of dead tokens.
     let feedback: Feedback
+    /// Tells receivers how deliveries end.
+    let outcomes: OutcomeStream
     /// Milliseconds since 1970.
     let clock: @Sendable () -> UInt64
 }
 
 /// Everything that a gateway asks of its store.
 package typealias GatewayStore = DeliveryStore & DeadLetterStore & DeviceRegistry & KeyValueStore
+    & OutcomeStore

@@ -82,4 +82,32 @@ struct GatewayMetrics: Sendable {
     }
 
     func storeFault() { registry.counter("signalbox_store_faults_total").add() }
+
+    // MARK: Receivers of outcomes
+
+    func outcomesSent(_ receiver: String, count: Int) {
+        registry.counter("signalbox_outcomes_sent_total", [("receiver", receiver)])
+            .add(Int64(count))
+    }
+
+    func outcomeRequest(_ receiver: String, result: String) {
+        registry.counter(
+            "signalbox_outcomes_requests_total", [("receiver", receiver), ("result", result)]
+        ).add()
+    }
+
+    func outcomesLost(_ receiver: String, count: Int) {
+        registry.counter("signalbox_outcomes_lost_total", [("receiver", receiver)])
+            .add(Int64(count))
+    }
+
+    func outcomesWaiting(_ receiver: String, count: UInt64) {
+        registry.gauge("signalbox_outcomes_waiting", [("receiver", receiver)])
+            .set(Int64(clamping: count))
+    }
+
+    func outcomesHeld(_ receiver: String, _ cause: Breaker.Cause?) {
+        registry.gauge("signalbox_outcomes_held", [("receiver", receiver)])
+            .set(cause == nil ? 0 : 1)
+    }
 }

@@ -9,6 +9,23 @@ struct OutcomeTally {
     fileprivate var result: StaticString = ""
     fileprivate var reason = ""
     fileprivate var count: Int64 = 0
+    /// What receivers of outcomes are told; it goes into the commit that ends the deliveries.
+    private(set) var pack = OutcomePack()
+    private var wish: OutcomeWish?
+
+    /// Notes the end of a delivery, if somebody wants it.
+    fileprivate mutating func note(
+        _ result: OutcomeResult, of delivery: Delivery, reason: String, providerID: String = "",
+        attempts: UInt32, unixMs: UInt64, _ stream: OutcomeStream
+    ) {
+        if wish == nil { wish = stream.wish }
+        guard let wish, wish.takes(result, route: delivery.route), !delivery.isDryRun,
+            !delivery.route.isEmpty
+        else { return }
+        pack.add(
+            result, of: delivery, reason: reason, providerID: providerID, attempts: attempts,
+            unixMs: unixMs)
+    }
 }
 
 /// Writes down what became of each delivery: one log line, one count.
@@ -16,14 +33,16 @@ final class OutcomeRecord: Sendable {
     private let logger: Logger
     private let metrics: GatewayMetrics
     private let clock: @Sendable () -> UInt64
+    private let stream: OutcomeStream
     private let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
 
     init(
-        logger: Logger, metrics: GatewayMetrics,
+        logger: Logger, metrics: GatewayMetrics, stream: OutcomeStream,
         clock: @escaping @Sendable () -> UInt64,
         onOutcome: (@Sendable (DeliveryOutcome) -> Void)? = nil
     ) {
         self.onOutcome = onOutcome
+        self.stream = stream
         self.clock = clock
         self.logger = logger
         self.metrics = metrics
@@ -40,6 +59,11 @@ final class OutcomeRecord: Sendable {
 
     func delivered(_ delivery: Delivery, outcome: Outcome, _ tally: inout OutcomeTally) {
         add(delivery, "delivered", outcome.reason, to: &tally)
+        if stream.isOn {
+            tally.note(
+                .delivered, of: delivery, reason: outcome.reason, providerID: outcome.providerID,
+                attempts: delivery.attempt, unixMs: clock(), stream)
+        }
         onOutcome?(
             DeliveryOutcome(
                 .delivered, delivery, reason: outcome.reason, code: outcome.providerCode,
@@ -61,11 +85,18 @@ final class OutcomeRecord: Sendable {
         logger.warning("delivery will be tried again", metadata: metadata)
     }
 
+    /// `wasSent`: the attempt that it is at went out.
     func failed(
         _ delivery: Delivery, reason: String, detail: String = "", code: UInt32 = 0,
-        _ tally: inout OutcomeTally
+        wasSent: Bool = true, _ tally: inout OutcomeTally
     ) {
         add(delivery, "failed", reason, to: &tally)
+        if stream.isOn {
+            tally.note(
+                reason == "expired" ? .expired : .dead, of: delivery, reason: reason,
+                attempts: delivery.attempt - (wasSent ? 0 : min(1, delivery.attempt)),
+                unixMs: clock(), stream)
+        }
         onOutcome?(DeliveryOutcome(.failed, delivery, reason: reason, code: code))
         var metadata = fields(delivery, reason)
         if !detail.isEmpty { metadata["detail"] = "\(detail)" }
@@ -84,8 +115,8 @@ final class OutcomeRecord: Sendable {
             return
         }
         count(&tally)
-        tally = OutcomeTally(
-            route: route, sender: delivery.sender, result: result, reason: reason, count: 1)
+        (tally.route, tally.sender) = (route, delivery.sender)
+        (tally.result, tally.reason, tally.count) = (result, reason, 1)
     }
 
     private func fields(_ delivery: Delivery, _ reason: String) -> Logger.Metadata {

@@ -79,8 +79,13 @@ extension SenderLane {
                 delivered(found.delivery, outcome, &turn)
             } else {
                 if found.delivery.isDryRun { context.feedback.tried(found.delivery, reason: nil) }
-                context.record.delivered(found.delivery, outcome: outcome, &turn.tally)
-                context.store.settle([.delivered(outcome.item)]) {}
+                var tally = OutcomeTally()
+                context.record.delivered(found.delivery, outcome: outcome, &tally)
+                context.record.count(&tally)
+                let pack = tally.pack
+                context.store.settle([.delivered(outcome.item)], outcomes: pack) {
+                    if !pack.isEmpty { self.context.outcomes.wake() }
+                }
             }
         }
     }

@@ -299,7 +299,7 @@ final class SenderLane: Sendable {
             if !work.taken.batch.isEmpty { offer(work.taken.batch, &turn) }
             if !turn.changes.isEmpty {
                 context.record.count(&turn.tally)
-                settle(turn.changes)
+                settle(turn.changes, turn.tally.pack)
             }
             if work.isEmpty { break }
         }
@@ -340,7 +340,7 @@ final class SenderLane: Sendable {
 
     private func expire(_ delivery: Delivery, _ turn: inout Turn) {
         if delivery.isDryRun { context.feedback.tried(delivery, reason: "expired") }
-        context.record.failed(delivery, reason: "expired", &turn.tally)
+        context.record.failed(delivery, reason: "expired", wasSent: false, &turn.tally)
         turn.changes.append(
             .dead(
                 delivery.id, reason: "expired",
@@ -402,8 +402,9 @@ final class SenderLane: Sendable {
         decide(outcomes, &turn)
     }
 
-    func settle(_ changes: [StoreChange]) {
-        context.store.settle(changes) {
+    func settle(_ changes: [StoreChange], _ outcomes: OutcomePack = OutcomePack()) {
+        context.store.settle(changes, outcomes: outcomes) {
+            if !outcomes.isEmpty { self.context.outcomes.wake() }
             self.state.withLock { $0.window.committed(changes.map(\.id)) }
             self.context.inMemory.adjust(by: -changes.count)
         }

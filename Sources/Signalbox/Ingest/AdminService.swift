@@ -13,13 +13,16 @@ final class AdminService: AsyncHTTPServerHandler {
     private let dead: DeadAdmin
     /// Lanes with deliveries of plugins that are not configured.
     private let orphans: @Sendable () -> [LaneKey]
+    private let outcomes: OutcomeStream
     private let isStopping = Atomic<Bool>(false)
 
     init(
         access: AdminAccess, lanes: LaneTable, metrics: GatewayMetrics, store: any GatewayStore,
+        outcomes: OutcomeStream,
         orphans: @escaping @Sendable () -> [LaneKey], clock: @escaping @Sendable () -> UInt64
     ) {
         self.orphans = orphans
+        self.outcomes = outcomes
         self.access = Mutex(access)
         self.store = store
         dead = DeadAdmin(store: store, clock: clock) { lanes.backlog($0) }
@@ -71,6 +74,9 @@ final class AdminService: AsyncHTTPServerHandler {
     var metricsText: String {
         for lane in lanes.all { metrics.inMemory(lane.key, count: lane.count) }
         metrics.waiting(store.waitingCount)
+        for sender in outcomes.senders {
+            metrics.outcomesWaiting(sender.name, count: sender.waitingCount)
+        }
         return metrics.registry.text
     }
 
@@ -118,12 +124,15 @@ final class AdminService: AsyncHTTPServerHandler {
             isDegraded = true
             senders.append(.object(Self.members(key, "not_configured")))
         }
+        let receivers = outcomes.senders
+        if receivers.contains(where: { $0.hold != nil }) { isDegraded = true }
         let state = isDegraded ? "degraded" : "ready"
         let body = JSONValue.object([
             .init(
                 "status", .string(isStopping ? "stopping" : isDiskFull ? "disk_full" : state)),
             .init("waiting", .integer(Int64(store.waitingCount))),
             .init("senders", .array(senders)),
+            .init("outcomes", .array(receivers.map(\.readiness))),
         ])
         return .json(body, status: isStopping || isDiskFull ? 503 : 200)
     }

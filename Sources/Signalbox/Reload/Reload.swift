@@ -67,6 +67,7 @@ struct Reload {
         }
         for lane in retired { lanes.backlogIfPossible(lane.key, generation) }
         parts.sweep?.wakeAll()
+        await parts.outcomes?.replace(with: plan.config.outcomeReceivers)
         // Who reloads may have mended something at a provider.
         for lane in lanes.all { lane.tryNow() }
         if !retired.isEmpty {

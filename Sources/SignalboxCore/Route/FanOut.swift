@@ -78,13 +78,15 @@ public struct FanOut: Sendable {
         stableIDs: inout StableIDs, parse: (String) -> JSONValue
     ) {
         for content in contents {
-            let data = route.set.data.isEmpty ? .null : parse(content.notification.data)
+            let isRead = !route.set.data.isEmpty || route.marksOpens
+            let data = isRead ? parse(content.notification.data) : .null
             let isPersonal = route.readsRecipient
             let common =
                 isPersonal
                 ? nil
-                : SharedNotification(
-                    finished(content, data, route: route, fields: fields, recipient: nil))
+                : Self.shared(
+                    finished(content, data, route: route, fields: fields, recipient: nil),
+                    of: fields.event)
             // Recipients whose templates come to the same text share one content again.
             var distinct: [Notification: SharedNotification] = [:]
             for target in content.targets {
@@ -94,7 +96,7 @@ public struct FanOut: Sendable {
                     common
                     ?? Self.shared(
                         finished(content, data, route: route, fields: fields, recipient: recipient),
-                        in: &distinct)
+                        of: fields.event, in: &distinct)
                 if note.notification.isWithdrawn, note.notification.collapse.isEmpty {
                     skips.append(
                         Skip(recipient: target.recipient, reason: "withdraw_without_collapse"))
@@ -114,11 +116,17 @@ public struct FanOut: Sendable {
         }
     }
 
+    private static func shared(_ notification: Notification, of event: Event) -> SharedNotification
+    {
+        SharedNotification(notification, eventType: event.type, eventKey: event.dedupe)
+    }
+
     private static func shared(
-        _ notification: Notification, in distinct: inout [Notification: SharedNotification]
+        _ notification: Notification, of event: Event,
+        in distinct: inout [Notification: SharedNotification]
     ) -> SharedNotification {
         if let known = distinct[notification] { return known }
-        let made = SharedNotification(notification)
+        let made = shared(notification, of: event)
         distinct[notification] = made
         return made
     }
@@ -131,6 +139,12 @@ public struct FanOut: Sendable {
         if notification.priority == nil { notification.priority = route.rules.priority }
         if let collapse = route.rules.collapse {
             notification.collapse = collapse.render(fields, recipient: recipient)
+        }
+        var dataObject = dataObject
+        if route.marksOpens, !notification.isSilent, !notification.isDryRun {
+            let mark = OpenMark(eventID: fields.event.id, route: route.name).text
+            dataObject = dataObject.merging(.object([.init(OpenMark.key, .string(mark))]))
+            notification.data = dataObject.text
         }
         route.set.apply(
             to: &notification, dataObject: dataObject, fields: fields, recipient: recipient)

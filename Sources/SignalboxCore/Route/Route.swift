@@ -16,6 +16,8 @@ public struct Route: Sendable {
     public var senders: [String: String]
     /// Retry, expiry, priority, collapse key.
     public var rules: DeliveryRules
+    /// Its pushes carry an `OpenMark`, since somebody wants to know what is opened.
+    public var marksOpens = false
 
     /// It may give two recipients of one event different content.
     var readsRecipient: Bool {

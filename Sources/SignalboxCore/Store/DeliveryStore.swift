@@ -215,8 +215,17 @@ public protocol DeliveryStore: Sendable {
     func hasten(_ lane: LaneKey, nowUnixMs: UInt64)
     /// Lanes with deliveries that nobody has leased; `dueUnixMs`: only those that were due by then.
     func waitingLanes(dueUnixMs: UInt64?, done: @escaping @Sendable ([LaneKey]) -> Void)
-    /// Ends leases; a delivery that is not there any more is left alone.
-    func settle(_ changes: [StoreChange], done: @escaping @Sendable () -> Void)
+    /// Ends leases, and appends to the stream of outcomes in the same commit; a delivery that is not there any
+    /// more is left alone.
+    func settle(
+        _ changes: [StoreChange], outcomes: OutcomePack, done: @escaping @Sendable () -> Void)
     /// Ends the store once everything that was asked for is done.
     func close() async
+}
+
+extension DeliveryStore {
+    /// Ends leases that nobody is told of.
+    public func settle(_ changes: [StoreChange], done: @escaping @Sendable () -> Void) {
+        settle(changes, outcomes: OutcomePack(), done: done)
+    }
 }

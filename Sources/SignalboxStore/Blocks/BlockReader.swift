@@ -14,6 +14,7 @@ struct BlockReader {
     }
 
     private let lane: LaneKey
+    private var hasKeys = false
     private(set) var contents: [Content] = []
     /// In the order in which they were added, each with the index of its content.
     private(set) var deliveries: [(delivery: Delivery, content: Int)] = []
@@ -27,7 +28,9 @@ struct BlockReader {
     init(_ bytes: UnsafeRawBufferPointer, lane: LaneKey) {
         self.bytes = bytes
         self.lane = lane
-        isBroken = byte() != BlockWriter.version
+        let version = byte()
+        isBroken = version != BlockWriter.version && version != 1
+        hasKeys = version > 1
         while !isBroken, place < bytes.count {
             switch byte() {
             case BlockWriter.Kind.content: readContent()
@@ -41,12 +44,14 @@ struct BlockReader {
     private mutating func readContent() {
         let (event, source, type, subject) = (number(), text(), text(), text())
         let (received, route) = (number(), text())
+        let key = hasKeys ? text() : ""
         let note = notification()
         guard !isBroken else { return }
         contents.append(
             Content(
                 event: event, source: source, type: type, subject: subject,
-                receivedUnixMs: received, route: route, note: SharedNotification(note)))
+                receivedUnixMs: received, route: route,
+                note: SharedNotification(note, eventType: type, eventKey: key)))
     }
 
     private mutating func readDelivery() {

@@ -9,7 +9,8 @@ struct BlockWriter {
     static let countMax = Marks.count
     /// A block that has reached this many bytes takes nothing more.
     static let bytesMax = 64 << 10
-    static let version: UInt8 = 1
+    /// 1 had no keys of events.
+    static let version: UInt8 = 2
 
     enum Kind {
         static let content: UInt8 = 1
@@ -73,6 +74,7 @@ struct BlockWriter {
         put(event.subject)
         put(receivedUnixMs)
         put(delivery.route)
+        put(delivery.content.eventKey)
         put(delivery.content.notification)
         return index
     }

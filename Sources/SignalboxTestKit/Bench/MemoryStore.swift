@@ -67,7 +67,9 @@ final class MemoryStore: DeliveryStore {
         done(state.withLock { $0.left } > 0 ? [key] : [])
     }
 
-    func settle(_ changes: [StoreChange], done: @escaping @Sendable () -> Void) {
+    func settle(
+        _ changes: [StoreChange], outcomes: OutcomePack, done: @escaping @Sendable () -> Void
+    ) {
         var delivered = 0
         for change in changes { if case .delivered = change { delivered += 1 } }
         done()
@@ -84,8 +86,16 @@ final class MemoryStore: DeliveryStore {
     func close() async {}
 }
 
-/// There are no dead letters, no devices and no values here.
-extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore {
+/// There are no dead letters, no devices, no values and no stream of outcomes here.
+extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore, OutcomeStore {
+    var nextOutcome: UInt64 { 1 }
+    func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] { [:] }
+    func outcomes(from first: UInt64) async throws -> (rows: [OutcomeRow], hasMore: Bool) {
+        ([], false)
+    }
+    func outcomesTaken(by receiver: String, next: UInt64) async throws {}
+    func append(_ outcomes: OutcomePack) async throws {}
+
     func deadLetters(
         _ filter: DeadFilter, fromID: UInt64, limit: Int
     ) async throws -> [DeadLetter] { [] }

@@ -1,0 +1,291 @@
+internal import Logging
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxThreads
+internal import Synchronization
+
+/// Posts the stream to one receiver, batch after batch, from where it stands.
+///
+/// A batch that was not answered 2xx is sent again: with the waits of a held sender, and for as long as the
+/// stream keeps it.
+final class OutcomeSender: Sendable {
+    /// Why nothing gets through, and since when.
+    struct Hold: Sendable {
+        var cause: Breaker.Cause
+        var reason: String
+        var sinceUnixMs: UInt64
+    }
+
+    private struct State {
+        /// The sequence number that the receiver gets next.
+        var next: UInt64
+        var breaker = Breaker()
+        var hold: Hold?
+        /// Fewer after 413.
+        var countMax = OutcomeBatch.countMax
+        /// Something was appended since the stream was read.
+        var isWoken = false
+        var isStopped = false
+        /// Who waits, which pause that is, and whether something new ends it.
+        var waiter: CheckedContinuation<Void, Never>?
+        var pause = 0
+        var isWakeable = false
+    }
+
+    /// Longest wait for something to be appended; a commit ends it at once.
+    private static let idleMs: UInt64 = 60_000
+    /// Batches that are not full leave so far apart.
+    private static let paceMs: UInt64 = 1_000
+
+    let receiver: OutcomeReceiver
+    private let store: any GatewayStore
+    private let rest: RESTClient
+    private let alarms: AlarmClock
+    private let logger: Logger
+    private let metrics: GatewayMetrics
+    private let clock: @Sendable () -> UInt64
+    private let underWay: UnderWay
+    private let state: Mutex<State>
+
+    init(
+        _ receiver: OutcomeReceiver, from next: UInt64, store: any GatewayStore, rest: RESTClient,
+        alarms: AlarmClock, logger: Logger, metrics: GatewayMetrics,
+        clock: @escaping @Sendable () -> UInt64, underWay: UnderWay
+    ) {
+        self.receiver = receiver
+        self.store = store
+        self.rest = rest
+        self.alarms = alarms
+        self.logger = logger
+        self.metrics = metrics
+        self.clock = clock
+        self.underWay = underWay
+        state = Mutex(State(next: next))
+    }
+
+    /// The receiver's name.
+    var name: String { receiver.name }
+
+    /// For `/readyz`.
+    var readiness: JSONValue {
+        let hold = hold
+        let state = hold.map { $0.cause == .down ? "failing" : $0.cause.rawValue } ?? "ready"
+        var members: [JSONValue.Member] = [
+            .init("receiver", .string(name)), .init("state", .string(state)),
+        ]
+        if let hold {
+            members.append(.init("reason", .string(hold.reason)))
+            members.append(
+                .init("held_since_unix_ms", .integer(Int64(clamping: hold.sinceUnixMs))))
+        }
+        members.append(.init("waiting", .integer(Int64(clamping: waitingCount))))
+        return .object(members)
+    }
+
+    /// Why it is held, or nil.
+    var hold: Hold? { state.withLock { $0.hold } }
+
+    /// How many outcomes are before it, those included that it does not want.
+    var waitingCount: UInt64 {
+        let (next, end) = (state.withLock { $0.next }, store.nextOutcome)
+        return end - min(end, next)
+    }
+
+    func start() {
+        metrics.outcomesHeld(name, nil)
+        Task { await self.run() }
+    }
+
+    func wake() {
+        end {
+            $0.isWoken = true; return $0.isWakeable
+        }
+    }
+
+    /// What held it may be mended.
+    func tryNow() {
+        end { state in
+            state.breaker.tryNow()
+            return state.breaker.isOpen
+        }
+    }
+
+    func stop() {
+        end {
+            $0.isStopped = true; return true
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Ends a pause, if `change` says so.
+    private func end(_ change: (inout State) -> Bool) {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard change(&state) else { return nil }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Waits so long, or until something is appended, if that is `wakeable`.
+    private func pause(ms: UInt64, wakeable: Bool = false) async {
+        await withCheckedContinuation { continuation in
+            let number = state.withLock { state -> Int? in
+                if state.isStopped || wakeable && state.isWoken { return nil }
+                state.pause += 1
+                state.waiter = continuation
+                state.isWakeable = wakeable
+                return state.pause
+            }
+            guard let number else { return continuation.resume() }
+            alarms.after(ms: ms) { [weak self] in self?.end { $0.pause == number } }
+        }
+    }
+
+    private static var nowMs: UInt64 { Clock.monotonicNs / 1_000_000 }
+
+    // MARK: Work
+
+    private func run() async {
+        var lastMs: UInt64 = 0
+        var isBehind = false
+        while !state.withLock({ $0.isStopped }) {
+            let now = Self.nowMs
+            if case .none(let until) = state.withLock({ $0.breaker.permission(nowUnixMs: now) }) {
+                await pause(ms: until - now)
+                continue
+            }
+            if !isBehind, now < lastMs + Self.paceMs {
+                await pause(ms: lastMs + Self.paceMs - now)
+                continue
+            }
+            guard let (batch, hasMore) = await read() else {
+                await pause(ms: Self.paceMs)
+                continue
+            }
+            isBehind = hasMore
+            if batch.count > 0 {
+                lastMs = Self.nowMs
+                await post(batch)
+            } else if batch.next > state.withLock({ $0.next }) {
+                // Nothing of it was wanted.
+                lastMs = Self.nowMs
+                await taken(batch)
+            } else if !hasMore {
+                await pause(ms: Self.idleMs, wakeable: true)
+            }
+        }
+    }
+
+    /// The next batch, and whether there is more than that; nil: the store cannot be read.
+    private func read() async -> (OutcomeBatch, hasMore: Bool)? {
+        let (next, countMax) = state.withLock { state in
+            state.isWoken = false
+            return (state.next, state.countMax)
+        }
+        var batch = OutcomeBatch(from: next, wish: receiver.wish, countMax: countMax)
+        do {
+            while true {
+                let (rows, hasMore) = try await store.outcomes(from: batch.next)
+                for row in rows { batch.add(row) }
+                guard hasMore, !batch.isFull else { return (batch, batch.isFull) }
+            }
+        } catch {
+            guard !state.withLock({ $0.isStopped }) else { return nil }
+            logger.error(
+                "outcomes cannot be read", metadata: fields(["error": "\(error)"]))
+            return nil
+        }
+    }
+
+    private func post(_ batch: OutcomeBatch) async {
+        let body = batch.body
+        var call = RESTCall(
+            method: "POST", url: receiver.url,
+            headers: [
+                Attribute("content-type", "application/json"),
+                Attribute(
+                    "signalbox-signature",
+                    OutcomeSignature.of(body, secret: receiver.secret, unixMs: clock())),
+            ], body: body)
+        call.caFile = receiver.caFile
+        state.withLock { $0.breaker.probe(Self.probe) }
+        underWay.adjust(by: 1)
+        defer { underWay.adjust(by: -1) }
+        let verdict: OutcomeVerdict
+        do {
+            verdict = OutcomeVerdict(try await rest.answer(call), count: batch.count)
+        } catch let fault as RESTFault {
+            guard fault.kind != .stopping else { return stop() }
+            verdict = OutcomeVerdict(fault)
+        } catch {
+            verdict = OutcomeVerdict(RESTFault.Kind.lost, "\(error)")
+        }
+        metrics.outcomeRequest(name, result: verdict.name)
+        take(verdict, of: batch)
+        guard case .taken = verdict else { return }
+        metrics.outcomesSent(name, count: batch.count)
+        await taken(batch)
+    }
+
+    /// The breaker's name for the batch that tries.
+    private static let probe: UInt64 = 1
+
+    private func take(_ verdict: OutcomeVerdict, of batch: OutcomeBatch) {
+        let (before, after) = state.withLock { state in
+            let before = state.breaker.cause
+            state.breaker.take(
+                verdict.breakers, of: Self.probe, nowUnixMs: Self.nowMs,
+                random: Double.random(in: 0..<1))
+            if case .tooLarge = verdict { state.countMax = max(1, batch.count / 2) }
+            let cause = state.breaker.cause
+            if let cause {
+                state.hold = Hold(
+                    cause: cause, reason: verdict.reason,
+                    sinceUnixMs: state.hold?.sinceUnixMs ?? clock())
+            } else {
+                state.hold = nil
+            }
+            return (before, cause)
+        }
+        guard before != after else { return }
+        metrics.outcomesHeld(name, after)
+        guard let after else {
+            logger.notice("receiver of outcomes takes them again", metadata: fields())
+            return
+        }
+        logger.error(
+            "\(Self.words(after))",
+            metadata: fields([
+                "cause": "\(after.rawValue)", "reason": "\(verdict.reason)",
+                "detail": "\(verdict.detail)",
+            ]))
+    }
+
+    private static func words(_ cause: Breaker.Cause) -> String {
+        switch cause {
+        case .down: "receiver of outcomes seems to be down, they wait"
+        case .misconfigured: "receiver refuses outcomes, they wait until that is mended"
+        case .throttled: "receiver of outcomes asks for less, they wait"
+        }
+    }
+
+    /// The receiver stands behind a batch. If that cannot be written down, it may get the batch again after a
+    /// restart.
+    private func taken(_ batch: OutcomeBatch) async {
+        state.withLock { $0.next = batch.next }
+        do {
+            try await store.outcomesTaken(by: name, next: batch.next)
+        } catch {
+            logger.warning(
+                "a receiver's place in the outcomes cannot be stored",
+                metadata: fields(["error": "\(error)"]))
+        }
+    }
+
+    private func fields(_ more: Logger.Metadata = [:]) -> Logger.Metadata {
+        more.merging(["outcomes.receiver": "\(name)"]) { $1 }
+    }
+}

@@ -1,0 +1,16 @@
+/// Where something is sent over the network.
+enum WebURL {
+    /// Whether nobody between here and there can read along: https, or a host that is this one.
+    static func isPrivate(_ text: String) -> Bool {
+        if text.hasPrefix("https://") { return text.utf8.count > 8 }
+        guard text.hasPrefix("http://") else { return false }
+        let authority = text.dropFirst(7).prefix { !"/?#".contains($0) }
+        // Of http://127.0.0.1:1@example.com the host is example.com.
+        guard !authority.contains("@") else { return false }
+        return ["127.0.0.1", "localhost", "[::1]"].contains { host in
+            authority == host
+                || authority.hasPrefix("\(host):")
+                    && authority.dropFirst(host.count + 1).allSatisfy(\.isNumber)
+        }
+    }
+}

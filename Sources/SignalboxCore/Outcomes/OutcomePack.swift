@@ -1,0 +1,114 @@
+/// Outcomes on their way to the disk, as bytes, so that a commit writes them in one go.
+///
+/// Each is its result, its route and its JSON object, whose opening brace is left out: the sequence
+/// number that comes first is known later. Numbers are LEB128. `OutcomeBatch` reads it.
+public struct OutcomePack: Sendable {
+    /// A longer text is left out, so that a batch always has room for an outcome.
+    static let textBytesMax = 1_024
+
+    /// The outcomes.
+    public private(set) var bytes: [UInt8] = []
+    /// How many there are.
+    public private(set) var count = 0
+
+    /// Makes an empty pack.
+    public init() {}
+
+    /// There is nothing in it.
+    public var isEmpty: Bool { count == 0 }
+
+    /// Adds the end of a delivery.
+    ///
+    /// `attempts`: how often it was sent. Neither its token nor its text is told.
+    public mutating func add(
+        _ result: OutcomeResult, of delivery: Delivery, reason: String, providerID: String,
+        attempts: UInt32, unixMs: UInt64
+    ) {
+        let (device, content) = (delivery.device, delivery.content)
+        add(result, route: delivery.route) { json in
+            json.put("result", result.name)
+            json.put("unix_ms", unixMs)
+            json.put("event_id", delivery.eventID)
+            json.put("source", delivery.source)
+            json.put("source_id", content.eventKey)
+            json.put("type", content.eventType)
+            json.put("subject", delivery.subject)
+            json.put("user", device.user)
+            json.put("app", device.app)
+            json.put("platform", device.platform)
+            json.put("route", delivery.route)
+            json.put("sender", delivery.sender)
+            json.put("delivery", delivery.stableID)
+            json.put("reason", reason)
+            json.put("provider_id", providerID)
+            json.put("attempts", UInt64(attempts))
+        }
+    }
+
+    /// Adds that a user opened a notification.
+    public mutating func add(opened mark: OpenMark, user: String, app: String, unixMs: UInt64) {
+        add(.opened, route: mark.route) { json in
+            json.put("result", OutcomeResult.opened.name)
+            json.put("unix_ms", unixMs)
+            json.put("event_id", mark.eventID)
+            json.put("user", user)
+            json.put("app", app)
+            json.put("route", mark.route)
+        }
+    }
+
+    /// Adds what another pack holds.
+    public mutating func append(_ other: OutcomePack) {
+        bytes += other.bytes
+        count += other.count
+    }
+
+    private mutating func add(
+        _ result: OutcomeResult, route: String, _ write: (inout Members) -> Void
+    ) {
+        var json = Members()
+        write(&json)
+        json.bytes.append(UInt8(ascii: "}"))
+        bytes.append(result.rawValue)
+        put(route.utf8.count)
+        bytes.append(contentsOf: route.utf8)
+        put(json.bytes.count)
+        bytes.append(contentsOf: json.bytes)
+        count += 1
+    }
+
+    private mutating func put(_ number: Int) {
+        var rest = number
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    /// The members of a JSON object; a text that is empty or too long is left out.
+    private struct Members {
+        var bytes: [UInt8] = []
+
+        init() { bytes.reserveCapacity(512) }
+
+        mutating func put(_ key: String, _ text: String) {
+            guard !text.isEmpty, text.utf8.count <= OutcomePack.textBytesMax else { return }
+            begin(key)
+            JSONValue.write(string: text, to: &bytes)
+        }
+
+        mutating func put(_ key: String, _ number: UInt64) {
+            begin(key)
+            bytes.append(contentsOf: String(number).utf8)
+        }
+
+        private mutating func begin(_ key: String) {
+            if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(UInt8(ascii: "\""))
+            bytes.append(contentsOf: key.utf8)
+            bytes.append(UInt8(ascii: "\""))
+            bytes.append(UInt8(ascii: ":"))
+        }
+    }
+}

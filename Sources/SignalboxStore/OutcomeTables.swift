@@ -1,0 +1,178 @@
+internal import Foundation
+internal import GRDB
+internal import SignalboxCore
+
+/// The stream of outcomes: a row per commit, in order, and how far each receiver has come.
+///
+/// A row goes once every receiver is past it, or when it is too old or one of too many. Sequence numbers only
+/// grow; a commit that failed leaves a gap.
+struct OutcomeTables {
+    /// Rows are cut about here, so that a reader does not read much more than it sends.
+    private static let rowBytesMax = OutcomeBatch.bytesMax
+
+    /// The sequence number that comes next.
+    private(set) var next: UInt64 = 1
+    /// What the disk had no room for; it is written as soon as there is some.
+    private var unwritten = OutcomePack()
+    /// A commit is about to write what was unwritten.
+    private var isWriting = false
+    private static let counter = "outcome"
+
+    var hasUnwritten: Bool { !unwritten.isEmpty }
+
+    mutating func start(_ db: Database) throws {
+        let last = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT max(coalesce((SELECT first + count FROM outcome ORDER BY first DESC LIMIT 1), 1),
+                  coalesce((SELECT max(next) FROM outcome_receiver), 1),
+                  coalesce((SELECT value FROM counter WHERE name = ?), 1))
+                """, arguments: [Self.counter])
+        next = UInt64(clamping: last ?? 1)
+    }
+
+    // MARK: Appending
+
+    /// Writes packs, and what was unwritten before them.
+    mutating func write(
+        _ packs: [OutcomePack], nowUnixMs: UInt64, _ hot: HotStatements, _ db: Database
+    ) throws {
+        // Once per transaction.
+        var row = isWriting ? OutcomePack() : unwritten
+        isWriting = isWriting || hasUnwritten
+        for pack in packs {
+            if !row.isEmpty, row.bytes.count + pack.bytes.count > Self.rowBytesMax {
+                try insert(row, nowUnixMs, hot, db)
+                row = OutcomePack()
+            }
+            if row.isEmpty { row = pack } else { row.append(pack) }
+        }
+        if !row.isEmpty { try insert(row, nowUnixMs, hot, db) }
+    }
+
+    private mutating func insert(
+        _ row: OutcomePack, _ nowUnixMs: UInt64, _ hot: HotStatements, _ db: Database
+    ) throws {
+        let insert = try hot.statement(.insertOutcomes, db)
+        insert.bind(Int64(clamping: next))
+        insert.bind(Int64(row.count))
+        insert.bind(Int64(clamping: nowUnixMs))
+        insert.bind(blob: row.bytes)
+        try insert.run()
+        next += UInt64(row.count)
+    }
+
+    /// Keeps packs for later: the deliveries that they tell of have ended, and the disk had no room.
+    ///
+    /// Returns how many are lost, since too much waits already.
+    mutating func postpone(_ packs: [OutcomePack]) -> Int {
+        var lost = 0
+        for pack in packs {
+            if unwritten.bytes.count + pack.bytes.count > OutcomeLimits.unwrittenBytesMax {
+                lost += pack.count
+            } else {
+                unwritten.append(pack)
+            }
+        }
+        return lost
+    }
+
+    mutating func committed() {
+        if isWriting { unwritten = OutcomePack() }
+        isWriting = false
+    }
+
+    mutating func rolledBack() { isWriting = false }
+
+    // MARK: Receivers
+
+    mutating func setReceivers(_ names: [String], _ db: Database) throws -> [String: UInt64] {
+        // Without receivers nothing else remembers it.
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO counter (name, value) VALUES (?, ?)",
+            arguments: [Self.counter, Int64(clamping: next)])
+        for row in try Row.fetchAll(db, sql: "SELECT name FROM outcome_receiver") {
+            let name: String = row[0]
+            guard !names.contains(name) else { continue }
+            try db.execute(sql: "DELETE FROM outcome_receiver WHERE name = ?", arguments: [name])
+        }
+        for name in names {
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO outcome_receiver (name, next) VALUES (?, ?)",
+                arguments: [name, Int64(clamping: next)])
+        }
+        try removeTaken(db)
+        var out: [String: UInt64] = [:]
+        for row in try Row.fetchAll(db, sql: "SELECT name, next FROM outcome_receiver") {
+            let place: Int64 = row[1]
+            out[row[0]] = UInt64(clamping: place)
+        }
+        return out
+    }
+
+    static func taken(by receiver: String, next: UInt64, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: "UPDATE outcome_receiver SET next = ?1 WHERE name = ?2 AND next < ?1"
+        ).execute(arguments: [Int64(clamping: next), receiver])
+    }
+
+    /// Removes what every receiver has taken; all of it, if there is none.
+    func removeTaken(_ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM outcome WHERE first + count <= coalesce(
+                  (SELECT min(next) FROM outcome_receiver), ?)
+                """
+        ).execute(arguments: [Int64(clamping: next)])
+    }
+
+    // MARK: Bounds
+
+    /// Removes what is too old, and the oldest of too many; how many outcomes each receiver lost by that.
+    func trim(nowUnixMs: UInt64, _ db: Database) throws -> [String: Int] {
+        let oldest = Int64(clamping: nowUnixMs - min(nowUnixMs, OutcomeLimits.ageMs))
+        let first = try db.cachedStatement(
+            sql: "SELECT first, at FROM outcome ORDER BY first LIMIT 1")
+        guard let row = try Row.fetchOne(first) else { return [:] }
+        let tooMany = Int64(clamping: next - min(next, OutcomeLimits.countMax))
+        guard (row[1] as Int64) < oldest || (row[0] as Int64) < tooMany else { return [:] }
+        let young =
+            try Int64.fetchOne(
+                db, sql: "SELECT first FROM outcome WHERE at >= ? ORDER BY first LIMIT 1",
+                arguments: [oldest]) ?? Int64(clamping: next)
+        let floor = max(young, tooMany)
+        var lost: [String: Int] = [:]
+        let behind = try Row.fetchAll(
+            db, sql: "SELECT name, next FROM outcome_receiver WHERE next < ?", arguments: [floor])
+        for row in behind { lost[row[0]] = Int(floor - (row[1] as Int64)) }
+        try db.execute(
+            sql: "UPDATE outcome_receiver SET next = ?1 WHERE next < ?1", arguments: [floor])
+        try removeTaken(db)
+        return lost
+    }
+
+    // MARK: Reading
+
+    /// Rows from a sequence number on, about as many as a request holds.
+    static func rows(
+        from first: UInt64, _ hot: HotStatements, _ db: Database
+    ) throws -> (rows: [OutcomeRow], hasMore: Bool) {
+        let select = try hot.statement(.outcomesFrom, db)
+        select.bind(Int64(clamping: first))
+        var rows: [OutcomeRow] = []
+        var bytes = 0
+        while try select.step() {
+            guard bytes < OutcomeBatch.bytesMax else {
+                select.end()
+                return (rows, true)
+            }
+            let records = select.withBlob(2) { Array($0) }
+            bytes += records.count
+            rows.append(
+                OutcomeRow(
+                    first: UInt64(clamping: select.integer(0)), count: Int(select.integer(1)),
+                    bytes: records))
+        }
+        return (rows, false)
+    }
+}

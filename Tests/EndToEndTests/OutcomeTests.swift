@@ -1,0 +1,271 @@
+import Foundation
+import PluginBench
+import Signalbox
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxTestKit
+import Synchronization
+import Testing
+
+/// Receivers are told how deliveries end.
+@Suite(.timeLimit(.minutes(5))) struct OutcomeTests {
+    static let secret = "secret-of-the-receiver"
+
+    /// A receiver that answers as it is told, and says what it has taken.
+    final class Receiver: Sendable {
+        private struct State {
+            var status = 200
+            var refusesAbove = Int.max
+            var posts: [HTTPServerRequest] = []
+            var taken: [JSONValue] = []
+        }
+        private let state = Mutex(State())
+        private let server = Mutex<VendorAPI?>(nil)
+
+        static func start() async throws -> Receiver {
+            let made = Receiver()
+            let api = try await VendorAPI.start { [weak made] in
+                made?.answer($0) ?? HTTPServerAnswer(status: 503)
+            }
+            made.server.withLock { $0 = api }
+            return made
+        }
+
+        var origin: String { server.withLock { $0?.origin } ?? "" }
+        var posts: [HTTPServerRequest] { state.withLock { $0.posts } }
+        var taken: [JSONValue] { state.withLock { $0.taken } }
+        func answers(_ status: Int) { state.withLock { $0.status = status } }
+        func refuses(above count: Int) { state.withLock { $0.refusesAbove = count } }
+
+        private func answer(_ request: HTTPServerRequest) -> HTTPServerAnswer {
+            state.withLock { state in
+                state.posts.append(request)
+                guard case .array(let items)? = (try? JSONValue.parse(request.body))?["outcomes"]
+                else { return HTTPServerAnswer(status: 400) }
+                if items.count > state.refusesAbove { return HTTPServerAnswer(status: 413) }
+                guard state.status == 200 else {
+                    return HTTPServerAnswer(
+                        status: state.status, headers: [Attribute("location", origin + "/other")])
+                }
+                state.taken += items
+                return HTTPServerAnswer(status: 204)
+            }
+        }
+
+        /// What it has taken, once it is so much.
+        func wait(for count: Int) async throws -> [JSONValue] {
+            try await OutcomeTests.until("\(count) outcomes") { self.taken.count >= count }
+            return taken
+        }
+
+        func end() async { await server.withLock { $0 }?.shutdown() }
+    }
+
+    /// Waits until something holds.
+    static func until(_ what: String, _ holds: () -> Bool) async throws {
+        for _ in 0..<12_000 {
+            if holds() { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("never: \(what)")
+    }
+
+    static func yaml(
+        _ simulators: Simulators, _ receivers: [String], more: String = "", expires: String = "1h"
+    ) -> String {
+        let outcomes =
+            receivers.isEmpty ? "" : "outcomes:\n  - " + receivers.joined(separator: "\n  - ")
+        return DurabilityTests.yaml(simulators, retries: 0, timeoutMs: 20_000)
+            .replacingOccurrences(of: "expires: 1h", with: "expires: \(expires)")
+            + "\n\(more)\n\(outcomes)\n"
+    }
+
+    static func receiver(_ api: Receiver, name: String = "crm", _ more: String = "") -> String {
+        #"{ name: \#(name), url: "\#(api.origin)/in?x=1", secret: "\#(secret)"\#(more) }"#
+    }
+
+    static func write(_ yaml: String, _ bench: GatewayBench) throws {
+        try yaml.write(
+            to: bench.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+    }
+
+    @Test func `the end of a delivery is told, signed, without token and text`() async throws {
+        let api = try await Receiver.start()
+        let bench = try await GatewayBench(config: { Self.yaml($0, [Self.receiver(api)]) })
+        try await bench.simulators.apns.take(
+            .fail(tokens: ["gone"], status: 400, reason: "BadDeviceToken", times: nil))
+        try await bench.post(
+            GatewayBench.webhook([("ios", "good"), ("ios", "gone"), ("android", "fine")]))
+        let all = try await api.wait(for: 3)
+        #expect(Set(all.compactMap { $0["sequence"]?.integer }) == [1, 2, 3])
+        let results = all.compactMap { $0["result"]?.string }.sorted()
+        #expect(results == ["dead", "delivered", "delivered"])
+        let dead = try #require(all.first { $0["result"]?.string == "dead" })
+        #expect(dead["reason"]?.string == "BadDeviceToken")
+        let good = try #require(
+            all.first { $0["sender"]?.string == "apns" && $0["result"]?.string == "delivered" })
+        #expect(good["source"]?.string == "z" && good["type"]?.string == "ticket.replied")
+        #expect(good["subject"]?.string == "ticket/5" && good["platform"]?.string == "ios")
+        #expect(good["route"]?.string == "replies" && good["attempts"]?.integer == 1)
+        #expect(good["source_id"]?.string?.isEmpty == false)
+        #expect(good["event_id"]?.integer ?? 0 > 0 && good["unix_ms"]?.integer ?? 0 > 0)
+        let push = try #require(
+            bench.simulators.apns.received.first { $0.token == "good" })
+        #expect(good["delivery"]?.string == push.header("apns-id"))
+        let fcm = try #require(all.first { $0["sender"]?.string == "fcm" })
+        #expect(fcm["provider_id"]?.string?.contains("/messages/") == true)
+
+        for post in api.posts {
+            let field = try #require(post.header("signalbox-signature"))
+            let match = try #require(field.wholeMatch(of: #/t=(\d+),v1=([0-9a-f]{64})/#))
+            let digest = HMACDigest.sha256(
+                key: Array(Self.secret.utf8), data: Array("\(match.output.1).".utf8) + post.body)
+            #expect(Hex.encode(digest) == match.output.2)
+            #expect(post.header("content-type") == "application/json")
+            let text = String(decoding: post.body, as: UTF8.self)
+            for secret in ["\"good\"", "\"gone\"", "secret-body", Self.secret] {
+                #expect(!text.contains(secret))
+            }
+        }
+        #expect(!bench.log.all.contains { $0.contains(Self.secret) })
+        #expect(
+            try await OutageTests.metrics(bench).contains(
+                #"signalbox_outcomes_sent_total{receiver="crm"} 3"#))
+        await bench.end()
+        await api.end()
+    }
+
+    @Test func `a receiver that is down holds nobody up, and is told when it is back`() async throws
+    {
+        let api = try await Receiver.start()
+        api.answers(503)
+        let bench = try await GatewayBench(config: { Self.yaml($0, [Self.receiver(api)]) })
+        for number in 0..<20 {
+            try await bench.post(
+                GatewayBench.webhook([("ios", "t\(number)")], ticket: "\(number)"))
+        }
+        #expect(await bench.delivered(bench.simulators.apns, 20).count == 20)
+        let line = try await OutageTests.line(bench, "receiver of outcomes seems to be down")
+        #expect(line.contains("outcomes.receiver=crm") && line.contains("reason=503"))
+        let readiness = try await OutageTests.readiness(bench)
+        #expect(readiness["status"]?.string == "degraded")
+        #expect(readiness["outcomes"]?[0]?["state"]?.string == "failing")
+        #expect(readiness["outcomes"]?[0]?["reason"]?.string == "503")
+        #expect(
+            try await OutageTests.metrics(bench).contains(
+                #"signalbox_outcomes_held{receiver="crm"} 1"#))
+        api.answers(200)
+        let all = try await api.wait(for: 20)
+        #expect(Set(all.compactMap { $0["delivery"]?.string }).count == 20)
+        _ = try await OutageTests.line(bench, "takes them again")
+        try await Self.until("nothing waits") {
+            bench.gateway.metricsText.contains(#"signalbox_outcomes_waiting{receiver="crm"} 0"#)
+        }
+        #expect(try await OutageTests.readiness(bench)["status"]?.string == "ready")
+        await bench.end()
+        await api.end()
+    }
+
+    @Test(arguments: [400, 401, 404, 302])
+    func `a refusal is loud and costs a request or two, and a reload tries again`(status: Int)
+        async throws
+    {
+        let api = try await Receiver.start()
+        api.answers(status)
+        let bench = try await GatewayBench(config: { Self.yaml($0, [Self.receiver(api)]) })
+        try await bench.post(GatewayBench.webhook([("ios", "a")]))
+        let line = try await OutageTests.line(bench, "receiver refuses outcomes")
+        #expect(line.contains("reason=\(status)"))
+        let state = try await OutageTests.readiness(bench)["outcomes"]?[0]?["state"]?.string
+        #expect(state == "misconfigured")
+        #expect(api.posts.count == 1 && api.posts.allSatisfy { $0.path == "/in" })
+        api.answers(200)
+        try await bench.gateway.reload()
+        #expect(try await api.wait(for: 1).count == 1)
+        await bench.end()
+        await api.end()
+    }
+
+    @Test func `a receiver that takes less gets less`() async throws {
+        let api = try await Receiver.start()
+        api.refuses(above: 3)
+        let bench = try await GatewayBench(config: { Self.yaml($0, [Self.receiver(api)]) })
+        api.answers(503)
+        for number in 0..<8 {
+            try await bench.post(
+                GatewayBench.webhook([("ios", "t\(number)")], ticket: "\(number)"))
+        }
+        #expect(await bench.delivered(bench.simulators.apns, 8).count == 8)
+        api.answers(200)
+        let all = try await api.wait(for: 8)
+        #expect(all.compactMap { $0["sequence"]?.integer } == Array(1...8))
+        await bench.end()
+        await api.end()
+    }
+
+    @Test
+    func `each receiver gets its routes and results, and a reload adds and removes receivers`()
+        async throws
+    {
+        let (first, second) = (try await Receiver.start(), try await Receiver.start())
+        let bench = try await GatewayBench(config: {
+            Self.yaml($0, [Self.receiver(first, ", routes: [replies], results: [dead]")])
+        })
+        try await bench.simulators.apns.take(
+            .fail(tokens: ["gone"], status: 400, reason: "BadDeviceToken", times: nil))
+        try await bench.post(GatewayBench.webhook([("ios", "good"), ("ios", "gone")]))
+        #expect(try await first.wait(for: 1)[0]["result"]?.string == "dead")
+        let config = Self.yaml(bench.simulators, [Self.receiver(second, name: "other")])
+        try Self.write(config, bench)
+        try await bench.gateway.reload()
+        try await bench.post(GatewayBench.webhook([("ios", "next")], ticket: "6"))
+        let told = try await second.wait(for: 1)
+        #expect(told.count == 1 && told[0]["subject"]?.string == "ticket/6")
+        try Self.write(Self.yaml(bench.simulators, []), bench)
+        try await bench.gateway.reload()
+        try await bench.post(GatewayBench.webhook([("ios", "last")], ticket: "7"))
+        #expect(await bench.delivered(bench.simulators.apns, 3).count == 3)
+        #expect(first.taken.count == 1 && second.taken.count == 1)
+        #expect(try await OutageTests.readiness(bench)["outcomes"]?.text == "[]")
+        await bench.end()
+        await first.end()
+        await second.end()
+    }
+
+    @Test func `what expires on disk is told with the attempts that it had`() async throws {
+        let clock = SharedClock()
+        let api = try await Receiver.start()
+        let bench = try await GatewayBench(
+            clock: { clock.now }, config: { Self.yaml($0, [Self.receiver(api)]) })
+        try await bench.simulators.apns.take(
+            .fail(tokens: [], status: 403, reason: "InvalidProviderToken", times: nil))
+        try await bench.post(GatewayBench.webhook([("ios", "a")]))
+        _ = try await OutageTests.line(bench, "refuses this sender's credentials")
+        clock.advance(ms: 2 * 3_600_000)
+        try await bench.gateway.reload()
+        let told = try await api.wait(for: 1)
+        #expect(told[0]["result"]?.string == "expired" && told[0]["attempts"]?.integer == 1)
+        await bench.end()
+        await api.end()
+    }
+
+    @Test func `what a receiver has not taken it gets after a restart`() async throws {
+        let api = try await Receiver.start()
+        api.answers(503)
+        var options: GatewayOptions?
+        let bench = try await GatewayBench(
+            change: { options = $0 }, config: { Self.yaml($0, [Self.receiver(api)]) })
+        try await bench.post(GatewayBench.webhook([("ios", "a")]))
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["a"])
+        _ = try await OutageTests.line(bench, "seems to be down")
+        await bench.gateway.stop()
+        api.answers(200)
+        let next = try await Gateway.start(try #require(options))
+        #expect(try await api.wait(for: 1)[0]["sequence"]?.integer == 1)
+        await next.stop()
+        await bench.end()
+        await api.end()
+    }
+}

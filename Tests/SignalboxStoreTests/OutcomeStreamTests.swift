@@ -1,0 +1,203 @@
+import Foundation
+import GRDB
+import PluginBench
+import SignalboxCore
+import SignalboxStore
+import Synchronization
+import Testing
+
+/// A clock that a test moves.
+private final class HandClock: Sendable {
+    private let ms = Mutex<UInt64>(1_000_000)
+    var now: UInt64 { ms.withLock { $0 } }
+    func advance(ms delta: UInt64) { ms.withLock { $0 += delta } }
+}
+
+/// The stream of outcomes on disk.
+@Suite struct OutcomeStreamTests {
+    static func pack(_ ids: ClosedRange<UInt64>) -> OutcomePack {
+        var pack = OutcomePack()
+        for id in ids {
+            pack.add(
+                .delivered, of: StoreTests.delivery(id), reason: "ok", providerID: "p\(id)",
+                attempts: 1, unixMs: 5_000)
+        }
+        return pack
+    }
+
+    static func settle(
+        _ bench: StoreTests.Bench, _ changes: [StoreChange], _ pack: OutcomePack
+    ) async {
+        await withCheckedContinuation { continuation in
+            bench.store.settle(changes, outcomes: pack) { continuation.resume() }
+        }
+    }
+
+    /// What a receiver would be sent from a place on.
+    static func batch(
+        _ bench: StoreTests.Bench, from first: UInt64, countMax: Int = OutcomeBatch.countMax
+    ) async throws -> OutcomeBatch {
+        var batch = OutcomeBatch(from: first, wish: OutcomeWish(), countMax: countMax)
+        for row in try await bench.store.outcomes(from: first).rows { batch.add(row) }
+        return batch
+    }
+
+    static func text(_ batch: OutcomeBatch) -> String {
+        String(decoding: batch.body, as: UTF8.self)
+    }
+
+    @Test func `a delivery's end and its outcome are one commit, which a crash keeps`() async throws
+    {
+        let bench = try StoreTests.Bench()
+        #expect(try await bench.store.setOutcomeReceivers(["crm"]) == ["crm": 1])
+        _ = await bench.append([
+            StoreTests.item((1...3).map { StoreTests.delivery($0) }, taken: [1, 2, 3])
+        ])
+        await Self.settle(bench, [.delivered(1), .delivered(2)], Self.pack(1...2))
+        // As after kill -9: the files as they are, while the first process still has them open.
+        let copy = Workshop.place()
+        try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
+        for name in ["signalbox.sqlite", "signalbox.sqlite-wal"] {
+            try FileManager.default.copyItem(
+                atPath: "\(bench.folder)/\(name)", toPath: "\(copy.path)/\(name)")
+        }
+        let next = try StoreTests.Bench(folder: copy.path)
+        #expect(next.store.waitingCount == 1)
+        #expect(next.store.nextOutcome == 3)
+        let batch = try await Self.batch(next, from: 1)
+        #expect(batch.count == 2 && batch.next == 3)
+        #expect(
+            Self.text(batch).hasPrefix(
+                #"{"outcomes":[{"sequence":1,"result":"delivered","unix_ms":5000,"event_id":900,"#))
+        #expect(Self.text(batch).contains(#""delivery":"uuid-2","reason":"ok","provider_id":"p2""#))
+        // Neither the token nor the text.
+        for secret in ["t1", "t2", "T1"] {
+            #expect(!Self.text(batch).contains("\"\(secret)\""))
+        }
+        await next.store.close()
+        await bench.store.close()
+    }
+
+    @Test func `rows go when the slowest receiver has taken them`() async throws {
+        let bench = try StoreTests.Bench()
+        _ = try await bench.store.setOutcomeReceivers(["a", "b"])
+        await Self.settle(bench, [], Self.pack(1...10))
+        await Self.settle(bench, [], Self.pack(11...20))
+        try await bench.store.outcomesTaken(by: "a", next: 21)
+        #expect(try bench.count("outcome") == 2)
+        try await bench.store.outcomesTaken(by: "b", next: 11)
+        #expect(try bench.count("outcome") == 1)
+        // A place within a row.
+        try await bench.store.outcomesTaken(by: "b", next: 15)
+        let batch = try await Self.batch(bench, from: 15)
+        #expect(batch.count == 6 && batch.next == 21)
+        #expect(Self.text(batch).hasPrefix(#"{"outcomes":[{"sequence":15,"#))
+        // One that is gone holds nothing up, and a new one begins now.
+        #expect(try await bench.store.setOutcomeReceivers(["a", "c"]) == ["a": 21, "c": 21])
+        #expect(try bench.count("outcome") == 0)
+        await bench.store.close()
+        let next = try StoreTests.Bench(folder: bench.folder)
+        #expect(next.store.nextOutcome == 21)
+        await next.store.close()
+    }
+
+    @Test func `sequence numbers are never used again, whoever is left to remember them`()
+        async throws
+    {
+        let bench = try StoreTests.Bench()
+        _ = try await bench.store.setOutcomeReceivers(["a"])
+        await Self.settle(bench, [], Self.pack(1...7))
+        #expect(try await bench.store.setOutcomeReceivers([]) == [:])
+        #expect(try bench.count("outcome") == 0)
+        await bench.store.close()
+        let next = try StoreTests.Bench(folder: bench.folder)
+        #expect(try await next.store.setOutcomeReceivers(["a"]) == ["a": 8])
+        await next.store.close()
+    }
+
+    @Test func `a batch ends at its count, its bytes, or the end of the stream`() async throws {
+        let bench = try StoreTests.Bench()
+        _ = try await bench.store.setOutcomeReceivers(["a"])
+        for part in 0..<10 as Range<UInt64> {
+            await Self.settle(bench, [], Self.pack(part * 200 + 1...part * 200 + 200))
+        }
+        var place: UInt64 = 1
+        var seen: [Int] = []
+        while true {
+            let batch = try await Self.batch(bench, from: place)
+            guard batch.count > 0 else { break }
+            #expect(batch.body.count <= OutcomeBatch.bytesMax)
+            seen.append(batch.count)
+            place = batch.next
+        }
+        #expect(seen == [500, 500, 500, 500] && place == 2_001)
+        // Long texts: as many as fit.
+        var pack = OutcomePack()
+        var long = StoreTests.delivery(1)
+        long.subject = String(repeating: "ä", count: 500)
+        long.source = String(repeating: "s", count: 1_000)
+        for _ in 0..<400 {
+            pack.add(.dead, of: long, reason: "x", providerID: "", attempts: 3, unixMs: 1)
+        }
+        await Self.settle(bench, [], pack)
+        let batch = try await Self.batch(bench, from: place)
+        #expect(batch.isFull && batch.count > 100 && batch.count < 400)
+        #expect(batch.body.count <= OutcomeBatch.bytesMax)
+        await bench.store.close()
+    }
+
+    @Test func `what nobody takes is kept seven days, and those who lose it are named`()
+        async throws
+    {
+        let clock = HandClock()
+        let faults = StoreTests.Faults()
+        var options = SQLiteStore.Options(
+            folder: Workshop.place().path, nowUnixMs: { clock.now },
+            onNotice: { notice in
+                guard case .outcomesLost(let receiver, let count) = notice else { return }
+                faults.add("\(receiver) \(count)")
+            })
+        options.waitingMax = 10
+        let store = try SQLiteStore.open(options)
+        _ = try await store.setOutcomeReceivers(["down", "up"])
+        func settle(_ pack: OutcomePack) async {
+            await withCheckedContinuation { continuation in
+                store.settle([], outcomes: pack) { continuation.resume() }
+            }
+        }
+        await settle(Self.pack(1...5))
+        try await store.outcomesTaken(by: "up", next: 6)
+        clock.advance(ms: OutcomeLimits.ageMs / 2)
+        await settle(Self.pack(6...8))
+        #expect(faults.value == [])
+        clock.advance(ms: OutcomeLimits.ageMs / 2 + 1)
+        await settle(Self.pack(9...9))
+        #expect(faults.value == ["down 5"])
+        let rows = try await store.outcomes(from: 1).rows
+        #expect(rows.map(\.first) == [6, 9])
+        await store.close()
+    }
+
+    @Test func `a type and a key outlive a restart, a retry, and a time as dead letter`()
+        async throws
+    {
+        let bench = try StoreTests.Bench()
+        let content = SharedNotification(
+            Notification(), eventType: "ticket.replied", eventKey: "key 7")
+        let item = StoreEntry.Item(
+            event: Event(id: 900, source: "z", type: "ticket.replied", dedupe: "key 7"),
+            deliveries: [StoreTests.delivery(1, content: content)])
+        _ = await bench.append([item])
+        func isWhole(_ bench: StoreTests.Bench, _ now: UInt64 = 2_000) async -> Bool {
+            let content = await bench.lease(nowUnixMs: now).deliveries.first?.content
+            return content?.eventType == "ticket.replied" && content?.eventKey == "key 7"
+        }
+        #expect(await isWhole(bench))
+        await bench.settle([.retry(1, atUnixMs: 3_000, StoreTests.attempt(), isFree: false)])
+        #expect(await isWhole(bench, 3_000))
+        await bench.settle([.dead(1, reason: "x", StoreTests.attempt(2))])
+        _ = try await bench.store.replay(DeadFilter(), fromID: 0, limit: 10, nowUnixMs: 9_000)
+        #expect(await isWhole(bench, 9_000))
+        await bench.store.close()
+    }
+}
