@@ -21,9 +21,8 @@ public final class Gateway: Sendable {
     /// Where the admin listener is, until the gateway stops; nil: there is none.
     let adminAddress: ListenAddress?
     let ingestService: IngestService
-    /// The last reload; the next one waits for it.
-    let reloads = Mutex<Task<Void, Never>?>(nil)
-    let isReloading = Atomic<Bool>(false)
+    /// The last reload, for which the next one waits, and how many have not ended.
+    let reloads = Mutex<(last: Task<Void, Never>?, count: Int)>((nil, 0))
     private let servers: (ingest: HTTPServer?, admin: HTTPServer?)
     private let isClosed = Atomic<Bool>(false)
     private let isStopped = Atomic<Bool>(false)
@@ -134,7 +133,7 @@ public final class Gateway: Sendable {
         // Who has drained has said how long to wait.
         let drainMs = isTaking ? parts.live?.now.plan.config.gateway.drainMs ?? 0 : 0
         let left = await drain(timeoutMs: drainMs)
-        await reloads.withLock { $0 }?.value
+        await reloads.withLock { $0.last }?.value
         if left > 0 {
             parts.logger.notice(
                 "deliveries wait on disk for the next start", metadata: ["count": "\(left)"])

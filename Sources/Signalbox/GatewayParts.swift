@@ -248,6 +248,12 @@ final class GatewayParts: @unchecked Sendable {
                 case .diskFull:
                     metrics.diskFull(true)
                     logger.error("the disk is full, events are refused", metadata: error)
+                case .fileGone:
+                    metrics.fileGone(true)
+                    logger.error("the database file is gone", metadata: error)
+                case .fileIsBack:
+                    metrics.fileGone(false)
+                    logger.notice("the database file is back", metadata: error)
                 case .outcomesLost(let receiver, let count):
                     metrics.outcomesLost(receiver, count: count)
                     logger.error(

@@ -81,8 +81,17 @@ struct DeadCommand: AsyncParsableCommand {
         @Option(help: "Most lines.")
         var limit = 1_000
 
+        @Flag(name: .long, help: "Only how many there are of each sender and reason.")
+        var count = false
+
         func run() async throws {
             try await selection.run { tool in
+                if count {
+                    for line in try await tool.counts(selection.selection) {
+                        Output.line("\(line.count) \(line.sender) \(line.reason)")
+                    }
+                    return
+                }
                 for line in try await tool.list(selection.selection, limit: limit) {
                     Output.line(line)
                 }

@@ -15,7 +15,6 @@ final class HotStatements {
         case allProgress
         case insertOutcomes, outcomesFrom
         case devicesOfUser, devicesOfFewUsers, devicesOfUsers, devicesWithToken
-        case newestDeviceWithToken
         case countBadge, setBadge
 
         var sql: String {

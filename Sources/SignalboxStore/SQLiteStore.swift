@@ -60,6 +60,7 @@ public final class SQLiteStore: DeliveryStore {
     private let inbox: Gate<Inbox>
     private let waiting: SharedCount
     private let diskFull: SharedCount
+    private let fileGone: SharedCount
     let outcomes: SharedCount
     let nowUnixMs: @Sendable () -> UInt64
     let reader: StoreReader
@@ -84,19 +85,22 @@ public final class SQLiteStore: DeliveryStore {
         let inbox = Gate(Inbox())
         let waiting = SharedCount(start.waiting)
         let diskFull = SharedCount(0)
+        let fileGone = SharedCount(0)
         let outcomes = SharedCount(Int(clamping: tables.outcomes.next))
         let writer = StoreWriter(
             queue: queue, files: files, tables: tables, options: options, waiting: waiting,
-            diskFull: diskFull, outcomes: outcomes, lastID: start.lastID)
+            diskFull: diskFull, fileGone: fileGone, outcomes: outcomes, lastID: start.lastID)
         let reader = try StoreReader(files: files)
         Thread.start { Self.run(writer, inbox) }
         return SQLiteStore(
-            start, inbox, waiting, diskFull, outcomes, reader, nowUnixMs: options.nowUnixMs)
+            start, inbox, waiting, diskFull, fileGone, outcomes, reader,
+            nowUnixMs: options.nowUnixMs)
     }
 
     private init(
         _ start: QueueTables.Start, _ inbox: Gate<Inbox>, _ waiting: SharedCount,
-        _ diskFull: SharedCount, _ outcomes: SharedCount, _ reader: StoreReader,
+        _ diskFull: SharedCount, _ fileGone: SharedCount, _ outcomes: SharedCount,
+        _ reader: StoreReader,
         nowUnixMs: @escaping @Sendable () -> UInt64
     ) {
         // Ids between here and the next block were perhaps given out by the process of before.
@@ -104,6 +108,7 @@ public final class SQLiteStore: DeliveryStore {
         self.inbox = inbox
         self.waiting = waiting
         self.diskFull = diskFull
+        self.fileGone = fileGone
         self.outcomes = outcomes
         self.nowUnixMs = nowUnixMs
         self.reader = reader
@@ -114,6 +119,9 @@ public final class SQLiteStore: DeliveryStore {
 
     /// The disk has no room left but its reserve.
     public var isDiskFull: Bool { diskFull.value > 0 }
+
+    /// The database file was removed or replaced.
+    public var isFileGone: Bool { fileGone.value > 0 }
 
     /// Commits an entry.
     public func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
@@ -224,6 +232,10 @@ public enum StoreNotice: Sendable {
     case diskFull(String)
     /// There is room again.
     case diskHasRoom(String)
+    /// The database file was removed or replaced: what is committed now is lost when the process ends.
+    case fileGone(String)
+    /// The database file is where it was.
+    case fileIsBack(String)
     /// So many outcomes are lost to a receiver of them: they were too old or too many. Without a name: to all
     /// of them, since the disk was full.
     case outcomesLost(receiver: String, count: Int)
@@ -231,7 +243,8 @@ public enum StoreNotice: Sendable {
     /// Words for a log.
     public var text: String {
         switch self {
-        case .fault(let text), .damaged(_, let text), .diskFull(let text), .diskHasRoom(let text):
+        case .fault(let text), .damaged(_, let text), .diskFull(let text), .diskHasRoom(let text),
+            .fileGone(let text), .fileIsBack(let text):
             text
         case .outcomesLost(_, let count): "\(count) outcomes are lost"
         }

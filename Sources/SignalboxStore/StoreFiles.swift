@@ -1,4 +1,5 @@
 internal import GRDB
+internal import GRDBSQLite
 internal import Glibc
 
 /// The folder of a store: the database and the lock that keeps a second gateway out.
@@ -55,6 +56,14 @@ final class StoreFiles: Sendable {
                         + "belong to the user that runs signalbox")
             }
         }
+    }
+
+    /// Whether the database file was removed, renamed or replaced since it was opened.
+    func hasMoved(_ db: Database) -> Bool {
+        var hasMoved: Int32 = 0
+        let status = sqlite3_file_control(
+            db.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+        return status == SQLITE_OK && hasMoved != 0
     }
 
     /// What the disk has left for us.

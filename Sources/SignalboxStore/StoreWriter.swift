@@ -11,6 +11,7 @@ final class StoreWriter: @unchecked Sendable {
     private let options: SQLiteStore.Options
     private let waiting: SharedCount
     private let diskFull: SharedCount
+    private let fileGone: SharedCount
     private let outcomes: SharedCount
     private let checkpointer: Checkpointer
     private var tables: QueueTables
@@ -25,7 +26,8 @@ final class StoreWriter: @unchecked Sendable {
 
     init(
         queue: DatabaseQueue, files: StoreFiles, tables: QueueTables, options: SQLiteStore.Options,
-        waiting: SharedCount, diskFull: SharedCount, outcomes: SharedCount, lastID: UInt64
+        waiting: SharedCount, diskFull: SharedCount, fileGone: SharedCount,
+        outcomes: SharedCount, lastID: UInt64
     ) {
         self.queue = queue
         self.files = files
@@ -33,6 +35,7 @@ final class StoreWriter: @unchecked Sendable {
         self.options = options
         self.waiting = waiting
         self.diskFull = diskFull
+        self.fileGone = fileGone
         self.outcomes = outcomes
         self.lastID = lastID
         reservedID = lastID
@@ -231,10 +234,24 @@ final class StoreWriter: @unchecked Sendable {
         let now = options.nowUnixMs()
         guard now > lastSweepMs + 10_000 else { return }
         lastSweepMs = now
+        lookForFile(db)
         try tables.forgetSeen(nowUnixMs: now, db)
         for (name, count) in try tables.outcomes.trim(nowUnixMs: now, db) {
             options.onNotice(.outcomesLost(receiver: name, count: count))
         }
+    }
+
+    /// Whether the path still leads to the file that is open.
+    private func lookForFile(_ db: Database) {
+        let isGone = files.hasMoved(db)
+        guard isGone != (fileGone.value > 0) else { return }
+        fileGone.set(isGone ? 1 : 0)
+        options.onNotice(
+            isGone
+                ? .fileGone(
+                    "\(files.path) was removed or replaced while the gateway has it open: what is stored "
+                        + "now is lost when the gateway stops; put the file back, or restart")
+                : .fileIsBack("\(files.path) is back"))
     }
 
     private func postpone(_ packs: [OutcomePack]) {

@@ -4,6 +4,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxHTTP
 import SignalboxTestKit
+import Synchronization
 import Testing
 
 /// Who may use the admin listener.
@@ -187,6 +188,39 @@ import Testing
         await bench.end()
     }
 
+    @Test func `a new token holds from the switch on, while replaced instances still send`()
+        async throws
+    {
+        let bench = try await Self.bench(#", admin_token: "\#(Self.token)""#)
+        try await bench.simulators.apns.take(.delay(ms: 3_000))
+        try await bench.post(GatewayBench.webhook([("ios", "slow")]))
+        let config = Self.config(
+            bench.simulators, #", admin_token: "another-token-1234""#, "127.0.0.1:0")
+        try config.replacingOccurrences(
+            of: "request_timeout_ms: 10000", with: "request_timeout_ms: 9000"
+        )
+        .write(
+            to: bench.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+        let hasEnded = Mutex(false)
+        let reload = Task {
+            let report = try await bench.gateway.reload()
+            hasEnded.withLock { $0 = true }
+            return report
+        }
+        var status = 0
+        while status != 200, !hasEnded.withLock({ $0 }) {
+            status = try await Self.ask(
+                bench, "GET", "/metrics",
+                ["host: localhost", "authorization: Bearer another-token-1234"]
+            ).status
+        }
+        #expect(status == 200)
+        #expect(!hasEnded.withLock { $0 })
+        #expect(try await reload.value.changed.contains("apns"))
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["slow"])
+        await bench.end()
+    }
+
     @Test func `the dead command sends the token of its configuration`() async throws {
         let bench = try await Self.bench(
             #", admin_token: "\#(Self.token)""#, address: "127.0.0.1:\(try OwnPort.take())")
@@ -207,6 +241,8 @@ import Testing
         let ids = listed.output.split(separator: "\n").compactMap {
             $0.firstMatch(of: #/"id":(\d+)/#)?.output.1
         }
+        #expect(try await run("list", "--count").output == "2 apns BadPriority\n")
+        #expect(try await run("list", "--count", "--sender", "fcm").output == "")
         #expect(try await run("show", String(ids[0])).text.contains("BadPriority"))
         #expect(try await run("show", "999999").text.contains("there is no dead letter 999999"))
         #expect(try await run("purge", String(ids[0])).text.contains("1 forgotten"))

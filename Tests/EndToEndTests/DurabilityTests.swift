@@ -270,4 +270,24 @@ import Testing
         #expect(status == 200)
         await bench.end()
     }
+
+    @Test func `a database file that is gone makes the gateway not ready, and it says so`()
+        async throws
+    {
+        let clock = SharedClock()
+        let bench = try await GatewayBench(clock: { clock.now })
+        try FileManager.default.removeItem(
+            at: bench.folder.appending(path: "data/signalbox.sqlite"))
+        clock.advance(ms: 11_000)
+        try await bench.post(GatewayBench.webhook([("ios", "a")]))
+        let answer = try await bench.admin("/readyz")
+        #expect(answer.status == 503)
+        #expect(try JSONValue.parse(answer.body)["status"]?.string == "database_gone")
+        #expect(bench.gateway.metricsText.contains("signalbox_database_gone 1"))
+        let line = try await OutageTests.line(bench, "the database file is gone")
+        #expect(line.hasPrefix("error") && line.contains("put the file back, or restart"))
+        // What it took is still sent.
+        #expect(await bench.delivered(bench.simulators.apns, 1) == ["a"])
+        await bench.end()
+    }
 }

@@ -268,4 +268,54 @@ import Testing
         await bench.end()
         await api.end()
     }
+
+    @Test func `a killed process loses no outcome`() async throws {
+        let api = try await Receiver.start()
+        let simulators = try await Simulators.start()
+        let yaml =
+            GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes + "\noutcomes:\n  - "
+            + Self.receiver(api)
+        let file = try ProgramTests.temporary("gateway.yaml", yaml)
+        let client = try RESTClient()
+        let promises = CrashTests.Promises()
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededRandom(state: seed)
+        for round in 0..<4 {
+            // Down at times, so that outcomes wait on disk, too.
+            api.answers(round == 1 ? 503 : 200)
+            let running = try await CrashTests.start(file)
+            let moment = 50 + Int(random.next() % 600)
+            await withTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask { await CrashTests.load(running.port, client, promises) }
+                }
+                group.addTask {
+                    try? await Task.sleep(for: .milliseconds(moment))
+                    kill(running.process.processIdentifier, SIGKILL)
+                }
+            }
+            #expect(try await Tool.end(running.process) == -SIGKILL)
+            running.pipe.fileHandleForReading.readabilityHandler = nil
+        }
+        api.answers(200)
+        let last = try await CrashTests.start(file)
+        let promised = promises.all
+        #expect(!promised.isEmpty, "seed \(seed)")
+        try await Self.until("\(promised.count) tokens delivered and told, seed \(seed)") {
+            let pushes = (simulators.apns.received + simulators.fcm.received).filter {
+                $0.status == 200
+            }
+            // Each token is a delivery of its own; those are told, too, whose webhook had no answer.
+            let told = Set(api.taken.compactMap { $0["delivery"]?.string })
+            return promised.isSubset(of: pushes.map(\.token))
+                && told.count == Set(pushes.map(\.token)).count
+                && told.isSuperset(of: pushes.compactMap { $0.header("apns-id") })
+        }
+        last.process.terminate()
+        #expect(try await Tool.end(last.process) == 0)
+        last.pipe.fileHandleForReading.readabilityHandler = nil
+        client.shutdown()
+        await simulators.shutdown()
+        await api.end()
+    }
 }

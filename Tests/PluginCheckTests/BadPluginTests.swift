@@ -54,6 +54,13 @@ import Testing
             "\(line.words), all: \(CheckBench.failures(report))")
     }
 
+    @Test func `outcomes that never come are waited for once`() async throws {
+        let library = try await CheckBench.compile(CheckBench.bad.appending(path: "unended.c"))
+        let report = try await CheckBench.check(library, samples: Self.samples, only: ["send"])
+        #expect(CheckBench.failures(report).count == 1, "\(CheckBench.failures(report))")
+        #expect(CheckBench.unchecked(report).contains("send.threads"))
+    }
+
     @Test func `every rule is broken by one of them`() {
         // Broken below, by the file's mode.
         let covered = Set(Self.all.map(\.rule)).union([CheckRule.fileMode.rawValue])

@@ -37,6 +37,32 @@ import Testing
         return try #require(config.plugins.first?.config?["v"])
     }
 
+    @Test func `receivers of outcomes are read, and routes know whether opens are wanted`() throws {
+        let (config, words) = load(
+            """
+            version: 1
+            plugins: { z: { library: Z }, a: { library: A } }
+            routes:
+              - { name: one, from: z, send: { ios: a } }
+              - { name: two, from: z, send: { ios: a } }
+            outcomes:
+              - name: crm
+                url: https://crm.example.com/in
+                secret: "${file:secret}"
+                routes: [one]
+                results: [delivered, opened]
+                ca: ca.pem
+              - { name: local, url: "http://127.0.0.1:8/in", secret: long-enough-secret, results: [dead] }
+            """, files: ["conf/secret": "another-long-secret"])
+        #expect(words == [])
+        let (crm, local) = (config.outcomeReceivers[0], config.outcomeReceivers[1])
+        #expect(crm.name == "crm" && crm.url == "https://crm.example.com/in")
+        #expect(crm.secret == "another-long-secret" && crm.caFile == "conf/ca.pem")
+        #expect(crm.wish == OutcomeWish(results: [.delivered, .opened], routes: ["one"]))
+        #expect(local.wish == OutcomeWish(results: [.dead]) && local.caFile == nil)
+        #expect(config.routes.map(\.route.marksOpens) == [true, false])
+    }
+
     @Test func `a sound file is read whole`() throws {
         let (config, words) = load(
             """

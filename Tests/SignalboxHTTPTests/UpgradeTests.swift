@@ -94,6 +94,17 @@ import Testing
         ("CONNECT a:443 HTTP/1.1\r\nhost: a:443\r\ncontent-length: 30\r\n\r\n", 501),
         ("POST /known HTTP/1.1\r\n\(java)transfer-encoding: gzip\r\n\r\n", 400),
         ("POST /known HTTP/1.1\r\n\(java)transfer-encoding: chunked, x\r\n\r\n", 400),
+        ("POST /known HTTP/1.1\r\n\(java)transfer-encoding: gzip, chunked\r\n\r\n", 501),
+        ("POST /known HTTP/1.1\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501),
+        ("POST /known HTTP/1.1\r\nTransfer-Encoding: GZIP,chunked\r\n\r\n0\r\n\r\n", 501),
+        (
+            "POST /known HTTP/1.1\r\ntransfer-encoding: gzip\r\nhost: a\r\n"
+                + "transfer-encoding: chunked\r\n\r\n0\r\n\r\n", 501
+        ),
+        (
+            "POST /known HTTP/1.1\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n"
+                + "0\r\n\r\n", 400
+        ),
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
     ])
     func `what hides where a request ends is refused, and nothing after it is read`(

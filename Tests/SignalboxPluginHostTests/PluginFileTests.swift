@@ -37,7 +37,8 @@ import Testing
         #expect(await instance.stop(deadlineMs: 5_000))
     }
 
-    /// The loader maps what is not there, and the first look at it ends the process.
+    /// The system's loader accepts a file that was cut short, and the first access to the missing part ends the
+    /// process.
     @Test(arguments: [0.1, 0.3, 0.5])
     func `a file that is not whole is refused with words`(share: Double) async throws {
         let file = try await PluginBench.compile(LoadTests.source())

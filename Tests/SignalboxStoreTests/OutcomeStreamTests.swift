@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// A clock that a test moves.
-private final class HandClock: Sendable {
+final class HandClock: Sendable {
     private let ms = Mutex<UInt64>(1_000_000)
     var now: UInt64 { ms.withLock { $0 } }
     func advance(ms delta: UInt64) { ms.withLock { $0 += delta } }

@@ -66,23 +66,50 @@ public final class DeadLetterTool: Sendable {
     /// Dead letters as JSON texts, oldest id first.
     public func list(_ selection: DeadSelection, limit: Int) async throws -> [String] {
         var out: [String] = []
+        try await read(selection, limit: limit) { out += $0.map(\.text) }
+        return out
+    }
+
+    /// How many there are of each sender and reason, the most first.
+    public func counts(
+        _ selection: DeadSelection
+    ) async throws -> [(count: Int, sender: String, reason: String)] {
+        var counts: [[String]: Int] = [:]
+        try await read(selection, limit: .max) { letters in
+            for letter in letters {
+                let key = [letter["sender"]?.string ?? "", letter["reason"]?.string ?? ""]
+                counts[key, default: 0] += 1
+            }
+        }
+        return counts.map { (count: $0.value, sender: $0.key[0], reason: $0.key[1]) }
+            .sorted { ($1.count, $0.sender, $0.reason) < ($0.count, $1.sender, $1.reason) }
+    }
+
+    /// Reads dead letters in parts, oldest id first.
+    private func read(
+        _ selection: DeadSelection, limit: Int, _ body: ([JSONValue]) -> Void
+    ) async throws {
+        var left = limit
         var from: UInt64? = 0
-        while let start = from, out.count < limit {
-            let part = min(Self.partMax, limit - out.count)
+        while let start = from, left > 0 {
+            let part = min(Self.partMax, left)
             switch way {
             case .store(let store):
                 let letters = try await store.deadLetters(
                     selection.filter, fromID: start, limit: part)
-                out += letters.map(\.json.text)
+                body(letters.map(\.json))
+                left -= letters.count
                 from = letters.count < part ? nil : letters.last.map { $0.id + 1 }
             case .admin:
                 let json = try await ask(
                     "GET", "/dead?\(selection.query(fromID: start, limit: part))")
-                if case .array(let items) = json["dead"] { out += items.map(\.text) }
+                if case .array(let items) = json["dead"] {
+                    body(items)
+                    left -= items.count
+                }
                 from = json["next"]?.integer.map { UInt64(clamping: $0) }
             }
         }
-        return out
     }
 
     /// How many there are.

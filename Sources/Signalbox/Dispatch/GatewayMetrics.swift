@@ -77,6 +77,10 @@ struct GatewayMetrics: Sendable {
 
     func diskFull(_ isFull: Bool) { registry.gauge("signalbox_disk_full").set(isFull ? 1 : 0) }
 
+    func fileGone(_ isGone: Bool) {
+        registry.gauge("signalbox_database_gone").set(isGone ? 1 : 0)
+    }
+
     func stranded(_ lane: LaneKey) {
         registry.counter("signalbox_stranded_total", [("sender", lane.sender)]).add()
     }

@@ -126,14 +126,23 @@ final class AdminService: AsyncHTTPServerHandler {
         }
         let receivers = outcomes.senders
         if receivers.contains(where: { $0.hold != nil }) { isDegraded = true }
-        let state = isDegraded ? "degraded" : "ready"
+        let isFileGone = store.isFileGone
+        let status =
+            if isStopping {
+                "stopping"
+            } else if isFileGone {
+                "database_gone"
+            } else if isDiskFull {
+                "disk_full"
+            } else {
+                isDegraded ? "degraded" : "ready"
+            }
         let body = JSONValue.object([
-            .init(
-                "status", .string(isStopping ? "stopping" : isDiskFull ? "disk_full" : state)),
+            .init("status", .string(status)),
             .init("waiting", .integer(Int64(store.waitingCount))),
             .init("senders", .array(senders)),
             .init("outcomes", .array(receivers.map(\.readiness))),
         ])
-        return .json(body, status: isStopping || isDiskFull ? 503 : 200)
+        return .json(body, status: isStopping || isFileGone || isDiskFull ? 503 : 200)
     }
 }

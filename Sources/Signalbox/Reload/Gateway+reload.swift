@@ -20,18 +20,18 @@ extension Gateway {
     /// One reload at a time; it returns when what was replaced has ended.
     @discardableResult
     public func reload(text: String? = nil) async throws -> ReloadReport {
-        let task = reloads.withLock { last -> Task<ReloadReport, any Error> in
-            let before = last
-            if before != nil, isReloading.load(ordering: .acquiring) {
+        let task = reloads.withLock { reloads -> Task<ReloadReport, any Error> in
+            let before = reloads.last
+            if reloads.count > 0 {
                 parts.logger.notice("reload waits for the previous one to end")
             }
             let task = Task { () async throws -> ReloadReport in
                 await before?.value
-                self.isReloading.store(true, ordering: .releasing)
-                defer { self.isReloading.store(false, ordering: .releasing) }
+                defer { self.reloads.withLock { $0.count -= 1 } }
                 return try await self.reloadNow(text)
             }
-            last = Task { _ = try? await task.value }
+            reloads.count += 1
+            reloads.last = Task { _ = try? await task.value }
             return task
         }
         return try await task.value
@@ -52,8 +52,10 @@ extension Gateway {
             if let fault = GatewayPlan.adminFault(adminAddress, plan.config) {
                 throw ConfigurationError(diagnostics: [fault])
             }
-            let result = try await Reload(parts: parts, ingest: ingestService).run(plan)
-            adminService.replace(access: AdminAccess(adminAddress, plan.config.gateway))
+            let reload = Reload(
+                parts: parts, ingest: ingestService, admin: adminService,
+                adminAddress: adminAddress)
+            let result = try await reload.run(plan)
             plan.logWarnings(logger)
             logger.notice(
                 "configuration reloaded",

@@ -13,6 +13,9 @@ internal import SignalboxThreads
 struct Reload {
     let parts: GatewayParts
     let ingest: IngestService
+    let admin: AdminService
+    /// Where the admin listener is; a new address needs a restart.
+    let adminAddress: ListenAddress?
 
     /// What a reload came to.
     struct Result: Sendable {
@@ -51,6 +54,7 @@ struct Reload {
         // From here on nothing fails: what runs is switched.
         live.replace(with: generation)
         ingest.replace(devices: devices)
+        admin.replace(access: AdminAccess(adminAddress, plan.config.gateway))
         parts.wire(next.senders.filter { !keptNames.contains($0.key) }, lanes)
         let retired = lanes.remove { key in
             let name =
@@ -65,7 +69,6 @@ struct Reload {
             // Asked again for the next delivery of that sender.
             parts.logger.error("a sender has no endpoint yet", metadata: ["error": "\(error)"])
         }
-        for lane in retired { lanes.backlogIfPossible(lane.key, generation) }
         parts.sweep?.wakeAll()
         await parts.outcomes?.replace(with: plan.config.outcomeReceivers)
         // Who reloads may have mended something at a provider.

@@ -206,6 +206,8 @@ public protocol DeliveryStore: Sendable {
     var waitingCount: Int { get }
     /// The disk has no room left but its reserve: nothing is appended.
     var isDiskFull: Bool { get }
+    /// Its file was removed or replaced: what is committed now is lost when the process ends.
+    var isFileGone: Bool { get }
 
     /// Commits an entry.
     func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void)

@@ -234,14 +234,14 @@ final class HTTPConnection: ChannelDuplexHandler {
             query: mark.map { String(head.uri[uri.index(after: $0)...]) } ?? "")
         var announced = 0
         var isWaiting = false
-        var asksUpgrade = false
-        var isOddlyCoded = false
+        var coding: String?
         request.headers.reserveCapacity(head.headers.count)
         for (name, value) in head.headers {
             let name = Self.isLower(name) ? name : name.lowercased()
             if name == "content-length" { announced = Int(value) ?? 0 }
-            if name == "upgrade" { asksUpgrade = true }
-            if name == "transfer-encoding", value.lowercased() != "chunked" { isOddlyCoded = true }
+            if name == "transfer-encoding" {
+                coding = (coding.map { "\($0), " } ?? "") + value.lowercased()
+            }
             if name == "expect" { isWaiting = value.lowercased() == "100-continue" }
             request.headers.append(Attribute(name, value))
         }
@@ -249,9 +249,13 @@ final class HTTPConnection: ChannelDuplexHandler {
         if head.method == .CONNECT {
             let problem = Problem(501, "CONNECT is not supported: this server is no proxy")
             refuse(problem.answer, isEndless: true, isWaiting: isWaiting)
-        } else if asksUpgrade, isOddlyCoded {
-            // The parser takes it for a request without a body, which others may see otherwise.
-            let problem = Problem(400, "a request for an upgrade takes no such transfer-encoding")
+        } else if let coding, coding != "chunked" {
+            // The parser reads what ends with chunked as if there were no other coding, and with an upgrade
+            // takes the rest for a request without a body, which others may see otherwise.
+            let problem =
+                coding.hasSuffix("chunked")
+                ? Problem(501, "transfer-encoding: chunked is supported, without any other coding")
+                : Problem(400, "the last transfer-encoding must be chunked")
             refuse(problem.answer, isEndless: true, isWaiting: isWaiting)
         } else if let refusal = handler.refusal(method: request.method, path: request.path) {
             refuse(refusal, isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)

@@ -41,9 +41,4 @@ enum SystemError {
         let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         return String(decoding: bytes, as: UTF8.self).lowercased()
     }
-
-    /// Whether the same call may succeed later with nothing changed by an operator.
-    static func isPassing(_ number: Int32) -> Bool {
-        [EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN, EIO].contains(number)
-    }
 }

@@ -2,13 +2,6 @@
 public struct EndpointError: Error, Sendable, CustomStringConvertible {
     /// Names the fault and what would do.
     public let message: String
-    /// The system was out of something, such as file descriptors; the same endpoint may work later.
-    public let isPassing: Bool
-
-    init(message: String, isPassing: Bool = false) {
-        self.message = message
-        self.isPassing = isPassing
-    }
 
     /// The message.
     public var description: String { message }

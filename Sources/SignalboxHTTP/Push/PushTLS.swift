@@ -43,8 +43,7 @@ enum PushTLS {
         }
         let number = errno
         throw EndpointError(
-            message: "the CA file \(file) cannot be read: \(SystemError.text(number))",
-            isPassing: SystemError.isPassing(number))
+            message: "the CA file \(file) cannot be read: \(SystemError.text(number))")
     }
 
     /// BoringSSL does not say why it could not read a file.
@@ -52,8 +51,7 @@ enum PushTLS {
         do throws(ResourceError) {
             try Descriptors.require(1)
         } catch {
-            throw EndpointError(
-                message: "TLS cannot be set up: \(error.message)", isPassing: true)
+            throw EndpointError(message: "TLS cannot be set up: \(error.message)")
         }
     }
 }

@@ -28,6 +28,7 @@ final class MemoryStore: DeliveryStore {
     var lastID: UInt64 { UInt64(total) + 1 }
     var waitingCount: Int { state.withLock { total - $0.settled } }
     var isDiskFull: Bool { false }
+    var isFileGone: Bool { false }
 
     /// How many were delivered, once all are settled.
     func end() async -> Int {

@@ -29,16 +29,21 @@ enum SendSteps {
             let count = driver.size(wanted)
             exam.findings.doing("submit() of \(count) deliveries")
             settle(driver, made.deliveries(count, first: first), exam)
+            // What hangs once would hang again and again.
+            if hangs(exam) { return }
             first += 1_000
         }
-        // What hangs once would hang again and again.
-        if exam.findings.hasFailed(.sendOutcomes) || exam.findings.hasFailed(.sendSubmit) { return }
         for (index, odd) in exam.oddDeliveries().enumerated() {
             exam.findings.doing("submit() with \(odd.name)")
             var delivery = odd.item
             delivery.id = UInt64(10_000 + index)
             settle(driver, [delivery], exam)
+            if hangs(exam) { return }
         }
+    }
+
+    private static func hangs(_ exam: Examination) -> Bool {
+        exam.findings.hasFailed(.sendOutcomes) || exam.findings.hasFailed(.sendSubmit)
     }
 
     /// Offers deliveries until all are taken, and waits for their outcomes.
@@ -121,6 +126,10 @@ enum SendSteps {
         defer { driver.subject.end() }
         if exam.plugin?.library.isSerial == true {
             exam.findings.skip(.sendThreads, "the plugin is SBX_F_SERIAL")
+        }
+        if hangs(exam) {
+            exam.findings.leave(.sendThreads, "deliveries of one thread had no outcome")
+            return
         }
         let made = MadeUp(samples: exam.samples, nowUnixMs: exam.services.nowUnixMs)
         exam.findings.doing("submit() on four threads at once")
