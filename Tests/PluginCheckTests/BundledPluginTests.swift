@@ -88,7 +88,9 @@ import Testing
                  "api":{"subdomain":"d3v","key_id":"key","key_secret":"zendesk-key-secret"}}
                 """,
             samples: {
-                let body = try PluginBench.fixture("ZendeskMessaging/message.json")
+                // There is no API to ask for the user.
+                let body = try PluginBench.fixture("ZendeskMessaging/message.json").replacing(
+                    #""payload": {"#, with: #""payload": {"user":{"externalId":"anna"},"#)
                 let data = #"{"text":"B","message":{"author":{"displayName":"T"}}}"#
                 return try samples(
                     [request("/in/zm", body, headers: [("x-api-key", "hook-secret")])],

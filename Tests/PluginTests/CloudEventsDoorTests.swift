@@ -247,7 +247,7 @@ import Testing
             event, recipients,
             options: #"{"title":"/title","body":"/body","link":"/link","payload":"/title"}"#)
         let first = try #require(plain.contents.first)
-        #expect(first.notification.title == "T" && first.notification.body == "")
+        #expect(first.notification.title == "T" && first.notification.body == "7")
         #expect(first.notification.link == "https://l" && first.notification.sound == "")
         // Words are no payload.
         #expect(first.notification.data == "")

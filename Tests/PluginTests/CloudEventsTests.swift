@@ -179,7 +179,9 @@ import Testing
             Self.event(data: #"{"title":7,"body":true,"link":[]}"#), path: Self.path,
             headers: [Self.bearer, Self.structured])
         let event = try #require(result.events.first)
-        let built = try bench.build(event, event.recipients)
+        let built = try bench.build(
+            event, event.recipients,
+            options: #"{"title":"/title","body":"/body","link":"/link"}"#)
         let note = try #require(built.contents.first?.notification)
         #expect(note.title == "7" && note.body == "true" && note.link == "")
         #expect(await bench.end() == [])
