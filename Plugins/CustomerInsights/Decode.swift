@@ -63,8 +63,8 @@ struct Reader {
         return text
     }
 
-    /// What people read: it may have several lines, and a number or a boolean is text.
-    func words(_ key: String, max: Int = 4_096, isRequired: Bool) throws(PluginError) -> String {
+    /// What people read, of any length: senders shorten it. A number or a boolean is text.
+    func words(_ key: String, isRequired: Bool) throws(PluginError) -> String {
         let value = json[key]
         guard let text = value?.scalarText, !text.isEmpty else {
             guard value == nil || value?.kind == .null || value?.string != nil else {
@@ -72,16 +72,6 @@ struct Reader {
             }
             if isRequired { throw Fault.missing(path: name(key)).error }
             return ""
-        }
-        guard text.utf8.count <= max else {
-            throw Fault.wrong(path: name(key), what: "is over \(max) bytes").error
-        }
-        // Tab, line feed and carriage return are text.
-        let isOdd = { (byte: UInt8) in
-            byte < 0x20 && !(0x09...0x0A).contains(byte) && byte != 0x0D || byte == 0x7F
-        }
-        guard !text.utf8.contains(where: isOdd) else {
-            throw Fault.wrong(path: name(key), what: "holds control characters").error
         }
         return text
     }

@@ -5,7 +5,7 @@ package struct MessagePush {
     /// Texts that repeat the message: a sender over its provider's limit may shorten them.
     private static let shorten = """
         {"places":["/sendbird/push_alert","/sendbird/message","/sendbird/translations",\
-        "/sendbird/push_title","/message"]}
+        "/sendbird/push_title","/sendbird/channel/name","/sendbird/sender/name","/message"]}
         """
 
     let data: JSON

@@ -12,7 +12,7 @@ package struct AnyText {
     ]
 
     /// A webhook has room for it.
-    private static let bytesMax = 240_000
+    private static let bytesMax = 100_000
 
     private var state: UInt64
 

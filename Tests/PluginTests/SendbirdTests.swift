@@ -238,7 +238,7 @@ import Testing
             #expect(note.isMutable == isMutable)
             #expect(
                 note.overrides.first { $0.family == "shorten" }?.json
-                    == #"{"places":["/sendbird/push_alert","/sendbird/message","/sendbird/translations","/sendbird/push_title","/message"]}"#
+                    == #"{"places":["/sendbird/push_alert","/sendbird/message","/sendbird/translations","/sendbird/push_title","/sendbird/channel/name","/sendbird/sender/name","/message"]}"#
             )
             #expect(await bench.end() == [])
             // The same switch, by the same code, for Desk.
