@@ -196,7 +196,8 @@ import Testing
                 let pushes = await simulator.wait(for: index + 1, timeoutMs: 60_000)
                 try #require(
                     pushes.count == index + 1,
-                    "seed \(seed), bytes \(lengths)\n\(bench.log.all.suffix(8).joined(separator: "\n"))")
+                    "seed \(seed), bytes \(lengths)\n\(bench.log.all.suffix(8).joined(separator: "\n"))"
+                )
                 let push = try #require(pushes.last)
                 #expect(push.status == 200, "\(push.reason), seed \(seed), bytes \(lengths)")
                 #expect(source.id(push.body) == id, "seed \(seed), bytes \(lengths)")
