@@ -26,7 +26,7 @@ install: build
 
 # The tests run a debug build; the demo at their end shows that the optimised one, which users run, works too.
 # Suites that run compilers and other programs would starve those that watch the clock, so they go second.
-HEAVY = ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire
+HEAVY = AnyText|ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire
 
 test: setup lint
 	swift build --build-tests
