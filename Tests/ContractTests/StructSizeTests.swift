@@ -280,7 +280,9 @@ import Testing
     func `the host knows the sizes of each release`(version: String) throws {
         let layout = try Releases.layout(version)
         let minor = try #require(version.split(separator: ".").last.flatMap { UInt32($0) })
-        for type in StructSizes.all {
+        /// Structs that came with a later minor.
+        let since: [String: UInt32] = ["sbx_fit_request": 1]
+        for type in StructSizes.all where since[type.name] ?? 0 <= minor {
             #expect(layout.structs[type.name]?.size == type.size(minor: minor), "\(type.name)")
         }
     }

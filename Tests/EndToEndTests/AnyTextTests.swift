@@ -114,65 +114,96 @@ import Testing
         (payload["message"]?["data"] ?? payload["data"])?["trackingId"]?.string
     }
 
+    private static let messaging = Source(
+        name: "ZendeskMessaging", path: "/in/messaging", headers: { _ in [("x-api-key", "hook")] }
+    ) { id, texts in
+        [
+            """
+            {"app":{"id":"app-1"},"webhook":{"id":"w","version":"v2"},"events":[{"id":"event-\(id)",
+            "type":"conversation:message","createdAt":"2026-02-25T18:06:37.547Z","payload":{
+            "conversation":{"id":"\(id)","type":"personal"},"message":{"id":"message-\(id)",
+            "received":"2026-02-25T18:06:37.547Z",
+            "content":{"type":"text","text":\(quoted(texts[1]))},
+            "author":{"type":"business","displayName":\(quoted(texts[0]))}}}}]}
+            """
+        ]
+    } id: {
+        ($0["message"]?["data"] ?? $0)["conversation_id"]?.string
+    }
+
     private static let mobileApp = "00000000-0000-0000-0000-000000000001"
 
     private static let sources = [
         zendesk, sendbird("Sendbird", channelType: "team"),
         sendbird("SendbirdDesk", channelType: "SENDBIRD_DESK_CHANNEL_CUSTOM_TYPE"), livePerson,
-        cloudEvents, insights,
+        cloudEvents, insights, messaging,
     ]
 
-    private static func yaml(_ simulators: Simulators) -> String {
-        GatewayBench.plugins(simulators)
-            + """
+    private static func yaml(_ simulators: Simulators, zendeskAPI: String) -> String {
+        // One sender in the gateway, one in a process of its own.
+        GatewayBench.plugins(simulators).replacing(
+            "library: FCM", with: "library: FCM\n    isolation: process")
+                + """
 
-              zendesk: { library: Zendesk, config: { path: /in/zendesk } }
-              chat:
-                library: Sendbird
-                config: { path: /in/sendbird, app_id: APP-1, api_token: master, app: com.example.app }
-              desk:
-                library: SendbirdDesk
-                config: { app_id: APP-1, path: /in/desk, api_token: desk-api-token, app: com.example.app }
-              lp: { library: LivePerson, config: { path: /in/liveperson, app: com.example.app, user: u, password: p } }
-              ce:
-                library: CloudEvents
-                config:
-                  path: /in/events
-                  bearer: [bearer-of-the-shop]
-                  recipients: [ { each: /devices, token: /identifier, platform: /type } ]
-              ci:
-                library: CustomerInsights
-                config:
-                  server:
-                    org: ORG
-                    messages_path: /in/insights
-                    apps: [ { mobile_app_id: \(mobileApp), api_token: ci-api-token, app: com.example.app } ]
-            devices:
-              clients: [ { name: b, token: token-of-the-backend, app: com.example.app, scopes: [read, write] } ]
-            routes:
-              - { name: zendesk, from: zendesk, send: { ios: apns, android: fcm } }
-              - { name: chat, from: chat, when: { type: message.sent }, send: { ios: apns, android: fcm } }
-              - name: desk
-                from: chat
-                when: { type: desk.message.sent }
-                build: { with: desk }
-                send: { ios: apns, android: fcm }
-              - { name: lp, from: lp, send: { ios: apns, android: fcm } }
-              - name: ce
-                from: ce
-                build:
-                  options: { title: /title, body: /text }
-                  set: { data: { note_id: "{{ note_id }}" } }
-                send: { ios: apns, android: fcm }
-              - { name: ci, from: ci, when: { type: message.requested }, send: { ios: apns, android: fcm } }
-            """
+                  zendesk: { library: Zendesk, config: { path: /in/zendesk } }
+                  chat:
+                    library: Sendbird
+                    config: { path: /in/sendbird, app_id: APP-1, api_token: master, app: com.example.app }
+                  desk:
+                    library: SendbirdDesk
+                    config: { app_id: APP-1, path: /in/desk, api_token: desk-api-token, app: com.example.app }
+                  lp: { library: LivePerson, config: { path: /in/liveperson, app: com.example.app, user: u, password: p } }
+                  ce:
+                    library: CloudEvents
+                    config:
+                      path: /in/events
+                      bearer: [bearer-of-the-shop]
+                      recipients: [ { each: /devices, token: /identifier, platform: /type } ]
+                  messaging:
+                    library: ZendeskMessaging
+                    config:
+                      path: /in/messaging
+                      webhook_secret: hook
+                      app: com.example.app
+                      api: { key_id: key, key_secret: key-secret, endpoint: "\(zendeskAPI)/sc" }
+                  ci:
+                    library: CustomerInsights
+                    config:
+                      server:
+                        org: ORG
+                        messages_path: /in/insights
+                        apps: [ { mobile_app_id: \(mobileApp), api_token: ci-api-token, app: com.example.app } ]
+                devices:
+                  clients: [ { name: b, token: token-of-the-backend, app: com.example.app, scopes: [read, write] } ]
+                routes:
+                  - { name: zendesk, from: zendesk, send: { ios: apns, android: fcm } }
+                  - { name: chat, from: chat, when: { type: message.sent }, send: { ios: apns, android: fcm } }
+                  - name: desk
+                    from: chat
+                    when: { type: desk.message.sent }
+                    build: { with: desk }
+                    send: { ios: apns, android: fcm }
+                  - { name: messaging, from: messaging, send: { ios: apns, android: fcm } }
+                  - { name: lp, from: lp, send: { ios: apns, android: fcm } }
+                  - name: ce
+                    from: ce
+                    build:
+                      options: { title: /title, body: /text }
+                      set: { data: { note_id: "{{ note_id }}" } }
+                    send: { ios: apns, android: fcm }
+                  - { name: ci, from: ci, when: { type: message.requested }, send: { ios: apns, android: fcm } }
+                """
     }
 
     @Test(arguments: sources)
     func `any text of any script arrives, with the ids whole`(source: Source) async throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = AnyText(seed: seed)
-        let bench = try await GatewayBench(config: Self.yaml)
+        let api = try await VendorAPI.start { _ in
+            let bob = #"{"participants":[{"userId":"u-1","userExternalId":"bob"}]}"#
+            return HTTPServerAnswer(status: 200, body: Array(bob.utf8))
+        }
+        let bench = try await GatewayBench(config: { Self.yaml($0, zendeskAPI: api.origin) })
         for (token, platform) in [("0a", "ios"), ("f:1", "android")] {
             let body =
                 #"{"user":"bob","token":"\#(token)","platform":"\#(platform)","locale":"de"}"#
@@ -183,7 +214,7 @@ import Testing
                 ])
             #expect(try await bench.client.patient(call).status == 200)
         }
-        let texts = (0..<4).map { _ in (0..<4).map { _ in random.text(most: 100_000) } }
+        let texts = (0..<8).map { _ in (0..<4).map { _ in random.text(most: 100_000) } }
         for (index, texts) in texts.enumerated() {
             let lengths = texts.map(\.utf8.count)
             let id = String(9_007_199_254_740_993 + index)
@@ -204,7 +235,14 @@ import Testing
                 #expect(!push.body.text.contains("\u{FFFD}"), "seed \(seed), bytes \(lengths)")
             }
         }
+        let metrics = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+        for sender in ["apns", "fcm"] {
+            let isCounted = metrics.contains("signalbox_shortened_total{sender=\"\(sender)\"")
+            let isLong = texts.contains { min($0[0].utf8.count, $0[1].utf8.count) > 9_000 }
+            #expect(isCounted || !isLong, "seed \(seed)")
+        }
         await bench.end()
+        await api.shutdown()
     }
 }
 
