@@ -116,8 +116,11 @@ final class Sendbird: IngestPlugin, BuildPlugin {
                 continue
             }
             guard let unread = update["total_unread_message_count"]?.number else { continue }
+            // `badge` sets the gateway's own counter, for routes that count.
+            let count = String(unread)
             recipients.append(
-                Recipient(user: user, app: config.app, attributes: [("unread", String(unread))]))
+                Recipient(
+                    user: user, app: config.app, attributes: [("unread", count), ("badge", count)]))
         }
         if !recipients.isEmpty {
             var data = JSONWriter()
