@@ -163,11 +163,17 @@ pub fn find(rules: &[Rule], event: &CloudEvent<'_>) -> (Vec<Found>, Vec<Reject>)
     for rule in rules {
         for element in rule.elements(event) {
             match rule.apply(event, element) {
-                Ok(one) if !seen.insert(one.clone()) => rejects.push(Reject::DuplicateRecipient),
+                Ok(one) if !seen.insert(one.clone()) => rejects.push((rule, Reject::DuplicateRecipient)),
                 Ok(one) => found.push(one),
-                Err(reject) => rejects.push(reject),
+                Err(reject) => rejects.push((rule, reject)),
             }
         }
     }
-    (found, rejects)
+    // A rule about the event as a whole that names nobody is no fault if another one does.
+    if !found.is_empty() {
+        rejects.retain(|(rule, reject)| {
+            !(rule.each.is_empty() && matches!(reject, Reject::NoTokenOrUser))
+        });
+    }
+    (found, rejects.into_iter().map(|one| one.1).collect())
 }

@@ -7,7 +7,7 @@ struct Config: Sendable {
         {
           "type": "object",
           "required": ["path", "app_id", "api_token"],
-          "providerPushes": ["message.sent", "desk.message.sent"],
+          "providerPushes": { "register": ["message.sent", "desk.message.sent"] },
           "properties": {
             "path": {
               "type": "string", "pattern": "^/[!-~]+$", "minLength": 2, "maxLength": 512,

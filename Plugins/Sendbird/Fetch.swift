@@ -61,7 +61,10 @@ final class Fetch: Sendable {
         plugin.host.send(call) { result in
             self.open.attempt { () throws(PluginError) in
                 let page = try self.page(result)
-                let found = page["members"]?.elements.compactMap { ChatMember($0) } ?? []
+                guard let list = page["members"], list.kind == .array else {
+                    throw PluginError(.again, "the Platform API's answer has no list of members")
+                }
+                let found = list.elements.compactMap { ChatMember($0) }
                 let isEnough = self.state.withLock { state in
                     state.members += found
                     state.pages += 1
@@ -78,7 +81,10 @@ final class Fetch: Sendable {
     }
 
     private func page(_ result: Result<HTTPAnswer, PluginError>) throws(PluginError) -> JSON {
-        let answer = try result.get()
+        // What is wrong with the answer is not the webhook's fault: it may come again.
+        guard case .success(let answer) = result else {
+            throw PluginError(.again, "the Platform API gave no usable answer for the members")
+        }
         guard answer.status == 200, let json = try? plugin.host.parse(answer.body.span) else {
             throw PluginError(
                 .again, "the Platform API answered \(answer.status) when asked for members")

@@ -130,7 +130,7 @@ final class GatewayParts: @unchecked Sendable {
             logger: logger, metrics: metrics, stream: outcomes, clock: clock, onOutcome: onOutcome)
         let ids = ReportIDs(last: store.lastID)
         let feedback = Feedback(
-            store: store, metrics: metrics, live: live, ids: ids, clock: clock)
+            store: store, metrics: metrics, live: live, ids: ids, logger: logger, clock: clock)
         let context = DispatchContext(
             limits: limits, live: live, workers: workers, alarms: alarms, engine: engine,
             logger: logger, metrics: metrics, record: record, store: store,

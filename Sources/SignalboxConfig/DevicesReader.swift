@@ -71,7 +71,16 @@ enum DevicesReader {
         else { return ([], [], DeviceListeners()) }
         var clients: [DeviceClient] = []
         if case .list(let items) = map["clients"]?.kind {
-            clients = items.compactMap { client($0, diagnostics) }
+            for item in items {
+                guard let client = client(item, diagnostics) else { continue }
+                if let other = clients.first(where: { $0.token == client.token }) {
+                    map.report(
+                        "bad-value", at: item,
+                        "client \"\(client.name)\" has the token of client \"\(other.name)\"; "
+                            + "give each a token of its own")
+                }
+                clients.append(client)
+            }
         } else if map["clients"] != nil || map["report"] == nil && map["users"] == nil {
             map.report("missing-key", at: map["clients"], "clients must be a list")
         }

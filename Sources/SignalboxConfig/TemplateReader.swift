@@ -45,13 +45,32 @@ struct TemplateReader {
             } else if let field = ContentTemplates.Field(rawValue: entry.key) {
                 if [.title, .subtitle, .body].contains(field), case .map = entry.value.kind {
                     readLocalized(entry.value, field, into: &set)
-                } else if let template = template(entry.value, name: "set.\(entry.key)") {
+                } else if let template = template(entry.value, name: "set.\(entry.key)"),
+                    isSound(template.constant, of: field, at: entry.value.position)
+                {
                     set.fields.append((field, template))
                 }
             } else if entry.key == "data" {
                 readData(entry.value, into: &set)
             }
         }
+    }
+
+    /// Whether a text without places can be a value of the field; reports it if not.
+    private func isSound(
+        _ text: String?, of field: ContentTemplates.Field, at position: SourcePosition
+    ) -> Bool {
+        let wanted: String? =
+            switch (field, text) {
+            case (.badge, let text?) where Int32(text) ?? -1 < 0:
+                "a number from 0, a template or count"
+            case (.withdraw, let text?) where text != "true" && text != "false": "true or false"
+            default: nil
+            }
+        guard let wanted else { return true }
+        diagnostics.report(
+            "bad-value", at: position, "\(owner): set.\(field.rawValue) must be \(wanted)")
+        return false
     }
 
     /// `{ loc_key: REPLY, loc_args: ["{{ agent }}"], text: "for senders without such texts" }`.

@@ -110,7 +110,13 @@ import Testing
             ])
         let both = try await Self.warnings("sendbird") {
             $0.replacing("\nroutes:", with: "  report: { com.example.app: [sendbird] }\n\nroutes:")
+                .replacing("path: /in/sendbird\n", with: "path: /in/sendbird\n      register: {}\n")
         }
+        // Without `register` nothing is forwarded.
+        let told = try await Self.warnings("sendbird") {
+            $0.replacing("\nroutes:", with: "  report: { com.example.app: [sendbird] }\n\nroutes:")
+        }
+        #expect(told == [])
         #expect(both.count == 2)
         #expect(both.first?.contains("route \"chat\" pushes message.sent, and so") == true)
         #expect(both.last?.contains("route \"desk\" pushes desk.message.sent, and so") == true)

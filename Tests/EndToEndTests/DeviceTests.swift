@@ -353,16 +353,20 @@ import Testing
         }
     }
 
-    static func bench(_ port: Int) async throws -> GatewayBench {
-        try await GatewayBench(config: { simulators in
-            (GatewayBench.plugins(simulators) + DeviceTests.clients + "\n" + GatewayBench.routes)
-                .replacingOccurrences(
-                    of: "config: { path: /in/z }",
-                    with: """
-                        config: { path: /in/z, api: { endpoint: "http://127.0.0.1:\(port)", email: a@b.c, \
-                        api_token: "zd-secret" } }
-                        """)
-        })
+    static func bench(_ port: Int, goneAgoMs: UInt64 = 0) async throws -> GatewayBench {
+        var options = SimulatorsOptions()
+        options.apns.goneAgoMs = goneAgoMs
+        return try await GatewayBench(
+            options,
+            config: { simulators in
+                (GatewayBench.plugins(simulators) + DeviceTests.clients + "\n" + GatewayBench.routes)
+                    .replacingOccurrences(
+                        of: "config: { path: /in/z }",
+                        with: """
+                            config: { path: /in/z, api: { endpoint: "http://127.0.0.1:\(port)", email: a@b.c, \
+                            api_token: "zd-secret" } }
+                            """)
+            })
     }
 
     static func serve(_ api: ZendeskAPI) async throws -> HTTPServer {
@@ -421,8 +425,8 @@ import Testing
     {
         let api = ZendeskAPI()
         let server = try await Self.serve(api)
-        let bench = try await Self.bench(server.port)
-        // The simulator's 410 says that the token died a minute ago, so this one lives.
+        let bench = try await Self.bench(server.port, goneAgoMs: 60_000)
+        // The 410 says that the token died a minute ago, so this one lives.
         _ = try await DeviceTests.register(bench, "u", "reborn", client: "token-of-backend-1")
         // FCM names no time.
         _ = try await DeviceTests.register(bench, "u", "gone", platform: "android")

@@ -63,7 +63,11 @@ import Testing
         variables["SENDBIRD_ENDPOINT"] = api.origin
         let bench = try await ExampleBench(
             "sendbird", variables: variables,
-            yaml: { $0.replacing("\nroutes:", with: "  report: { \"*\": [sendbird] }\n\nroutes:") })
+            yaml: {
+                $0.replacing("\nroutes:", with: "  report: { \"*\": [sendbird] }\n\nroutes:")
+                    .replacing(
+                        "path: /in/sendbird\n", with: "path: /in/sendbird\n      register: {}\n")
+            })
         func warnings() -> Int {
             bench.log.all.count { $0.hasPrefix("warning") && $0.contains(": double-push: route") }
         }

@@ -33,6 +33,16 @@ import Testing
         #"{"specversion":"1.0","id":"A-1","source":"/shop","type":"com.example.sold"\#(more),"data":\#(data)}"#
     }
 
+    @Test func `a rule that names nobody is no fault beside one that does`() async throws {
+        let rules =
+            #"[{"each":"/devices","token":"/token","platform":"/platform"},{"user":"@customerid"}]"#
+        let named = try await structured(Self.event(), config: Self.config(rules))
+        #expect(named.events.first?.recipients.map(\.device.token) == ["t1"])
+        #expect(named.rejects.isEmpty)
+        let nobody = try await structured(Self.event(data: "{}"), config: Self.config(rules))
+        #expect(nobody.rejects.map(\.reason) == ["no_token_or_user"])
+    }
+
     /// What an instance makes of one structured event.
     func structured(_ body: String, config: String = config()) async throws -> IngestResult {
         let bench = try await Self.bench(config)

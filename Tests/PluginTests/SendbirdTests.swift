@@ -381,10 +381,18 @@ import Testing
         #expect(await bench.end() == [])
     }
 
-    @Test func `members that cannot be had make the sender come again`() async throws {
+    @Test(
+        arguments: [
+            .success(PluginHTTPAnswer(status: 500)),
+            .success(PluginHTTPAnswer(status: 200, body: Array("{}".utf8))),
+            .success(PluginHTTPAnswer(status: 200, body: Array("<html>".utf8))),
+            .failure(PluginFault(.tooLarge, "the answer is too large")),
+        ] as [Result<PluginHTTPAnswer, PluginFault>])
+    func `members that cannot be had make the sender come again`(
+        answer: Result<PluginHTTPAnswer, PluginFault>
+    ) async throws {
         let bench = try await Self.bench(
-            #","members":"fetch""#,
-            services: BenchServices { _ in .success(PluginHTTPAnswer(status: 500)) })
+            #","members":"fetch""#, services: BenchServices { _ in answer })
         let result = await Self.post(bench, Self.noMembers)
         #expect(result.fault?.kind == .again)
         #expect(await bench.end() == [])

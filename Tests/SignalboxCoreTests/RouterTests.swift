@@ -121,6 +121,36 @@ import Testing
         #expect(content.data == #"{"old":1,"k":"7"}"#)
     }
 
+    @Test
+    func `a device that is named twice gets one push, and two users of one device each theirs`() {
+        func device(_ token: String, _ user: String, app: String = "") -> Recipient {
+            Recipient(device: Device(app: app, platform: "ios", token: token, user: user))
+        }
+        let route = Route(name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns"])
+        var fanOut = FanOut()
+        let chosen = fanOut.selectRecipients(
+            of: route,
+            from: [
+                device("0a", ""), device("0a", "u", app: "a"), device("0a", "u", app: "a"),
+                device("0b", "u"), device("0b", "v"), device("0c", "u", app: "a"),
+                device("0c", "u", app: "b"),
+            ])
+        #expect(chosen == [1, 3, 4, 5, 6])
+        #expect(
+            fanOut.skips.map { "\($0.recipient) \($0.reason)" } == ["0 duplicate", "2 duplicate"])
+    }
+
+    @Test func `texts that differ by recipient are kept at a bounded length`() throws {
+        var route = Route(name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns"])
+        route.set.fields = [(.title, try Template.parse("{{ recipient.locale }}"))]
+        var note = Notification()
+        note.body = String(repeating: "é", count: 20_000)
+        let built = BuiltContent(notification: note, targets: [.init(recipient: 0)])
+        let made = run(route, [built]).deliveries.first?.content.notification
+        #expect(made?.title == "de")
+        #expect(made?.body.hasSuffix("é…") == true && made?.body.utf8.count == 16_383)
+    }
+
     @Test func `a route can take back what is shown, if it has a key`() throws {
         var route = Route(name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns"])
         route.set.fields = [

@@ -43,6 +43,15 @@ import Testing
         #expect(fault?.message.contains(words) == true)
     }
 
+    @Test func `a text is no longer than what is kept of one`() throws {
+        let long = EventFields(
+            event: Event(type: "t"),
+            data: .object([.init("x", .string(String(repeating: "漢", count: 200_000)))]))
+        let text = try Template.parse("{{ x }}").render(long)
+        #expect(text.utf8.count <= 16 * 1024 && text.hasSuffix("漢…"))
+        #expect(try Template.parse("{{ x | truncate: 3 }}").render(long) == "漢漢…")
+    }
+
     @Test func `recipients have fields of their own`() throws {
         let template = try Template.parse("{{ recipient.unread }}/{{ recipient.locale }}")
         #expect(template.readsRecipient)

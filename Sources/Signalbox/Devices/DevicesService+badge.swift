@@ -25,6 +25,9 @@ extension DevicesService {
         let token = try text(json, "token", max: DeviceRules.tokenBytesMax, required: false)
         guard given.isEmpty, !token.isEmpty else {
             guard token.isEmpty else { throw Refusal(detail: "give either user or token") }
+            guard !given.isEmpty || caller.user != nil else {
+                throw Refusal(detail: "give user or token")
+            }
             return [try user(given, caller)]
         }
         let found = try await find(app: caller.app, token: token).map(\.user)

@@ -54,7 +54,8 @@ struct DevicesService: Sendable {
             }
         let isOpens = request.path == Self.opens
         guard caller.scopes.contains(scope) || isOpens && caller.scopes.contains("opens") else {
-            return Problem(403, "this token has not the scope \(scope)").answer
+            let missing = isOpens ? "opens" : scope
+            return Problem(403, "this token does not have the scope \(missing)").answer
         }
         do {
             if isOpens { return try await opened(request, caller) }

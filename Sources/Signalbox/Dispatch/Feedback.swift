@@ -21,6 +21,7 @@ final class Feedback: Sendable {
 
     private let store: any GatewayStore
     private let metrics: GatewayMetrics
+    private let logger: Logger
     private let clock: @Sendable () -> UInt64
     /// Says which changes each instance wants, and who is told of an app's devices.
     private let live: Live
@@ -29,8 +30,9 @@ final class Feedback: Sendable {
 
     init(
         store: any GatewayStore, metrics: GatewayMetrics, live: Live, ids: ReportIDs,
-        clock: @escaping @Sendable () -> UInt64
+        logger: Logger, clock: @escaping @Sendable () -> UInt64
     ) {
+        self.logger = logger
         self.store = store
         self.metrics = metrics
         self.live = live
@@ -52,6 +54,7 @@ final class Feedback: Sendable {
             app: device.app, token: device.token, sinceUnixMs: outcome.goneSinceUnixMs)
         learn(news) { result, gone in
             self.metrics.deadToken(source: delivery.source, result: "\(result)")
+            if result == .kept { self.tellKept(delivery, outcome) }
             let now = self.clock()
             func item(_ device: Device, to name: String) -> StoreEntry.Item? {
                 let change = DeviceChange(
@@ -69,6 +72,15 @@ final class Feedback: Sendable {
             }
             return ([own] + others).compactMap { $0 }
         }
+    }
+
+    private func tellKept(_ delivery: Delivery, _ outcome: Outcome) {
+        logger.notice(
+            "a token that its provider calls dead is kept: it was registered after it died",
+            metadata: [
+                "plugin.instance": "\(delivery.sender)", "reason": "\(outcome.reason)",
+                "gone_since_unix_ms": "\(outcome.goneSinceUnixMs)",
+            ])
     }
 
     /// A provider says which token has taken the place of a delivery's.

@@ -96,6 +96,12 @@ final class OutcomeStream: Sendable {
             state.wish = receivers.isEmpty ? nil : .any(of: receivers.map(\.wish))
             hasWish.store(state.wish != nil, ordering: .relaxed)
         }
+        let names = Set(receivers.map(\.name))
+        for sender in gone where !names.contains(sender.receiver.name) {
+            logger.warning(
+                "a receiver of outcomes is no longer in the configuration: what waits for it is forgotten",
+                metadata: ["outcomes.receiver": "\(sender.receiver.name)"])
+        }
         for sender in gone { sender.stop() }
         for sender in fresh { sender.start() }
         for sender in kept { sender.tryNow() }

@@ -97,7 +97,8 @@ struct PluginCheck {
         plugins.append(
             CheckedPlugin(
                 settings: settings, library: library, config: config,
-                providerPushes: schema.providerPushes))
+                providerPushes: schema.providerPushes
+                    .filter { settings.config?[$0.key] != nil }.flatMap(\.types)))
     }
 
     /// Checks a route against its plugins' roles; its route, with the builder's options as JSON.

@@ -54,6 +54,7 @@ public struct FanOut: Sendable {
     /// Splits recipients into those a route can send to and those it cannot.
     public mutating func selectRecipients(of route: Route, from recipients: [Recipient]) -> [Int] {
         var chosen: [Int] = []
+        var places: [String: Int] = [:]
         for (index, recipient) in recipients.enumerated() {
             if recipient.device.token.isEmpty {
                 // The devices of a known user stand in the user's place by now.
@@ -61,11 +62,29 @@ public struct FanOut: Sendable {
                 skips.append(Skip(recipient: index, reason: reason))
             } else if route.senders[recipient.device.platform] == nil {
                 skips.append(Skip(recipient: index, reason: "no_sender"))
+            } else if recipients.count == 1 {
+                chosen.append(index)
+            } else if let place = places[recipient.device.token],
+                Self.isSame(recipient.device, recipients[chosen[place]].device)
+            {
+                // The one that names its user knows more: a badge, a language.
+                let isFirstNameless = recipients[chosen[place]].device.user.isEmpty
+                skips.append(
+                    Skip(recipient: isFirstNameless ? chosen[place] : index, reason: "duplicate"))
+                if isFirstNameless { chosen[place] = index }
             } else {
+                places[recipient.device.token] = chosen.count
                 chosen.append(index)
             }
         }
         return chosen
+    }
+
+    /// Two recipients are one phone, and not two users who share it.
+    private static func isSame(_ one: Device, _ other: Device) -> Bool {
+        one.platform == other.platform
+            && (one.app == other.app || one.app.isEmpty || other.app.isEmpty)
+            && (one.user == other.user || one.user.isEmpty || other.user.isEmpty)
     }
 
     /// Makes the deliveries of one route.
@@ -141,13 +160,19 @@ public struct FanOut: Sendable {
             notification.collapse = collapse.render(fields, recipient: recipient)
         }
         var dataObject = dataObject
-        if route.marksOpens, !notification.isSilent, !notification.isDryRun {
+        if route.marksOpens, route.shows(notification) {
             let mark = OpenMark(eventID: fields.event.id, route: route.name).text
             dataObject = dataObject.merging(.object([.init(OpenMark.key, .string(mark))]))
             notification.data = dataObject.text
         }
         route.set.apply(
             to: &notification, dataObject: dataObject, fields: fields, recipient: recipient)
+        if recipient != nil {
+            // Each of many contents is kept by itself.
+            notification.title = Template.bounded(notification.title)
+            notification.subtitle = Template.bounded(notification.subtitle)
+            notification.body = Template.bounded(notification.body)
+        }
         return notification
     }
 }

@@ -24,6 +24,19 @@ public struct Route: Sendable {
         self.set.readsRecipient || rules.collapse?.readsRecipient == true
     }
 
+    /// What comes of a built notification is a text that somebody can open.
+    func shows(_ notification: Notification) -> Bool {
+        guard !notification.isSilent, !notification.isDryRun, !notification.isWithdrawn,
+            !self.set.fields.contains(where: { $0.field == .withdraw })
+        else { return false }
+        let isText = { (field: ContentTemplates.Field) in
+            [.title, .subtitle, .body].contains(field)
+        }
+        return !notification.title.isEmpty || !notification.subtitle.isEmpty
+            || !notification.body.isEmpty || self.set.fields.contains { isText($0.field) }
+            || !self.set.localized.isEmpty
+    }
+
     /// Its condition or one of its templates looks into the event's data.
     var readsData: Bool {
         condition.reads(.data) || self.set.reads(.data) || rules.collapse?.reads(.data) == true

@@ -52,6 +52,14 @@ public struct Template: Sendable, Hashable {
         }
     }
 
+    /// A text is longer than any payload takes, but is kept for each recipient whose texts differ.
+    private static let bytesMax = 16 * 1024
+
+    /// The text, cut to what is kept of one.
+    static func bounded(_ text: String) -> String {
+        text.utf8.count <= bytesMax ? text : Filter.truncateBytes(bytesMax).apply(to: text)
+    }
+
     /// Fills the places.
     public func render(_ fields: EventFields, recipient: Recipient? = nil) -> String {
         var out = ""
@@ -67,7 +75,7 @@ public struct Template: Sendable, Hashable {
                 out += filters.reduce(text) { $1.apply(to: $0) }
             }
         }
-        return out
+        return Self.bounded(out)
     }
 
     /// Reads a template; `texts` are those that it can name.
@@ -84,8 +92,13 @@ extension Template.Filter {
         switch self {
         case .fallback(let other): return text.isEmpty ? other : text
         case .truncate(let count):
-            guard text.count > count else { return text }
-            return text.prefix(max(0, count - 1)) + "…"
+            // Looks no further than need be: it runs for each recipient.
+            guard
+                let end = text.index(
+                    text.startIndex, offsetBy: count - 1, limitedBy: text.endIndex),
+                end < text.endIndex, text.index(after: end) < text.endIndex
+            else { return text }
+            return text[..<end] + "…"
         case .truncateBytes(let count):
             guard text.utf8.count > count else { return text }
             var bytes = "…".utf8.count

@@ -22,7 +22,11 @@ extension ConfigSchema {
         guard root.type == .object else {
             throw SchemaFault(message: "the schema's type must be object")
         }
-        return ConfigSchema(root: root, providerPushes: texts(json["providerPushes"]))
+        var pushes: [(key: String, types: [String])] = []
+        if case .object(let members) = json["providerPushes"] {
+            pushes = members.map { ($0.key, texts($0.value)) }
+        }
+        return ConfigSchema(root: root, providerPushes: pushes)
     }
 
     private static func node(_ json: JSONValue, at path: String) throws(SchemaFault) -> Node {

@@ -85,8 +85,9 @@ public struct ConfigSchema: Sendable {
     }
 
     let root: Node
-    /// Types of the plugin's events that the provider pushes itself to the devices it is told of.
-    public let providerPushes: [String]
+    /// Types of the plugin's events that the provider pushes itself to the devices it is told of, if the config
+    /// has this key.
+    public let providerPushes: [(key: String, types: [String])]
 
     /// The schema of a plugin that takes no config.
     public static let empty = ConfigSchema(

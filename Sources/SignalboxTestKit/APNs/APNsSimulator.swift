@@ -16,6 +16,8 @@ public struct APNsSimulatorOptions: Sendable {
     public var takesAnyToken = true
     /// How often one connection may change its provider token, in milliseconds.
     public var tokenUpdateMs: UInt64 = 20 * 60_000
+    /// How long ago the token of a 410 died, in milliseconds.
+    public var goneAgoMs: UInt64 = 0
     /// Streams of a connection after its first success.
     public var streams: UInt32 = 1000
 
@@ -100,7 +102,7 @@ final class APNsHandler: HTTP2ServerHandler {
         }
         var members = [JSONValue.Member("reason", .string(reason))]
         if status == 410 {
-            members.append(.init("timestamp", .integer(Int64(clock()) - 60_000)))
+            members.append(.init("timestamp", .integer(Int64(clock() - options.goneAgoMs))))
         }
         return ProviderAnswer(
             status: status, reason: reason, headers: [Attribute("apns-id", id)],
