@@ -296,7 +296,8 @@ final class GatewayParts: @unchecked Sendable {
                 plan.config.deviceUsers, rest: rest, store: context.store, logger: logger,
                 clock: clock),
             registry: context.store, names: context.users, feedback: context.feedback,
-            outcomes: context.outcomes, clock: clock)
+            outcomes: context.outcomes, routes: Set(plan.config.routes.map(\.route.name)),
+            clock: clock)
     }
 
     /// Lets what is in memory be sent until the time has come; the rest stays on disk. How many

@@ -20,6 +20,8 @@ struct DevicesService: Sendable {
     let names: UserNames
     let feedback: Feedback
     let outcomes: OutcomeStream
+    /// Names of all routes: an open of another one is nothing that a push said.
+    let routes: Set<String>
     let clock: @Sendable () -> UInt64
 
     /// Whether a path is this service's.
