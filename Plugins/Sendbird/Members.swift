@@ -4,7 +4,7 @@ import SignalboxPluginKit
 extension ChatMember {
     /// Why they get no push of a message; nil: they do. Presence is judged per device, by the builder.
     ///
-    /// `asksPreferences`: whether he is not to be disturbed now is then for their preference to say.
+    /// `asksPreferences`: their preference then says whether they may be disturbed now.
     func skip(_ message: Message, asksPreferences: Bool) -> Skip? {
         if id == message.senderID { return .sender }
         if message.isSilent { return .silent }
