@@ -93,12 +93,15 @@ final class ExampleBench: Sendable {
         #expect(status == 200)
     }
 
-    /// The first push to a token.
-    func push(_ simulator: Simulator, to token: String) async throws -> ReceivedPush {
+    /// The first push to a token that `isWanted`.
+    func push(
+        _ simulator: Simulator, to token: String,
+        where isWanted: (ReceivedPush) -> Bool = { _ in true }
+    ) async throws -> ReceivedPush {
         var count = 1
         for _ in 0..<1_000 {
             let all = await simulator.wait(for: count, timeoutMs: 60_000)
-            if let found = all.first(where: { $0.token == token }) { return found }
+            if let found = all.first(where: { $0.token == token && isWanted($0) }) { return found }
             guard all.count >= count else { break }
             count = all.count + 1
         }
