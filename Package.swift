@@ -234,6 +234,13 @@ let package = Package(
             ],
             swiftSettings: tests),
         .testTarget(
+            name: "SignalboxPluginKitTests",
+            dependencies: [
+                "SignalboxPluginKit", "CSignalbox", "SignalboxPluginHost", "SignalboxCore",
+                "SignalboxJSON", "PluginBench",
+            ],
+            swiftSettings: tests),
+        .testTarget(
             name: "SignalboxStoreTests",
             dependencies: [
                 "SignalboxStore", "SignalboxCore", "PluginBench",

@@ -169,20 +169,4 @@ extension Host {
         }
         pending?.body(.success(list ?? []))
     }
-
-    // MARK: Time
-
-    /// Runs something once on a worker thread, not before `ms` have passed; false: it will not run.
-    ///
-    /// It does not run after the instance has stopped.
-    @discardableResult
-    public func after(ms: UInt64, _ body: @escaping @Sendable () -> Void) -> Bool {
-        guard let timer else { return false }
-        let pending = Pending<Void>(body)
-        let context = pending.pass()
-        let id = timer.pointee.after(
-            raw, ms, { Pending<Void>.take($0)?.body(()) }, context)
-        if id == 0 { _ = Pending<Void>.take(context) }
-        return id != 0
-    }
 }

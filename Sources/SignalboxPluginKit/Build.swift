@@ -14,6 +14,12 @@ public struct BuildInput: ~Copyable {
     public var type: String { raw.pointee.event.pointee.type.text }
     /// What the event is about.
     public var subject: String { raw.pointee.event.pointee.subject.text }
+    /// When it happened, in Unix milliseconds; 0: the time of receipt.
+    public var timeUnixMs: UInt64 { raw.pointee.event.pointee.time_unix_ms }
+    /// The event's dedupe key; empty: none.
+    public var dedupe: String { raw.pointee.event.pointee.dedupe.text }
+    /// The instance that emitted the event.
+    public var instance: String { raw.pointee.instance.text }
     /// The route's name.
     public var route: String { raw.pointee.route.text }
     /// The number of recipients.

@@ -149,7 +149,10 @@ enum SendHTTPCalls {
         out.pointee.client_key = kept.text(endpoint.clientKey)
         out.pointee.client_password = kept.text(endpoint.clientPassword)
         out.pointee.request_timeout_ms = endpoint.requestTimeoutMs
+        out.pointee.connect_timeout_ms = endpoint.connectTimeoutMs
         out.pointee.ping_idle_ms = endpoint.pingIdleMs
+        out.pointee.ping_timeout_ms = endpoint.pingTimeoutMs
         out.pointee.connections_max = endpoint.connectionsMax
+        out.pointee.streams_max = endpoint.streamsMax
     }
 }

@@ -52,22 +52,25 @@ final class Library: @unchecked Sendable {
         if type is any SendHTTPPlugin.Type { roles.append(SBX_ROLE_SEND_HTTP) }
         if type is any SendPlugin.Type { roles.append(SBX_ROLE_SEND) }
         if type is any RegisterPlugin.Type { roles.append(SBX_ROLE_REGISTER) }
-        let list = arena.array(UnsafePointer<CChar>?.self, roles.count + 1)
-        for (index, role) in roles.enumerated() { list[index] = text(role) }
-        let needs = arena.array(UnsafePointer<CChar>?.self, 4)
-        needs[0] = text(SBX_SVC_JSON)
-        needs[1] = text(SBX_SVC_CLOCK)
-        if type is any SendPlugin.Type { needs[2] = text(SBX_SVC_SEND_HOST) }
+        func list(_ texts: [String]) -> UnsafePointer<UnsafePointer<CChar>?> {
+            let room = arena.array(UnsafePointer<CChar>?.self, texts.count + 1)
+            for (index, given) in texts.enumerated() { room[index] = text(given) }
+            return UnsafePointer(room)
+        }
         let info = type.info
+        var needs = [SBX_SVC_JSON, SBX_SVC_CLOCK] + info.needs
+        if type is any SendPlugin.Type { needs.append(SBX_SVC_SEND_HOST) }
         var plugin = sbx_plugin()
         plugin.struct_size = UInt32(MemoryLayout<sbx_plugin>.size)
         plugin.abi_major = SBX_ABI_MAJOR
         plugin.abi_minor = SBX_ABI_MINOR
+        plugin.needs_minor = info.needsMinor
+        plugin.flags = info.isSerial ? SBX_F_SERIAL : 0
         plugin.id = text(info.id)
         plugin.version = text(info.version)
         plugin.summary = text(info.summary)
-        plugin.roles = UnsafePointer(list)
-        plugin.needs = UnsafePointer(needs)
+        plugin.roles = list(roles)
+        plugin.needs = list(needs)
         plugin.config_schema = info.configSchema.map(text)
         Lifecycle.fill(&plugin)
         table = constant(plugin)

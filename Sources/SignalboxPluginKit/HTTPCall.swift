@@ -14,6 +14,8 @@ public struct HTTPCall: Sendable {
     public var caFile = ""
     /// For all of it; 0: 10 s.
     public var timeoutMs: UInt32 = 0
+    /// Most redirects that are followed; 0: none.
+    public var redirectsMax: UInt32 = 0
     /// Refuse loopback, link-local and private addresses, after DNS: for addresses that others name.
     public var refusesPrivateAddresses = false
 
@@ -34,6 +36,7 @@ public struct HTTPCall: Sendable {
         given.pointee.body = arena.bytes(body)
         given.pointee.ca_file = arena.text(caFile)
         given.pointee.timeout_ms = timeoutMs
+        given.pointee.redirects_max = redirectsMax
         return UnsafePointer(given)
     }
 }

@@ -29,6 +29,7 @@ public final class Host: @unchecked Sendable {
     let raw: UnsafePointer<sbx_host>
     let refreshers = Refreshers()
     private let watchers = Watchers()
+    let timers = TimerList()
     private let log: UnsafePointer<sbx_log>?
     private let metrics: UnsafePointer<sbx_metrics>?
     private let secrets: UnsafePointer<sbx_secrets>?
@@ -67,6 +68,12 @@ public final class Host: @unchecked Sendable {
 
     /// The instance's name in gateway.yaml.
     public var instanceName: String { String(cString: raw.pointee.instance) }
+
+    /// The program around the plugin: `signalbox`, or the one that embeds it.
+    public var programName: String { String(cString: raw.pointee.name) }
+
+    /// That program's version.
+    public var programVersion: String { String(cString: raw.pointee.version) }
 
     /// Milliseconds since 1970.
     public var nowUnixMs: UInt64 { clock?.pointee.unix_ms(raw) ?? 0 }
@@ -140,6 +147,7 @@ public final class Host: @unchecked Sendable {
     func forget() {
         refreshers.removeAll()
         watchers.removeAll()
+        timers.removeAll()
     }
 
     /// Counts.

@@ -44,6 +44,10 @@ public struct Outcome: Sendable {
     public var detail = ""
     /// The provider's id of the message.
     public var providerID = ""
+    /// The provider asks for this token in place of the device's.
+    ///
+    /// Never logged.
+    public var newToken = ""
     /// `auth`: which credential to refresh.
     public var credential = ""
 
@@ -65,6 +69,7 @@ public struct Outcome: Sendable {
         out.pointee.reason = arena.text(reason)
         out.pointee.detail = arena.text(detail)
         out.pointee.provider_id = arena.text(providerID)
+        out.pointee.new_token = arena.text(newToken)
         out.pointee.credential = arena.text(credential)
     }
 }

@@ -8,13 +8,25 @@ public struct PluginInfo: Sendable {
     public var summary: String
     /// JSON Schema of the config; nil: takes none.
     public var configSchema: String?
+    /// The lowest minor of contract 1 that the plugin runs on; an older host refuses to load it.
+    public var needsMinor: UInt32 = 0
+    /// Services the plugin cannot run without, besides JSON and the clock: `sbx.sign/1`.
+    public var needs: [String] = []
+    /// The host never calls two role functions of one instance at the same time.
+    public var isSerial = false
 
     /// Makes the info.
-    public init(id: String, version: String, summary: String, configSchema: String? = nil) {
+    public init(
+        id: String, version: String, summary: String, configSchema: String? = nil,
+        needsMinor: UInt32 = 0, needs: [String] = [], isSerial: Bool = false
+    ) {
         self.id = id
         self.version = version
         self.summary = summary
         self.configSchema = configSchema
+        self.needsMinor = needsMinor
+        self.needs = needs
+        self.isSerial = isSerial
     }
 }
 

@@ -20,10 +20,16 @@ public struct Endpoint: Sendable {
     public var isAtMostOnce = false
     /// From submit to answer.
     public var requestTimeoutMs: UInt32 = 0
-    /// PING after so long without traffic.
+    /// TCP, TLS and the peer's SETTINGS together.
+    public var connectTimeoutMs: UInt32 = 0
+    /// A PING is sent after this long without traffic.
     public var pingIdleMs: UInt32 = 0
+    /// A connection that has not answered a PING for this long is closed.
+    public var pingTimeoutMs: UInt32 = 0
     /// Most connections.
     public var connectionsMax: UInt32 = 0
+    /// Most streams per connection; the peer's SETTINGS can only lower it.
+    public var streamsMax: UInt32 = 0
 
     /// Makes an endpoint.
     public init(origin: String) { self.origin = origin }
@@ -89,6 +95,9 @@ public struct Delivery: ~Escapable {
             return _overrideLifetime(Span(_unsafeElements: text.buffer), copying: self)
         }
     }
+
+    /// The device, copied.
+    public func device() -> Device { Device(raw.pointee.device) }
 
     /// The content, copied.
     public func notification() -> RenderedNotification {

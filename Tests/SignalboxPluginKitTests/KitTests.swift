@@ -1,0 +1,75 @@
+import PluginBench
+import SignalboxCore
+import SignalboxPluginHost
+import SignalboxPluginKit
+import Testing
+
+/// What the kit hands on from the contract, seen through a real host.
+@Suite struct KitTests {
+    let services = BenchServices(nowUnixMs: 1_000) { _ in
+        .success(PluginHTTPAnswer(status: 200, headers: [], body: []))
+    }
+
+    @Test func `a plugin says what it needs, and that it is serial`() throws {
+        let library = try Bench.library.get()
+        #expect(library.table.needs_minor == 1)
+        #expect(library.isSerial)
+        #expect(library.descriptor.needs == ["sbx.json/1", "sbx.clock/1", "sbx.sign/1"])
+    }
+
+    @Test func `an endpoint carries every timeout and limit`() async throws {
+        let (instance, host) = try await Bench.probe(services)
+        let endpoint = try await #require(SendHTTPRole(instance)).endpoint(app: "")
+        #expect(endpoint.requestTimeoutMs == 1)
+        #expect(endpoint.connectTimeoutMs == 2)
+        #expect(endpoint.pingIdleMs == 3)
+        #expect(endpoint.pingTimeoutMs == 4)
+        #expect(endpoint.connectionsMax == 5)
+        #expect(endpoint.streamsMax == 6)
+        #expect(host.programName == "signalbox" && host.programVersion == "9.8")
+        #expect(await instance.stop(deadlineMs: 5_000))
+        #expect(services.faults == [])
+    }
+
+    @Test func `an outcome names the token that replaces the old one`() async throws {
+        let (instance, _) = try await Bench.probe(services)
+        let role = try #require(SendHTTPRole(instance))
+        let device = SignalboxCore.Device(
+            token: "a", user: "u", locale: "de-AT", attributes: [Attribute("muted", "yes")])
+        let delivery = SignalboxCore.Delivery(
+            id: 7, eventID: 1, route: "r", sender: "s", stableID: "id", deadlineUnixMs: 0,
+            content: SharedNotification(SignalboxCore.Notification()), device: device)
+        guard case .ready(_, let settled) = role.prepare(app: "", deliveries: [delivery]) else {
+            Issue.record("the batch was not rendered")
+            return
+        }
+        #expect(settled.map(\.newToken) == ["new-a"])
+        #expect(settled.map(\.detail) == ["u de-AT yes"])
+        #expect(await instance.stop(deadlineMs: 5_000))
+        #expect(services.faults == [])
+    }
+
+    @Test func `a builder reads the event's time, key and source`() async throws {
+        let (instance, _) = try await Bench.probe(services)
+        let role = try #require(BuildRole(instance))
+        let event = SignalboxCore.Event(
+            source: "zendesk", type: "a.b", dedupe: "key", timeUnixMs: 5)
+        let built = try role.build(
+            event, recipients: [SignalboxCore.Recipient(device: SignalboxCore.Device(token: "t"))],
+            route: "r", options: "{}"
+        ).get()
+        #expect(built.contents.map(\.notification.body) == ["zendesk 5 key"])
+        #expect(await instance.stop(deadlineMs: 5_000))
+    }
+
+    @Test func `a REST call says how many redirects it follows`() async throws {
+        let (instance, host) = try await Bench.probe(services)
+        var call = HTTPCall("GET", "https://example.org/a")
+        call.redirectsMax = 3
+        let done = Once<Bool>()
+        host.send(call) { _ in done.set(true) }
+        #expect(await done.value() == true)
+        #expect(services.calls.map(\.redirectsMax) == [3])
+        #expect(await instance.stop(deadlineMs: 5_000))
+    }
+}
