@@ -120,7 +120,7 @@ let package = Package(
         .target(name: "SignalboxPattern", dependencies: ["CRE2"], swiftSettings: swift),
         .target(
             name: "SignalboxCore", dependencies: ["SignalboxPattern"], swiftSettings: safeSwift),
-        .target(name: "SignalboxThreads", swiftSettings: swift),
+        .target(name: "SignalboxThreads", dependencies: ["CLinux"], swiftSettings: swift),
         .target(
             name: "SignalboxJSON", dependencies: ["SignalboxCore", "CSimdjson"],
             swiftSettings: swift),
@@ -138,7 +138,7 @@ let package = Package(
             // Views of memory that is borrowed for a call say so to the compiler.
             swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]),
         .target(
-            name: "SignalboxCrypto", dependencies: ["SignalboxCore", "COpenSSL"],
+            name: "SignalboxCrypto", dependencies: ["COpenSSL"],
             swiftSettings: swift),
         .target(
             name: "SignalboxHTTP",
@@ -211,6 +211,9 @@ let package = Package(
         // Tests.
         .testTarget(
             name: "SignalboxPatternTests", dependencies: ["SignalboxPattern"],
+            swiftSettings: tests),
+        .testTarget(
+            name: "SignalboxThreadsTests", dependencies: ["SignalboxThreads"],
             swiftSettings: tests),
         .testTarget(
             name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: tests),

@@ -152,7 +152,7 @@ public final class Gateway: Sendable {
         adminService.stopping()
         isClosed.store(true, ordering: .releasing)
         await servers.ingest?.shutdown()
-        return await parts.drain(deadlineNs: Clock.monotonicNs + timeoutMs * 1_000_000)
+        return await parts.drain(deadlineNs: SystemClock.monotonicNs + timeoutMs * 1_000_000)
     }
 
     private static func listen(

@@ -28,7 +28,7 @@ public struct GatewayOptions: Sendable {
     /// Called for each outcome of a delivery, on a thread of the gateway; must return soon.
     public var onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
     /// Milliseconds since 1970; another one than the system's lets time be virtual.
-    public var nowUnixMs: @Sendable () -> UInt64 = { Clock.unixMs } {
+    public var nowUnixMs: @Sendable () -> UInt64 = { SystemClock.unixMs } {
         didSet { hasSystemClock = false }
     }
     /// Nobody has put another clock in the place of the system's.

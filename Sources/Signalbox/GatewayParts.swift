@@ -51,7 +51,7 @@ final class GatewayParts: @unchecked Sendable {
         dataBytesMax = options.dataBytesMax
         givenStore = options.store
         dataFolder = options.dataFolder ?? plan.config.dataPath
-        let cores = Threads.cores
+        let cores = SystemThread.cores
         // A thread that waits for another process needs no core.
         let isolatedCount = plan.plugins.count(where: \.settings.isIsolated)
         let workerCount = max(2, cores) + min(isolatedCount, 16)
@@ -97,7 +97,7 @@ final class GatewayParts: @unchecked Sendable {
         workerCount: Int, _ plan: GatewayPlan
     ) throws(ResourceError) {
         // Alarms, REST, the store's two, and one for something that blocks.
-        let threads = workerCount + 5 + max(1, Threads.cores / 2) + plan.plugins.count
+        let threads = workerCount + 5 + max(1, SystemThread.cores / 2) + plan.plugins.count
         // The database with its log, listeners and their loops, sockets of the first connections; a
         // process of its own needs more than a plugin inside.
         let isolatedCount = plan.plugins.count(where: \.settings.isIsolated)
@@ -305,7 +305,7 @@ final class GatewayParts: @unchecked Sendable {
     func drain(deadlineNs: UInt64) async -> Int {
         for lane in lanes?.all ?? [] { lane.drain() }
         let inMemory = inMemory
-        _ = await Thread.value { inMemory.waitForNone(deadlineNs: deadlineNs) }
+        _ = await SystemThread.value { inMemory.waitForNone(deadlineNs: deadlineNs) }
         return store?.waitingCount ?? 0
     }
 

@@ -13,7 +13,7 @@ final class Checkpointer: Sendable {
 
     init(path: String) {
         let phase = phase
-        Thread.start {
+        SystemThread.start("sbx-checkpoint") {
             var configuration = Configuration()
             configuration.busyMode = .immediateError
             // Without a connection of its own the writer's automatic checkpoint is left.
@@ -34,10 +34,10 @@ final class Checkpointer: Sendable {
 
     /// Waits for the next turn; false: there is none.
     private static func pause(_ phase: Gate<Phase>) -> Bool {
-        let due = Clock.monotonicNs + everyNs
+        let due = SystemClock.monotonicNs + everyNs
         return phase.wait(until: { phase in
             if phase != .running { return (false, nil) }
-            return Clock.monotonicNs >= due ? (true, nil) : (nil, due)
+            return SystemClock.monotonicNs >= due ? (true, nil) : (nil, due)
         })
     }
 }

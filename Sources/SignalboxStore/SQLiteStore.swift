@@ -91,7 +91,7 @@ public final class SQLiteStore: DeliveryStore {
             queue: queue, files: files, tables: tables, options: options, waiting: waiting,
             diskFull: diskFull, fileGone: fileGone, outcomes: outcomes, lastID: start.lastID)
         let reader = try StoreReader(files: files)
-        Thread.start { Self.run(writer, inbox) }
+        SystemThread.start("sbx-store") { Self.run(writer, inbox) }
         return SQLiteStore(
             start, inbox, waiting, diskFull, fileGone, outcomes, reader,
             nowUnixMs: options.nowUnixMs)
@@ -184,10 +184,10 @@ public final class SQLiteStore: DeliveryStore {
     public func close() async {
         // First, since the writer's connection must be the last: it tidies the files up.
         let reader = reader
-        await Thread.value { reader.close() }
+        await SystemThread.value { reader.close() }
         inbox.updateAll { $0.isClosing = true }
         let inbox = inbox
-        await Thread.value { inbox.wait(for: { $0.isClosed ? () : nil }) }
+        await SystemThread.value { inbox.wait(for: { $0.isClosed ? () : nil }) }
     }
 
     private func submit(_ job: Job) -> Bool {
@@ -204,9 +204,9 @@ public final class SQLiteStore: DeliveryStore {
 
     private static func run(_ writer: StoreWriter, _ inbox: Gate<Inbox>) {
         while true {
-            let wakeNs = writer.isWaiting ? Clock.monotonicNs + 100_000_000 : nil
+            let wakeNs = writer.isWaiting ? SystemClock.monotonicNs + 100_000_000 : nil
             let (jobs, isClosing): ([Job], Bool) = inbox.wait(until: { inbox in
-                let isDue = wakeNs.map { Clock.monotonicNs >= $0 } ?? false
+                let isDue = wakeNs.map { SystemClock.monotonicNs >= $0 } ?? false
                 guard inbox.isClosing || !inbox.jobs.isEmpty || isDue else { return (nil, wakeNs) }
                 let part = Array(inbox.jobs.prefix(groupMax))
                 inbox.jobs.removeFirst(part.count)

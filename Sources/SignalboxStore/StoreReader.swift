@@ -31,7 +31,7 @@ final class StoreReader: Sendable {
             throw files.fault(error)
         }
         let inbox = inbox
-        Thread.start { Self.run(queue, files, inbox) }
+        SystemThread.start("sbx-reader") { Self.run(queue, files, inbox) }
     }
 
     /// Does a job soon; false: the store is closed.

@@ -194,7 +194,7 @@ final class StoreWriter: @unchecked Sendable {
     /// Appends end before the disk does: outcomes and leases need a little room, too, and only they
     /// make more of it.
     private func hasRoom(_ db: Database) throws -> Bool {
-        let now = Clock.monotonicNs
+        let now = SystemClock.monotonicNs
         // A database with a bound of its own is looked at each time.
         guard options.bytesMax > 0 || now > roomKnownNs + 500_000_000 || roomKnownNs == 0
         else { return hasDiskRoom }
@@ -295,13 +295,13 @@ final class StoreWriter: @unchecked Sendable {
 
     /// Writes what is still to be written, for a while, and closes the file.
     func close() {
-        let deadline = Clock.monotonicNs + 2_000_000_000
+        let deadline = SystemClock.monotonicNs + 2_000_000_000
         let pause = Gate(())
         while hasRetained || (hasDiskRoom && tables.outcomes.hasUnwritten),
-            Clock.monotonicNs < deadline
+            SystemClock.monotonicNs < deadline
         {
-            let until = Clock.monotonicNs + 50_000_000
-            pause.wait(until: { _ in (Clock.monotonicNs >= until ? () : nil, until) })
+            let until = SystemClock.monotonicNs + 50_000_000
+            pause.wait(until: { _ in (SystemClock.monotonicNs >= until ? () : nil, until) })
             commit([])
         }
         checkpointer.stop()

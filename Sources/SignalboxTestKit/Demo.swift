@@ -60,10 +60,10 @@ public final class Demo: Sendable {
         let (apnsBefore, fcmBefore) = (
             simulators.apns.received.count, simulators.fcm.received.count
         )
-        let startUnixMs = Clock.unixMs
-        let start = Clock.monotonicNs
+        let startUnixMs = SystemClock.unixMs
+        let start = SystemClock.monotonicNs
         let answer = try await client.answer(call)
-        let answeredMs = Double(Clock.monotonicNs - start) / 1_000_000
+        let answeredMs = Double(SystemClock.monotonicNs - start) / 1_000_000
         async let apns = simulators.apns.wait(for: apnsBefore + 1, timeoutMs: 10_000)
         async let fcm = simulators.fcm.wait(for: fcmBefore + 1, timeoutMs: 10_000)
         let arrived = await Array(apns.dropFirst(apnsBefore)) + fcm.dropFirst(fcmBefore)

@@ -98,7 +98,7 @@ final class SimulatorState: Sendable {
             var push = push
             state.arrived += 1
             push.number = state.arrived
-            push.unixMs = Clock.unixMs
+            push.unixMs = SystemClock.unixMs
             // A simulator that is loaded for hours must not eat the machine.
             if state.received.count >= 100_000 { state.received.removeFirst(50_000) }
             state.received.append(push)

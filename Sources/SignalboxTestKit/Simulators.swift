@@ -19,7 +19,7 @@ public struct SimulatorsOptions: Sendable {
     /// Where keys and certificates go; nil: a temporary folder that is removed at the end.
     public var folder: String?
     /// Milliseconds since 1970; another one than the system's lets time be virtual.
-    public var nowUnixMs: @Sendable () -> UInt64 = { Clock.unixMs }
+    public var nowUnixMs: @Sendable () -> UInt64 = { SystemClock.unixMs }
 
     /// The defaults.
     public init() {}

@@ -11,18 +11,18 @@ public final class AlarmClock: Sendable {
     /// Starts the thread.
     public init() {
         let gate = gate
-        Thread.start { Self.run(gate) }
+        SystemThread.start("sbx-alarms") { Self.run(gate) }
     }
 
     /// Calls `ring` once in `ms` milliseconds; replaces the alarm of that lane.
     public func set(lane: Int, inMs ms: UInt64, ring: @escaping @Sendable () -> Void) {
-        let at = Clock.monotonicNs + ms * 1_000_000
+        let at = SystemClock.monotonicNs + ms * 1_000_000
         gate.update { state in state.alarms[lane] = (at, ring) }
     }
 
     /// Calls `ring` once in `ms` milliseconds, whatever else is set.
     public func after(ms: UInt64, ring: @escaping @Sendable () -> Void) {
-        let at = Clock.monotonicNs + ms * 1_000_000
+        let at = SystemClock.monotonicNs + ms * 1_000_000
         gate.update { state in
             state.alarms[state.once] = (at, ring)
             state.once -= 1
@@ -41,7 +41,7 @@ public final class AlarmClock: Sendable {
         while true {
             let due: [@Sendable () -> Void] = gate.wait(until: { state in
                 if state.isStopping { return ([], nil) }
-                let now = Clock.monotonicNs
+                let now = SystemClock.monotonicNs
                 let ready = state.alarms.filter { $0.value.ns <= now }
                 for lane in ready.keys { state.alarms[lane] = nil }
                 if !ready.isEmpty { return (ready.values.map(\.ring), nil) }

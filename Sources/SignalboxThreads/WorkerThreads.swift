@@ -31,8 +31,8 @@ public final class WorkerThreads: Sendable {
         let gate = Gate(State())
         self.gate = gate
         self.waitingMax = waitingMax
-        for _ in 0..<count {
-            Thread.start { Self.run(gate) }
+        for number in 1...max(1, count) {
+            SystemThread.start("sbx-worker-\(number)") { Self.run(gate) }
         }
     }
 

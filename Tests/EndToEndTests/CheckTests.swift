@@ -5,17 +5,27 @@ import SignalboxConfig
 import SignalboxCrypto
 import Testing
 
-/// Every fault that `signalbox check` knows, one file each: `NAME.yaml` with `NAME.txt` beside it.
+/// Every fault that `signalbox check` knows, one file each: a gateway.yaml, a line `=== faults`, and
+/// what `check` says.
 @Suite struct CheckTests {
     static let folder = PluginBench.root.appending(path: "Tests/Fixtures/Check")
     static let names: [String] = {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        return files.filter { $0.hasSuffix(".yaml") }.map { String($0.dropLast(5)) }.sorted()
+        return files.filter { $0.hasSuffix(".golden") }.map { String($0.dropLast(7)) }.sorted()
     }()
+    /// The configuration, and the faults that it has.
+    static func golden(_ name: String) throws -> (yaml: String, faults: String) {
+        let text = try String(
+            contentsOf: folder.appending(path: "\(name).golden"), encoding: .utf8)
+        let parts = text.components(separatedBy: "=== faults\n")
+        try #require(parts.count == 2, "\(name).golden needs one line === faults")
+        return (parts[0], parts[1])
+    }
     static let key = Result { try ThrowAway.p256Key().privateKeyPEM() }
 
     static func options(_ name: String) throws -> GatewayOptions {
         let plugins = try GatewayBench.pluginFolder()
+        let yaml = try golden(name).yaml
         var options = GatewayOptions(configPath: "\(name).yaml")
         options.searchPath.folders = [plugins]
         options.setRunner(try PluginBench.runner())
@@ -26,17 +36,14 @@ import Testing
             ],
             readFile: { path in
                 // Only the configuration itself: as if the folder held nothing else.
-                path == "\(name).yaml"
-                    ? ConfigEnvironment.read(folder.appending(path: path).path)
-                    : .failure(.missing)
+                path == "\(name).yaml" ? .success(Array(yaml.utf8)) : .failure(.missing)
             })
         return options
     }
 
     @Test(arguments: names)
     func `a fault has its place, its code and its words`(name: String) async throws {
-        let expected = try String(
-            contentsOf: Self.folder.appending(path: "\(name).txt"), encoding: .utf8)
+        let expected = try Self.golden(name).faults
         let fault = await #expect(throws: ConfigurationError.self) {
             try await Gateway.check(try Self.options(name))
         }
@@ -47,16 +54,14 @@ import Testing
     }
 
     @Test func `there is a file for each of many faults`() {
-        #expect(Self.names.count >= 25)
+        #expect(Self.names.count >= 75)
     }
 
     @Test func `every code is explained`() throws {
         let text = try String(
             contentsOf: PluginBench.root.appending(path: "docs/errors.md"), encoding: .utf8)
         for name in Self.names {
-            let lines = try String(
-                contentsOf: Self.folder.appending(path: "\(name).txt"), encoding: .utf8)
-            for line in lines.split(separator: "\n") {
+            for line in try Self.golden(name).faults.split(separator: "\n") {
                 let parts = line.split(separator: ":", maxSplits: 4)
                 let code = parts[3].trimmingCharacters(in: .whitespaces)
                 #expect(text.contains("`\(code)`"), "docs/errors.md does not explain \(code)")

@@ -84,7 +84,7 @@ package final class SMTPServer: Sendable {
         }
         guard fd >= 0, isBound else { throw PluginBench.Failure(description: "no port") }
         port = Int(UInt16(bigEndian: address.sin_port))
-        Thread.start { self.accept() }
+        SystemThread.start("sbx-test") { self.accept() }
     }
 
     package var mails: [Mail] { state.update { $0.mails } }
@@ -130,7 +130,7 @@ package final class SMTPServer: Sendable {
             var one: Int32 = 1
             setsockopt(
                 fd, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
-            Thread.start {
+            SystemThread.start("sbx-test") {
                 SMTPConnection(self, fd, number).serve()
                 self.state.updateAll { $0.sockets.remove(fd) }
                 close(fd)

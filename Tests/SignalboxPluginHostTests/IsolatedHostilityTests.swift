@@ -113,8 +113,8 @@ import Testing
         socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
         let near = WirePeer(WireChannel(socket: ends[0]))
         let far = WirePeer(WireChannel(socket: ends[1]))
-        Thread.start { try? near.run { _, _ throws(WireFault) in } }
-        Thread.start {
+        SystemThread.start("sbx-test") { try? near.run { _, _ throws(WireFault) in } }
+        SystemThread.start("sbx-test") {
             try? far.run { method, frame throws(WireFault) in try serve(far, method, frame) }
         }
         return (near, far)
@@ -145,7 +145,7 @@ import Testing
                         let bytes = [UInt8](
                             repeating: UInt8(truncatingIfNeeded: round), count: size)
                         let sent = bytes
-                        let reply = await Thread.value {
+                        let reply = await SystemThread.value {
                             near.call(.prepare, { writer in writer.put(sent) })
                         }
                         let back = try? WireBytes(reading: reply.get()).bytes
@@ -162,7 +162,9 @@ import Testing
     @Test func `whoever waits learns that the other end is gone`() async {
         let (near, far) = Self.pair { _, _, _ in }
         let answered = Once<Bool>()
-        async let lost = Thread.value { near.call(.prepare, onAnswer: { answered.set($0 == nil) }) }
+        async let lost = SystemThread.value {
+            near.call(.prepare, onAnswer: { answered.set($0 == nil) })
+        }
         // Nobody replies; then the other end goes.
         while near.openCount == 0 { await Task.yield() }
         far.channel.close()
@@ -192,7 +194,9 @@ import Testing
 
     @Test func `a call has its time`() throws {
         let (near, _) = Self.pair { _, _, _ in }
-        guard case .failure(.late) = near.call(.prepare, deadlineNs: Clock.monotonicNs + 1_000_000)
+        guard
+            case .failure(.late) = near.call(
+                .prepare, deadlineNs: SystemClock.monotonicNs + 1_000_000)
         else {
             Issue.record("it was not late")
             return

@@ -16,6 +16,9 @@
 /* SIGKILL for this process as soon as the thread that started it ends. */
 static inline int linux_die_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
 
+/* Names the calling thread; the system keeps the first 15 bytes. */
+static inline void linux_name_thread(const char *name) { (void)prctl(PR_SET_NAME, name, 0, 0, 0); }
+
 /* A program that is started gets no descriptor from `first` on. (glibc 2.34; declared for GNU sources only.) */
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
 static inline int linux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {

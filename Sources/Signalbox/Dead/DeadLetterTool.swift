@@ -34,7 +34,7 @@ public final class DeadLetterTool: Sendable {
         }
         let folder = options.dataFolder ?? config.dataPath
         let storeOptions = SQLiteStore.Options(
-            folder: folder, nowUnixMs: { Clock.unixMs }, onNotice: { _ in })
+            folder: folder, nowUnixMs: { SystemClock.unixMs }, onNotice: { _ in })
         let opened = Result { () throws(StoreError) in try SQLiteStore.open(storeOptions) }
         switch opened {
         case .success(let store): return DeadLetterTool(.store(store))
@@ -142,7 +142,7 @@ public final class DeadLetterTool: Sendable {
     ) async throws -> Int {
         try await inParts(selection, "replay", progress) { store, from in
             try await store.replay(
-                selection.filter, fromID: from, limit: Self.partMax, nowUnixMs: Clock.unixMs)
+                selection.filter, fromID: from, limit: Self.partMax, nowUnixMs: SystemClock.unixMs)
         }
     }
 

@@ -139,7 +139,7 @@ final class UnderWay: Sendable {
     /// Blocks until nothing is under way or the time has come; what is left.
     func waitForNone(deadlineNs: UInt64) -> Int {
         gate.wait(until: { count in
-            if count <= 0 || Clock.monotonicNs >= deadlineNs { return (count, nil) }
+            if count <= 0 || SystemClock.monotonicNs >= deadlineNs { return (count, nil) }
             return (nil, deadlineNs)
         })
     }

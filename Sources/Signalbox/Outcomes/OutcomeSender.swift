@@ -144,7 +144,7 @@ final class OutcomeSender: Sendable {
         }
     }
 
-    private static var nowMs: UInt64 { Clock.monotonicNs / 1_000_000 }
+    private static var nowMs: UInt64 { SystemClock.monotonicNs / 1_000_000 }
 
     // MARK: Work
 

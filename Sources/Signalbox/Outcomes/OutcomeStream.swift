@@ -115,7 +115,7 @@ final class OutcomeStream: Sendable {
         }
         for sender in senders { sender.stop() }
         let underWay = underWay
-        let deadline = Clock.monotonicNs + 2_000_000_000
-        _ = await Thread.value { underWay.waitForNone(deadlineNs: deadline) }
+        let deadline = SystemClock.monotonicNs + 2_000_000_000
+        _ = await SystemThread.value { underWay.waitForNone(deadlineNs: deadline) }
     }
 }

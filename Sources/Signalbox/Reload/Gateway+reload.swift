@@ -47,7 +47,7 @@ extension Gateway {
         do {
             // Libraries are loaded on a thread of their own: it may take its time.
             let given = options
-            let plan = try await Thread.value { Result { try GatewayPlan.make(given) } }.get()
+            let plan = try await SystemThread.value { Result { try GatewayPlan.make(given) } }.get()
             // A new address needs a restart, so the rule holds for the current one, too.
             if let fault = GatewayPlan.adminFault(adminAddress, plan.config) {
                 throw ConfigurationError(diagnostics: [fault])

@@ -117,9 +117,9 @@ struct Reload {
         _ lanes: [SenderLane], _ table: LaneTable, _ generation: Generation
     ) async {
         let deadline =
-            Clock.monotonicNs + generation.plan.config.gateway.drainMs * 1_000_000
+            SystemClock.monotonicNs + generation.plan.config.gateway.drainMs * 1_000_000
         for lane in lanes {
-            while !lane.isIdle, Clock.monotonicNs < deadline {
+            while !lane.isIdle, SystemClock.monotonicNs < deadline {
                 try? await Task.sleep(nanoseconds: 5_000_000)
             }
             await lane.stop(deadlineMs: 1_000)

@@ -38,7 +38,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     private var number = 0
     private var phase = Phase.idle
     /// When the phase began, by the monotonic clock.
-    private var sinceNs = Clock.monotonicNs
+    private var sinceNs = SystemClock.monotonicNs
     /// Bytes of a body that count against the bound of all connections.
     private var heldBytes = 0
     private var request = HTTPServerRequest(method: "", path: "")
@@ -119,7 +119,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        blockedSinceNs = channel.isWritable ? nil : Clock.monotonicNs
+        blockedSinceNs = channel.isWritable ? nil : SystemClock.monotonicNs
         if channel.isWritable { resume() }
         context.fireChannelWritabilityChanged()
     }
@@ -165,7 +165,7 @@ final class HTTPConnection: ChannelDuplexHandler {
 
     private func enter(_ next: Phase) {
         phase = next
-        sinceNs = Clock.monotonicNs
+        sinceNs = SystemClock.monotonicNs
     }
 
     // MARK: Requests

@@ -72,7 +72,7 @@ final class HTTPConnections: Sendable {
 
     /// Once a minute.
     private func warn(_ words: Logger.Message) {
-        let now = Clock.monotonicNs
+        let now = SystemClock.monotonicNs
         if let warned = state.value.warnedNs, now < warned + 60_000_000_000 { return }
         state.value.warnedNs = now
         logger.warning(
@@ -130,7 +130,7 @@ final class HTTPConnections: Sendable {
     }
 
     private func sweep() {
-        let now = Clock.monotonicNs
+        let now = SystemClock.monotonicNs
         for connection in state.value.all.values { connection.endIfLate(nowNs: now) }
     }
 

@@ -54,7 +54,7 @@ public final class RESTClient: Sendable {
         self.callsMax = callsMax
         let shared = Shared()
         self.shared = shared
-        Thread.start { Self.run(multi, shared) }
+        SystemThread.start("sbx-rest") { Self.run(multi, shared) }
     }
 
     deinit { shutdown() }
@@ -101,10 +101,10 @@ public final class RESTClient: Sendable {
     public func close() async {
         shutdown()
         let isClosed = shared.isClosed
-        let deadline = Clock.monotonicNs + 5_000_000_000
-        _ = await Thread.value {
+        let deadline = SystemClock.monotonicNs + 5_000_000_000
+        _ = await SystemThread.value {
             isClosed.wait(until: { isClosed -> (result: Bool?, wakeNs: UInt64?) in
-                isClosed || Clock.monotonicNs >= deadline ? (isClosed, nil) : (nil, deadline)
+                isClosed || SystemClock.monotonicNs >= deadline ? (isClosed, nil) : (nil, deadline)
             })
         }
     }

@@ -22,10 +22,10 @@ final class CallGate: Sendable {
         }
         let pause = Gate(())
         while state.load(ordering: .acquiring) > Self.closed {
-            let now = Clock.monotonicNs
+            let now = SystemClock.monotonicNs
             guard now < deadlineNs else { return false }
             let until = min(deadlineNs, now + 1_000_000)
-            pause.wait(until: { _ in (Clock.monotonicNs >= until ? () : nil, until) })
+            pause.wait(until: { _ in (SystemClock.monotonicNs >= until ? () : nil, until) })
         }
         return true
     }

@@ -96,7 +96,7 @@ final class ControlThread: Sendable {
     /// Starts the thread; `tick` runs whenever the time of `wake` has come.
     init(tick: @escaping @Sendable () -> Void) {
         let gate = gate
-        Thread.start { Self.run(gate, tick) }
+        SystemThread.start("sbx-control") { Self.run(gate, tick) }
     }
 
     /// Runs something after what is waiting. False: the thread has ended.
@@ -133,7 +133,7 @@ final class ControlThread: Sendable {
                     return (.end, nil)
                 }
                 guard let at = state.wakeNs else { return (nil, nil) }
-                if at <= Clock.monotonicNs {
+                if at <= SystemClock.monotonicNs {
                     state.wakeNs = nil
                     return (.tick, nil)
                 }

@@ -96,7 +96,7 @@ public final class PluginInstance: @unchecked Sendable {
     /// end in time, and is left as it is and never called again.
     public func stop(deadlineMs: UInt64) async -> Bool {
         guard let control else { return true }
-        let deadline = Clock.monotonicNs + deadlineMs * 1_000_000
+        let deadline = SystemClock.monotonicNs + deadlineMs * 1_000_000
         let ended = await control.value { [self] () -> Bool in
             guard context.calls.close(deadlineNs: deadline),
                 context.timers.stop(deadlineNs: deadline)
@@ -168,7 +168,7 @@ public final class PluginInstance: @unchecked Sendable {
         let later = context.credentials.due(nowMs: 0).nextMs ?? next
         let waitMs = later.map { $0 > now ? $0 - now : 0 } ?? .max
         let wake = min(waitMs, context.secrets.hasFiles ? 2_000 : .max)
-        if wake != .max { control?.wake(atNs: Clock.monotonicNs + wake * 1_000_000) }
+        if wake != .max { control?.wake(atNs: SystemClock.monotonicNs + wake * 1_000_000) }
     }
 
     /// A new key makes a new credential at once; what the old one had made serves until it is there.

@@ -51,7 +51,8 @@ package struct ChildProcess {
         rewind(file)
         let pid = try start(standardInput: fileno(file), pipes)
         for pipe in pipes { pipe.closeWriter() }
-        var loop = ReadingLoop(pipes: pipes, deadlineNs: Clock.monotonicNs + timeoutMs * 1_000_000)
+        var loop = ReadingLoop(
+            pipes: pipes, deadlineNs: SystemClock.monotonicNs + timeoutMs * 1_000_000)
         let isLate = !loop.run(report)
         if isLate { kill(pid, SIGKILL) }
         var raw: Int32 = 0
@@ -136,7 +137,7 @@ private struct ReadingLoop {
     /// False: the time was up.
     mutating func run(_ report: (String) -> UInt64?) -> Bool {
         while isOpen.contains(true) {
-            let now = Clock.monotonicNs
+            let now = SystemClock.monotonicNs
             guard now < deadlineNs else { return false }
             // A descriptor below zero is left out.
             var entries = pipes.indices.map {
@@ -164,7 +165,7 @@ private struct ReadingLoop {
         while let end = bytes[index].firstIndex(of: UInt8(ascii: "\n")) {
             let line = String(decoding: bytes[index][..<end], as: UTF8.self)
             bytes[index].removeSubrange(...end)
-            if let ms = report(line) { deadlineNs = Clock.monotonicNs + ms * 1_000_000 }
+            if let ms = report(line) { deadlineNs = SystemClock.monotonicNs + ms * 1_000_000 }
         }
     }
 }

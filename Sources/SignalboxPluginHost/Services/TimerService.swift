@@ -67,7 +67,7 @@ final class TimerTable: Sendable {
         }
         return gate.wait(until: { state in
             if state.running.isEmpty { return (true, nil) }
-            return Clock.monotonicNs >= deadlineNs ? (false, nil) : (nil, deadlineNs)
+            return SystemClock.monotonicNs >= deadlineNs ? (false, nil) : (nil, deadlineNs)
         })
     }
 

@@ -78,7 +78,7 @@ public enum CallBench {
             Delivery(
                 id: UInt64(index + 1), eventID: 1, route: "r", sender: "apns",
                 stableID: "0e7f8e1c-6f1f-4e0e-9d55-0123456789ab", attempt: 1,
-                deadlineUnixMs: Clock.unixMs + 86_400_000, content: content,
+                deadlineUnixMs: SystemClock.unixMs + 86_400_000, content: content,
                 device: Device(
                     app: "", platform: "ios",
                     token: String(repeating: "0123456789abcdef", count: 4)))
@@ -86,13 +86,13 @@ public enum CallBench {
         let answers = (0..<batch).map { HTTPResponse(status: 200, items: [UInt64($0 + 1)]) }
         // Its credential is made on another thread; asking all the time would be counted.
         while case .again = role.prepare(app: "", deliveries: deliveries) { usleep(2_000) }
-        let start = Clock.monotonicNs
+        let start = SystemClock.monotonicNs
         for _ in 0..<calls {
             guard case .ready(let requests, _) = role.prepare(app: "", deliveries: deliveries),
                 requests.items.count == batch,
                 role.classify(app: "", responses: answers).settled.count == batch
             else { throw SimulatorFault(message: "the plugin did not take a batch of \(batch)") }
         }
-        return Double(Clock.monotonicNs - start)
+        return Double(SystemClock.monotonicNs - start)
     }
 }

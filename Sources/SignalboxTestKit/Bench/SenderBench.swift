@@ -21,7 +21,7 @@ public enum SenderBench {
         let contents = (0..<max(1, count / perContent)).map { _ in
             SharedNotification(CallBench.content.notification)
         }
-        let deadline = Clock.unixMs + 86_400_000
+        let deadline = SystemClock.unixMs + 86_400_000
         let store = MemoryStore(key: LaneKey(sender: "apns", app: ""), total: count) { number in
             Delivery(
                 id: UInt64(number) + 1, eventID: UInt64(number / perContent), source: "z",
@@ -32,10 +32,10 @@ public enum SenderBench {
         }
         var options = options
         options.store = store
-        let start = Clock.monotonicNs
+        let start = SystemClock.monotonicNs
         let gateway = try await Gateway.start(options)
         let delivered = await store.end()
-        let seconds = Double(Clock.monotonicNs - start) / 1e9
+        let seconds = Double(SystemClock.monotonicNs - start) / 1e9
         await gateway.stop()
         return Report(delivered: delivered, seconds: seconds)
     }

@@ -11,12 +11,12 @@ public enum StoreBench {
     /// Returns events per second.
     public static func throughput(folder: String, events: Int) async throws -> Double {
         let store = try open(folder)
-        let start = Clock.monotonicNs
+        let start = SystemClock.monotonicNs
         let flow = Flow(store: store, events: events)
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             flow.run { continuation.resume() }
         }
-        let seconds = Double(Clock.monotonicNs - start) / 1e9
+        let seconds = Double(SystemClock.monotonicNs - start) / 1e9
         await store.close()
         return Double(events) / seconds
     }
@@ -42,7 +42,7 @@ public enum StoreBench {
     /// Registers the devices of as many users: `u0`, `u1`, ..., each with the token of its number.
     public static func register(folder: String, devices: Int) async throws {
         let store = try open(folder)
-        let now = Clock.unixMs
+        let now = SystemClock.unixMs
         let partMax = 4_096
         for first in stride(from: 0, to: devices, by: partMax) {
             try await withThrowingTaskGroup { group in
@@ -65,16 +65,16 @@ public enum StoreBench {
     public static func resume(
         folder: String
     ) async throws -> (ms: Double, waiting: Int, residentMiB: Double) {
-        let start = Clock.monotonicNs
+        let start = SystemClock.monotonicNs
         let store = try open(folder)
-        let now = Clock.unixMs
+        let now = SystemClock.unixMs
         let wish = LeaseWish(max: 1_024, nowUnixMs: now, untilUnixMs: now + 60_000)
         let lease = await withCheckedContinuation { continuation in
             store.lease(LaneKey(sender: "apns", app: ""), wish) {
                 continuation.resume(returning: $0)
             }
         }
-        let ms = Double(Clock.monotonicNs - start) / 1e6
+        let ms = Double(SystemClock.monotonicNs - start) / 1e6
         let waiting = store.waitingCount
         let resident = residentMiB
         precondition(lease.deliveries.count == 1_024, "the store was not filled")
@@ -93,10 +93,10 @@ public enum StoreBench {
         let page = [UInt8](repeating: 1, count: 4096)
         var times: [Double] = []
         for _ in 0..<200 {
-            let start = Clock.monotonicNs
+            let start = SystemClock.monotonicNs
             _ = write(file, page, page.count)
             fdatasync(file)
-            times.append(Double(Clock.monotonicNs - start) / 1e6)
+            times.append(Double(SystemClock.monotonicNs - start) / 1e6)
         }
         return times.sorted()[100]
     }
@@ -117,7 +117,8 @@ public enum StoreBench {
 
     private static func open(_ folder: String) throws -> SQLiteStore {
         try SQLiteStore.open(
-            SQLiteStore.Options(folder: folder, nowUnixMs: { Clock.unixMs }, onNotice: { _ in }))
+            SQLiteStore.Options(
+                folder: folder, nowUnixMs: { SystemClock.unixMs }, onNotice: { _ in }))
     }
 
     fileprivate static var note: Notification {
@@ -182,7 +183,7 @@ private final class Flow: Sendable {
         let item = StoreEntry.Item(
             event: StoreBench.event(id + 2), deliveries: made, taken: [id, id + 1])
         store.append(
-            StoreEntry(items: [item], receivedUnixMs: Clock.unixMs, dedupeMs: 60_000)
+            StoreEntry(items: [item], receivedUnixMs: SystemClock.unixMs, dedupeMs: 60_000)
         ) { _ in
             self.store.settle([.delivered(id), .delivered(id + 1)]) { self.finish() }
         }

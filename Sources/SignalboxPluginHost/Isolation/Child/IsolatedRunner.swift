@@ -31,7 +31,7 @@ public final class IsolatedRunner: Sendable {
         // Processes that a plugin starts have no business with the gateway.
         _ = fcntl(RunnerProcess.socket, F_SETFD, FD_CLOEXEC)
         let runner = IsolatedRunner(WirePeer(WireChannel(socket: RunnerProcess.socket)))
-        Thread.start {
+        SystemThread.start("sbx-parent") {
             do throws(WireFault) {
                 try runner.peer.run { method, frame throws(WireFault) in
                     try runner.take(method, frame)

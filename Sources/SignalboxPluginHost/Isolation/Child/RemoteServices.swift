@@ -22,8 +22,8 @@ final class RemoteServices: HostServices {
     var hasSystemClock: Bool { !asksForTime }
 
     var nowUnixMs: UInt64 {
-        guard asksForTime else { return Clock.unixMs }
-        return ask(.now, UInt64.self) { _ in } ?? Clock.unixMs
+        guard asksForTime else { return SystemClock.unixMs }
+        return ask(.now, UInt64.self) { _ in } ?? SystemClock.unixMs
     }
 
     func isLogged(_ level: PluginLogLevel) -> Bool { logLevels & 1 << level.rawValue != 0 }

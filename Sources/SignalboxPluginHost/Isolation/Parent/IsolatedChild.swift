@@ -7,7 +7,7 @@ final class IsolatedChild: Sendable {
     let process: RunnerProcess
     let peer: WirePeer
     let flights = OpenFlights()
-    let bornNs = Clock.monotonicNs
+    let bornNs = SystemClock.monotonicNs
     /// Why the gateway ended it; nil: it did not.
     private let verdict = Mutex<String?>(nil)
 
@@ -26,7 +26,7 @@ final class IsolatedChild: Sendable {
         let started = try RunnerProcess.start(command)
         process = started.process
         peer = WirePeer(WireChannel(socket: started.socket))
-        Thread.start { [self] in
+        SystemThread.start("sbx-isolated") { [self] in
             var fault: WireFault?
             do throws(WireFault) {
                 try peer.run(onGone: { onGone(self) }) { method, frame throws(WireFault) in

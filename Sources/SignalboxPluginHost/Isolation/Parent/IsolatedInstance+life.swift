@@ -5,7 +5,9 @@ internal import Synchronization
 /// From the start of a process to its end, and again. All of it runs on the control thread, which lives as
 /// long as the instance: a process dies with the thread that started it.
 extension IsolatedInstance {
-    private var controlDeadlineNs: UInt64 { Clock.monotonicNs + options.controlMs * 1_000_000 }
+    private var controlDeadlineNs: UInt64 {
+        SystemClock.monotonicNs + options.controlMs * 1_000_000
+    }
 
     // MARK: Making one
 
@@ -40,7 +42,7 @@ extension IsolatedInstance {
         let message = CreateMessage(
             name: name, program: program.name, version: program.version, library: library.path,
             config: config, secrets: secrets.all, logLevels: logLevels,
-            asksForTime: !services.hasSystemClock, workers: UInt32(max(4, Threads.cores + 2)))
+            asksForTime: !services.hasSystemClock, workers: UInt32(max(4, SystemThread.cores + 2)))
         let made: Result<WireResult<LibraryFacts>, PluginFault> = ask(
             child, .create, "create()"
         ) { $0.put(message) }
@@ -87,7 +89,7 @@ extension IsolatedInstance {
             // It may have ended in this moment; then it is started again.
             guard let child = state.child, !child.peer.isGone else { return }
             state.isUp = true
-            state.upSinceNs = Clock.monotonicNs
+            state.upSinceNs = SystemClock.monotonicNs
         }
         isUp(state.update { $0.isUp })
         services.metric(instance: name, name: "restarts_total", labels: [], isGauge: false)?.add(0)
@@ -162,7 +164,7 @@ extension IsolatedInstance {
     private func bury(_ child: IsolatedChild) {
         let waiting = child.peer.lostCount
         let how = child.reap()
-        let now = Clock.monotonicNs
+        let now = SystemClock.monotonicNs
         let waitMs = state.update { state -> UInt64? in
             guard state.child === child else { return nil }
             state.child = nil
@@ -182,7 +184,7 @@ extension IsolatedInstance {
     }
 
     private func schedule(inMs ms: UInt64) {
-        let due = Clock.monotonicNs + ms * 1_000_000
+        let due = SystemClock.monotonicNs + ms * 1_000_000
         state.update { $0.dueNs = due }
         control?.wake(atNs: due)
     }
@@ -192,7 +194,7 @@ extension IsolatedInstance {
     /// The control thread has something to do.
     func tick() {
         let isDue = state.update { state -> Bool in
-            guard let due = state.dueNs, !state.isStopping, due <= Clock.monotonicNs else {
+            guard let due = state.dueNs, !state.isStopping, due <= SystemClock.monotonicNs else {
                 return false
             }
             state.dueNs = nil
@@ -238,7 +240,7 @@ extension IsolatedInstance {
     func close(_ deadlineMs: UInt64) {
         guard let child = state.update({ $0.child }) else { return }
         // A moment more, so that the plugin's own "not in time" arrives.
-        let deadline = Clock.monotonicNs + (deadlineMs + 500) * 1_000_000
+        let deadline = SystemClock.monotonicNs + (deadlineMs + 500) * 1_000_000
         switch child.peer.call(.stop, deadlineNs: deadline, { $0.put(deadlineMs) }) {
         case .success: break
         case .failure(.late):

@@ -40,7 +40,7 @@ extension IsolatedInstance {
         _ child: IsolatedChild, _ method: WireMethod,
         onAnswer: (@Sendable (WireFrame?) -> Void)? = nil, _ write: (WireWriter) -> Void
     ) -> Result<WireFrame, WorkEnd> {
-        let deadline = Clock.monotonicNs + options.workMs * 1_000_000
+        let deadline = SystemClock.monotonicNs + options.workMs * 1_000_000
         let end: WorkEnd
         switch child.peer.call(method, deadlineNs: deadline, onAnswer: onAnswer, write) {
         case .success(let frame): return .success(frame)
@@ -101,7 +101,7 @@ extension IsolatedInstance {
     func waitUntilUp(deadlineNs: UInt64) -> Bool {
         state.wait(until: { state in
             if state.isUp { return (true, nil) }
-            if state.isStopping || Clock.monotonicNs >= deadlineNs { return (false, nil) }
+            if state.isStopping || SystemClock.monotonicNs >= deadlineNs { return (false, nil) }
             return (nil, deadlineNs)
         })
     }
@@ -118,7 +118,7 @@ extension IsolatedInstance {
             let message = try OutcomesMessage(reading: frame)
             let wasOnTrial = sending.withLock { suspects in
                 defer { suspects.cleared(message.outcomes.lazy.map(\.item)) }
-                return suspects.isOn(nowMs: Clock.monotonicNs / 1_000_000)
+                return suspects.isOn(nowMs: SystemClock.monotonicNs / 1_000_000)
             }
             let strange = child.flights.settle(message.flight, message.outcomes)
             if strange > 0 {
@@ -140,7 +140,7 @@ extension IsolatedInstance {
         guard !items.isEmpty else { return }
         let isProven = sending.withLock {
             $0.crashed(
-                items, isAlone: lostCalls <= 1, nowMs: Clock.monotonicNs / 1_000_000)
+                items, isAlone: lostCalls <= 1, nowMs: SystemClock.monotonicNs / 1_000_000)
         }
         for flight in flights {
             flight.tell(flight.items.map { LostCall.outcome($0, isProven: isProven) })

@@ -13,7 +13,7 @@ final class IsolatedSender: Sending {
     }
 
     private var isOnTrial: Bool {
-        instance.sending.withLock { $0.isOn(nowMs: Clock.monotonicNs / 1_000_000) }
+        instance.sending.withLock { $0.isOn(nowMs: SystemClock.monotonicNs / 1_000_000) }
     }
 
     var maxBatch: Int? { isOnTrial ? 1 : usualBatch }

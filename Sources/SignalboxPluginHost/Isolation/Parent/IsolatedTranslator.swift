@@ -17,14 +17,14 @@ final class IsolatedTranslator: Translating {
         usualBatch = maxBatch.map { Int($0) }
     }
 
-    private var nowMs: UInt64 { Clock.monotonicNs / 1_000_000 }
+    private var nowMs: UInt64 { SystemClock.monotonicNs / 1_000_000 }
 
     /// Most items per call; one after a crash, until it is known which of them was the cause.
     var maxBatch: Int? { suspects.withLock { $0.isOn(nowMs: nowMs) } ? 1 : usualBatch }
 
     /// Where requests of an app go.
     func endpoint(app: String) async throws(PluginFault) -> SendEndpoint {
-        let asked = await Thread.value { [self] in askEndpoint(app) }
+        let asked = await SystemThread.value { [self] in askEndpoint(app) }
         let endpoint = try asked.get()
         onceOnly.withLock { apps in
             if endpoint.isAtMostOnce { apps.insert(app) } else { apps.remove(app) }
@@ -33,7 +33,7 @@ final class IsolatedTranslator: Translating {
     }
 
     private func askEndpoint(_ app: String) -> Result<SendEndpoint, PluginFault> {
-        let deadline = Clock.monotonicNs + instance.options.controlMs * 1_000_000
+        let deadline = SystemClock.monotonicNs + instance.options.controlMs * 1_000_000
         while true {
             let asked: Result<WireResult<SendEndpoint>, WorkEnd> = instance.ask(.endpoint) {
                 $0.put(EndpointMessage(role: role, app: app))
@@ -123,7 +123,7 @@ final class IsolatedTranslator: Translating {
             return (unread(responses, app), RequestBatch())
         case .failure(let end):
             if case .lost(let isAlone) = end { _ = blame(responses, isAlone) }
-            let deadline = Clock.monotonicNs + instance.options.patienceMs * 1_000_000
+            let deadline = SystemClock.monotonicNs + instance.options.patienceMs * 1_000_000
             var settled: [Outcome] = []
             var requests = RequestBatch()
             for response in responses {

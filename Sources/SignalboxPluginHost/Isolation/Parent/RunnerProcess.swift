@@ -75,10 +75,10 @@ final class RunnerProcess: Sendable {
     /// Waits for its end, which is due now, and says how it ended: "was ended by SIGSEGV
     /// (Segmentation fault)".
     func reap() -> String {
-        let deadline = Clock.monotonicNs + Self.endMs * 1_000_000
+        let deadline = SystemClock.monotonicNs + Self.endMs * 1_000_000
         let pause = Gate(())
         while true {
-            let isLate = Clock.monotonicNs >= deadline
+            let isLate = SystemClock.monotonicNs >= deadline
             if isLate { kill() }
             let ended = fate.withLock { fate -> String? in
                 if case .ended(let how) = fate { return how }
@@ -91,8 +91,8 @@ final class RunnerProcess: Sendable {
                 return how
             }
             if let ended { return ended }
-            let until = min(deadline, Clock.monotonicNs + 1_000_000)
-            pause.wait(until: { _ in (Clock.monotonicNs >= until ? () : nil, until) })
+            let until = min(deadline, SystemClock.monotonicNs + 1_000_000)
+            pause.wait(until: { _ in (SystemClock.monotonicNs >= until ? () : nil, until) })
         }
     }
 

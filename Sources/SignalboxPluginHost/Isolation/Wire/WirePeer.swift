@@ -74,7 +74,8 @@ final class WirePeer: Sendable {
         let result: Result<WireFrame, WireEnd> = waiter.slot.wait(until: { slot in
             if let slot { return (slot, nil) }
             guard deadlineNs != .max else { return (nil, nil) }
-            return Clock.monotonicNs >= deadlineNs ? (.failure(.late), nil) : (nil, deadlineNs)
+            return SystemClock.monotonicNs >= deadlineNs
+                ? (.failure(.late), nil) : (nil, deadlineNs)
         })
         if case .failure = result {
             state.withLock { state in

@@ -48,7 +48,7 @@ final class CheckServices: HostServices {
     var calls: [String] { state.withLock { $0.calls } }
 
     var nowUnixMs: UInt64 {
-        let now = Clock.unixMs
+        let now = SystemClock.unixMs
         return state.withLock { $0.heldUnixMs ?? (now + $0.shiftMs) }
     }
 

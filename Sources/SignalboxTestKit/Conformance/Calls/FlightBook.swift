@@ -32,7 +32,9 @@ final class FlightBook: Sendable {
     /// Waits until nothing is open; what is still open at the deadline.
     func settled(deadlineNs: UInt64) -> Set<UInt64> {
         gate.wait(until: { state in
-            if state.open.isEmpty || Clock.monotonicNs >= deadlineNs { return (state.open, nil) }
+            if state.open.isEmpty || SystemClock.monotonicNs >= deadlineNs {
+                return (state.open, nil)
+            }
             return (nil, deadlineNs)
         })
     }
@@ -41,7 +43,7 @@ final class FlightBook: Sendable {
     func creditCame(after seen: Int, deadlineNs: UInt64) -> Bool {
         gate.wait(until: { state in
             if state.credits > seen { return (true, nil) }
-            return Clock.monotonicNs >= deadlineNs ? (false, nil) : (nil, deadlineNs)
+            return SystemClock.monotonicNs >= deadlineNs ? (false, nil) : (nil, deadlineNs)
         })
     }
 

@@ -87,10 +87,10 @@ struct IngestDriver: Sendable {
         _ = sink.returned(
             result.isOK
                 ? nil : PluginFault(.init(rawValue: result.status) ?? .internal, result.words))
-        let deadline = Clock.monotonicNs + 3_000_000_000
+        let deadline = SystemClock.monotonicNs + 3_000_000_000
         let made: IngestResult? = gate.wait(until: { found in
             if let found { return (.some(found), nil) }
-            return Clock.monotonicNs >= deadline ? (.some(nil), nil) : (nil, deadline)
+            return SystemClock.monotonicNs >= deadline ? (.some(nil), nil) : (nil, deadline)
         })
         if made != nil { probe.close() }
         let answer = Answer(result: result, made: made, refusals: probe.refusals)

@@ -42,8 +42,8 @@ final class SendDriver: @unchecked Sendable {
         var taken = 0
         var tookMs: UInt64 = 0
         let result = subject.call(.worker, "submit()") { arena, error in
-            let began = Clock.monotonicNs
-            defer { tookMs = (Clock.monotonicNs - began) / 1_000_000 }
+            let began = SystemClock.monotonicNs
+            defer { tookMs = (SystemClock.monotonicNs - began) / 1_000_000 }
             return table.submit(
                 subject.raw, arena.text(app), start, deliveries.count, stride, &taken, error)
         }

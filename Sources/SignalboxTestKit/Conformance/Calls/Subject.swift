@@ -113,14 +113,14 @@ final class Subject: @unchecked Sendable {
     /// Ends it as the gateway does; false: the plugin left something running, so it is not destroyed.
     @discardableResult
     func stop(withinMs ms: UInt64 = 3_000) -> Bool {
-        let deadline = Clock.monotonicNs + ms * 1_000_000
+        let deadline = SystemClock.monotonicNs + ms * 1_000_000
         guard probe.bare.quiesce(deadlineNs: deadline) else {
             Findings.shared.fail(
                 .lifeStop, "a callback or a request of the instance is still open after \(ms) ms")
             return false
         }
         let result = call(.control, "stop()") { _, error in table.stop(raw, deadline, error) }
-        let over = Int64(bitPattern: Clock.monotonicNs &- deadline) / 1_000_000
+        let over = Int64(bitPattern: SystemClock.monotonicNs &- deadline) / 1_000_000
         if over > 200 {
             Findings.shared.fail(.lifeStop, "stop() returned \(over) ms after its deadline")
         }

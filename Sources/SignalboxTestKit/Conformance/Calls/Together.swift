@@ -10,7 +10,7 @@ enum Together {
         }
         let gate = Gate(State())
         for index in 0..<threads {
-            Thread.start {
+            SystemThread.start("sbx-check") {
                 gate.updateAll { $0.ready += 1 }
                 gate.wait(for: { $0.ready == threads ? () : nil })
                 body(index)

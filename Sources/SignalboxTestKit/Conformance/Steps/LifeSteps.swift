@@ -143,9 +143,9 @@ enum LifeSteps {
 
     /// What is left when threads that are about to end have had a second to do so.
     private static func settled(_ look: () -> Set<String>) -> Set<String> {
-        let deadline = Clock.monotonicNs + 1_000_000_000
+        let deadline = SystemClock.monotonicNs + 1_000_000_000
         var left = look()
-        while !left.isEmpty, Clock.monotonicNs < deadline {
+        while !left.isEmpty, SystemClock.monotonicNs < deadline {
             usleep(5_000)
             left = look()
         }

@@ -51,7 +51,7 @@ enum SendSteps {
         _ driver: SendDriver, _ deliveries: [Delivery], _ exam: Examination
     ) {
         var left = deliveries[...]
-        let deadline = Clock.monotonicNs + patienceMs * 1_000_000
+        let deadline = SystemClock.monotonicNs + patienceMs * 1_000_000
         while !left.isEmpty {
             let credits = driver.subject.probe.flights.credits
             let offered = Array(left)
@@ -100,9 +100,9 @@ enum SendSteps {
             let made = MadeUp(samples: exam.samples, nowUnixMs: exam.services.nowUnixMs)
             exam.findings.doing("stop() with \(count) deliveries on their way")
             _ = driver.submit(made.deliveries(driver.size(count)))
-            let began = Clock.monotonicNs
+            let began = SystemClock.monotonicNs
             let isStopped = driver.subject.stop(withinMs: 3_000)
-            let tookMs = (Clock.monotonicNs - began) / 1_000_000
+            let tookMs = (SystemClock.monotonicNs - began) / 1_000_000
             guard isStopped else {
                 exam.findings.fail(
                     .sendStop,
@@ -111,7 +111,7 @@ enum SendSteps {
             }
             let seen = driver.subject.probe.flights.takeOutcomes().count
             _ = driver.subject.probe.flights.settled(
-                deadlineNs: Clock.monotonicNs + 200_000_000)
+                deadlineNs: SystemClock.monotonicNs + 200_000_000)
             let late = driver.subject.probe.flights.takeOutcomes().count
             if late > 0 {
                 exam.findings.fail(
@@ -145,7 +145,7 @@ enum SendSteps {
             }
         }
         let open = driver.subject.probe.flights.settled(
-            deadlineNs: Clock.monotonicNs + patienceMs * 1_000_000)
+            deadlineNs: SystemClock.monotonicNs + patienceMs * 1_000_000)
         if !open.isEmpty {
             exam.findings.fail(.sendThreads, "\(open.count) deliveries had no outcome")
         }

@@ -1,0 +1,52 @@
+internal import CLinux
+internal import Glibc
+
+/// Threads of the operating system, each with a name that `top -H` and debuggers show.
+public enum SystemThread {
+    private final class Body: Sendable {
+        let name: String
+        let run: @Sendable () -> Void
+        init(_ name: String, _ run: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.run = run
+        }
+    }
+
+    /// Processors that this process may use.
+    public static var cores: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+
+    /// Runs a blocking call on its own thread and suspends until it returns, so that it holds no
+    /// thread of the task pool.
+    public static func value<Value: Sendable>(
+        _ body: @escaping @Sendable () -> Value
+    ) async -> Value {
+        await withCheckedContinuation { continuation in
+            start("sbx-wait") { continuation.resume(returning: body()) }
+        }
+    }
+
+    /// Runs `body` on a new detached thread with all signals blocked: signals are the program's.
+    ///
+    /// Linux shows the first 15 bytes of `name`.
+    public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var thread = pthread_t()
+        let argument = Unmanaged.passRetained(Body(name, body)).toOpaque()
+        let status = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+                linux_name_thread(body.name)
+                body.run()
+                return nil
+            }, argument)
+        // Without its threads the gateway cannot keep any promise.
+        precondition(status == 0, "the system refused a thread")
+        pthread_detach(thread)
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import SignalboxConfig
+import Testing
+
+/// docs/configuration.md has a table of keys under each heading; the reader knows the same keys.
+@Suite struct ConfigDocumentTests {
+    /// A heading, and a file with the unknown key `zz` in that place.
+    static let places: [(heading: String, yaml: String)] = [
+        ("Sections", "zz: 1"),
+        ("gateway", "gateway: { zz: 1 }"),
+        ("gateway.tls", "gateway: { tls: { zz: 1 } }"),
+        ("gateway.log", "gateway: { log: { zz: 1 } }"),
+        ("plugins", "plugins: { p: { zz: 1 } }"),
+        ("routes", "routes: [ { name: r, zz: 1 } ]"),
+        ("routes.build", "routes: [ { name: r, build: { zz: 1 } } ]"),
+        ("routes.build.set", "routes: [ { name: r, build: { set: { zz: 1 } } } ]"),
+        ("routes.deliver", "routes: [ { name: r, deliver: { zz: 1 } } ]"),
+        ("retry", "retry: { slow: { zz: 1 } }"),
+        ("devices", "devices: { zz: 1 }"),
+        ("devices.clients", "devices: { clients: [ { name: c, zz: 1 } ] }"),
+        ("devices.users", "devices: { users: [ { name: u, zz: 1 } ] }"),
+        ("devices.users.code", "devices: { users: [ { name: u, code: { zz: 1 } } ] }"),
+        ("outcomes", "outcomes: [ { name: o, zz: 1 } ]"),
+        ("tests", "tests: [ { name: t, zz: 1 } ]"),
+    ]
+
+    @Test(arguments: places)
+    func `the page lists the keys that the reader knows`(heading: String, yaml: String) throws {
+        let listed = try #require(Self.tables()[heading], "no table of keys under \(heading)")
+        #expect(listed == (try known(yaml)))
+    }
+
+    @Test func `every table of keys is compared`() throws {
+        #expect(try Set(Self.tables().keys) == Set(Self.places.map(\.heading)))
+    }
+
+    /// The keys that the message about `zz` lists.
+    private func known(_ yaml: String) throws -> Set<String> {
+        let text = "version: 1\n\(yaml)\n"
+        let (_, diagnostics) = GatewayConfig.load(
+            "gateway.yaml",
+            environment: ConfigEnvironment(
+                variables: [:], readFile: { _ in .success(Array(text.utf8)) }))
+        let message = try #require(
+            diagnostics.first { $0.code == "unknown-key" && $0.message.contains("\"zz\"") }?.message
+        )
+        let list = try #require(message.components(separatedBy: "known: ").last)
+        return Set(list.components(separatedBy: ", "))
+    }
+
+    /// The first cells of each table that begins with `| key |`, by heading.
+    private static func tables() throws -> [String: Set<String>] {
+        let root = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let page = try String(
+            contentsOf: root.appending(path: "docs/configuration.md"), encoding: .utf8)
+        var tables: [String: Set<String>] = [:]
+        var heading = ""
+        var isInside = false
+        for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("#") { heading = String(line.drop { $0 == "#" || $0 == " " }) }
+            if line.hasPrefix("| key |") {
+                isInside = true
+            } else if isInside, line.hasPrefix("| `") {
+                let cell = line.dropFirst().prefix { $0 != "|" }
+                for (number, part) in cell.split(
+                    separator: "`", omittingEmptySubsequences: false
+                ).enumerated() where number % 2 == 1 {
+                    tables[heading, default: []].insert(String(part))
+                }
+            } else if !line.hasPrefix("|") {
+                isInside = false
+            }
+        }
+        return tables
+    }
+}
