@@ -120,7 +120,13 @@ let package = Package(
         .target(name: "SignalboxPattern", dependencies: ["CRE2"], swiftSettings: swift),
         .target(
             name: "SignalboxCore", dependencies: ["SignalboxPattern"], swiftSettings: safeSwift),
-        .target(name: "SignalboxThreads", dependencies: ["CLinux"], swiftSettings: swift),
+        .target(
+            name: "SignalboxThreads",
+            dependencies: [
+                "CLinux",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+            ], swiftSettings: swift),
         .target(
             name: "SignalboxJSON", dependencies: ["SignalboxCore", "CSimdjson"],
             swiftSettings: swift),
@@ -215,6 +221,16 @@ let package = Package(
         .testTarget(
             name: "SignalboxThreadsTests", dependencies: ["SignalboxThreads"],
             swiftSettings: tests),
+        .testTarget(
+            name: "SignalboxObservabilityTests", dependencies: ["SignalboxObservability"],
+            swiftSettings: tests),
+        .testTarget(
+            name: "SignalboxTests",
+            dependencies: [
+                "Signalbox", "SignalboxCore", "SignalboxConfig", "SignalboxHTTP",
+                "SignalboxCrypto", "SignalboxJSON", "SignalboxTestKit", "PluginBench",
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: tests),
         .testTarget(
             name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: tests),
         .testTarget(

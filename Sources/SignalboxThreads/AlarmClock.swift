@@ -1,8 +1,9 @@
-/// One thread that rings lanes when their next retry is due. A lane has at most one alarm.
+/// One thread that wakes lanes when their next retry is due. A lane has at most one alarm.
 public final class AlarmClock: Sendable {
     private struct State {
-        var once = -1
-        var alarms: [Int: (ns: UInt64, ring: @Sendable () -> Void)] = [:]
+        var alarms = Alarms<@Sendable () -> Void>()
+        /// Alarms that belong to no lane count down from here.
+        var nextOnce = -1
         var isStopping = false
     }
 
@@ -16,16 +17,16 @@ public final class AlarmClock: Sendable {
 
     /// Calls `ring` once in `ms` milliseconds; replaces the alarm of that lane.
     public func set(lane: Int, inMs ms: UInt64, ring: @escaping @Sendable () -> Void) {
-        let at = SystemClock.monotonicNs + ms * 1_000_000
-        gate.update { state in state.alarms[lane] = (at, ring) }
+        let at = Self.time(inMs: ms)
+        gate.updateQuietly { state in state.alarms.set(lane, atNs: at, ring: ring) }
     }
 
     /// Calls `ring` once in `ms` milliseconds, whatever else is set.
     public func after(ms: UInt64, ring: @escaping @Sendable () -> Void) {
-        let at = SystemClock.monotonicNs + ms * 1_000_000
-        gate.update { state in
-            state.alarms[state.once] = (at, ring)
-            state.once -= 1
+        let at = Self.time(inMs: ms)
+        gate.updateQuietly { state in
+            defer { state.nextOnce -= 1 }
+            return state.alarms.set(state.nextOnce, atNs: at, ring: ring)
         }
     }
 
@@ -33,19 +34,24 @@ public final class AlarmClock: Sendable {
     public func stop() {
         gate.update { state in
             state.isStopping = true
-            state.alarms = [:]
+            state.alarms.removeAll()
         }
+    }
+
+    /// A time too far away to count is the last that the clock can name.
+    private static func time(inMs ms: UInt64) -> UInt64 {
+        let now = SystemClock.monotonicNs
+        let (ns, isTooLong) = ms.multipliedReportingOverflow(by: 1_000_000)
+        let (at, isTooLate) = now.addingReportingOverflow(ns)
+        return isTooLong || isTooLate ? UInt64(Int64.max) : min(at, UInt64(Int64.max))
     }
 
     private static func run(_ gate: Gate<State>) {
         while true {
             let due: [@Sendable () -> Void] = gate.wait(until: { state in
                 if state.isStopping { return ([], nil) }
-                let now = SystemClock.monotonicNs
-                let ready = state.alarms.filter { $0.value.ns <= now }
-                for lane in ready.keys { state.alarms[lane] = nil }
-                if !ready.isEmpty { return (ready.values.map(\.ring), nil) }
-                return (nil, state.alarms.values.map(\.ns).min())
+                let due = state.alarms.takeDue(nowNs: SystemClock.monotonicNs)
+                return due.isEmpty ? (nil, state.alarms.nextNs) : (due, nil)
             })
             if due.isEmpty { return }
             for ring in due { ring() }

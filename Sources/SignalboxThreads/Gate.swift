@@ -38,6 +38,13 @@ public final class Gate<Value>: @unchecked Sendable {
         return change(&value)
     }
 
+    /// Changes the value, and wakes one waiting thread if `change` says that it matters to it.
+    public func updateQuietly(_ change: (inout Value) -> Bool) {
+        pthread_mutex_lock(mutex)
+        if change(&value) { pthread_cond_signal(condition) }
+        pthread_mutex_unlock(mutex)
+    }
+
     /// Changes the value and wakes all waiting threads.
     public func updateAll(_ change: (inout Value) -> Void) {
         update(change)

@@ -1,3 +1,5 @@
+internal import DequeModule
+
 /// A fixed set of threads that run short jobs in order of arrival: the `[worker]` threads of the
 /// plugin contract. Never the Swift task pool, so that a plugin that blocks starves no task.
 public final class WorkerThreads: Sendable {
@@ -5,22 +7,8 @@ public final class WorkerThreads: Sendable {
     public typealias Job = @Sendable () -> Void
 
     private struct State {
-        var jobs: [Job] = []
-        var head = 0
+        var jobs: Deque<Job> = []
         var isStopping = false
-
-        var waiting: Int { jobs.count - head }
-
-        mutating func next() -> Job? {
-            guard head < jobs.count else { return nil }
-            let job = jobs[head]
-            head += 1
-            if head == jobs.count {
-                jobs.removeAll(keepingCapacity: jobs.capacity < 4096)
-                head = 0
-            }
-            return job
-        }
     }
 
     private let gate: Gate<State>
@@ -39,7 +27,7 @@ public final class WorkerThreads: Sendable {
     /// Runs a job soon. False: too many are waiting, or the threads are stopping.
     public func submit(_ job: @escaping Job) -> Bool {
         gate.update { state in
-            guard !state.isStopping, state.waiting < waitingMax else { return false }
+            guard !state.isStopping, state.jobs.count < waitingMax else { return false }
             state.jobs.append(job)
             return true
         }
@@ -57,7 +45,7 @@ public final class WorkerThreads: Sendable {
 
     private static func run(_ gate: Gate<State>) {
         while let job = gate.wait(for: { state in
-            if let job = state.next() { return .some(.some(job)) }
+            if let job = state.jobs.popFirst() { return .some(.some(job)) }
             return state.isStopping ? .some(nil) : nil
         }) {
             job()

@@ -7,7 +7,7 @@ import Testing
 
     static let libraries: [String: Set<String>] = [
         "SignalboxPattern": ["CRE2"],
-        "SignalboxThreads": ["CLinux"],
+        "SignalboxThreads": ["CLinux", "DequeModule", "HeapModule"],
         "SignalboxJSON": ["CSimdjson"],
         "SignalboxConfig": ["CYaml"],
         "SignalboxPluginHost": ["CLinux"],

@@ -117,6 +117,10 @@ struct UserToken: Sendable {
             default: nil
             }
         }
+        // RFC 7515, 4.1.11: whoever does not understand such a field must refuse the token.
+        guard header["crit"] == nil else {
+            throw Refusal(words: "the token has critical header fields that are not supported")
+        }
         let (now, leeway) = (Double(nowMs) / 1000, Double(leewayMs) / 1000)
         guard let expires = time("exp") else { throw Refusal(words: "exp is missing") }
         guard expires + leeway > now else { throw Refusal(words: "the token has expired") }

@@ -84,11 +84,22 @@ struct PathTable<Owner: Sendable>: Sendable {
                 continue
             }
             let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-            guard rest.count >= 2, let value = UInt8(digits, radix: 16), !digits.hasPrefix("+")
+            // The reader of numbers would take a sign as well.
+            guard rest.count >= 2, rest.prefix(2).allSatisfy(isHexDigit),
+                let value = UInt8(digits, radix: 16)
             else { return nil }
             rest.removeFirst(2)
             bytes.append(value)
         }
         return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default: false
+        }
     }
 }

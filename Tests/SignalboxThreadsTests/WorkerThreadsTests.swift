@@ -1,0 +1,61 @@
+import SignalboxThreads
+import Synchronization
+import Testing
+
+@Suite struct WorkerThreadsTests {
+    /// Stands for what a job holds on to: an event, a batch.
+    private final class Burden: Sendable {
+        let count: CountOfBurdens
+        init(_ count: CountOfBurdens) {
+            self.count = count
+            count.value.add(1, ordering: .relaxed)
+        }
+        deinit { count.value.subtract(1, ordering: .relaxed) }
+    }
+
+    private final class CountOfBurdens: Sendable {
+        let value = Atomic(0)
+    }
+
+    @Test func `what a job held is let go while other jobs are waiting`() async {
+        let threads = WorkerThreads(count: 1, waitingMax: 10)
+        let count = CountOfBurdens()
+        // Two chains of jobs, each of which submits its next one: there is always one that waits.
+        let most: Int = await withCheckedContinuation { continuation in
+            @Sendable func step(_ left: Int, most: Int, isFirst: Bool) {
+                let now = max(most, count.value.load(ordering: .relaxed))
+                guard left > 0 else {
+                    if isFirst { continuation.resume(returning: now) }
+                    return
+                }
+                let burden = Burden(count)
+                threads.submitBounded {
+                    withExtendedLifetime(burden) { step(left - 1, most: now, isFirst: isFirst) }
+                }
+            }
+            threads.submitBounded { step(1_000, most: 0, isFirst: true) }
+            threads.submitBounded { step(2_000, most: 0, isFirst: false) }
+        }
+        #expect(most <= 4)
+        threads.stop()
+    }
+
+    @Test func `jobs run in order of arrival, and too many are refused`() async {
+        let threads = WorkerThreads(count: 1, waitingMax: 3)
+        let order = Mutex<[Int]>([])
+        let isHeld = Gate(true)
+        threads.submitBounded { isHeld.wait { $0 ? nil : () } }
+        // The one that is held may or may not have been taken from the queue.
+        var taken = 0
+        for number in 0..<10
+        where threads.submit({ order.withLock { $0.append(number) } }) { taken += 1 }
+        #expect(taken == 2 || taken == 3)
+        isHeld.update { $0 = false }
+        await withCheckedContinuation { continuation in
+            threads.submitBounded { continuation.resume() }
+        }
+        #expect(order.withLock { $0 } == Array(0..<taken))
+        threads.stop()
+        #expect(!threads.submit {})
+    }
+}
