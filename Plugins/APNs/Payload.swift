@@ -40,9 +40,8 @@ struct Payload: Sendable {
     let expiresAtOnce: Bool
 
     init(
-        _ note: RenderedNotification, badge: Int32?, topic: String, usesToken: Bool, host: Host
+        _ content: Notification, badge: Int32?, topic: String, usesToken: Bool, host: Host
     ) throws(RenderFault) {
-        let content = note.content
         let isUnseen = content.isSilent || content.isDryRun || content.isWithdrawn
         let derived = isUnseen ? "background" : "alert"
         pushType = content.pushType.isEmpty ? derived : content.pushType
@@ -52,25 +51,26 @@ struct Payload: Sendable {
         priority = kind.priority ?? String((content.priority ?? .high).rawValue)
         expiresAtOnce = kind.expiresAtOnce
         collapse = CollapseKey.shortened(content.collapse)
-        let full = try Self.body(note, badge: badge, pushType: pushType, host: host)
+        let full = try Self.body(content, badge: badge, pushType: pushType, host: host)
         bytes =
             full.count <= kind.bytesMax
-            ? full : try Self.fitted(full, note, bytesMax: kind.bytesMax, host)
+            ? full : try Self.fitted(full, content, bytesMax: kind.bytesMax, host)
     }
 
     private static func fitted(
-        _ payload: [UInt8], _ note: RenderedNotification, bytesMax: Int, _ host: Host
+        _ payload: [UInt8], _ content: Notification, bytesMax: Int, _ host: Host
     ) throws(RenderFault) -> [UInt8] {
         var limit = PayloadLimit(bytesMax: bytesMax)
         limit.addAlert("/aps/alert", of: payload, host)
-        guard let fitted = try? host.fitted(payload, of: note, to: limit) else { throw .tooLarge }
+        guard let fitted = try? host.fitted(payload, of: content, to: limit) else {
+            throw .tooLarge
+        }
         return fitted
     }
 
     private static func body(
-        _ note: RenderedNotification, badge: Int32?, pushType: String, host: Host
+        _ content: Notification, badge: Int32?, pushType: String, host: Host
     ) throws(RenderFault) -> [UInt8] {
-        let content = note.content
         var data: JSON?
         if !content.data.isEmpty {
             guard let parsed = try? host.parse(content.data.utf8.span), parsed.kind == .object
@@ -80,7 +80,7 @@ struct Payload: Sendable {
             data = parsed
         }
         if pushType == "mdm" { return Array((data?.text ?? "{}").utf8) }
-        guard let localized = try? LocalizedTexts(note, host) else { throw .malformedData }
+        guard let localized = try? LocalizedTexts(content, host) else { throw .malformedData }
         let members = data?.members ?? []
         guard !members.contains(where: { $0.key == "aps" }) else { throw .reservedKey }
         var writer = JSONWriter()
@@ -105,7 +105,7 @@ struct Payload: Sendable {
                 out.raw(member.value.text)
             }
         }
-        guard let whole = try? note.overridden(writer, family: "apns", host) else {
+        guard let whole = try? content.overridden(writer, family: "apns", host) else {
             throw .malformedData
         }
         return whole.bytes

@@ -8,7 +8,7 @@ enum Limit {
 
     /// The message, if need be with shortened texts.
     static func fitted(
-        _ message: [UInt8], of note: RenderedNotification, platform: String, _ host: Host
+        _ message: [UInt8], of note: Notification, platform: String, _ host: Host
     ) throws(PluginError) -> [UInt8] {
         let isApple = platform == "ios"
         var limit = PayloadLimit(bytesMax: isApple ? 4096 - addedForApple : 4096)

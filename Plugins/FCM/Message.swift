@@ -13,11 +13,10 @@ struct Message: Sendable {
     let tail: [UInt8]
 
     init(
-        _ note: RenderedNotification, badge: Int32?, platform: String, deadlineUnixMs: UInt64,
+        _ content: Notification, badge: Int32?, platform: String, deadlineUnixMs: UInt64,
         config: Config, host: Host
     ) throws(RenderFault) {
-        let content = note.content
-        guard let localized = try? LocalizedTexts(note, host) else { throw .malformedData }
+        guard let localized = try? LocalizedTexts(content, host) else { throw .malformedData }
         let data = try Self.data(content, localized, platform, host)
         let isShown =
             !content.isDataOnly && !content.isSilent && !content.isDryRun && !content.isWithdrawn
@@ -51,11 +50,11 @@ struct Message: Sendable {
                     to: &out)
             }
         }
-        guard let whole = try? note.overridden(rest, family: "fcm", host) else {
+        guard let whole = try? content.overridden(rest, family: "fcm", host) else {
             throw .malformedData
         }
         guard
-            let bytes = try? Limit.fitted(whole.bytes, of: note, platform: platform, host)
+            let bytes = try? Limit.fitted(whole.bytes, of: content, platform: platform, host)
         else { throw .tooLarge }
         let prefix = config.isValidateOnly || content.isDryRun ? "{\"validate_only\":true," : "{"
         head = Array("\(prefix)\"message\":{\"token\":\"".utf8)

@@ -46,8 +46,7 @@ public struct BuildInput: ~Copyable {
     }
 }
 
-/// Neutral content, known to every sender; empty text: not given.
-public struct Notification: Sendable {
+extension Notification {
     /// How urgent it is.
     public enum Priority: UInt32, Sendable {
         case low = 1
@@ -55,49 +54,25 @@ public struct Notification: Sendable {
         case high = 10
     }
 
-    /// Wake the app, show nothing.
-    public var isSilent = false
-    /// Where the provider can leave display to the app, let it.
-    public var isDataOnly = false
-    /// The app may change it before it is shown.
-    public var isMutable = false
-    /// Prove that the device can be reached, and show nothing.
-    public var isDryRun = false
-    /// Takes back what is shown under `collapse`, and shows nothing.
-    public var isWithdrawn = false
-    /// nil: leave alone; 0: clear.
-    public var badge: Int32?
-    /// nil: as the route says.
-    public var priority: Priority?
-    /// 0: as the route says.
-    public var expiresUnixMs: UInt64 = 0
-    /// First line.
-    public var title = ""
-    /// Second line.
-    public var subtitle = ""
-    /// Text.
-    public var body = ""
-    /// Name of a sound.
-    public var sound = ""
-    /// Groups notifications.
-    public var thread = ""
-    /// The app's set of actions.
-    public var category = ""
-    /// A newer one with the same key replaces the shown one.
-    public var collapse = ""
-    /// Picture.
-    public var imageURL = ""
-    /// What a tap opens.
-    public var link = ""
-    /// The provider's word for the kind of push.
-    public var pushType = ""
-    /// A JSON object or empty: the payload's custom keys.
-    public var data = ""
-    /// JSON objects laid over the payload at the end, by family of senders: `apns`, `fcm`.
-    public var overrides: [(family: String, json: String)] = []
+    /// A neutral part beside the content, as JSON: `shorten`, `localized`; nil: not given.
+    public func part(_ name: String) -> String? {
+        overrides.last { $0.family == name }?.json
+    }
 
-    /// Makes an empty one.
-    public init() {}
+    /// The payload with the overrides of a family of senders laid over it.
+    public func overridden(
+        _ payload: consuming JSONWriter, family: String, _ host: Host
+    ) throws(PluginError) -> JSONWriter {
+        var writer = payload
+        for override in overrides where override.family == family {
+            let base = try host.parse(writer.bytes.span)
+            let patch = try host.parse(override.json.utf8.span)
+            var merged = JSONWriter()
+            merged.merged(base, with: patch)
+            writer = merged
+        }
+        return writer
+    }
 }
 
 /// Where notifications go; lives during `build`.
@@ -124,31 +99,7 @@ public struct BuildSink: ~Copyable {
     public func emit(_ note: Notification, to targets: [Target]) throws(PluginError) {
         let arena = Arena()
         let out = arena.array(sbx_notification.self, 1)
-        out.pointee.struct_size = UInt32(MemoryLayout<sbx_notification>.size)
-        if note.isSilent { out.pointee.flags |= SBX_N_SILENT }
-        if note.isDataOnly { out.pointee.flags |= SBX_N_DATA_ONLY }
-        if note.isMutable { out.pointee.flags |= SBX_N_MUTABLE }
-        if note.isDryRun { out.pointee.flags |= SBX_N_DRY_RUN }
-        if note.isWithdrawn { out.pointee.flags |= SBX_N_WITHDRAW }
-        if let badge = note.badge {
-            out.pointee.flags |= SBX_N_BADGE
-            out.pointee.badge = badge
-        }
-        out.pointee.priority = note.priority?.rawValue ?? 0
-        out.pointee.expires_unix_ms = note.expiresUnixMs
-        out.pointee.title = arena.text(note.title)
-        out.pointee.subtitle = arena.text(note.subtitle)
-        out.pointee.body = arena.text(note.body)
-        out.pointee.sound = arena.text(note.sound)
-        out.pointee.thread = arena.text(note.thread)
-        out.pointee.category = arena.text(note.category)
-        out.pointee.collapse = arena.text(note.collapse)
-        out.pointee.image_url = arena.text(note.imageURL)
-        out.pointee.link = arena.text(note.link)
-        out.pointee.push_type = arena.text(note.pushType)
-        out.pointee.data = arena.text(note.data)
-        out.pointee.overrides = arena.pairs(note.overrides.map { ($0.family, $0.json) })
-        out.pointee.override_count = note.overrides.count
+        note.write(to: out, arena)
         let list = arena.array(sbx_target.self, targets.count)
         for (index, target) in targets.enumerated() {
             list[index].struct_size = UInt32(MemoryLayout<sbx_target>.size)

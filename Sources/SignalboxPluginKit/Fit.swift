@@ -39,7 +39,7 @@ extension Host {
     ///
     /// `tooLarge`: even without these texts it would not fit.
     public func fitted(
-        _ payload: [UInt8], of note: RenderedNotification, to limit: PayloadLimit
+        _ payload: [UInt8], of note: Notification, to limit: PayloadLimit
     ) throws(PluginError) -> [UInt8] {
         guard let fit else { throw PluginError(.unsupported, "the host shortens no payloads") }
         let arena = Arena()
@@ -61,27 +61,5 @@ extension Host {
         let status = fit.pointee.fit(raw, &request, &out, &error)
         guard status == SBX_OK else { throw PluginError(code: status, error: error) }
         return Array(out.raw)
-    }
-}
-
-extension RenderedNotification {
-    /// A neutral part beside the content, as JSON: `shorten`, `localized`; nil: not given.
-    public func part(_ name: String) -> String? {
-        overrides.last { $0.family == name }?.json
-    }
-
-    /// The payload with the overrides of a family of senders laid over it.
-    public func overridden(
-        _ payload: consuming JSONWriter, family: String, _ host: Host
-    ) throws(PluginError) -> JSONWriter {
-        var writer = payload
-        for override in overrides where override.family == family {
-            let base = try host.parse(writer.bytes.span)
-            let patch = try host.parse(override.json.utf8.span)
-            var merged = JSONWriter()
-            merged.merged(base, with: patch)
-            writer = merged
-        }
-        return writer
     }
 }

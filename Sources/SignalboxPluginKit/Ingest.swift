@@ -65,27 +65,7 @@ public struct Request: ~Copyable {
     }
 }
 
-/// One installation of one app; empty text: not given.
-public struct Device: Sendable {
-    /// Bundle id or project; empty: the default app of the sender.
-    public var app = ""
-    /// `ios`, `android`, ...: chooses the sender in a route.
-    public var platform = ""
-    /// `apns`, `fcm`, ...; empty: follows from the platform.
-    public var provider = ""
-    /// Fit for the provider.
-    public var token = ""
-    /// Exactly as the source delivered it; empty: same as `token`.
-    public var sourceToken = ""
-    /// The source's user id.
-    public var user = ""
-    /// BCP 47.
-    public var locale = ""
-    /// In Unix milliseconds; 0: unknown.
-    public var registeredUnixMs: UInt64 = 0
-    /// What its registration said beside; from the registry also `online`.
-    public var attributes: [(String, String)] = []
-
+extension Device {
     /// Makes a device.
     public init(platform: String = "", token: String = "") {
         self.platform = platform
@@ -95,33 +75,6 @@ public struct Device: Sendable {
     /// The value of an attribute, or nil.
     public func attribute(_ name: String) -> String? {
         attributes.first { $0.0 == name }?.1
-    }
-
-    init(_ given: UnsafePointer<sbx_device>) {
-        let raw = given.known(sbx_device())
-        app = raw.app.text
-        platform = raw.platform.text
-        provider = raw.provider.text
-        token = raw.token.text
-        sourceToken = raw.source_token.text
-        user = raw.user.text
-        locale = raw.locale.text
-        registeredUnixMs = raw.registered_unix_ms
-        attributes = texts(raw.attributes, raw.attribute_count)
-    }
-
-    func write(to out: UnsafeMutablePointer<sbx_device>, _ arena: Arena) {
-        out.pointee.struct_size = UInt32(MemoryLayout<sbx_device>.size)
-        out.pointee.app = arena.text(app)
-        out.pointee.platform = arena.text(platform)
-        out.pointee.provider = arena.text(provider)
-        out.pointee.token = arena.text(token)
-        out.pointee.source_token = arena.text(sourceToken)
-        out.pointee.user = arena.text(user)
-        out.pointee.locale = arena.text(locale)
-        out.pointee.registered_unix_ms = registeredUnixMs
-        out.pointee.attributes = arena.pairs(attributes)
-        out.pointee.attribute_count = attributes.count
     }
 }
 

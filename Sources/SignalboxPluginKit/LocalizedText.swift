@@ -16,7 +16,7 @@ public struct LocalizedTexts: Sendable {
     public var body: LocalizedText?
 
     /// Reads the part `localized` of a notification.
-    public init(_ note: RenderedNotification, _ host: Host) throws(PluginError) {
+    public init(_ note: Notification, _ host: Host) throws(PluginError) {
         guard let part = note.part("localized") else { return }
         let json = try host.parse(part.utf8.span)
         func text(_ field: String) -> LocalizedText? {

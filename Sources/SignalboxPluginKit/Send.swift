@@ -35,18 +35,15 @@ public struct OwnedDelivery: Sendable {
     public let deadlineUnixMs: UInt64
     /// The content.
     public let content: Notification
-    /// JSON objects of the route, by family of senders.
-    public let overrides: [(family: String, json: String)]
 }
 
 extension Delivery {
     /// A copy that may be kept.
     public func owned() -> OwnedDelivery {
-        let note = notification()
-        return OwnedDelivery(
+        OwnedDelivery(
             id: id, attempt: attempt, token: token.text, platform: platform,
-            stableID: stableID.text, deadlineUnixMs: deadlineUnixMs, content: note.content,
-            overrides: note.overrides)
+            stableID: stableID.text, deadlineUnixMs: deadlineUnixMs,
+            content: notification())
     }
 }
 

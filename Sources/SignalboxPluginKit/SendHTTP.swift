@@ -100,44 +100,8 @@ public struct Delivery: ~Escapable {
     public func device() -> Device { Device(raw.pointee.device) }
 
     /// The content, copied.
-    public func notification() -> RenderedNotification {
-        RenderedNotification(raw.pointee.notification)
-    }
-}
-
-/// A notification as a sender reads it.
-public struct RenderedNotification: Sendable {
-    /// The content.
-    public var content: Notification
-    /// JSON objects laid over the payload at the end, by family of senders.
-    public var overrides: [(family: String, json: String)]
-
-    init(_ given: UnsafePointer<sbx_notification>) {
-        let raw = given.known(sbx_notification())
-        var note = Notification()
-        note.isSilent = raw.flags & SBX_N_SILENT != 0
-        note.isDataOnly = raw.flags & SBX_N_DATA_ONLY != 0
-        note.isMutable = raw.flags & SBX_N_MUTABLE != 0
-        note.isDryRun = raw.flags & SBX_N_DRY_RUN != 0
-        note.isWithdrawn = raw.flags & SBX_N_WITHDRAW != 0
-        note.badge = raw.flags & SBX_N_BADGE != 0 ? raw.badge : nil
-        note.priority = Notification.Priority(rawValue: raw.priority)
-        note.expiresUnixMs = raw.expires_unix_ms
-        note.title = raw.title.text
-        note.subtitle = raw.subtitle.text
-        note.body = raw.body.text
-        note.sound = raw.sound.text
-        note.thread = raw.thread.text
-        note.category = raw.category.text
-        note.collapse = raw.collapse.text
-        note.imageURL = raw.image_url.text
-        note.link = raw.link.text
-        note.pushType = raw.push_type.text
-        note.data = raw.data.text
-        content = note
-        overrides = (0..<raw.override_count).map {
-            (raw.overrides[$0].key.text, raw.overrides[$0].value.text)
-        }
+    public func notification() -> Notification {
+        Notification(raw.pointee.notification)
     }
 }
 

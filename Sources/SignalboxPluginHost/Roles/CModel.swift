@@ -10,26 +10,22 @@ extension CArena {
         return UnsafePointer(out)
     }
 
-    func write(_ device: Device, to out: UnsafeMutablePointer<sbx_device>) {
-        out.pointee.struct_size = UInt32(MemoryLayout<sbx_device>.size)
-        out.pointee.app = text(device.app)
-        out.pointee.platform = text(device.platform)
-        out.pointee.provider = text(device.provider)
-        out.pointee.token = text(device.token)
-        out.pointee.source_token = text(device.sourceToken)
-        out.pointee.user = text(device.user)
-        out.pointee.locale = text(device.locale)
-        out.pointee.registered_unix_ms = device.registeredUnixMs
-        out.pointee.attributes = pairs(device.attributes)
-        out.pointee.attribute_count = device.attributes.count
-    }
-
     /// Attributes or headers; NULL: there are none.
     package func pairs(_ attributes: [Attribute]) -> UnsafePointer<sbx_kv>? {
         guard !attributes.isEmpty else { return nil }
         let out = array(sbx_kv.self, count: attributes.count)
         for (index, attribute) in attributes.enumerated() {
             out[index] = sbx_kv(key: text(attribute.key), value: text(attribute.value))
+        }
+        return UnsafePointer(out)
+    }
+
+    /// Overrides of a notification; NULL: there are none.
+    func pairs(_ overrides: [PayloadOverride]) -> UnsafePointer<sbx_kv>? {
+        guard !overrides.isEmpty else { return nil }
+        let out = array(sbx_kv.self, count: overrides.count)
+        for (index, override) in overrides.enumerated() {
+            out[index] = sbx_kv(key: text(override.family), value: text(override.json))
         }
         return UnsafePointer(out)
     }
@@ -65,33 +61,7 @@ extension CArena {
     /// A content.
     package func notification(_ note: Notification) -> UnsafePointer<sbx_notification> {
         let out = make(sbx_notification.self)
-        out.pointee.struct_size = UInt32(MemoryLayout<sbx_notification>.size)
-        var flags: UInt32 = 0
-        if note.isSilent { flags |= SBX_N_SILENT }
-        if note.isDataOnly { flags |= SBX_N_DATA_ONLY }
-        if note.isMutable { flags |= SBX_N_MUTABLE }
-        if note.isDryRun { flags |= SBX_N_DRY_RUN }
-        if note.isWithdrawn { flags |= SBX_N_WITHDRAW }
-        if let badge = note.badge {
-            flags |= SBX_N_BADGE
-            out.pointee.badge = badge
-        }
-        out.pointee.flags = flags
-        out.pointee.priority = note.priority?.rawValue ?? 0
-        out.pointee.expires_unix_ms = note.expiresUnixMs
-        out.pointee.title = text(note.title)
-        out.pointee.subtitle = text(note.subtitle)
-        out.pointee.body = text(note.body)
-        out.pointee.sound = text(note.sound)
-        out.pointee.thread = text(note.thread)
-        out.pointee.category = text(note.category)
-        out.pointee.collapse = text(note.collapse)
-        out.pointee.image_url = text(note.imageURL)
-        out.pointee.link = text(note.link)
-        out.pointee.push_type = text(note.pushType)
-        out.pointee.data = text(note.data)
-        out.pointee.overrides = pairs(note.overrides.map { Attribute($0.family, $0.json) })
-        out.pointee.override_count = note.overrides.count
+        write(note, to: out)
         return UnsafePointer(out)
     }
 

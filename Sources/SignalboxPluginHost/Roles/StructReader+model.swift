@@ -6,13 +6,7 @@ extension StructReader {
     /// A device; NULL is an empty one.
     func device(_ given: UnsafePointer<sbx_device>?) throws(StructFault) -> Device {
         guard let given else { return Device() }
-        let device = try read(given)
-        return Device(
-            app: device.app.text, platform: device.platform.text, provider: device.provider.text,
-            token: device.token.text, sourceToken: device.source_token.text,
-            user: device.user.text, locale: device.locale.text,
-            registeredUnixMs: device.registered_unix_ms,
-            attributes: KeyValues.copy(device.attributes, device.attribute_count))
+        return Device(copying: try read(given))
     }
 
     /// A change that a plugin reports; nil: it is malformed, or not one for plugins to report.
@@ -59,31 +53,7 @@ extension StructReader {
     func notification(
         _ given: UnsafePointer<sbx_notification>
     ) throws(StructFault) -> Notification {
-        let raw = try read(given)
-        var note = Notification()
-        note.isSilent = raw.flags & SBX_N_SILENT != 0
-        note.isDataOnly = raw.flags & SBX_N_DATA_ONLY != 0
-        note.isMutable = raw.flags & SBX_N_MUTABLE != 0
-        note.isDryRun = raw.flags & SBX_N_DRY_RUN != 0
-        note.isWithdrawn = raw.flags & SBX_N_WITHDRAW != 0
-        note.badge = raw.flags & SBX_N_BADGE != 0 ? raw.badge : nil
-        note.priority = Priority(rawValue: raw.priority)
-        note.expiresUnixMs = raw.expires_unix_ms
-        note.title = raw.title.text
-        note.subtitle = raw.subtitle.text
-        note.body = raw.body.text
-        note.sound = raw.sound.text
-        note.thread = raw.thread.text
-        note.category = raw.category.text
-        note.collapse = raw.collapse.text
-        note.imageURL = raw.image_url.text
-        note.link = raw.link.text
-        note.pushType = raw.push_type.text
-        note.data = raw.data.text
-        note.overrides = KeyValues.copy(raw.overrides, raw.override_count).map {
-            PayloadOverride(family: $0.key, json: $0.value)
-        }
-        return note
+        Notification(copying: try read(given))
     }
 }
 

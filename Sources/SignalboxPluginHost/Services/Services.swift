@@ -92,4 +92,12 @@ enum KeyValues {
         guard let start else { return [] }
         return (0..<count).map { Attribute(start[$0].key.text, start[$0].value.text) }
     }
+
+    /// The same as overrides of a notification.
+    static func copy(_ start: UnsafePointer<sbx_kv>?, _ count: Int) -> [PayloadOverride] {
+        guard let start else { return [] }
+        return (0..<count).map {
+            PayloadOverride(family: start[$0].key.text, json: start[$0].value.text)
+        }
+    }
 }

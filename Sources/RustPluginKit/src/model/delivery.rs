@@ -1,7 +1,8 @@
 //! Deliveries: borrowed for a call, or copied for a sender that keeps them.
 
+use super::memory::Owned;
 use super::{Device, Notification};
-use crate::memory::{text, Pair, Strided};
+use crate::memory::{text, Strided};
 use crate::sys::*;
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -79,7 +80,10 @@ impl<'a> Delivery<'a> {
 
     /// The content.
     pub fn notification(&self) -> Notification<'a> {
-        unsafe { Notification::read(self.raw.notification) }
+        match self.raw.notification.is_null() {
+            true => Notification::default(),
+            false => unsafe { Notification::of(read(self.raw.notification)) },
+        }
     }
 
     /// Equal for deliveries of one batch with equal content: render that once.
@@ -125,92 +129,14 @@ impl OwnedDelivery {
             badge: given.badge(),
             deadline_unix_ms: given.deadline_unix_ms(),
             stable_id: given.stable_id().to_string(),
-            device: Arc::new(Owned::device(&given.device())),
+            device: Arc::new(Owned::new(|memory| given.device().copied(memory))),
             content: contents
                 .entry(given.content_id())
-                .or_insert_with(|| Arc::new(Owned::notification(&given.notification())))
+                .or_insert_with(|| {
+                    Arc::new(Owned::new(|memory| given.notification().copied(memory)))
+                })
                 .clone(),
         });
         copied.collect()
-    }
-}
-
-/// A noun with the memory that it points into. Its lifetime is shortened to that of the borrow
-/// wherever it is handed out.
-struct Owned<T> {
-    value: T,
-    _memory: Memory,
-}
-
-#[derive(Default)]
-struct Memory {
-    texts: Vec<Box<str>>,
-    pairs: Vec<Box<[Pair<'static>]>>,
-}
-
-impl Memory {
-    /// A copy that lives as long as this, which is all that `'static` means here.
-    fn text(&mut self, given: &str) -> &'static str {
-        self.texts.push(given.into());
-        let own: *const str = &**self.texts.last().expect("it was pushed");
-        // The box stays where it is until this is dropped.
-        unsafe { &*own }
-    }
-
-    fn pairs(&mut self, given: &[Pair<'_>]) -> &'static [Pair<'static>] {
-        let copied: Vec<Pair<'static>> = given
-            .iter()
-            .map(|pair| Pair::new(self.text(pair.key()), self.text(pair.value())))
-            .collect();
-        self.pairs.push(copied.into());
-        let own: *const [Pair<'static>] = &**self.pairs.last().expect("it was pushed");
-        unsafe { &*own }
-    }
-}
-
-impl Owned<Device<'static>> {
-    fn device(given: &Device<'_>) -> Self {
-        let mut memory = Memory::default();
-        let value = Device {
-            app: memory.text(given.app),
-            platform: memory.text(given.platform),
-            provider: memory.text(given.provider),
-            token: memory.text(given.token),
-            source_token: memory.text(given.source_token),
-            user: memory.text(given.user),
-            locale: memory.text(given.locale),
-            registered_unix_ms: given.registered_unix_ms,
-            attributes: memory.pairs(given.attributes),
-        };
-        Owned { value, _memory: memory }
-    }
-}
-
-impl Owned<Notification<'static>> {
-    fn notification(given: &Notification<'_>) -> Self {
-        let mut memory = Memory::default();
-        let value = Notification {
-            is_silent: given.is_silent,
-            is_data_only: given.is_data_only,
-            is_mutable: given.is_mutable,
-            is_dry_run: given.is_dry_run,
-            is_withdrawn: given.is_withdrawn,
-            badge: given.badge,
-            priority: given.priority,
-            expires_unix_ms: given.expires_unix_ms,
-            title: memory.text(given.title),
-            subtitle: memory.text(given.subtitle),
-            body: memory.text(given.body),
-            sound: memory.text(given.sound),
-            thread: memory.text(given.thread),
-            category: memory.text(given.category),
-            collapse: memory.text(given.collapse),
-            image_url: memory.text(given.image_url),
-            link: memory.text(given.link),
-            push_type: memory.text(given.push_type),
-            data: memory.text(given.data),
-            overrides: memory.pairs(given.overrides),
-        };
-        Owned { value, _memory: memory }
     }
 }

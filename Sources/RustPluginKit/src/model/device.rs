@@ -1,30 +1,8 @@
 //! Devices and recipients.
 
-use crate::memory::{pairs, raw, text, Pair};
+use super::Device;
+use crate::memory::{pairs, Pair};
 use crate::sys::{self, *};
-
-/// One installation of one app.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Device<'a> {
-    /// Bundle id or project; empty: the default app of whoever sends.
-    pub app: &'a str,
-    /// `ios`, `android`, ...: chooses the sender in a route.
-    pub platform: &'a str,
-    /// `apns`, `fcm`, ...; empty: follows from the platform.
-    pub provider: &'a str,
-    /// Fit for the provider.
-    pub token: &'a str,
-    /// Exactly as the source delivered it; empty: same as `token`.
-    pub source_token: &'a str,
-    /// The source's user id.
-    pub user: &'a str,
-    /// BCP 47: `de-AT`.
-    pub locale: &'a str,
-    /// 0: unknown.
-    pub registered_unix_ms: u64,
-    /// What its registration said beside.
-    pub attributes: &'a [Pair<'a>],
-}
 
 impl<'a> Device<'a> {
     /// The value of an attribute.
@@ -38,38 +16,6 @@ impl<'a> Device<'a> {
         match given.is_null() {
             true => Device::default(),
             false => Device::of(sys::read(given)),
-        }
-    }
-
-    /// # Safety
-    /// What it points to is borrowed for 'a.
-    pub(crate) unsafe fn of(given: sbx_device) -> Device<'a> {
-        Device {
-            app: text(given.app),
-            platform: text(given.platform),
-            provider: text(given.provider),
-            token: text(given.token),
-            source_token: text(given.source_token),
-            user: text(given.user),
-            locale: text(given.locale),
-            registered_unix_ms: given.registered_unix_ms,
-            attributes: pairs(given.attributes, given.attribute_count),
-        }
-    }
-
-    pub(crate) fn raw(&self) -> sbx_device {
-        sbx_device {
-            app: raw(self.app),
-            platform: raw(self.platform),
-            provider: raw(self.provider),
-            token: raw(self.token),
-            source_token: raw(self.source_token),
-            user: raw(self.user),
-            locale: raw(self.locale),
-            registered_unix_ms: self.registered_unix_ms,
-            attributes: Pair::raw(self.attributes),
-            attribute_count: self.attributes.len(),
-            ..sys::fresh()
         }
     }
 }

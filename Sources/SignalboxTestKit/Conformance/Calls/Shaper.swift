@@ -47,6 +47,13 @@ final class Shaper {
         return UnsafePointer(room.assumingMemoryBound(to: Element.self))
     }
 
+    /// The same of an array that is somewhere already.
+    func plain<Element: BitwiseCopyable>(
+        _ given: UnsafePointer<Element>?, _ count: Int
+    ) -> UnsafePointer<Element> {
+        plain(Array(UnsafeBufferPointer(start: given, count: count)))
+    }
+
     /// An array of structs that begin with their size; `visit` shapes what each of them points to.
     func list<Element: BitwiseCopyable>(
         _ given: UnsafePointer<Element>?, _ count: Int, _ visit: (inout Element) -> Void

@@ -7,14 +7,15 @@
 /* One installation of one app. */
 typedef struct sbx_device {
   uint32_t struct_size, reserved;
-  sbx_str app;           /* bundle id or project; empty: the default app of whoever sends */
+  sbx_str app;           /* bundle id or project; empty: the sender's default app */
   sbx_str platform;      /* "ios" | "android" | "huawei" | "web" | ...: chooses the sender in a route */
   sbx_str provider;      /* "apns" | "fcm" | "hms" | ...; empty: follows from the platform */
-  sbx_str token;         /* fit for the provider: cleaned by the plugin that knows the source's habits */
+  sbx_str token;         /* as the provider wants it; the plugin that knows the source cleans it */
   sbx_str source_token;  /* exactly as the source delivered it; empty: same as token */
-  sbx_str user, locale;  /* the source's user id; BCP 47 ("de-AT"); both may be empty */
-  uint64_t registered_unix_ms;  /* 0: unknown, the token came with the event */
-  const sbx_kv *attributes;  /* what its registration said beside; the registry keeps them: "muted" */
+  sbx_str user;          /* the source's user id; may be empty */
+  sbx_str locale;        /* BCP 47 ("de-AT"); may be empty */
+  uint64_t registered_unix_ms;  /* in Unix milliseconds; 0: unknown, the token came with the event */
+  const sbx_kv *attributes;  /* what else its registration said ("muted"); the registry keeps it */
   size_t attribute_count;
 } sbx_device;
 
@@ -45,29 +46,36 @@ typedef struct sbx_event {
 #define SBX_N_SILENT    1u  /* wake the app, show nothing */
 #define SBX_N_DATA_ONLY 2u  /* where the provider can leave display to the app (FCM), let it */
 #define SBX_N_MUTABLE   4u  /* the app may change the notification before it is shown */
-#define SBX_N_BADGE     8u  /* `badge` is given; without this bit badges are left alone */
-#define SBX_N_DRY_RUN  16u  /* prove that the device can be reached and show nothing: by the provider's own
-                             * test where it has one (FCM), else by a silent push (APNs). What came of it
-                             * goes to the event's plugin as SBX_CHANGE_PROVEN or SBX_CHANGE_UNPROVEN. */
-#define SBX_N_WITHDRAW 64u  /* takes back what is shown under `collapse`; needs collapse; shows nothing. Since 1.1 */
+#define SBX_N_BADGE     8u  /* `badge` is given; without this bit the device's badge stays */
+#define SBX_N_DRY_RUN  16u  /* prove that the device can be reached, and show nothing. By the provider's own
+                             * test where it has one (FCM), else by a silent push (APNs). The result goes to the
+                             * event's plugin as SBX_CHANGE_PROVEN or SBX_CHANGE_UNPROVEN. */
+#define SBX_N_WITHDRAW 64u  /* take back what is shown under `collapse`, and show nothing. Needs collapse. Since 1.1 */
 #define SBX_PRIORITY_LOW    1u
 #define SBX_PRIORITY_NORMAL 5u
 #define SBX_PRIORITY_HIGH   10u
 typedef struct sbx_notification {
   uint32_t struct_size, flags;  /* SBX_N_*; unknown bits are ignored */
   uint32_t priority;            /* SBX_PRIORITY_*; 0: as the route says */
-  int32_t badge;                /* with SBX_N_BADGE: 0 clears */
-  uint64_t expires_unix_ms;     /* 0: as the route says */
-  sbx_str title, subtitle, body, sound, thread, category;
-  sbx_str collapse;             /* a newer one with the same key replaces the shown one */
-  sbx_str image_url, link;
-  sbx_str push_type;            /* provider's word ("voip", "liveactivity"); empty: follows from the content */
+  int32_t badge;                /* number on the app's icon; 0 clears it */
+  uint64_t expires_unix_ms;     /* worthless after this, in Unix milliseconds; 0: as the route says */
+  sbx_str title;                /* first line */
+  sbx_str subtitle;             /* second line (iOS) */
+  sbx_str body;                 /* text */
+  sbx_str sound;                /* name of a sound; "default" for the system's */
+  sbx_str thread;               /* groups notifications on the device */
+  sbx_str category;             /* the app's set of actions */
+  sbx_str collapse;             /* a newer notification with the same key replaces the shown one */
+  sbx_str image_url;            /* picture to show */
+  sbx_str link;                 /* what a tap opens */
+  sbx_str push_type;            /* the provider's word ("voip", "liveactivity"); empty: follows from the content */
   sbx_str data;                 /* a JSON object or empty; its members become the payload's custom keys */
-  const sbx_kv *overrides;      /* key: sender's family ("apns", "fcm"); value: JSON object, merged last. Since 1.1 two
-                                 * keys are no family. "shorten": { "places": [...], "whole": [...] }, JSON pointers into
-                                 * `data` (or what a family's override makes of it): texts that may be shortened, and what
-                                 * of them stays whole. "localized": { "title": { "loc_key": "...", "loc_args": [...] } },
-                                 * likewise subtitle and body: a text of the app's resources in place of the field */
+  const sbx_kv *overrides;      /* JSON objects laid over the payload last, by family of senders ("apns", "fcm"). Since
+                                 * 1.1 two keys are no family. "shorten": { "places": [...], "whole": [...] }, JSON
+                                 * pointers into `data` (or what a family's override makes of it): texts that may be
+                                 * shortened, and what of them stays whole. "localized": { "title": { "loc_key": "...",
+                                 * "loc_args": [...] } }, likewise subtitle and body: a text of the app's resources in
+                                 * place of the field */
   size_t override_count;
 } sbx_notification;
 

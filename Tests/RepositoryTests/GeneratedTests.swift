@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+/// What follows from the contract's headers is generated and committed.
+@Suite struct GeneratedTests {
+    /// Runs the generator of a tree; what it said, and how it ended.
+    private func generate(
+        _ root: URL, _ arguments: String...
+    ) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [root.appending(path: "scripts/generate.sh").path] + arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+
+    @Test func `generated files are what the headers say`() throws {
+        let (status, output) = try generate(Repository.root, "--check")
+        #expect(status == 0, "\(output)")
+    }
+
+    @Test func `a member that the header gains reaches every file that follows from it`() throws {
+        let tree = FileManager.default.temporaryDirectory.appending(path: "schema-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: tree) }
+        try FileManager.default.createDirectory(at: tree, withIntermediateDirectories: true)
+        for folder in ["include", "scripts"] {
+            try FileManager.default.copyItem(
+                at: Repository.root.appending(path: folder), to: tree.appending(path: folder))
+        }
+        let header = tree.appending(path: "include/signalbox/model.h")
+        let last = "  size_t override_count;\n"
+        let text = try String(contentsOf: header, encoding: .utf8)
+        try text.replacing(last, with: last + "  sbx_str ticker_text; /* one line. Since 1.1 */\n")
+            .write(to: header, atomically: true, encoding: .utf8)
+        let (status, output) = try generate(tree)
+        try #require(status == 0, "\(output)")
+        let made = output.split(separator: "\n").compactMap { $0.split(separator: " ").last }
+        let changed = try made.filter {
+            try String(contentsOf: tree.appending(path: $0), encoding: .utf8)
+                .contains(#/ticker_?[tT]ext/#)
+        }
+        // The struct in three languages, both ways across the contract, its size, and what a check lays out.
+        #expect(changed.count == 6, "\(changed)")
+        let sizes = try String(
+            contentsOf: tree.appending(
+                path: "Sources/SignalboxPluginHost/Loading/StructSizes+generated.swift"),
+            encoding: .utf8)
+        #expect(sizes.contains("minor < 1 ? 216 : 232"))
+        let again = try generate(Repository.root, "--check")
+        #expect(again.status == 0, "\(again.output)")
+    }
+}

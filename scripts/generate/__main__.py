@@ -1,0 +1,48 @@
+"""Writes every file that follows from the contract's headers; with --check it says which are not current."""
+
+import sys
+from pathlib import Path
+
+import rust
+import swift
+from header import Header
+from nouns import nouns, recorded
+
+# What plugins hand to the host.
+FROM_PLUGINS = """plugin ingest build send_http send register ingest_path event recipient device change notification
+target endpoint http_request outcome http_call error fit_request"""
+# What the host hands to plugins, in arrays or by a pointer.
+TO_PLUGINS = "device recipient event notification delivery change http_response request build_input"
+
+
+def outputs(root):
+    include = root / "include/signalbox"
+    header = Header(*(path for path in sorted(include.rglob("*.h")) if path.name != "gateway.h"))
+    device, notification = both = nouns(header)
+    names = lambda words: [f"sbx_{word}" for word in words.split()]
+    yield "Sources/SignalboxCore/Model/Notification+generated.swift", swift.core_notification(notification)
+    yield "Sources/SignalboxPluginHost/Roles/Nouns+generated.swift", swift.host(both)
+    yield "Sources/SignalboxPluginHost/Loading/StructSizes+generated.swift", swift.struct_sizes(header, names(FROM_PLUGINS))
+    yield "Sources/SignalboxPluginKit/Device+generated.swift", swift.kit(device)
+    yield "Sources/SignalboxPluginKit/Notification+generated.swift", swift.kit(notification)
+    yield "Sources/SignalboxTestKit/Conformance/Calls/Shaper+generated.swift", swift.shaper(header, names(TO_PLUGINS))
+    yield "Sources/RustPluginKit/src/sys/model.rs", rust.sys(Header(include / "model.h"), "model.h")
+    yield "Sources/RustPluginKit/src/model/nouns.rs", rust.model(both)
+
+
+def main(root, is_check):
+    stale = []
+    for path, text in outputs(root):
+        file = root / path
+        if file.exists() and file.read_text() == text:
+            continue
+        stale.append(path)
+        if not is_check:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    for path in stale:
+        print(f"{path} is not what include/ says; run scripts/generate.sh" if is_check else f"wrote {path}")
+    return 1 if stale and is_check else 0
+
+
+sys.exit(main(Path(__file__).resolve().parents[2], sys.argv[1:] == ["--check"]))

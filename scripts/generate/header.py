@@ -1,0 +1,83 @@
+"""Reads the contract's C headers, as far as they use the language."""
+
+import re
+from dataclasses import dataclass, field
+
+SIZES = {"uint32_t": 4, "int32_t": 4, "sbx_status": 4, "uint64_t": 8, "int64_t": 8, "size_t": 8, "sbx_str": 16}
+
+
+@dataclass
+class Field:
+    """A member of a struct: `type` is the C type, "function" for a pointer to one."""
+
+    name: str
+    type: str
+    doc: str = ""
+    since: int = 0
+    length: int = 0  # of an array inside the struct
+
+    @property
+    def is_pointer(self):
+        return self.type.endswith("*") or self.type == "function"
+
+    @property
+    def size(self):
+        return (8 if self.is_pointer else SIZES.get(self.type, 1)) * (self.length or 1)
+
+    @property
+    def alignment(self):
+        return 8 if self.is_pointer or self.type == "sbx_str" else SIZES.get(self.type, 1)
+
+
+@dataclass
+class Struct:
+    name: str
+    fields: list = field(default_factory=list)
+
+    def size(self, minor):
+        """`sizeof` it in contract 1.`minor`."""
+        end = 0
+        for one in self.fields:
+            if one.since <= minor:
+                end = -(-end // one.alignment) * one.alignment + one.size
+        return -(-end // 8) * 8 if any(f.alignment == 8 for f in self.fields) else end
+
+    def __getitem__(self, name):
+        return next(f for f in self.fields if f.name == name)
+
+
+class Header:
+    """Structs, and constants with their value and comment."""
+
+    def __init__(self, *paths):
+        self.structs, self.constants = {}, {}
+        for path in paths:
+            text = path.read_text()
+            for name, value, doc in re.findall(r"#define (SBX_\w+) +(\S+)[ \t]*(/\*.*?\*/)?", text, re.S):
+                self.constants[name] = (value, plain(doc))
+            for name, body in re.findall(r"typedef struct (sbx_\w+) \{\n(.*?)\n\} \1;", text, re.S):
+                self.structs[name] = Struct(name, list(members(body)))
+
+
+def members(body):
+    """The declarations of a struct, each with the comment that follows it."""
+    for code, comment in re.findall(r"((?:[^;/]|/\*.*?\*/)+);[ \t]*(/\*.*?\*/)?", body, re.S):
+        code = " ".join(re.sub(r"/\*.*?\*/", "", code, flags=re.S).split())
+        doc = plain(comment)
+        since = int(found[1]) if (found := re.search(r"Since 1\.(\d+)$", doc)) else 0
+        doc = re.sub(r"\.? ?Since 1\.\d+$", "", doc)
+        if pointer := re.match(r".*?\(\*(\w+)\)", code):
+            yield Field(pointer[1], "function", doc, since)
+            continue
+        words, names = re.match(r"((?:const )?(?:struct )?\w+) (.*)", code).groups()
+        for name in names.split(","):
+            kind, name = words, name.strip()
+            while name.startswith("*"):
+                kind, name = kind + " *", name[1:].removeprefix("const ").strip()
+            found = re.match(r"(\w+)(?:\[(\d+)\])?$", name)
+            yield Field(found[1], kind.replace("struct ", ""), doc, since, int(found[2] or 0))
+
+
+def plain(comment):
+    """A comment as one line."""
+    return " ".join(re.sub(r"^/\*+|\*/$|^\s*\*", "", comment or "", flags=re.M).split())
