@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
   libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev libsqlite3-dev
   libjemalloc-dev libre2-dev
-  pkg-config gcc g++ binutils patchelf curl tzdata python3 abigail-tools valgrind
+  pkg-config gcc g++ binutils patchelf curl openssl tzdata python3 abigail-tools valgrind
 )
 # What only measuring needs.
 [ "${1:-}" = bench ] && packages+=(nghttp2-client util-linux)

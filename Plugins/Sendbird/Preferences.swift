@@ -37,7 +37,7 @@ struct Preference: Sendable {
 
     /// Why a message does not reach the user now; nil: it does.
     ///
-    /// `offsetSeconds`: how far his local time is ahead of UTC.
+    /// `offsetSeconds`: how far the member's local time is ahead of UTC.
     func skip(
         _ message: Message, user: String, channelTrigger: String, nowMs: UInt64,
         offsetSeconds: Int32, isBot: Bool

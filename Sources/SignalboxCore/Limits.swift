@@ -1,4 +1,4 @@
-/// Every bound of the gateway in one place; docs/limits.md says what happens at each.
+/// The bounds that several rooms share. docs/limits.md lists these and all others.
 public struct Limits: Sendable {
     /// Largest body of an inbound request, in bytes; more is answered 413.
     public var requestBodyBytesMax = 1 << 20
@@ -14,8 +14,6 @@ public struct Limits: Sendable {
     public var leaseMs: UInt64 = 120_000
     /// Most deliveries handed to a plugin in one call.
     public var batchMax = 512
-    /// How long a stop waits for deliveries in flight, in milliseconds.
-    public var drainMs: UInt64 = 30_000
 
     /// The shipped bounds.
     public init() {}

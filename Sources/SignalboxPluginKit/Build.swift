@@ -77,7 +77,7 @@ extension Notification {
 
 /// Where notifications go; lives during `build`.
 public struct BuildSink: ~Copyable {
-    /// A recipient of a content, with what is his alone.
+    /// A recipient of a content, with the recipient's own badge.
     public struct Target: Sendable {
         /// Index into the recipients.
         public var recipient: Int

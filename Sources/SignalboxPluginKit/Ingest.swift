@@ -102,7 +102,7 @@ public struct Recipient: Sendable {
         attributes.first { $0.0 == name }?.1
     }
 
-    /// A user, on all his devices of an app; empty: of every app.
+    /// A user, on all their devices of an app; empty: of every app.
     public init(user: String, app: String = "", attributes: [(String, String)] = []) {
         device = Device()
         device.user = user

@@ -314,7 +314,7 @@ final class BrandLogin: Sendable {
         await login.api.shutdown()
     }
 
-    @Test func `a user touches his own devices alone`() async throws {
+    @Test func `a user reaches no devices of others`() async throws {
         let login = try await BrandLogin.start()
         let bench = try await Self.bench(login)
         let (kim, eve) = (

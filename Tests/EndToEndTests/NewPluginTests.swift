@@ -67,6 +67,6 @@ import Testing
         let (first, _) = try await new("Twice", "c", "send")
         #expect(first.status == 0)
         let (second, _) = try await new("Twice", "c", "send")
-        #expect(second.status != 0 && second.text.contains("is there already"))
+        #expect(second.status != 0 && second.text.contains("exists; nothing was written"))
     }
 }

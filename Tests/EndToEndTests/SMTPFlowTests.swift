@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `an event reaches a user's phone and his mail address`() async throws {
+    @Test func `an event reaches a user's phone and mail address`() async throws {
         let flow = try await Flow()
         _ = try await DeviceTests.register(flow.bench, "kim", "0a1b")
         _ = try await DeviceTests.register(

@@ -2,35 +2,35 @@ import Foundation
 import SignalboxTestKit
 import Testing
 
-/// Plugins in C that break one rule each. The first line of a file says which, and what must be found.
+/// Plugins in C that break one rule each: the sections of Bad/plugins.txt.
 @Suite(.serialized) struct BadPluginTests {
     struct Bad: Sendable, CustomTestStringConvertible {
-        var file: URL
         var rule: String
-        var words: String
+        var name: String
         var flags: [String]
+        var words: String
+        var source: String
 
-        var testDescription: String { file.lastPathComponent }
+        var testDescription: String { name }
     }
 
     static let all: [Bad] = {
-        let names =
-            (try? FileManager.default.contentsOfDirectory(atPath: CheckBench.bad.path)) ?? []
-        return names.sorted().compactMap { name in
-            guard name.hasSuffix(".c"), name != "good.c" else { return nil }
-            let file = CheckBench.bad.appending(path: name)
-            let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
-            let lines = text.split(separator: "\n").map {
-                $0.replacing("/* ", with: "").replacing(" */", with: "")
-            }
-            let head = (lines.first ?? "").split(separator: ": ", maxSplits: 1)
-            let second = lines.dropFirst().first ?? ""
-            let flags = second.hasPrefix("flags: ") ? second.dropFirst(7).split(separator: " ") : []
+        let file = CheckBench.bad.appending(path: "plugins.txt")
+        let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n=== ").dropFirst().map { section in
+            let lines = section.split(separator: "\n")
+            let head = lines[0].split(separator: " ").map(String.init)
             return Bad(
-                file: file, rule: String(head.first ?? ""), words: String(head.last ?? ""),
-                flags: flags.map(String.init))
+                rule: head[0], name: head[1], flags: Array(head.dropFirst(2)),
+                words: String(lines[1]), source: lines.dropFirst(2).joined(separator: "\n"))
         }
     }()
+
+    /// Compiles the plugin of a section.
+    static func compile(_ name: String, flags: [String] = []) async throws -> String {
+        let bad = try #require(all.first { $0.name == name })
+        return try await CheckBench.compile(source: bad.source, flags: bad.flags + flags)
+    }
 
     static let samples = """
         {"requests":[{"path":"/in/base","body":{"token":"t1","text":"hi"}}],
@@ -40,7 +40,7 @@ import Testing
     @Test(arguments: all)
     func `a plugin that breaks a rule is found out`(bad: Bad) async throws {
         let rule = try #require(CheckRule(rawValue: bad.rule))
-        let library = try await CheckBench.compile(bad.file, flags: bad.flags)
+        let library = try await CheckBench.compile(source: bad.source, flags: bad.flags)
         // Rules that every step can break need every step.
         let isLocal = !["threads", "secrets"].contains(rule.section)
         let report = try await CheckBench.check(
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `outcomes that never come are waited for once`() async throws {
-        let library = try await CheckBench.compile(CheckBench.bad.appending(path: "unended.c"))
+        let library = try await Self.compile("unended")
         let report = try await CheckBench.check(library, samples: Self.samples, only: ["send"])
         #expect(CheckBench.failures(report).count == 1, "\(CheckBench.failures(report))")
         #expect(CheckBench.unchecked(report).contains("send.threads"))
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `a file that anybody may replace is not loaded`() async throws {
-        let library = try await CheckBench.compile(CheckBench.bad.appending(path: "good.c"))
+        let library = try await CheckBench.compile(source: "")
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: library)
         let report = try await CheckBench.check(library)
         #expect(CheckBench.failures(report).count == 1)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `a plugin with every role that keeps every rule passes`() async throws {
-        let library = try await CheckBench.compile(CheckBench.bad.appending(path: "good.c"))
+        let library = try await CheckBench.compile(source: "")
         let report = try await CheckBench.check(library, samples: Self.samples, checksMemory: true)
         #expect(CheckBench.failures(report) == [])
         #expect(CheckBench.unchecked(report) == [])
@@ -100,22 +100,24 @@ import Testing
               }
             #define ON_REQUEST char room[20]; body[1] = TEXT(the_time(i->host, room, sizeof room));
             #define ON_CHANGES char room[20]; body[1] = TEXT(the_time(i->host, room, sizeof room));
-            #include "\(CheckBench.bad.path)/base.h"
             """
-        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).c")
-        try source.write(to: file, atomically: true, encoding: .utf8)
         let report = try await CheckBench.check(
-            try await CheckBench.compile(file), samples: Self.samples, only: [section])
+            try await CheckBench.compile(source: source), samples: Self.samples, only: [section])
         #expect(CheckBench.failures(report) == [])
         #expect(!CheckBench.unchecked(report).contains("\(section).threads"))
     }
 
-    @Test(arguments: [("good", nil), ("overflow", "memory.faults"), ("lost", "memory.leaks")])
+    @Test(arguments: [(nil, nil), ("overflow", "memory.faults"), ("lost", "memory.leaks")])
     func `AddressSanitizer's findings are part of the report`(
-        name: String, rule: String?
+        name: String?, rule: String?
     ) async throws {
-        let library = try await CheckBench.compile(
-            CheckBench.bad.appending(path: "\(name).c"), flags: ["-g", "-fsanitize=address"])
+        let flags = ["-g", "-fsanitize=address"]
+        let library =
+            if let name {
+                try await Self.compile(name, flags: flags)
+            } else {
+                try await CheckBench.compile(source: "", flags: flags)
+            }
         let report = try await CheckBench.check(library, samples: Self.samples, checksMemory: true)
         let memory = report.lines.filter { $0.rule.section == "memory" }
         #expect(
@@ -125,7 +127,7 @@ import Testing
     }
 
     @Test func `a check of some sections leaves out the others`() async throws {
-        let library = try await CheckBench.compile(CheckBench.bad.appending(path: "forgets.c"))
+        let library = try await Self.compile("forgets")
         let report = try await CheckBench.check(library, only: ["life", "build"])
         #expect(report.isClean)
         let passed = Set(report.lines.filter { $0.verdict == .pass }.map(\.rule.section))

@@ -7,10 +7,20 @@ import Testing
 enum CheckBench {
     static let bad = PluginBench.root.appending(path: "Tests/PluginCheckTests/Bad")
 
-    /// Compiles C with further flags into a library in a folder of its own.
-    static func compile(_ file: URL, flags: [String] = []) async throws -> String {
+    /// Compiles a file into a library in a folder of its own.
+    static func compile(_ file: URL) async throws -> String {
         let folder = try Workshop.folder()
         let library = folder.appending(path: "libplugin.so").path
+        return try await PluginBench.compile(file: file.path, to: library)
+    }
+
+    /// Compiles lines of C in front of base.h into a library in a folder of its own.
+    static func compile(source: String, flags: [String] = []) async throws -> String {
+        let folder = try Workshop.folder()
+        let library = folder.appending(path: "libplugin.so").path
+        let file = folder.appending(path: "plugin.c")
+        try "\(source)\n#include \"\(bad.path)/base.h\"\n".write(
+            to: file, atomically: true, encoding: .utf8)
         return try await PluginBench.compile(file: file.path, to: library, flags: flags)
     }
 

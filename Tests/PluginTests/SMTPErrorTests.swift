@@ -89,7 +89,7 @@ import Testing
         Case(
             place: "RCPT", reply: "556 null MX", kind: .unregistered, reason: "domain_takes_no_mail"
         ),
-        // Less than a plain word about the mailbox costs nobody his address.
+        // Only a plain statement about the mailbox removes an address.
         Case(place: "RCPT", reply: "550 rejected", kind: .rejected, reason: "recipient_refused"),
         Case(place: "RCPT", reply: "550 5.1.100 odd", kind: .rejected, reason: "recipient_refused"),
         Case(

@@ -299,7 +299,7 @@ import Testing
     @Test(arguments: [
         "hello", "2", "999 what", "250-one\r\n251 two", "250\tx", "HTTP/1.1 400 Bad Request", "",
     ])
-    func `what is no reply is not taken for one`(text: String) async throws {
+    func `malformed replies are rejected`(text: String) async throws {
         var options = SMTPServer.Options()
         options.script = { $0.line == "" ? .say(text) : .usual }
         let bench = try await SMTPBench(options)

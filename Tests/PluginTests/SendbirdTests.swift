@@ -773,7 +773,7 @@ import Testing
         #expect(await bench.end() == [])
     }
 
-    @Test func `removals name the user if he is known`() async throws {
+    @Test func `removals name the user if known`() async throws {
         let bench = try await Self.bench(#","register":{}"#)
         let (requests, settled) = try bench.prepare([
             Self.change(.unregistered, "ios"), Self.change(.invalid, "android", user: ""),

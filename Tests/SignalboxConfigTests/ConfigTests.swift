@@ -134,9 +134,25 @@ import Testing
         #expect(try #require(ListenAddress(text)).isLoopback == isLoopback)
     }
 
-    @Test func `defaults`() {
+    @Test func `what is not given has the defaults of the documentation`() throws {
         let (config, words) = load("version: 1" + Self.tail)
         #expect(words == [])
+        let gateway = config.gateway
+        #expect(gateway.drainMs == 30_000 && gateway.dedupeMs == 600_000)
+        #expect(gateway.dataFolder == "./data")
+        #expect(gateway.adminToken == nil && gateway.adminHosts == [] && gateway.sources == [])
+        #expect(gateway.tls == nil)
+        #expect(gateway.logLevel == "info" && gateway.logFormat == "text")
+        #expect(gateway.logUsers == "hashed")
+        let plugin = try #require(config.plugins.first)
+        #expect(!plugin.isIsolated && plugin.dedupeMs == nil)
+        let rules = try #require(config.routes.first?.route.rules)
+        #expect(rules.expiresMs == 86_400_000 && rules.priority == .normal)
+        #expect(rules.collapse == nil)
+        let standard = RetryPolicy.standard
+        #expect(standard.initialMs == 1_000 && standard.factor == 2 && standard.maxMs == 16_000)
+        #expect(standard.retries == 5 && standard.jitter == 0)
+        #expect(config.outcomeReceivers.isEmpty)
         #expect(config.gateway.listen == ListenAddress(host: "127.0.0.1", port: 8080))
         #expect(config.gateway.admin == ListenAddress(host: "127.0.0.1", port: 8081))
         #expect(config.routes.first?.route.rules.retry == .standard)

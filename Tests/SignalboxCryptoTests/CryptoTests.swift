@@ -104,11 +104,44 @@ import Testing
         #expect(throws: CryptoError.self) { try SigningKey(pem: try key.publicKeyPEM()) }
     }
 
-    @Test func `certificates are made for a server`() throws {
+    @Test
+    func `a server's certificate is trusted for its names, its addresses and TLS servers alone`()
+        throws
+    {
         let authority = try ThrowAway.certificateAuthority(name: "test CA")
-        let server = try ThrowAway.serverIdentity(authority: authority)
-        let text = String(decoding: server.certificatePEM, as: UTF8.self)
-        #expect(text.components(separatedBy: "BEGIN CERTIFICATE").count == 3)
-        _ = try SigningKey(pem: server.privateKeyPEM)
+        let server = try ThrowAway.serverIdentity(names: ["push.test"], authority: authority)
+        let other = try ThrowAway.certificateAuthority(name: "test CA")
+        #expect(try Self.isTrusted(server, authority, ["-verify_hostname", "push.test"]))
+        #expect(try Self.isTrusted(server, authority, ["-verify_ip", "127.0.0.1"]))
+        #expect(try Self.isTrusted(server, authority, ["-verify_ip", "::1"]))
+        #expect(!(try Self.isTrusted(server, authority, ["-verify_hostname", "other.test"])))
+        #expect(!(try Self.isTrusted(server, authority, ["-purpose", "sslclient"])))
+        #expect(!(try Self.isTrusted(server, other, [])))
+        // The key is the certificate's.
+        let signature = try SigningKey(pem: server.privateKeyPEM).signES256(Self.body)
+        #expect(
+            try VerifyingKey(anyPEM: server.certificatePEM).verifyES256(signature, data: Self.body))
+    }
+
+    /// Whether OpenSSL's own tool trusts the chain under this authority.
+    private static func isTrusted(
+        _ server: ThrowAway.Identity, _ authority: ThrowAway.Identity, _ options: [String]
+    ) throws -> Bool {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (root, chain) = (folder.appending(path: "root"), folder.appending(path: "chain"))
+        try Data(authority.certificatePEM).write(to: root)
+        try Data(server.certificatePEM).write(to: chain)
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments =
+            ["openssl", "verify", "-x509_strict", "-purpose", "sslserver", "-CAfile", root.path]
+            + options + [chain.path]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus == 0
     }
 }

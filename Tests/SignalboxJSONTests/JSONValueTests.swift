@@ -42,19 +42,28 @@ import Testing
         "a string holds a control character that is not escaped", "its syntax is wrong",
     ]
 
-    @Test func `a hundred thousand levels are refused without a crash`() {
-        let fault = #expect(throws: JSONFault.self) {
-            try JSONValue.parse(String(repeating: "{\"a\":", count: 100_000))
+    @Test(arguments: [65, 100_000])
+    func `a document is refused for its depth, not for its end`(levels: Int) {
+        // Closed on every level, so that only the depth is wrong.
+        let object = String(repeating: "{\"a\":", count: levels) + "1"
+        for text in [
+            object + String(repeating: "}", count: levels),
+            String(repeating: "[", count: levels) + String(repeating: "]", count: levels),
+        ] {
+            let fault = #expect(throws: JSONFault.self) { try JSONValue.parse(text) }
+            #expect(fault?.message == "it is nested too deeply")
         }
-        #expect(fault?.message.isEmpty == false)
+    }
+
+    @Test func `sixty-four levels are read`() throws {
+        let nested = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+        #expect(try JSONValue.parse(nested).text == nested)
     }
 
     @Test func `bad UTF-8 is refused and big strings are not`() throws {
         #expect(throws: JSONFault.self) { try JSONValue.parse([0x22, 0xff, 0x22]) }
         let long = String(repeating: "ä", count: 1_000_000)
         #expect(try JSONValue.parse("\"\(long)\"").string?.count == 1_000_000)
-        let nested = String(repeating: "[", count: 60) + String(repeating: "]", count: 60)
-        #expect(try JSONValue.parse(nested).text == nested)
     }
 
     @Test func `a NUL in a string is a character like others`() throws {

@@ -4,11 +4,11 @@ internal import SignalboxCrypto
 internal import SignalboxHTTP
 internal import SignalboxJSON
 
-/// Who asks the device registry's API, and for what he may ask.
+/// Who calls the device registry's API, and what the caller may do.
 struct DeviceCaller: Sendable {
     var app: String
     var scopes: Set<String>
-    /// The only user whose devices he may touch; nil: anybody's.
+    /// The only user whose devices the caller may touch; nil: everybody's.
     var user: String?
 }
 

@@ -86,7 +86,7 @@ struct DevicesService: Sendable {
         var detail: String
     }
 
-    /// The user that is meant: a user who asks can only mean himself.
+    /// The user that the request is about: a user's request can only be about that user.
     func user(_ given: String, _ caller: DeviceCaller) throws -> String {
         guard let own = caller.user else {
             guard !given.isEmpty else { throw Refusal(detail: "\"user\" is required") }

@@ -1,6 +1,6 @@
 /// What a builder made of an event, by index into the recipients it was given.
 public struct BuiltContent: Sendable {
-    /// A recipient of a content, with what is his alone.
+    /// A recipient of a content, with the recipient's own badge.
     public struct Target: Sendable {
         /// Index into the recipients.
         public var recipient: Int

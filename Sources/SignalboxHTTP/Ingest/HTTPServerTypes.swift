@@ -93,7 +93,7 @@ public struct HTTPServerOptions: Sendable {
     /// Port; 0: any free one.
     public var port: Int
     /// Longer bodies are answered 413.
-    public var bodyBytesMax = 1 << 20
+    public var bodyBytesMax = Limits().requestBodyBytesMax
     /// Most bytes of bodies that have no answer yet, over all connections; more is answered 503.
     public var bodiesBytesMax = 128 << 20
     /// Most connections; when one more comes, the one that was idle longest is closed.

@@ -1,7 +1,7 @@
 package import CSignalbox
 package import SignalboxCore
 
-/// The host of one instance for somebody who calls the plugin's tables himself: a conformance suite makes
+/// The host of one instance for a caller of the plugin's own tables: a conformance suite makes
 /// calls that the gateway never makes, and needs the services of the gateway behind them.
 package final class BareHost: Sendable {
     let context: InstanceContext

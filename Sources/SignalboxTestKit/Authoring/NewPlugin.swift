@@ -11,7 +11,7 @@ public struct AuthoringFault: Error, Sendable, CustomStringConvertible {
 }
 
 /// `signalbox plugins new`: a project that builds, passes the conformance suite, and is the author's from
-/// then on. What it is made of lies in the SDK, under `templates/LANGUAGE/ROLE`.
+/// then on. The SDK has its files, in `templates/LANGUAGE/common` and `templates/LANGUAGE/ROLE`.
 public struct NewPlugin: Sendable {
     /// Languages that there are projects for.
     public static let languages = ["c", "swift", "rust"]
@@ -59,28 +59,33 @@ public struct NewPlugin: Sendable {
                 + "known: \(known.joined(separator: ", "))")
     }
 
-    /// Writes the project into a folder that is not there yet; the files, relative to it.
+    /// Writes the project into a new folder; returns the files, relative to it.
     public func write(to folder: String, sdk: String) throws(AuthoringFault) -> [String] {
-        let source = "\(sdk)/templates/\(language)/\(role)"
-        guard let root = Folder.absolute(sdk), let files = Folder.files(under: source) else {
-            throw AuthoringFault(
-                message: "there is no SDK in \(sdk); name one with --sdk, or make one with "
-                    + "scripts/sdk.sh of the repository")
-        }
+        guard let root = Folder.absolute(sdk) else { throw Self.missing(sdk) }
         guard Folder.absolute(folder) == nil else {
-            throw AuthoringFault(message: "\(folder) is there already, and is left as it is")
+            throw AuthoringFault(message: "\(folder) exists; nothing was written")
         }
         let place = language == "rust" ? "\(root)/rust" : root
         var written: [String] = []
-        for file in files.sorted() {
-            guard let text = Folder.read("\(source)/\(file)") else {
-                throw AuthoringFault(message: "\(source)/\(file) cannot be read")
+        for part in ["common", role] {
+            let source = "\(root)/templates/\(language)/\(part)"
+            guard let files = Folder.files(under: source) else { throw Self.missing(sdk) }
+            for file in files.sorted() {
+                guard let text = Folder.read("\(source)/\(file)") else {
+                    throw AuthoringFault(message: "cannot read \(source)/\(file)")
+                }
+                let target = fill(file, place)
+                try Folder.write(fill(text, place), to: "\(folder)/\(target)")
+                written.append(target)
             }
-            let target = fill(file, place)
-            try Folder.write(fill(text, place), to: "\(folder)/\(target)")
-            written.append(target)
         }
-        return written
+        return written.sorted()
+    }
+
+    private static func missing(_ sdk: String) -> AuthoringFault {
+        AuthoringFault(
+            message: "no SDK in \(sdk); name one with --sdk, or make one with scripts/sdk.sh "
+                + "of the repository")
     }
 
     private func fill(_ text: String, _ sdk: String) -> String {

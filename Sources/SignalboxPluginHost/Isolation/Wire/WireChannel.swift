@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import SignalboxThreads
 
-/// Messages over a stream socket, both ways. Nobody who sends ever waits for the peer, unless he asks for
+/// Messages over a stream socket, both ways. A sender never waits for the peer, unless it asks for
 /// it: what there is no room for is kept, and the thread that reads sends it on.
 final class WireChannel: Sendable {
     /// Most bytes that are kept for a peer that does not read.

@@ -12,7 +12,7 @@ typedef struct sbx_build_input {
   size_t recipient_count, recipient_stride;
 } sbx_build_input;
 
-/* Which recipient gets a content, and what is his alone. */
+/* Which recipient gets a content, and the recipient's own badge. */
 #define SBX_T_BADGE 1u
 typedef struct sbx_target {
   uint32_t struct_size, flags;  /* SBX_T_* */

@@ -1,2 +1,0 @@
-/* This one is good: every rule holds. */
-#include "base.h"

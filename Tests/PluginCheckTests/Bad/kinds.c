@@ -1,3 +1,0 @@
-/* register.kinds: bit n stands for kind n */
-#define KINDS 0
-#include "base.h"

@@ -1,4 +1,0 @@
-/* file.relocations: compile with -fPIC */
-/* flags: -fno-PIC -mcmodel=large -Wl,-z,notext */
-
-#include "base.h"

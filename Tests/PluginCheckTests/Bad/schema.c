@@ -1,3 +1,0 @@
-/* config.schema: keyword "oneOf" is not supported */
-#define SCHEMA "{\"type\":\"object\",\"oneOf\":[]}"
-#include "base.h"

@@ -1,3 +1,0 @@
-/* entry.quick: they took */
-#define ON_ENTRY sleep(1);
-#include "base.h"

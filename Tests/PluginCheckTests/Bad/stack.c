@@ -1,4 +1,0 @@
-/* file.stack: -z noexecstack */
-/* flags: -Wl,-z,execstack */
-
-#include "base.h"

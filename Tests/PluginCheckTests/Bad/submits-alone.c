@@ -1,4 +1,0 @@
-/* send.threads: submit() answers INTERNAL */
-#define GLOBALS static int inside; static int enter(void) { int n = __atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST); usleep(200); return n > 1; } static void leave(void) { __atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST); }
-#define ON_SUBMIT { int busy = enter(); leave(); if (busy) { *taken = 0; say(error, "busy"); return SBX_E_INTERNAL; } }
-#include "base.h"

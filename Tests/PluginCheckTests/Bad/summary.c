@@ -1,3 +1,0 @@
-/* descriptor.summary: it has 0 characters */
-#define SUMMARY ""
-#include "base.h"

@@ -1,3 +1,0 @@
-/* descriptor.version: it is "new" */
-#define VERSION "new"
-#include "base.h"
