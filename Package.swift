@@ -85,7 +85,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
@@ -149,15 +148,13 @@ let package = Package(
         .target(
             name: "SignalboxHTTP",
             dependencies: [
-                "SignalboxCore", "SignalboxThreads", "CNghttp2", "CCurl",
+                "SignalboxCore", "SignalboxThreads", "CNghttp2", "CCurl", "COpenSSL",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOTLS", package: "swift-nio"),
             ], swiftSettings: swift),
         .target(
             name: "SignalboxStore",
@@ -271,9 +268,10 @@ let package = Package(
         .testTarget(
             name: "SignalboxHTTPTests",
             dependencies: [
-                "SignalboxHTTP", "SignalboxCore", "SignalboxCrypto", "PluginBench",
+                "SignalboxHTTP", "SignalboxCore", "SignalboxCrypto", "PluginBench", "COpenSSL",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: tests),

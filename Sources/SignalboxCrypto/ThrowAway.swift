@@ -38,12 +38,12 @@ public enum ThrowAway {
     /// A server's certificate for these names and addresses.
     public static func serverIdentity(
         names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1", "::1"],
-        authority: Identity
+        days: Int = 30, authority: Identity
     ) throws(CryptoError) -> Identity {
         let key = try p256Key()
         let alternatives = names.map { "DNS:\($0)" } + addresses.map { "IP:\($0)" }
         let pem = try certificate(
-            name: names.first ?? "server", key: key, issuer: authority,
+            name: names.first ?? "server", days: days, key: key, issuer: authority,
             extensions: [
                 (NID_basic_constraints, "critical,CA:FALSE"),
                 (NID_key_usage, "critical,digitalSignature"),

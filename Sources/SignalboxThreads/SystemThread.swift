@@ -15,6 +15,9 @@ public enum SystemThread {
     /// Processors that this process may use.
     public static var cores: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
+    /// Names the calling thread. Linux shows the first 15 bytes.
+    public static func nameCurrent(_ name: String) { linux_name_thread(name) }
+
     /// Runs a blocking call on its own thread and suspends until it returns, so that it holds no
     /// thread of the task pool.
     public static func value<Value: Sendable>(

@@ -13,8 +13,8 @@ import Testing
         "SignalboxPluginHost": ["CLinux"],
         "SignalboxCrypto": ["COpenSSL"],
         "SignalboxHTTP": [
-            "DequeModule", "CNghttp2", "CCurl", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS",
-            "NIOHTTP1", "NIOConcurrencyHelpers", "Logging",
+            "DequeModule", "CNghttp2", "CCurl", "COpenSSL", "NIOCore", "NIOPosix", "NIOHTTP1",
+            "NIOConcurrencyHelpers", "Logging",
         ],
         "SignalboxStore": ["GRDB", "GRDBSQLite", "Foundation"],
         "SignalboxObservability": ["Logging"],

@@ -152,6 +152,27 @@ import Testing
         bench.submit(1...3)
         let outcomes = await bench.outcomes(3)
         #expect(outcomes == [1: "200", 2: "reset", 3: "200"])
+        let reset = bench.results.first { $0.items == [2] }
+        #expect(reset?.detail == "the peer reset the stream with INTERNAL_ERROR (2)")
+        await bench.end()
+    }
+
+    /// Each connection takes one request and says that it takes no more.
+    @Test func `what a GOAWAY leaves moves as often as it must, in its order`() async throws {
+        let count = 20
+        let bench = try await PushBench(
+            Array(repeating: .goAway(includingThis: true, debug: "one at a time"), count: count)
+        ) { $0.connectionsMax = 1 }
+        bench.submit(1...count)
+        let outcomes = await bench.outcomes(count)
+        #expect(outcomes.count == count && outcomes.values.allSatisfy { $0 == "200" })
+        // What came first on each connection: the others were only looked at.
+        var first: [UInt64: String] = [:]
+        for request in bench.handler.seen where first[request.connection] == nil {
+            first[request.connection] = request.path
+        }
+        let order = first.sorted { $0.key < $1.key }.map(\.value)
+        #expect(order == (1...count).map { "/\($0)" })
         await bench.end()
     }
 

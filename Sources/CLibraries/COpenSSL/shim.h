@@ -113,4 +113,32 @@ static inline int csbx_make_p12(OSSL_LIB_CTX *context, EVP_PKEY *key, X509 *leaf
   ERR_clear_error();
   return result;
 }
+
+/* TLS: what ssl.h offers as macros. */
+static inline int csbx_tls_settle(SSL_CTX *context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;
+}
+static inline int csbx_tls_add_chain(SSL_CTX *context, X509 *issuer) { return SSL_CTX_add1_chain_cert(context, issuer) == 1; }
+static inline void csbx_tls_session_cache(SSL_CTX *context, int mode) {
+  SSL_CTX_set_session_cache_mode(context, mode | SSL_SESS_CACHE_NO_INTERNAL);
+}
+static inline int csbx_tls_set_name(SSL *ssl, const char *name) { return SSL_set_tlsext_host_name(ssl, name) == 1; }
+static inline int csbx_tls_choose(SSL *ssl, const unsigned char **chosen, unsigned char *length, const unsigned char *offered,
+                                  unsigned int offered_length, void *own) {
+  unsigned char *found = NULL;
+  const unsigned char *wire = (const unsigned char *)own;
+  (void)ssl;
+  if (SSL_select_next_proto(&found, length, wire, 1u + wire[0], offered, offered_length) != OPENSSL_NPN_NEGOTIATED)
+    return SSL_TLSEXT_ERR_NOACK;
+  *chosen = found;
+  return SSL_TLSEXT_ERR_OK;
+}
+/* wire: one protocol behind its length; the caller keeps it for as long as the context. */
+static inline int csbx_tls_offer(SSL_CTX *context, const unsigned char *wire, int is_server) {
+  if (!is_server) return SSL_CTX_set_alpn_protos(context, wire, 1u + wire[0]) == 0;
+  SSL_CTX_set_alpn_select_cb(context, csbx_tls_choose, (void *)(uintptr_t)wire);
+  return 1;
+}
 #endif

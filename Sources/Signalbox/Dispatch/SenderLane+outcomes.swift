@@ -22,6 +22,7 @@ extension SenderLane {
                 for item in result.items {
                     var outcome = Settlement.outcome(
                         of: fault, item: item, isAtMostOnce: isAtMostOnce)
+                    outcome.detail = result.detail
                     // Its answer may still come, and must find it waiting.
                     if fault == .timeout { outcome.retryAfterMs = lateAnswerMs }
                     lost.append(outcome)

@@ -1,7 +1,6 @@
 internal import DequeModule
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOSSL
 internal import SignalboxCore
 internal import SignalboxThreads
 
@@ -327,8 +326,8 @@ final class HTTPConnection: ChannelDuplexHandler {
 
     private var clientCertificate: [UInt8] {
         if let certificate { return certificate }
-        let tls = try? channel.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self)
-        let found = (try? tls?.peerCertificate?.toDERBytes()) ?? []
+        let tls = try? channel.pipeline.syncOperations.handler(type: TLSHandler.self)
+        let found = tls?.peerCertificate ?? []
         certificate = found
         return found
     }

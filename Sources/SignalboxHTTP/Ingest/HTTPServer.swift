@@ -1,7 +1,6 @@
 public import Logging
 internal import NIOCore
 internal import NIOPosix
-internal import NIOSSL
 internal import SignalboxCore
 internal import Synchronization
 
@@ -23,12 +22,12 @@ public final class HTTPServer: Sendable {
     public static func start(
         _ options: HTTPServerOptions, logger: Logger, handler: any HTTPServerHandler
     ) async throws -> HTTPServer {
-        let group = try EventLoops.group(threads: 1)
+        let group = try EventLoops.group(threads: 1, name: "sbx-listener")
         let connections = HTTPConnections(
             loop: group.next(), logger: logger, countMax: options.connectionsMax,
             heldBytesMax: options.bodiesBytesMax)
         do {
-            let tls = try options.tls.map { try NIOSSLContext(configuration: $0.configuration()) }
+            let tls = try options.tls.map { try $0.context() }
             let bootstrap = ServerBootstrap(group: group)
                 .serverChannelOption(.backlog, value: 1_024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -62,12 +61,12 @@ public final class HTTPServer: Sendable {
     }
 
     private static func setUp(
-        _ channel: any Channel, _ tls: NIOSSLContext?, _ connections: HTTPConnections,
+        _ channel: any Channel, _ tls: TLSContext?, _ connections: HTTPConnections,
         _ options: HTTPServerOptions, _ handler: any HTTPServerHandler
     ) throws {
         channel.closeOnExec()
         let pipeline = channel.pipeline.syncOperations
-        if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+        if let tls { try pipeline.addHandler(TLSHandler(try TLSSession(server: tls))) }
         let connection = HTTPConnection(channel, connections, options: options, handler: handler)
         try pipeline.addHandler(
             ByteToMessageHandler(

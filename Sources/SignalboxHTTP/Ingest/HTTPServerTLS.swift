@@ -1,18 +1,22 @@
-internal import NIOSSL
-
 extension HTTPServerTLS {
-    func configuration() throws -> TLSConfiguration {
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: try NIOSSLCertificate.fromPEMBytes(certificateChainPEM)
-                .map { .certificate($0) },
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: privateKeyPEM, format: .pem)))
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.applicationProtocols = ["http/1.1"]
-        if let clientRootsPEM {
-            configuration.trustRoots = .certificates(
-                try NIOSSLCertificate.fromPEMBytes(clientRootsPEM))
-            configuration.certificateVerification = .optionalVerification
+    func context() throws(TLSFault) -> TLSContext {
+        do throws(TLSContext.Part) {
+            return try TLSContext.server(
+                alpn: TLSContext.ALPN.http1,
+                identity: TLSIdentity(chainPEM: certificateChainPEM, keyPEM: privateKeyPEM),
+                clientRoots: clientRootsPEM)
+        } catch {
+            throw TLSFault(.setUp, Self.text(error))
         }
-        return configuration
+    }
+
+    private static func text(_ part: TLSContext.Part) -> String {
+        switch part {
+        case .chain: "the certificate is not PEM, or too weak for the system's OpenSSL"
+        case .key: "the key is not PEM, or needs a password"
+        case .pair: "the certificate does not fit the key"
+        case .roots: "the clients' CA is not PEM"
+        case .memory: "TLS cannot be set up: no memory"
+        }
     }
 }

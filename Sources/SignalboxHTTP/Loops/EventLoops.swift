@@ -1,5 +1,7 @@
 internal import Glibc
+internal import NIOCore
 internal import NIOPosix
+internal import SignalboxThreads
 
 /// Event loops whose start fails with an error. NIO itself ends the process if the system has no
 /// descriptor or thread for one.
@@ -9,13 +11,20 @@ enum EventLoops {
     /// For the first sockets.
     private static let descriptorsSpare = 4
 
-    /// Starts `threads` event loops.
+    /// Starts `threads` event loops. Their threads are called `name-1`, `name-2`, ...; a single one `name`.
     ///
     /// What is found here may still be taken by another thread in between; that cannot be helped.
-    static func group(threads: Int) throws(ResourceError) -> MultiThreadedEventLoopGroup {
+    static func group(
+        threads: Int, name: String
+    ) throws(ResourceError) -> MultiThreadedEventLoopGroup {
         try Descriptors.require(threads * descriptorsPerLoop + descriptorsSpare)
         try requireThreads(threads)
-        return MultiThreadedEventLoopGroup(numberOfThreads: threads)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
+        for (index, loop) in group.makeIterator().enumerated() {
+            // The first thing that it does.
+            loop.execute { SystemThread.nameCurrent(threads == 1 ? name : "\(name)-\(index + 1)") }
+        }
+        return group
     }
 
     /// Throws if the process cannot run `count` more threads at this moment.

@@ -1,6 +1,5 @@
 internal import NIOCore
 internal import NIOPosix
-internal import NIOSSL
 
 /// Errors of connecting in words for a log: no address of memory, no long dumps.
 enum ConnectFault {
@@ -13,21 +12,14 @@ enum ConnectFault {
             return error.connectionErrors.first.map { text($0.error) } ?? "cannot connect"
         case let error as IOError: return "connecting failed: \(SystemError.text(error.errnoCode))"
         case ChannelError.connectTimeout: return "connecting took too long"
-        case let error as NIOSSLError:
-            if case .handshakeFailed(let inner) = error {
-                return "TLS handshake failed: \(short(inner))"
-            }
-            return "TLS failed: \(short(error))"
-        case let error as NIOSSLExtraError: return "TLS failed: \(short(error))"
+        case let error as TLSFault:
+            return (error.kind == .handshake ? "TLS handshake failed: " : "TLS failed: ")
+                + error.description
         default: return short(error)
         }
     }
 
-    private static func short(_ error: any Error) -> String {
-        let text = String("\(error)".prefix(200))
-        return text.contains("CERTIFICATE_VERIFY_FAILED")
-            ? "the peer's certificate is not trusted; check the CA file" : text
-    }
+    private static func short(_ error: any Error) -> String { String("\(error)".prefix(200)) }
 }
 
 /// What a GOAWAY says.

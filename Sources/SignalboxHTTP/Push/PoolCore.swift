@@ -1,7 +1,6 @@
 internal import DequeModule
 internal import NIOCore
 internal import NIOPosix
-internal import NIOSSL
 internal import SignalboxCore
 
 /// The inside of a pool.
@@ -17,18 +16,19 @@ final class PoolCore: @unchecked Sendable {
         var generation: UInt64 = 0
         /// Nil: it waits.
         var connection: UInt64?
-        var moves = 0
+        var refusals = 0
         var flight = Flight(sentNs: 0, answersBefore: 0)
     }
 
     /// A request that was refused so often will not find a peer that takes it.
-    static let movesMax = 8
+    static let refusalsMax = 8
     /// While answers come, a request waits so many times the request time-out to be sent.
     static let waitFactor: UInt64 = 6
 
     let eventLoop: any EventLoop
     private let endpoint: PushEndpoint
-    private var tls: NIOSSLContext
+    private var tls: TLSContext
+    private var resumption = TLSResumption()
     private let gate: HostGate
     private let timeoutNs: UInt64
     private let authority: PinnedBytes
@@ -42,6 +42,8 @@ final class PoolCore: @unchecked Sendable {
     private var freeSlots: [Int] = []
     private var generation: UInt64 = 0
     private var waiting: Deque<Int> = Deque()
+    /// What a peer has not processed; goes to the front of `waiting`, in the order of its sending.
+    private var moved: [Int] = []
     /// Of requests that were sent: first the time-out, then the end of the wait for a late answer.
     private var deadlines: Deque<(ns: UInt64, slot: Int, generation: UInt64)> = Deque()
     private var deadlineTimer: Scheduled<Void>?
@@ -52,7 +54,7 @@ final class PoolCore: @unchecked Sendable {
     private var stopped: EventLoopPromise<Void>?
 
     init(
-        endpoint: PushEndpoint, eventLoop: any EventLoop, tls: NIOSSLContext, gate: HostGate,
+        endpoint: PushEndpoint, eventLoop: any EventLoop, tls: TLSContext, gate: HostGate,
         onResults: @escaping @Sendable ([PushResult]) -> Void,
         onEvent: @escaping @Sendable (PushPoolEvent) -> Void
     ) {
@@ -93,12 +95,15 @@ final class PoolCore: @unchecked Sendable {
     }
 
     func withdraw() {
+        takeBackMoved()
         while let slot = waiting.popFirst() { finish(slot, .fault(.withdrawn)) }
         report()
     }
 
-    func renew(_ tls: NIOSSLContext) {
+    func renew(_ tls: TLSContext) {
         self.tls = tls
+        // The previous sessions were begun with the previous certificates.
+        resumption = TLSResumption()
         outdated.formUnion(connections.keys)
         for id in connections.keys.sorted() { perform(state.drain(id)) }
         work()
@@ -107,7 +112,8 @@ final class PoolCore: @unchecked Sendable {
     var status: PushPoolStatus {
         PushPoolStatus(
             ready: state.readyCount, connecting: state.connectingCount,
-            draining: state.drainingCount, waiting: waiting.count, inFlight: state.openCount,
+            draining: state.drainingCount, waiting: waiting.count + moved.count,
+            inFlight: state.openCount,
             isFailing: state.isFailing)
     }
 
@@ -115,6 +121,7 @@ final class PoolCore: @unchecked Sendable {
         stopped = done
         wakeTimer?.task.cancel()
         waitTimer?.task.cancel()
+        takeBackMoved()
         while let slot = waiting.popFirst() { finish(slot, .fault(.stopping)) }
         perform(state.stop())
         report()
@@ -133,6 +140,7 @@ final class PoolCore: @unchecked Sendable {
     /// Sends what can be sent and connects if more is needed.
     private func work() {
         let time = now
+        takeBackMoved()
         var touched: [UInt64] = []
         while !waiting.isEmpty, let id = state.place(), let connection = connections[id] {
             guard let slot = waiting.popFirst() else { break }
@@ -154,6 +162,13 @@ final class PoolCore: @unchecked Sendable {
         guard !waiting.isEmpty else { return }
         armWait()
         perform(state.need(waiting: waiting.count, nowNs: time))
+    }
+
+    private func takeBackMoved() {
+        guard !moved.isEmpty else { return }
+        moved.sort { slots[$0]?.generation ?? 0 < slots[$1]?.generation ?? 0 }
+        waiting.prepend(contentsOf: moved)
+        moved = []
     }
 
     private func perform(_ actions: [PoolState.Action]) {
@@ -191,20 +206,24 @@ final class PoolCore: @unchecked Sendable {
             let wait = UInt64.random(in: 250...1_000) * 1_000_000
             return perform(state.postponed(id, untilNs: now + wait))
         }
-        let connection = PushConnection(
-            id: id, endpoint: endpoint, authority: authority, owner: self)
-        connections[id] = connection
-        let name = Self.isAddress(endpoint.host) ? nil : endpoint.host
-        let tls = tls
+        let tls: TLSHandler
+        do throws(TLSFault) {
+            let session = try TLSSession(
+                client: self.tls, host: endpoint.host, resumption: resumption)
+            tls = TLSHandler(session)
+        } catch {
+            return connectFailed(id, ConnectFault.text(error))
+        }
+        connections[id] = PushConnection(
+            id: id, endpoint: endpoint, authority: authority, tls: tls, owner: self)
         ClientBootstrap(group: eventLoop)
             .connectTimeout(.milliseconds(Int64(endpoint.connectTimeoutMs)))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     channel.closeOnExec()
-                    let handler = try NIOSSLClientHandler(context: tls, serverHostname: name)
                     guard let connection = self.connections[id] else { return }
-                    try channel.pipeline.syncOperations.addHandlers(handler, connection)
+                    try channel.pipeline.syncOperations.addHandlers(connection.tls, connection)
                 }
             }
             .connect(host: endpoint.host, port: endpoint.port)
@@ -226,10 +245,11 @@ final class PoolCore: @unchecked Sendable {
         work()
     }
 
-    private func finish(_ slot: Int, _ answer: PushResult.Answer) {
+    private func finish(_ slot: Int, _ answer: PushResult.Answer, _ detail: String = "") {
         guard let entry = slots[slot] else { return }
         free(slot)
-        results.append(PushResult(items: entry.batch.items(of: entry.request), answer: answer))
+        let items = entry.batch.items(of: entry.request)
+        results.append(PushResult(items: items, answer: answer, detail: detail))
     }
 
     private func free(_ slot: Int) {
@@ -323,10 +343,6 @@ final class PoolCore: @unchecked Sendable {
         }
         if !results.isEmpty { perform(state.starved()) }
     }
-
-    private static func isAddress(_ host: String) -> Bool {
-        (try? SocketAddress(ipAddress: host, port: 0)) != nil
-    }
 }
 
 extension PoolCore: PushConnectionOwner {
@@ -354,47 +370,46 @@ extension PoolCore: PushConnectionOwner {
         if isWritable { work() }
     }
 
-    func connection(
-        _ connection: PushConnection, ended slot: Int, answer: PushResult.Answer?
-    ) {
+    func connection(_ connection: PushConnection, ended slot: Int, _ end: StreamEnd) {
         let entry = slot >= 0 ? slots[slot] : nil
         var isAnswer = false
         var isSuccess = false
-        switch answer {
-        case .response(let response):
+        switch end {
+        case .answered(let response):
             isAnswer = true
             isSuccess = (200..<300).contains(response.status)
-        case .fault(let fault): isAnswer = fault == .reset
-        case nil: break
+        case .failed(let fault, _): isAnswer = fault == .reset
+        case .moved: break
         }
         perform(
             state.ended(
                 connection.id, entry?.flight, isAnswer: isAnswer, isSuccess: isSuccess,
                 nowNs: connection.lastReadNs))
         guard let entry else { return }
-        if entry.flight.isOverdue { return late(slot, entry, answer) }
-        guard let answer else {
-            slots[slot]?.connection = nil
-            slots[slot]?.moves += 1
-            if state.isStopping {
-                finish(slot, .fault(.stopping))
-            } else if entry.moves >= Self.movesMax {
-                finish(slot, .fault(.unreachable))
-            } else {
-                waiting.prepend(slot)
+        if entry.flight.isOverdue { return late(slot, entry, end) }
+        switch end {
+        case .answered(let response): finish(slot, .response(response))
+        case .failed(let fault, let words): finish(slot, .fault(fault), words)
+        case .moved where state.isStopping: finish(slot, .fault(.stopping))
+        case .moved(let isRefused):
+            // A GOAWAY is about the connection: it says nothing of the request.
+            if isRefused, entry.refusals >= Self.refusalsMax {
+                return finish(slot, .fault(.unreachable), "the peer refused the stream each time")
             }
-            return
+            slots[slot]?.connection = nil
+            if isRefused { slots[slot]?.refusals += 1 }
+            moved.append(slot)
         }
-        finish(slot, answer)
     }
 
     /// The end of a request that was reported as timed out; only an answer is worth a second result.
-    private func late(_ slot: Int, _ entry: Slot, _ answer: PushResult.Answer?) {
+    private func late(_ slot: Int, _ entry: Slot, _ end: StreamEnd) {
         free(slot)
-        guard let answer, case .response = answer else { return }
+        guard case .answered(let response) = end else { return }
         results.append(
             PushResult(
-                items: entry.batch.items(of: entry.request), answer: answer, isLate: true))
+                items: entry.batch.items(of: entry.request), answer: .response(response),
+                isLate: true))
     }
 
     func connectionReadComplete(_ connection: PushConnection) {

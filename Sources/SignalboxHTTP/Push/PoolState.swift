@@ -34,6 +34,9 @@ struct PoolState {
     /// Time-outs in a row, without an answer in between, after which a connection is given up.
     static let silentMax = 3
 
+    /// One of so many streams that a peer allows stays free.
+    static let spareShare = 64
+
     private let connectionsMax: Int
     private let streamsMax: Int
     private let isOneStreamFirst: Bool
@@ -229,7 +232,8 @@ struct PoolState {
 
     private func room(of connection: Connection) -> Int {
         guard connection.phase == .ready, connection.isWritable else { return 0 }
-        var limit = connection.peerMax
+        // What ended for us may still be open for the peer: some room keeps it from refusing streams.
+        var limit = connection.peerMax - connection.peerMax / Self.spareShare
         if streamsMax > 0 { limit = min(limit, streamsMax) }
         if isOneStreamFirst, !connection.isProven { limit = min(limit, 1) }
         // If all that is open is overdue, one more finds out whether the connection still works.

@@ -1,7 +1,5 @@
 internal import CNghttp2
 internal import NIOCore
-internal import NIOSSL
-internal import NIOTLS
 internal import SignalboxCore
 
 /// What a connection tells its pool; all on the event loop.
@@ -10,11 +8,18 @@ protocol PushConnectionOwner: AnyObject {
     func connectionSettings(_ connection: PushConnection, peerMax: Int)
     func connectionGoAway(_ connection: PushConnection, reason: String)
     func connectionWritability(_ connection: PushConnection, isWritable: Bool)
-    /// `answer` nil: the peer has not processed it and it can go elsewhere.
-    func connection(
-        _ connection: PushConnection, ended slot: Int, answer: PushResult.Answer?)
+    func connection(_ connection: PushConnection, ended slot: Int, _ end: StreamEnd)
     func connectionReadComplete(_ connection: PushConnection)
     func connectionClosed(_ connection: PushConnection, wasReady: Bool, reason: String)
+}
+
+/// How a stream ended.
+enum StreamEnd {
+    case answered(HTTPResponse)
+    /// No answer; why in words, or empty.
+    case failed(TransportFault, String)
+    /// The peer has not processed the request, which can go elsewhere. `isRefused`: it could have, and refused.
+    case moved(isRefused: Bool)
 }
 
 /// One HTTP/2 connection: an nghttp2 client session at the end of a TLS pipeline.
@@ -59,6 +64,8 @@ final class PushConnection: ChannelInboundHandler {
     static let bodyBytesMax = 1 << 20
 
     let id: UInt64
+    /// Before it in the pipeline.
+    let tls: TLSHandler
     private let endpoint: PushEndpoint
     private let authority: PinnedBytes
     /// Let go of when the connection has ended.
@@ -81,10 +88,15 @@ final class PushConnection: ChannelInboundHandler {
     /// When bytes of the peer were last read; the time of the answers in them.
     private(set) var lastReadNs: UInt64 = 0
     private var pingSentNs: UInt64?
+    /// The last stream that a GOAWAY of the peer lets finish.
+    private var lastStream = Int32.max
 
-    init(id: UInt64, endpoint: PushEndpoint, authority: PinnedBytes, owner: any PushConnectionOwner)
-    {
+    init(
+        id: UInt64, endpoint: PushEndpoint, authority: PinnedBytes, tls: TLSHandler,
+        owner: any PushConnectionOwner
+    ) {
         self.id = id
+        self.tls = tls
         self.endpoint = endpoint
         self.authority = authority
         self.owner = owner
@@ -200,9 +212,7 @@ final class PushConnection: ChannelInboundHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted(let negotiated) = event as? TLSUserEvent {
-            start(negotiated: negotiated)
-        }
+        if let done = event as? TLSHandshakeDone { start(negotiated: done.alpn) }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -230,11 +240,8 @@ final class PushConnection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // A peer that ends TCP without a TLS goodbye is common and says nothing.
-        if case .uncleanShutdown? = error as? NIOSSLError {
-            context.close(promise: nil)
-            return
-        }
-        if !isClosing { closeReason = ConnectFault.text(error) }
+        let isCut = (error as? TLSFault)?.kind == .truncated
+        if !isClosing, !isCut { closeReason = ConnectFault.text(error) }
         context.close(promise: nil)
     }
 
@@ -252,7 +259,7 @@ final class PushConnection: ChannelInboundHandler {
         for stream in left {
             owner?.connection(
                 self, ended: stream.slot,
-                answer: stream.isComplete ? Self.answer(stream, id) : .fault(.lost))
+                stream.isComplete ? Self.answer(stream, id) : .failed(.lost, closeReason))
         }
         owner?.connectionClosed(self, wasReady: wasReady, reason: closeReason)
         owner = nil
@@ -341,6 +348,7 @@ final class PushConnection: ChannelInboundHandler {
         case NGHTTP2_GOAWAY.rawValue:
             let debug = HTTP2Session.text(
                 frame.goaway.opaque_data, min(frame.goaway.opaque_data_len, 512))
+            lastStream = frame.goaway.last_stream_id
             closeReason = GoAwayReason.text(code: frame.goaway.error_code, debug: debug)
             owner?.connectionGoAway(self, reason: closeReason)
         case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
@@ -386,17 +394,21 @@ final class PushConnection: ChannelInboundHandler {
         openCount -= 1
         // An abandoned one still held its place until now.
         let slot = stream.isAbandoned ? -1 : stream.slot
-        let answer: PushResult.Answer?
+        let end: StreamEnd
         if stream.isComplete, stream.status >= 200 {
-            answer = Self.answer(stream, self.id)
+            end = Self.answer(stream, self.id)
         } else if code == NGHTTP2_REFUSED_STREAM.rawValue {
-            answer = nil
+            end = .moved(isRefused: id <= lastStream)
         } else {
-            answer = .fault(.reset)
+            end = .failed(.reset, Self.words(reset: code))
         }
         stream.end()
         freeStreams.append(index)
-        owner?.connection(self, ended: slot, answer: answer)
+        owner?.connection(self, ended: slot, end)
+    }
+
+    private static func words(reset code: UInt32) -> String {
+        "the peer reset the stream with \(String(cString: nghttp2_http2_strerror(code))) (\(code))"
     }
 
     func readBody(index: Int, into buffer: UnsafeMutableRawBufferPointer) -> (
@@ -424,8 +436,8 @@ final class PushConnection: ChannelInboundHandler {
 
     private func stream(_ id: Int32) -> Stream? { index(ofStream: id).map { streams[$0] } }
 
-    private static func answer(_ stream: Stream, _ connection: UInt64) -> PushResult.Answer {
-        .response(
+    private static func answer(_ stream: Stream, _ connection: UInt64) -> StreamEnd {
+        .answered(
             HTTPResponse(
                 status: stream.status, headers: stream.headers, body: stream.body,
                 connection: connection))

@@ -68,7 +68,7 @@ public final class PushEngine: Sendable {
 
     /// Starts `threads` event loops; fails if the system has no descriptors or threads for them.
     public init(threads: Int) throws(ResourceError) {
-        group = try EventLoops.group(threads: threads)
+        group = try EventLoops.group(threads: threads, name: "sbx-push")
         PipeSignal.settle(group)
     }
 

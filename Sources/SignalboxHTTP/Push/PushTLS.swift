@@ -1,40 +1,36 @@
 internal import Glibc
-internal import NIOCore
-internal import NIOSSL
 
 /// How connections to an endpoint check the peer and show themselves.
 enum PushTLS {
-    static func context(_ endpoint: PushEndpoint) throws(EndpointError) -> NIOSSLContext {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.applicationProtocols = ["h2"]
-        // A peer that does not say goodbye must not hold up a stop.
-        configuration.shutdownTimeout = .seconds(1)
+    static func context(_ endpoint: PushEndpoint) throws(EndpointError) -> TLSContext {
+        var roots = TLSContext.Roots.system
         if let file = endpoint.caFile {
             try requireReadable(file)
-            configuration.trustRoots = .file(file)
+            roots = .file(file)
         }
+        var identity: TLSIdentity?
         if let chain = endpoint.clientCertificatePEM, let key = endpoint.clientKeyPEM {
-            do {
-                configuration.certificateChain = try NIOSSLCertificate.fromPEMBytes(chain)
-                    .map { .certificate($0) }
-                configuration.privateKey = .privateKey(
-                    try NIOSSLPrivateKey(bytes: key, format: .pem))
-            } catch {
-                throw EndpointError(message: "the client certificate or its key is not PEM")
-            }
+            identity = TLSIdentity(chainPEM: chain, keyPEM: key)
         }
-        do {
-            return try NIOSSLContext(configuration: configuration)
+        do throws(TLSContext.Part) {
+            return try TLSContext.client(
+                alpn: TLSContext.ALPN.http2, roots: roots, identity: identity)
         } catch {
-            try requireDescriptor()
-            let what = endpoint.caFile.map { "the CA file \($0) is not PEM" }
-            throw EndpointError(
-                message: what ?? "the client certificate does not fit its key, or the system's "
-                    + "trusted roots cannot be read")
+            throw EndpointError(message: text(error, endpoint))
         }
     }
 
+    private static func text(_ part: TLSContext.Part, _ endpoint: PushEndpoint) -> String {
+        switch part {
+        case .chain: "the client certificate is not PEM, or too weak for the system's OpenSSL"
+        case .key: "the key of the client certificate is not PEM, or needs a password"
+        case .pair: "the client certificate does not fit its key"
+        case .roots: "the CA file \(endpoint.caFile ?? "of the system") is not PEM"
+        case .memory: "TLS cannot be set up: no memory"
+        }
+    }
+
+    /// OpenSSL does not say why it could not read a file.
     private static func requireReadable(_ file: String) throws(EndpointError) {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor < 0 else {
@@ -44,14 +40,5 @@ enum PushTLS {
         let number = errno
         throw EndpointError(
             message: "the CA file \(file) cannot be read: \(SystemError.text(number))")
-    }
-
-    /// BoringSSL does not say why it could not read a file.
-    private static func requireDescriptor() throws(EndpointError) {
-        do throws(ResourceError) {
-            try Descriptors.require(1)
-        } catch {
-            throw EndpointError(message: "TLS cannot be set up: \(error.message)")
-        }
     }
 }

@@ -1,7 +1,6 @@
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 internal import NIOPosix
-internal import NIOSSL
 public import SignalboxCore
 
 /// How an `HTTP2Server` is set up.
@@ -72,7 +71,7 @@ public final class HTTP2Server: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let options: HTTP2ServerOptions
     private let handler: any HTTP2ServerHandler
-    private let tls: NIOSSLContext
+    private let tls: TLSContext
     private let state: NIOLockedValueBox<State>
     /// The port it listens on; the same after `reopenListener`.
     public let port: Int
@@ -81,18 +80,12 @@ public final class HTTP2Server: Sendable {
     public static func start(
         _ options: HTTP2ServerOptions, handler: any HTTP2ServerHandler
     ) async throws -> HTTP2Server {
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: try NIOSSLCertificate.fromPEMBytes(options.certificateChainPEM)
-                .map { .certificate($0) },
-            privateKey: .privateKey(
-                try NIOSSLPrivateKey(bytes: options.privateKeyPEM, format: .pem)))
-        if let roots = options.clientRootsPEM {
-            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(roots))
-            configuration.certificateVerification = .optionalVerification
-        }
-        if options.offersALPN { configuration.applicationProtocols = ["h2"] }
-        let tls = try NIOSSLContext(configuration: configuration)
-        let group = try EventLoops.group(threads: 1)
+        let tls = try TLSContext.server(
+            alpn: options.offersALPN ? TLSContext.ALPN.http2 : nil,
+            identity: TLSIdentity(
+                chainPEM: options.certificateChainPEM, keyPEM: options.privateKeyPEM),
+            clientRoots: options.clientRootsPEM)
+        let group = try EventLoops.group(threads: 1, name: "sbx-simulator")
         let box = NIOLockedValueBox(State(maxConcurrentStreams: options.maxConcurrentStreams))
         do {
             let listener = try await listen(
@@ -108,7 +101,7 @@ public final class HTTP2Server: Sendable {
 
     private init(
         group: MultiThreadedEventLoopGroup, options: HTTP2ServerOptions,
-        handler: any HTTP2ServerHandler, tls: NIOSSLContext, state: NIOLockedValueBox<State>,
+        handler: any HTTP2ServerHandler, tls: TLSContext, state: NIOLockedValueBox<State>,
         port: Int
     ) {
         self.group = group
@@ -170,7 +163,7 @@ public final class HTTP2Server: Sendable {
 
     private static func listen(
         _ group: MultiThreadedEventLoopGroup, _ options: HTTP2ServerOptions, port: Int,
-        tls: NIOSSLContext, handler: any HTTP2ServerHandler, state: NIOLockedValueBox<State>
+        tls: TLSContext, handler: any HTTP2ServerHandler, state: NIOLockedValueBox<State>
     ) async throws -> any Channel {
         let listener = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 256)
@@ -195,7 +188,7 @@ public final class HTTP2Server: Sendable {
                 }
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
-                        NIOSSLServerHandler(context: tls),
+                        TLSHandler(try TLSSession(server: tls)),
                         HTTP2ServerConnection(
                             id: id, maxConcurrentStreams: streams, handler: handler))
                 }

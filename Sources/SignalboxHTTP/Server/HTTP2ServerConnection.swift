@@ -1,7 +1,5 @@
 internal import CNghttp2
 internal import NIOCore
-internal import NIOSSL
-internal import NIOTLS
 internal import SignalboxCore
 
 /// One connection of an `HTTP2Server`: an nghttp2 server session at the end of a TLS pipeline.
@@ -99,9 +97,9 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted = event as? TLSUserEvent {
-            let tls = try? context.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self)
-            clientCertificate = (try? tls?.peerCertificate?.toDERBytes()) ?? []
+        if event is TLSHandshakeDone {
+            let tls = try? context.pipeline.syncOperations.handler(type: TLSHandler.self)
+            clientCertificate = tls?.peerCertificate ?? []
             session = ServerCallbacks.makeSession(Unmanaged.passUnretained(self).toOpaque())
             if let session { submitSettings(session) }
             flush()

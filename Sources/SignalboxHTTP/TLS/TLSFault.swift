@@ -1,0 +1,38 @@
+internal import COpenSSL
+
+/// Why TLS could not be set up, or why it ended; the words hold no secret.
+struct TLSFault: Error, Hashable, CustomStringConvertible {
+    enum Kind { case setUp, handshake, record, truncated }
+
+    let kind: Kind
+    let description: String
+
+    init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+
+    /// The peer closed TCP without a close_notify: what it sent may be incomplete.
+    static let truncated = TLSFault(
+        .truncated, "the peer closed the connection without close_notify")
+    /// The peer closed TCP before the handshake was complete.
+    static let cut = TLSFault(.handshake, "the peer closed the connection during the handshake")
+
+    /// The first error in OpenSSL's queue of this thread, which it empties.
+    static func queued(_ kind: Kind) -> TLSFault {
+        let code = ERR_peek_error()
+        defer { ERR_clear_error() }
+        if isPlaintext(code) { return TLSFault(kind, "the peer does not speak TLS") }
+        guard let reason = ERR_reason_error_string(code) else {
+            return TLSFault(kind, "no reason given")
+        }
+        return TLSFault(kind, String(cString: reason))
+    }
+
+    /// What a session makes of bytes that are no TLS record.
+    private static func isPlaintext(_ code: UInt) -> Bool {
+        guard ERR_GET_LIB(code) == ERR_LIB_SSL else { return false }
+        return [SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST]
+            .contains(ERR_GET_REASON(code))
+    }
+}

@@ -1,0 +1,198 @@
+internal import NIOCore
+
+/// The handshake is done; an event for the handlers behind `TLSHandler`.
+struct TLSHandshakeDone {
+    /// What was chosen by ALPN.
+    let alpn: String?
+}
+
+/// TLS between a channel and the handlers behind it.
+///
+/// They write after `TLSHandshakeDone`. What they write is encrypted at once and waits where everything waits
+/// that a channel has not sent, so its writability speaks for both. A close sends close_notify and does not
+/// wait for the peer's.
+final class TLSHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private enum Phase {
+        case handshaking
+        case open
+        /// Our close_notify is on its way, and maybe what was written before it.
+        case closing
+        case closed
+    }
+
+    /// How long a peer that does not read may keep a close waiting.
+    private static let goodbyeWait = TimeAmount.seconds(1)
+
+    private let session: TLSSession
+    private var phase = Phase.handshaking
+    private var hasBegun = false
+    /// The peer's close_notify has come.
+    private var isInputOver = false
+    /// Plain text was handed on since the last read completed.
+    private var hasRead = false
+
+    init(_ session: TLSSession) { self.session = session }
+
+    /// The peer's certificate, DER; empty: it showed none.
+    var peerCertificate: [UInt8] { session.peerCertificate }
+
+    // MARK: Beginning
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { begin(context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.fireChannelActive()
+        begin(context)
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
+        guard !hasBegun else { return }
+        hasBegun = true
+        shakeHands(context)
+    }
+
+    private func shakeHands(_ context: ChannelHandlerContext) {
+        let result = session.handshake()
+        send(context)
+        switch result {
+        case .pending: break
+        case .failed(let fault): fail(context, fault)
+        case .done:
+            phase = .open
+            context.fireUserInboundEventTriggered(TLSHandshakeDone(alpn: session.alpn))
+        }
+    }
+
+    /// Sends what the session wants to be sent of itself.
+    private func send(_ context: ChannelHandlerContext) {
+        guard let bytes = session.takeOutgoing() else { return }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+    }
+
+    // MARK: Reading
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard phase == .handshaking || phase == .open else { return }
+        let bytes = unwrapInboundIn(data)
+        let count = bytes.readableBytes
+        session.receive(bytes)
+        if phase == .handshaking { shakeHands(context) }
+        if phase == .open, !isInputOver { decrypt(context, count) }
+    }
+
+    /// Hands on what can be decrypted: never more than was received.
+    private func decrypt(_ context: ChannelHandlerContext, _ received: Int) {
+        var plain = context.channel.allocator.buffer(capacity: received + 512)
+        var result = TLSSession.Reading.none
+        repeat {
+            result = session.read(into: &plain)
+        } while result == .some && session.hasMore
+        // Alerts, and answers to what the peer wants of TLS itself.
+        send(context)
+        if plain.readableBytes > 0 {
+            hasRead = true
+            context.fireChannelRead(wrapInboundOut(plain))
+        }
+        switch result {
+        case .some, .none: break
+        case .ended: end(context)
+        case .failed(let fault): fail(context, fault)
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        guard hasRead else { return }
+        hasRead = false
+        context.fireChannelReadComplete()
+    }
+
+    /// The peer's close_notify: as if it had closed its end of TCP.
+    private func end(_ context: ChannelHandlerContext) {
+        isInputOver = true
+        let options = context.channel.syncOptions
+        if (try? options?.getOption(.allowRemoteHalfClosure)) == true {
+            context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        } else if phase == .open {
+            close(context: context, mode: .all, promise: nil)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case ChannelEvent.inputClosed? = event as? ChannelEvent else {
+            context.fireUserInboundEventTriggered(event)
+            return
+        }
+        switch phase {
+        case .handshaking: fail(context, .cut)
+        case .open: if !isInputOver { fail(context, .truncated) }
+        case .closing, .closed: break
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        let before = phase
+        phase = .closed
+        switch before {
+        case .handshaking: context.fireErrorCaught(TLSFault.cut)
+        case .open: if !isInputOver { context.fireErrorCaught(TLSFault.truncated) }
+        case .closing, .closed: break
+        }
+        context.fireChannelInactive()
+    }
+
+    private func fail(_ context: ChannelHandlerContext, _ fault: TLSFault) {
+        guard phase == .handshaking || phase == .open else { return }
+        phase = .closed
+        context.fireErrorCaught(fault)
+        context.close(promise: nil)
+    }
+
+    // MARK: Writing
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard phase == .open else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        do throws(TLSFault) {
+            try session.write(unwrapOutboundIn(data))
+            context.write(
+                wrapOutboundOut(session.takeOutgoing() ?? ByteBuffer()), promise: promise)
+        } catch {
+            promise?.fail(error)
+            fail(context, error)
+        }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        switch phase {
+        case .open where mode == .all:
+            phase = .closing
+            promise.map { context.channel.closeFuture.cascade(to: $0) }
+            sayGoodbye(context)
+        case .closing: promise.map { context.channel.closeFuture.cascade(to: $0) }
+        case .open, .handshaking, .closed:
+            if mode == .all { phase = .closed }
+            context.close(mode: mode, promise: promise)
+        }
+    }
+
+    /// Closes as soon as all that was written has been sent.
+    private func sayGoodbye(_ context: ChannelHandlerContext) {
+        session.sayGoodbye()
+        let loop = context.eventLoop.assumeIsolatedUnsafeUnchecked()
+        let timer = loop.scheduleTask(in: Self.goodbyeWait) { context.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(session.takeOutgoing() ?? ByteBuffer()))
+            .assumeIsolatedUnsafeUnchecked().whenComplete { _ in
+                timer.cancel()
+                context.close(promise: nil)
+            }
+    }
+}

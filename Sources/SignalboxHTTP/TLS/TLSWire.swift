@@ -1,0 +1,84 @@
+internal import COpenSSL
+internal import NIOCore
+
+/// The network as a TLS session sees it: bytes in memory, behind a BIO of OpenSSL.
+///
+/// OpenSSL reads what came in where NIO put it, and writes into the buffer that NIO sends.
+final class TLSWire {
+    /// Bytes of the peer that the session has not read.
+    private(set) var incoming = ByteBuffer()
+    private var outgoing = ByteBuffer()
+
+    func receive(_ buffer: ByteBuffer) {
+        if incoming.readableBytes == 0 {
+            incoming = buffer
+        } else {
+            incoming.writeImmutableBuffer(buffer)
+        }
+    }
+
+    /// Makes room for records with so many bytes of plain text.
+    func reserve(plain count: Int) {
+        // A record holds up to 16 KiB, and no cipher adds more than 96 bytes to one.
+        outgoing.reserveCapacity(outgoing.writerIndex + count + (count >> 14 + 1) * 96)
+    }
+
+    /// What is to be sent, or nil.
+    func take() -> ByteBuffer? {
+        guard outgoing.readableBytes > 0 else { return nil }
+        let bytes = outgoing
+        outgoing = ByteBuffer()
+        return bytes
+    }
+
+    // MARK: The BIO
+
+    /// A BIO that reads and writes here. It does not keep `self`: whoever frees it must.
+    func makeBIO() -> OpaquePointer? {
+        guard let bio = BIO_new(Self.method.pointer) else { return nil }
+        BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
+        BIO_set_init(bio, 1)
+        return bio
+    }
+
+    /// `@unchecked Sendable`: nothing is set after `init`; kept until the program ends.
+    private final class Method: @unchecked Sendable {
+        let pointer: OpaquePointer?
+
+        init() {
+            pointer = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "signalbox")
+            guard let pointer else { return }
+            BIO_meth_set_read_ex(pointer) { bio, room, size, count in
+                guard let room, let count, let wire = TLSWire.of(bio) else { return 0 }
+                BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
+                count.pointee = wire.read(UnsafeMutableRawBufferPointer(start: room, count: size))
+                if count.pointee > 0 { return 1 }
+                BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
+                return 0
+            }
+            BIO_meth_set_write_ex(pointer) { bio, bytes, size, count in
+                guard let bytes, let count, let wire = TLSWire.of(bio) else { return 0 }
+                wire.outgoing.writeBytes(UnsafeRawBufferPointer(start: bytes, count: size))
+                count.pointee = size
+                return 1
+            }
+            BIO_meth_set_ctrl(pointer) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }
+        }
+    }
+
+    private static let method = Method()
+
+    /// The session frees its BIO before its wire, so the pointer is good whenever OpenSSL calls.
+    private static func of(_ bio: OpaquePointer?) -> TLSWire? {
+        BIO_get_data(bio).map { Unmanaged<TLSWire>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func read(_ room: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(room.count, incoming.readableBytes)
+        incoming.readWithUnsafeReadableBytes { bytes in
+            room.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+            return count
+        }
+        return count
+    }
+}

@@ -1,0 +1,215 @@
+import Logging
+import NIOCore
+import NIOEmbedded
+import PluginBench
+import SignalboxCore
+import SignalboxCrypto
+import Testing
+
+@testable import SignalboxHTTP
+
+/// The handler in a channel, on virtual time.
+@Suite struct TLSHandlerTests {
+    /// What comes out behind the handler.
+    private final class Behind: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        var text = ""
+        var alpn: String??
+        var faults: [TLSFault] = []
+        var inputEnds = 0
+        var readsDone = 0
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            text += String(buffer: unwrapInboundIn(data))
+        }
+        func channelReadComplete(context: ChannelHandlerContext) { readsDone += 1 }
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if let done = event as? TLSHandshakeDone { alpn = .some(done.alpn) }
+            if case ChannelEvent.inputClosed? = event as? ChannelEvent { inputEnds += 1 }
+        }
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            if let fault = error as? TLSFault { faults.append(fault) }
+        }
+    }
+
+    /// `@unchecked Sendable`: an embedded loop runs on the test's thread.
+    final class Ending: @unchecked Sendable { var value = "" }
+
+    /// A channel with the client's end, and a server in memory.
+    private struct Bench {
+        let channel = EmbeddedChannel()
+        let behind = Behind()
+        let server: TLSEnd
+
+        init(isHalfClosable: Bool = false) throws {
+            let made = try TLSBench()
+            server = made.server
+            try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: isHalfClosable)
+            try channel.pipeline.syncOperations.addHandlers(
+                TLSHandler(made.client.session), behind)
+            channel.connect(
+                to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        }
+
+        /// What the channel has sent reaches the server.
+        func toServer() throws {
+            while let bytes = try channel.readOutbound(as: ByteBuffer.self) {
+                server.receive(bytes)
+            }
+        }
+
+        func toClient(_ bytes: ByteBuffer?) throws {
+            if let bytes { try channel.writeInbound(bytes) }
+        }
+
+        /// How a promise ends, as far as the loop has come.
+        func ending(of future: EventLoopFuture<Void>) -> Ending {
+            let ending = Ending()
+            future.whenComplete { result in
+                switch result {
+                case .success: ending.value = "done"
+                case .failure(let error): ending.value = "\(error)"
+                }
+            }
+            channel.embeddedEventLoop.run()
+            return ending
+        }
+
+        func shakeHands() throws {
+            try toServer()
+            try toClient(server.session.takeOutgoing())
+            try toServer()
+            try toClient(server.session.takeOutgoing())
+        }
+    }
+
+    @Test func `text goes both ways once hands are shaken`() throws {
+        let bench = try Bench()
+        let early = bench.ending(of: bench.channel.writeAndFlush(ByteBuffer(string: "early")))
+        #expect(early.value == "\(ChannelError.ioOnClosedChannel)")
+        try bench.shakeHands()
+        #expect(bench.behind.alpn == "h2")
+        bench.channel.writeAndFlush(ByteBuffer(string: "there"), promise: nil)
+        try bench.toServer()
+        #expect(bench.server.text == "there")
+        try bench.server.write("back")
+        let before = bench.behind.readsDone
+        try bench.toClient(bench.server.session.takeOutgoing())
+        #expect(bench.behind.text == "back" && bench.behind.readsDone == before + 1)
+        #expect(bench.behind.faults.isEmpty)
+    }
+
+    @Test func `a peer that goes at any byte of the handshake is a fault`() throws {
+        let whole = try Bench()
+        try whole.toServer()
+        let size = try #require(whole.server.session.takeOutgoing()).readableBytes
+        for count in 0..<size {
+            let bench = try Bench()
+            try bench.toServer()
+            var flight = try #require(bench.server.session.takeOutgoing())
+            try bench.toClient(flight.readSlice(length: min(count, flight.readableBytes - 1)))
+            bench.channel.pipeline.fireChannelInactive()
+            #expect(bench.behind.faults == [.cut], "after \(count) bytes")
+            #expect(bench.behind.alpn == nil)
+        }
+    }
+
+    @Test func `a connection that ends without close_notify is told from one that ends with it`()
+        throws
+    {
+        let cut = try Bench()
+        try cut.shakeHands()
+        cut.channel.pipeline.fireChannelInactive()
+        #expect(cut.behind.faults == [.truncated])
+
+        let ended = try Bench()
+        try ended.shakeHands()
+        try ended.server.write("last")
+        ended.server.session.sayGoodbye()
+        try ended.toClient(ended.server.session.takeOutgoing())
+        #expect(ended.behind.text == "last" && ended.behind.faults.isEmpty)
+        #expect(!ended.channel.isActive)
+        try ended.toServer()
+        #expect(ended.server.reading == .ended)
+    }
+
+    @Test func `where clients may close their end, a close_notify does, and answers still go out`()
+        throws
+    {
+        let bench = try Bench(isHalfClosable: true)
+        try bench.shakeHands()
+        bench.server.session.sayGoodbye()
+        try bench.toClient(bench.server.session.takeOutgoing())
+        #expect(bench.behind.inputEnds == 1 && bench.channel.isActive)
+        // The end of TCP that follows says nothing new.
+        bench.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(bench.behind.inputEnds == 1 && bench.behind.faults.isEmpty)
+        bench.channel.writeAndFlush(ByteBuffer(string: "answer"), promise: nil)
+        try bench.toServer()
+        #expect(bench.server.text == "answer")
+
+        let cut = try Bench(isHalfClosable: true)
+        try cut.shakeHands()
+        cut.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(cut.behind.faults == [.truncated] && !cut.channel.isActive)
+    }
+
+    @Test func `a close says goodbye and waits for none`() throws {
+        let bench = try Bench()
+        try bench.shakeHands()
+        bench.channel.writeAndFlush(ByteBuffer(string: "last"), promise: nil)
+        let closed = bench.ending(of: bench.channel.close())
+        #expect(!bench.channel.isActive && closed.value == "done")
+        try bench.toServer()
+        #expect(bench.server.text == "last" && bench.server.reading == .ended)
+        #expect(bench.behind.faults.isEmpty)
+    }
+
+    /// Keeps what is written, like a socket whose peer does not read.
+    private final class Stuck: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+        var isStuck = false
+        var kept: [EventLoopPromise<Void>] = []
+
+        func write(
+            context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
+        ) {
+            guard isStuck else { return context.write(data, promise: promise) }
+            if let promise { kept.append(promise) }
+        }
+    }
+
+    @Test func `a peer that does not read holds a close up for a second, not for ever`() throws {
+        let bench = try Bench()
+        let stuck = Stuck()
+        try bench.channel.pipeline.syncOperations.addHandler(stuck, position: .first)
+        try bench.shakeHands()
+        stuck.isStuck = true
+        let closed = [bench.channel.close(), bench.channel.close()].map { bench.ending(of: $0) }
+        bench.channel.embeddedEventLoop.advanceTime(by: .milliseconds(999))
+        #expect(bench.channel.isActive)
+        bench.channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+        #expect(!bench.channel.isActive)
+        bench.channel.embeddedEventLoop.run()
+        #expect(closed.map(\.value) == ["done", "done"])
+        for one in stuck.kept { one.fail(ChannelError.ioOnClosedChannel) }
+    }
+
+    @Test func `an alert and a broken record end the connection`() throws {
+        let alert = try Bench()
+        try alert.toServer()
+        try alert.toClient(ByteBuffer(bytes: [21, 3, 3, 0, 2, 2, 40]))
+        #expect(alert.behind.faults.first?.description.contains("handshake failure") == true)
+        #expect(alert.behind.faults.count == 1 && !alert.channel.isActive)
+
+        let broken = try Bench()
+        try broken.shakeHands()
+        try broken.toClient(
+            ByteBuffer(bytes: [23, 3, 3, 0, 20] + [UInt8](repeating: 7, count: 20)))
+        #expect(broken.behind.faults.map(\.kind) == [.record] && !broken.channel.isActive)
+        // It hears why.
+        try broken.toServer()
+        #expect("\(broken.server.reading)".contains("bad record mac"))
+    }
+}

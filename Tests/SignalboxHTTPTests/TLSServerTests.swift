@@ -1,0 +1,140 @@
+import Foundation
+import Logging
+import PluginBench
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxHTTP
+import Testing
+
+/// TLS over sockets, with peers that do not do as they should.
+@Suite struct TLSServerTests {
+    /// A listener that nobody serves: the system takes connections, and nothing is ever said on them.
+    private final class SilentPeer {
+        private let descriptor: Int32
+        let port: Int
+
+        init() throws {
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let descriptor = descriptor
+            let status = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, length) + listen(descriptor, 64)
+                        + getsockname(descriptor, $0, &length)
+                }
+            }
+            guard status == 0 else { throw PluginBench.Failure(description: "cannot listen") }
+            port = Int(UInt16(bigEndian: address.sin_port))
+        }
+
+        deinit { close(descriptor) }
+    }
+
+    private func failure(of port: Int) async throws -> String? {
+        let bench = try await PushBench {
+            $0.port = port
+            $0.connectTimeoutMs = 300
+        }
+        bench.submit(1...1)
+        #expect(await bench.settle { $0.isFailing })
+        let event = bench.events.first { $0.kind == .connectFailed }
+        await bench.end()
+        return event?.text
+    }
+
+    @Test func `a peer that never shakes hands is given up`() async throws {
+        let peer = try SilentPeer()
+        #expect(try await failure(of: peer.port)?.contains("did not finish TLS") == true)
+    }
+
+    @Test func `a peer that speaks plain HTTP is named as such`() async throws {
+        let web = try await WebBench()
+        #expect(
+            try await failure(of: web.server.port)?
+                .hasSuffix("TLS handshake failed: the peer does not speak TLS") == true)
+        await web.end()
+    }
+
+    // MARK: The listener
+
+    private func listener(
+        idleSeconds: Int = 60, _ handler: any HTTPServerHandler = WebBench.Echo(gate: nil)
+    ) async throws -> HTTPServer {
+        let identity = try TLSBench.identity.get()
+        var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
+        options.idleSeconds = idleSeconds
+        options.tls = HTTPServerTLS(
+            certificateChainPEM: identity.certificatePEM, privateKeyPEM: identity.privateKeyPEM)
+        return try await HTTPServer.start(
+            options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            handler: handler)
+    }
+
+    @Test func `a client that never shakes hands is closed`() async throws {
+        let server = try await listener(idleSeconds: 1)
+        let client = try RawClient(port: server.port)
+        // The beginning of a ClientHello.
+        client.send("\u{16}\u{3}\u{1}\u{2}")
+        #expect(await client.read().isEmpty)
+        await server.shutdown()
+    }
+
+    @Test func `a client that speaks plain HTTP is closed`() async throws {
+        let server = try await listener()
+        let client = try RawClient(port: server.port)
+        client.send("GET /known HTTP/1.1\r\nhost: a\r\n\r\n")
+        #expect(await client.read().contains("HTTP") == false)
+        await server.shutdown()
+    }
+
+    /// Answers when so many requests have come.
+    private actor Crowd: AsyncHTTPServerHandler {
+        private var missing: Int
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+
+        init(_ count: Int) { missing = count }
+
+        nonisolated func refusal(method: String, path: String) -> HTTPServerAnswer? { nil }
+
+        func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+            missing -= 1
+            if missing == 0 {
+                for one in waiting { one.resume() }
+            } else if missing > 0 {
+                await withCheckedContinuation { waiting.append($0) }
+            }
+            return HTTPServerAnswer(status: 200, body: request.body)
+        }
+    }
+
+    @Test func `a hundred connections at once each get their answer`() async throws {
+        let count = 100
+        let server = try await listener(Crowd(count))
+        let client = try RESTClient(callsMax: count)
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try Data(TLSBench.authority.get().certificatePEM).write(to: folder)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let answers = try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
+            for number in 0..<count {
+                group.addTask {
+                    var call = RESTCall(
+                        method: "POST", url: "https://127.0.0.1:\(server.port)/",
+                        body: [UInt8](repeating: UInt8(number), count: 40_000))
+                    call.caFile = folder.path
+                    call.timeoutMs = 120_000
+                    return (number, try await client.answer(call).body)
+                }
+            }
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        #expect(answers.count == count)
+        for (number, body) in answers {
+            #expect(body.count == 40_000 && body.allSatisfy { $0 == UInt8(number) })
+        }
+        client.shutdown()
+        await server.shutdown()
+    }
+}
