@@ -37,6 +37,49 @@ struct Answer {
         self.quota = quota.lowercased()
     }
 
+    /// The answer to a message that was taken.
+    init(name: String) {
+        status = 200
+        messageName = name
+        code = ""
+        badFields = nil
+        quota = ""
+    }
+
+    /// The name in `{"name": "projects/.../messages/..."}`, which nearly all answers are, read without a parser;
+    /// nil: the body is something else.
+    static func soleName(in body: Span<UInt8>) -> String? {
+        // Strings and the marks between them, spaces left out: { "name" : "..." }
+        var parts: [Range<Int>] = []
+        var start: Int?
+        var marks = 0
+        let wanted = [UInt8(ascii: "{"), UInt8(ascii: ":"), UInt8(ascii: "}")]
+        for index in body.indices {
+            let byte = body[index]
+            if let open = start {
+                guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\\") else { return nil }
+                guard byte == UInt8(ascii: "\"") else { continue }
+                parts.append(open..<index)
+                start = nil
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: " "), 0x09, 0x0A, 0x0D: continue
+            case UInt8(ascii: "\""):
+                guard marks == parts.count + 1, parts.count < 2 else { return nil }
+                start = index + 1
+            default:
+                guard marks == parts.count, marks < 3, byte == wanted[marks] else { return nil }
+                marks += 1
+            }
+        }
+        guard marks == 3, parts.count == 2 else { return nil }
+        func text(_ range: Range<Int>) -> String {
+            String(decoding: range.map { body[$0] }, as: UTF8.self)
+        }
+        return text(parts[0]) == "name" ? text(parts[1]) : nil
+    }
+
     /// What it means.
     func outcome(retryAfterMs: UInt64?) -> Outcome {
         var outcome = classified(retryAfterMs: retryAfterMs)

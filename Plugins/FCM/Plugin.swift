@@ -67,9 +67,11 @@ final class FCM: SendHTTPPlugin {
     {
         for index in 0..<batch.count {
             let response = batch[index]
-            let answer = try? host.parse(response.body)
-            let outcome = Answer(status: response.status, json: answer).outcome(
-                retryAfterMs: host.retryAfterMs(response))
+            let name = response.status == 200 ? Answer.soleName(in: response.body) : nil
+            let answer =
+                name.map { Answer(name: $0) }
+                ?? Answer(status: response.status, json: try? host.parse(response.body))
+            let outcome = answer.outcome(retryAfterMs: host.retryAfterMs(response))
             try sink.settle(response.items, outcome)
         }
     }

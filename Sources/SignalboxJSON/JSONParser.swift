@@ -1,8 +1,9 @@
 internal import CSimdjson
 
-/// One parsed document and access to its values, for the `sbx.json/1` service and `JSONValue`.
+/// One parsed document and access to its values, for the `sbx.json/1` service, `JSONDocument` and `JSONValue`.
 ///
-/// One thread at a time. Values die with the next `parse` or with the parser.
+/// One thread at a time. Values die with the next `parse` or with the parser; those of a `JSONDocument` live as
+/// long as it does.
 public final class JSONParser {
     /// Deepest nesting that is read.
     public static let depthMax = 64
@@ -64,11 +65,11 @@ public final class JSONParser {
         return Value(root)
     }
 
-    /// The value's JSON without spaces; lives as long as the document.
-    public func text(of value: Value) -> UnsafeBufferPointer<UInt8>? {
+    /// The value's JSON without spaces; lives until the next text is asked for on this thread.
+    public static func text(of value: Value) -> UnsafeBufferPointer<UInt8>? {
         var bytes: UnsafePointer<CChar>?
         var length = 0
-        guard csj_text(parser, value.plain, &bytes, &length) == 0 else { return nil }
+        guard csj_text(value.plain, &bytes, &length) == 0 else { return nil }
         return Self.buffer(bytes, length)
     }
 

@@ -8,7 +8,7 @@ extension JSONValue {
         }
         let result = bytes.withUnsafeBufferPointer { buffer -> Result<JSONValue, JSONFault> in
             do throws(JSONFault) {
-                return .success(JSONValue(try parser.parse(buffer), of: parser))
+                return .success(JSONValue(try parser.parse(buffer)))
             } catch {
                 return .failure(error)
             }
@@ -22,25 +22,25 @@ extension JSONValue {
     }
 
     /// Copies a value out of its document.
-    public init(_ value: JSONParser.Value, of parser: JSONParser) {
+    public init(_ value: JSONParser.Value) {
         switch JSONParser.kind(of: value) {
         case .null: self = .null
         case .boolean: self = .bool(JSONParser.boolean(value) ?? false)
         case .integer: self = .integer(JSONParser.integer(value) ?? 0)
-        case .number: self = .number(Self.text(parser.text(of: value)))
+        case .number: self = .number(Self.text(JSONParser.text(of: value)))
         case .string: self = .string(Self.text(JSONParser.string(value)))
         case .array:
             var elements: [JSONValue] = []
             var cursor = JSONParser.first(value)
             while let next = Self.step(&cursor) {
-                elements.append(JSONValue(next.value, of: parser))
+                elements.append(JSONValue(next.value))
             }
             self = .array(elements)
         case .object:
             var members: [Member] = []
             var cursor = JSONParser.first(value)
             while let next = Self.step(&cursor) {
-                members.append(Member(Self.text(next.key), JSONValue(next.value, of: parser)))
+                members.append(Member(Self.text(next.key), JSONValue(next.value)))
             }
             self = .object(members)
         }

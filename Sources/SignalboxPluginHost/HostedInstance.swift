@@ -55,7 +55,7 @@ public protocol Building: AnyObject, Sendable {
     ///
     /// Thread: worker.
     func build(
-        _ event: Event, recipients: [Recipient], route: String, options: String
+        _ event: Event, recipients: [Recipient], route: String, options: JSONText
     ) -> Result<BuildResult, PluginFault>
 }
 

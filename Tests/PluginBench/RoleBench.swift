@@ -59,7 +59,10 @@ package final class RoleBench: Sendable {
         _ event: Event, _ recipients: [Recipient], options: String = "{}"
     ) throws -> BuildResult {
         guard let builder else { throw PluginBench.Failure(description: "it has no build role") }
-        return try builder.build(event, recipients: recipients, route: "r", options: options).get()
+        return try builder.build(
+            event, recipients: recipients, route: "r", options: JSONText(options)
+        )
+        .get()
     }
 
     /// What the plugin does about changes of devices: requests as text, and outcomes.

@@ -364,11 +364,21 @@ import Testing
         await bench.end()
     }
 
-    @Test func `success has the message's name`() async throws {
+    @Test(arguments: [
+        (#"{"name":"projects/demo-1/messages/9"}"#, "projects/demo-1/messages/9"),
+        ("{\n  \"name\": \"projects/demo-1/messages/9\"\n}\n", "projects/demo-1/messages/9"),
+        (#"{"x":1,"name":"a"}"#, "a"), (#"{"name":"a\u002fb"}"#, "a/b"), (#"{"name":"é"}"#, "é"),
+        (#"{"name":""}"#, ""), (#"{"other":"a"}"#, ""), (#"{"name":"a"}}"#, ""),
+        (#"{"name":"a","name":"b"}"#, "a"), (#"{"name" "a"}"#, ""), (#"{"name":"a""#, ""), ("", ""),
+        (#"["name":"a"]"#, ""), (#"{"name":7}"#, ""),
+    ])
+    func `success has the message's name, however it is written`(
+        body: String, name: String
+    ) async throws {
         let bench = try await bench()
-        let outcome = try bench.outcome(200, #"{"name":"projects/demo-1/messages/9"}"#)
+        let outcome = try bench.outcome(200, body)
         #expect(outcome.kind == .delivered)
-        #expect(outcome.providerID == "projects/demo-1/messages/9")
+        #expect(outcome.providerID == name)
         await bench.end()
     }
 

@@ -153,7 +153,7 @@ import Testing
         ]
         let built = try role.build(
             Event(type: "ticket.replied", data: data), recipients: recipients, route: "r",
-            options: options
+            options: JSONText(options)
         ).get()
         let content = try #require(built.contents.first)
         #expect(built.contents.count == 1)

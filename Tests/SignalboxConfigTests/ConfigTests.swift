@@ -115,7 +115,7 @@ import Testing
                     jitter: 0.5))
         let fields = EventFields(
             event: Event(type: "ticket.replied"),
-            data: .object([.init("vip", .bool(true)), .init("t", .string("T"))]))
+            data: JSONValue.object([.init("vip", .bool(true)), .init("t", .string("T"))]))
         #expect(route.condition.holds(for: fields))
         #expect(route.set.countsBadge && route.set.fields.map(\.field) == [.title])
         var note = Notification()
@@ -277,7 +277,7 @@ import Testing
         let route = try #require(config.routes.first?.route)
         #expect(route.set.readsRecipient)
         let fields = EventFields(
-            event: Event(type: "t"), data: .object([.init("id", .string("5"))]))
+            event: Event(type: "t"), data: JSONValue.object([.init("id", .string("5"))]))
         func made(_ locale: String) -> SignalboxCore.Notification {
             var note = SignalboxCore.Notification()
             let recipient = Recipient(device: Device(token: "t", locale: locale))

@@ -24,7 +24,7 @@ func value(_ json: JSONValue, line: Int = 1) -> ConfigValue {
 @Suite struct ConditionTests {
     let fields = EventFields(
         event: Event(source: "zendesk", type: "ticket.replied"),
-        data: .object([
+        data: JSONValue.object([
             .init("ticket_id", .string("5")), .init("urgent", .bool(true)), .init("gone", .null),
             .init("channel", .object([.init("kind", .string("support_vip"))])),
         ]))

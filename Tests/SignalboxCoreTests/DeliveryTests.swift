@@ -484,6 +484,19 @@ struct SplitMix: RandomNumberGenerator {
         #expect(made.allSatisfy { $0.wholeMatch(of: shape) != nil })
     }
 
+    @Test func `runs of ids are the sequence itself, whoever uses them first`() {
+        let start = DeliveryIDs(last: 7, stableIDs: StableIDs(seed: (3, 4)))
+        var whole = start
+        let all = (0..<6).map { _ in whole.next() }
+        var shared = start
+        var (two, four) = (shared.take(2), shared.take(4))
+        let late = (0..<4).map { _ in four.next() }
+        let early = (0..<2).map { _ in two.next() }
+        #expect((early + late).map(\.id) == all.map(\.id) && all[0].id == 8)
+        #expect((early + late).map(\.stableID) == all.map(\.stableID))
+        #expect(shared.next() == whole.next())
+    }
+
     @Test func `JSON is merged member by member`() {
         let base = JSONValue.object([
             .init("a", .integer(1)), .init("b", .object([.init("x", .string("1"))])),

@@ -10,28 +10,7 @@ import Testing
     }
 
     func fields(_ source: String, _ type: String) -> EventFields {
-        EventFields(event: Event(source: source, type: type), data: .object([]))
-    }
-
-    @Test func `an event's data is parsed only where a route of its source reads it`() throws {
-        let path = try #require(FieldPath("data.n"))
-        let type = try #require(FieldPath("type"))
-        let template = try Template.parse("{{ n }}")
-        let other = try Template.parse("{{ subject }}")
-        func reads(_ change: (inout Route) -> Void) -> Bool {
-            var route = Route(name: "r", sources: ["z"], builder: "z", senders: [:])
-            change(&route)
-            let router = Router(routes: [route])
-            #expect(!router.readsData(of: "another"))
-            return router.readsData(of: "z")
-        }
-        #expect(!reads { $0.condition = .all([.oneOf(type, ["t"])]) })
-        #expect(reads { $0.condition = .any([.not(.exists(path, true))]) })
-        #expect(reads { $0.set.fields = [(.title, template)] })
-        #expect(reads { $0.set.links = ["ios": template] })
-        #expect(reads { $0.set.overrides = [("apns", .list([.text(template)]))] })
-        #expect(reads { $0.rules.collapse = template })
-        #expect(!reads { $0.rules.collapse = other })
+        EventFields(event: Event(source: source, type: type), data: JSONValue.object([]))
     }
 
     @Test func `every matching route fires, in the order of the file`() {
@@ -71,18 +50,16 @@ import Testing
         Recipient(device: Device(platform: "ios")),
     ]
     let fields = EventFields(
-        event: Event(id: 9, source: "z", type: "t"), data: .object([.init("n", .string("7"))]))
+        event: Event(id: 9, source: "z", type: "t"),
+        data: JSONValue.object([.init("n", .string("7"))]))
 
     func run(_ route: Route, _ contents: [BuiltContent]) -> FanOut {
         var fanOut = FanOut()
-        var id: UInt64 = 100
-        var ids = StableIDs(seed: (1, 2))
+        var ids = DeliveryIDs(last: 100, stableIDs: StableIDs(seed: (1, 2)))
         let chosen = fanOut.selectRecipients(of: route, from: recipients)
         fanOut.add(
             contents, route: route, fields: fields,
-            recipients: chosen.map { recipients[$0] }, receivedUnixMs: 1_000, nextID: &id,
-            stableIDs: &ids,
-            parse: { $0 == "{\"old\":1}" ? .object([.init("old", .integer(1))]) : .null })
+            recipients: chosen.map { recipients[$0] }, receivedUnixMs: 1_000, ids: &ids)
         return fanOut
     }
 
@@ -101,7 +78,8 @@ import Testing
             [
                 BuiltContent(
                     notification: note,
-                    targets: [.init(recipient: 0, badge: 4), .init(recipient: 1)])
+                    targets: [.init(recipient: 0, badge: 4), .init(recipient: 1)],
+                    data: JSONValue.object([.init("old", .integer(1))]))
             ])
         #expect(
             made.skips.map { "\($0.recipient) \($0.reason)" } == [

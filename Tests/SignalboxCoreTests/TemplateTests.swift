@@ -4,7 +4,7 @@ import Testing
 @Suite struct TemplateTests {
     let fields = EventFields(
         event: Event(type: "ticket.replied", subject: "ticket/5", timeUnixMs: 1_700_000_000_000),
-        data: .object([
+        data: JSONValue.object([
             .init("ticket_id", .string("5")), .init("families", .string("👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦")),
             .init("count", .integer(3)), .init("none", .null),
             .init("notification", .object([.init("title", .string("Agent replied"))])),
@@ -46,7 +46,7 @@ import Testing
     @Test func `a text is no longer than what is kept of one`() throws {
         let long = EventFields(
             event: Event(type: "t"),
-            data: .object([.init("x", .string(String(repeating: "漢", count: 200_000)))]))
+            data: JSONValue.object([.init("x", .string(String(repeating: "漢", count: 200_000)))]))
         let text = try Template.parse("{{ x }}").render(long)
         #expect(text.utf8.count <= 16 * 1024 && text.hasSuffix("漢…"))
         #expect(try Template.parse("{{ x | truncate: 3 }}").render(long) == "漢漢…")

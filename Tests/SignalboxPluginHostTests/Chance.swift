@@ -169,7 +169,7 @@ struct Chance {
                     .init(
                         recipient: Int($0.below(10_000)),
                         badge: $0.maybe { Int32(truncatingIfNeeded: $0.next()) })
-                })
+                }, data: try? JSONDocument.parse(note.data))
         }
         out.skips = list { .init(recipient: Int($0.below(10_000)), reason: $0.text()) }
         return out

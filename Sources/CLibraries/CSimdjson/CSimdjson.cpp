@@ -1,7 +1,7 @@
 #include "CSimdjson.h"
 
+#include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <new>
 #include <simdjson.h>
 #include <string>
@@ -16,7 +16,6 @@ static_assert(sizeof(dom::array::iterator) <= 16, "simdjson changed its iterator
 
 struct csj_parser {
   dom::parser parser;
-  std::deque<std::string> texts;
 };
 
 namespace {
@@ -46,6 +45,9 @@ template <typename Iterator> struct Restored {
   Iterator &operator*() { return *reinterpret_cast<Iterator *>(bytes); }
 };
 
+// What a word of the tape says beside its type.
+size_t payload(uint64_t word) { return word & 0x00FFFFFFFFFFFFFF; }
+
 const char *words(simdjson::error_code code) {
   switch (code) {
   case simdjson::DEPTH_ERROR: return "it is nested too deeply";
@@ -74,7 +76,6 @@ int csj_parse(csj_parser *parser, const char *bytes, size_t length, size_t depth
   try {
     // A byte order mark, which RFC 8259 lets a reader skip.
     if (length >= 3 && std::memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) bytes += 3, length -= 3;
-    parser->texts.clear();
     if (parser->parser.capacity() < length || parser->parser.max_depth() != depth_max) {
       // The extra level lets a document of exactly depth_max levels pass.
       auto code = parser->parser.allocate(length < 1024 ? 1024 : length, depth_max);
@@ -96,6 +97,40 @@ int csj_parse(csj_parser *parser, const char *bytes, size_t length, size_t depth
     return -1;
   }
 }
+
+const void *csj_keep(csj_value root) {
+  auto *from = static_cast<const dom::document *>(root.document);
+  const uint64_t *tape = from->tape.get();
+  const uint8_t *strings = from->string_buf.get();
+  // The first word says where the tape ends. Strings lie in its order, each behind its length and before a zero.
+  size_t words = payload(tape[0]);
+  size_t bytes = 0;
+  for (size_t place = 1; place < words; place++) {
+    switch (tape[place] >> 56) {
+    case '"': {
+      uint32_t length;
+      std::memcpy(&length, strings + payload(tape[place]), sizeof length);
+      bytes = payload(tape[place]) + sizeof length + length + 1;
+      break;
+    }
+    case 'l':
+    case 'u':
+    case 'd': place++;  // The number itself.
+    }
+  }
+  size_t head = sizeof(dom::document), numbers = words * sizeof(uint64_t);
+  auto *room = static_cast<unsigned char *>(std::malloc(head + numbers + bytes));
+  if (room == nullptr) return nullptr;
+  std::memcpy(room + head, tape, numbers);
+  if (bytes > 0) std::memcpy(room + head + numbers, strings, bytes);
+  // Its destructor never runs: what it points to is in the same piece of memory.
+  auto *kept = new (room) dom::document;
+  kept->tape.reset(reinterpret_cast<uint64_t *>(room + head));
+  kept->string_buf.reset(room + head + numbers);
+  return kept;
+}
+
+void csj_release(const void *document) { std::free(const_cast<void *>(document)); }
 
 uint32_t csj_kind(csj_value value) {
   switch (element(value).type()) {
@@ -140,6 +175,23 @@ int csj_at(csj_value value, const char *pointer, size_t length, csj_value *out) 
   } catch (...) {
     return -1;
   }
+}
+
+int csj_member(csj_value value, const char *name, size_t length, csj_value *out) {
+  dom::object object;
+  dom::element found;
+  if (element(value).get_object().get(object)) return -1;
+  if (object.at_key(std::string_view(name, length)).get(found)) return -1;
+  *out = plain(found);
+  return 0;
+}
+
+int csj_element(csj_value value, size_t index, csj_value *out) {
+  dom::array array;
+  dom::element found;
+  if (element(value).get_array().get(array) || array.at(index).get(found)) return -1;
+  *out = plain(found);
+  return 0;
 }
 
 uint64_t csj_count(csj_value value) {
@@ -209,11 +261,12 @@ int csj_next(csj_cursor *cursor, const char **key, size_t *key_length, csj_value
   return 0;
 }
 
-int csj_text(csj_parser *parser, csj_value value, const char **bytes, size_t *length) {
+int csj_text(csj_value value, const char **bytes, size_t *length) {
+  static thread_local std::string text;
   try {
-    parser->texts.push_back(simdjson::minify(element(value)));
-    *bytes = parser->texts.back().data();
-    *length = parser->texts.back().size();
+    text = simdjson::minify(element(value));
+    *bytes = text.data();
+    *length = text.size();
     return 0;
   } catch (...) {
     return -1;

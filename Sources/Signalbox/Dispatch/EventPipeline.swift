@@ -1,7 +1,6 @@
 internal import Logging
 internal import SignalboxConfig
 internal import SignalboxCore
-internal import SignalboxJSON
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
@@ -62,7 +61,7 @@ final class EventPipeline: Sendable {
     }
 
     /// An id for an event that its giver wants to know.
-    func nextEventID() -> UInt64 { ids.next().id }
+    func nextEventID() -> UInt64 { ids.take(1).first }
 
     /// The user all of whose devices go.
     private static func userKey(_ change: DeviceChange) -> UserKey? {
@@ -271,9 +270,7 @@ final class EventPipeline: Sendable {
     private func deliveries(
         of event: Event, _ generation: Generation, receivedUnixMs: UInt64
     ) throws(BuilderGone) -> Made {
-        let isRead = generation.router.readsData(of: event.source)
-        let data = isRead ? Self.parsed(event.data) : .object([])
-        let fields = EventFields(event: event, data: data)
+        let fields = EventFields(event: event, data: event.parsed ?? JSONValue.object([]))
         let routes = generation.router.matches(fields)
         if routes.isEmpty {
             context.logger.notice(
@@ -315,14 +312,10 @@ final class EventPipeline: Sendable {
             for skip in built.skips {
                 context.metrics.skipped(route: route.name, reason: skip.reason)
             }
-            fanOut = ids.make { [fanOut] last, stableIDs in
-                var out = fanOut
-                out.add(
-                    built.contents, route: route, fields: fields, recipients: recipients,
-                    receivedUnixMs: receivedUnixMs, nextID: &last, stableIDs: &stableIDs,
-                    parse: Self.parsed)
-                return out
-            }
+            var own = ids.take(built.contents.reduce(0) { $0 + $1.targets.count })
+            fanOut.add(
+                built.contents, route: route, fields: fields, recipients: recipients,
+                receivedUnixMs: receivedUnixMs, ids: &own)
             let late = Array(fanOut.skips.dropFirst(skipped))
             SkipReport(context: context).write(late, of: event, on: route)
         case .failure(let fault) where fault.kind == .again || fault.kind == .stopping:
@@ -344,11 +337,6 @@ final class EventPipeline: Sendable {
             return Made(hasFailed: true)
         }
         return Made(deliveries: fanOut.deliveries)
-    }
-
-    /// The plugin host checked that it is a JSON object, or nothing.
-    private static func parsed(_ data: String) -> JSONValue {
-        data.isEmpty ? .null : (try? JSONValue.parse(data)) ?? .object([])
     }
 
     private func build(

@@ -174,30 +174,19 @@ final class Feedback: Sendable {
 
 /// Makes ids for deliveries; shared with the pipeline, so that none is used twice.
 final class ReportIDs: Sendable {
-    private struct State {
-        var last: UInt64
-        var stableIDs: StableIDs
-    }
-
-    private let state: Mutex<State>
+    private let state: Mutex<DeliveryIDs>
 
     init(last: UInt64) {
         let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
-        state = Mutex(State(last: last, stableIDs: StableIDs(seed: seed)))
+        state = Mutex(DeliveryIDs(last: last, stableIDs: StableIDs(seed: seed)))
     }
 
-    /// The next id, for a delivery or an event, with a UUID.
+    /// The next id, for a delivery, with a UUID.
     func next() -> (id: UInt64, stableID: String) {
-        state.withLock { state in
-            state.last += 1
-            return (state.last, state.stableIDs.next())
-        }
+        var own = take(1)
+        return own.next()
     }
 
-    /// Lets `body` make ids.
-    func make<Value: Sendable>(
-        _ body: (inout UInt64, inout StableIDs) -> Value
-    ) -> Value {
-        state.withLock { body(&$0.last, &$0.stableIDs) }
-    }
+    /// The next `count` ids.
+    func take(_ count: Int) -> DeliveryIDs { state.withLock { $0.take(count) } }
 }

@@ -76,8 +76,8 @@ extension Gateway {
         var taken: [Event] = []
         taken.reserveCapacity(events.count)
         for (index, event) in events.enumerated() {
-            try Self.check(event, index, limits)
             var event = event
+            try Self.check(&event, index, limits)
             event.source = source
             event.id = pipeline.nextEventID()
             if event.timeUnixMs == 0 { event.timeUnixMs = now }
@@ -114,7 +114,7 @@ extension Gateway {
     }
 
     private static func check(
-        _ event: Event, _ index: Int, _ limits: Limits
+        _ event: inout Event, _ index: Int, _ limits: Limits
     ) throws(SubmitError) {
         func fault(_ what: String) -> SubmitError {
             SubmitError(kind: .invalid, message: "event \(index): \(what)")
@@ -131,8 +131,10 @@ extension Gateway {
             throw fault("recipient \(place) has neither token nor user")
         }
         guard event.data != "{}" else { return }
-        guard case .object = try? JSONValue.parse(event.data) else {
+        let parsed = try? JSONDocument.parse(event.data)
+        guard let parsed, JSONParser.kind(of: parsed.root) == .object else {
             throw fault("data is not a JSON object")
         }
+        event.parsed = parsed
     }
 }

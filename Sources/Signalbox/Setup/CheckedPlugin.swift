@@ -1,5 +1,6 @@
 internal import SignalboxConfig
 internal import SignalboxCore
+internal import SignalboxJSON
 internal import SignalboxPluginHost
 
 /// A plugin whose library is known and whose config fits its schema.
@@ -129,7 +130,7 @@ struct PluginCheck {
 
     private mutating func options(
         _ settings: RouteSettings, _ builder: CheckedPlugin, _ owner: String
-    ) -> String {
+    ) -> JSONText {
         do throws(SchemaFault) {
             let schema =
                 try builder.library.buildOptionsSchema.map { text throws(SchemaFault) in
@@ -139,7 +140,7 @@ struct PluginCheck {
             let (config, faults) = schema.check(
                 settings.builderOptions, at: position, owner: "\(owner) build", root: "options")
             diagnostics += faults
-            return config.json.text
+            return JSONText(parsing: config.json.text)
         } catch {
             diagnostics.append(
                 Diagnostic(

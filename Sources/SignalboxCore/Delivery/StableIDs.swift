@@ -27,9 +27,19 @@ public struct StableIDs: Sendable {
         }
     }
 
+    /// The next `count` of the sequence, which goes on behind them.
+    mutating func take(_ count: Int) -> StableIDs {
+        let own = self
+        let steps = UInt64(count) &* Self.stride
+        state = (state.0 &+ steps, state.1 &+ steps)
+        return own
+    }
+
+    private static let stride: UInt64 = 0x9e37_79b9_7f4a_7c15
+
     /// SplitMix64: every state gives another value, so a sequence never repeats within 2^64.
     private static func step(_ state: inout UInt64) -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
+        state &+= stride
         var z = state
         z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
         z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb

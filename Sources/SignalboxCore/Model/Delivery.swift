@@ -107,21 +107,3 @@ extension Delivery {
     /// It only proves that its device can be reached.
     public var isDryRun: Bool { content.notification.isDryRun }
 }
-
-/// A notification that many deliveries point to, with what they share of their event; equal identity means
-/// equal content.
-public final class SharedNotification: Sendable {
-    /// The content.
-    public let notification: Notification
-    /// The event's type.
-    public let eventType: String
-    /// The event's dedupe key, which names it for its source; empty: it has none, or a very long one.
-    public let eventKey: String
-
-    /// Wraps a content for sharing.
-    public init(_ notification: Notification, eventType: String = "", eventKey: String = "") {
-        self.notification = notification
-        self.eventType = eventType
-        self.eventKey = eventKey.utf8.count <= OutcomePack.textBytesMax ? eventKey : ""
-    }
-}

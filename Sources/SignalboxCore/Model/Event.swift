@@ -43,7 +43,9 @@ public struct Event: Sendable {
     /// A JSON object that routes and templates read.
     ///
     /// Never logged.
-    public var data: String
+    public var data: String { didSet { parsed = nil } }
+    /// The data, parsed when the event was emitted; nil: it is `{}`, or was not parsed yet.
+    public var parsed: (any ParsedJSON)?
     /// When it happened, in Unix milliseconds.
     public var timeUnixMs: UInt64
     /// Who should get it.

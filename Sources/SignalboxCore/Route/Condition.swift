@@ -39,16 +39,6 @@ public indirect enum Condition: Sendable, Hashable {
         }
     }
 
-    /// It reads a field of this kind.
-    func reads(_ root: FieldPath.Root) -> Bool {
-        switch self {
-        case .all(let parts), .any(let parts): parts.contains { $0.reads(root) }
-        case .not(let part): part.reads(root)
-        case .oneOf(let path, _), .prefix(let path, _), .regex(let path, _), .exists(let path, _):
-            path.root == root
-        }
-    }
-
     /// The event types that can fulfil it, or nil if it does not say.
     ///
     /// Lets the router index routes.

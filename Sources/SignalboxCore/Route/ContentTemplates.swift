@@ -27,12 +27,12 @@ public struct ContentTemplates: Sendable {
             }
         }
 
-        func reads(_ root: FieldPath.Root) -> Bool {
+        var readsRecipient: Bool {
             switch self {
             case .constant: false
-            case .text(let template): template.reads(root)
-            case .list(let items): items.contains { $0.reads(root) }
-            case .map(let items): items.contains { $0.value.reads(root) }
+            case .text(let template): template.readsRecipient
+            case .list(let items): items.contains(where: \.readsRecipient)
+            case .map(let items): items.contains(where: \.value.readsRecipient)
             }
         }
     }
@@ -50,8 +50,8 @@ public struct ContentTemplates: Sendable {
             self.arguments = arguments
         }
 
-        func reads(_ root: FieldPath.Root) -> Bool {
-            key.reads(root) || arguments.contains { $0.reads(root) }
+        var readsRecipient: Bool {
+            key.readsRecipient || arguments.contains(where: \.readsRecipient)
         }
     }
 
@@ -73,14 +73,11 @@ public struct ContentTemplates: Sendable {
     public init() {}
 
     /// It may give two recipients of one event different content.
-    public var readsRecipient: Bool { !links.isEmpty || reads(.recipient) }
-
-    /// One of its templates reads a field of this kind.
-    func reads(_ root: FieldPath.Root) -> Bool {
-        links.values.contains { $0.reads(root) } || fields.contains { $0.template.reads(root) }
-            || data.contains { $0.template.reads(root) }
-            || overrides.contains { $0.value.reads(root) }
-            || localized.contains { $0.text.reads(root) }
+    public var readsRecipient: Bool {
+        !links.isEmpty || fields.contains(where: \.template.readsRecipient)
+            || data.contains(where: \.template.readsRecipient)
+            || overrides.contains(where: \.value.readsRecipient)
+            || localized.contains(where: \.text.readsRecipient)
     }
 
     /// Lays the values over a notification.

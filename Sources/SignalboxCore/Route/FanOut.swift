@@ -17,11 +17,14 @@ public struct BuiltContent: Sendable {
     public var notification: Notification
     /// Who gets it.
     public var targets: [Target]
+    /// The notification's data, parsed; nil: it has none.
+    public var data: (any ParsedJSON)?
 
     /// Makes a content.
-    public init(notification: Notification, targets: [Target]) {
+    public init(notification: Notification, targets: [Target], data: (any ParsedJSON)? = nil) {
         self.notification = notification
         self.targets = targets
+        self.data = data
     }
 }
 
@@ -89,24 +92,22 @@ public struct FanOut: Sendable {
 
     /// Makes the deliveries of one route.
     ///
-    /// `recipients` are those the builder saw; `parse` reads a notification's data where the route adds members
-    /// to it.
+    /// `recipients` are those the builder saw; `ids` has one for each target.
     public mutating func add(
         _ contents: [BuiltContent], route: Route, fields: EventFields,
-        recipients: [Recipient], receivedUnixMs: UInt64, nextID: inout UInt64,
-        stableIDs: inout StableIDs, parse: (String) -> JSONValue
+        recipients: [Recipient], receivedUnixMs: UInt64, ids: inout DeliveryIDs
     ) {
         for content in contents {
             let isRead = !route.set.data.isEmpty || route.marksOpens
-            let data = isRead ? parse(content.notification.data) : .null
+            let data = isRead ? content.data?.value(at: []) ?? .null : .null
             let isPersonal = route.readsRecipient
             let common =
                 isPersonal
                 ? nil
                 : Self.shared(
                     finished(content, data, route: route, fields: fields, recipient: nil),
-                    of: fields.event)
-            // Recipients whose templates come to the same text share one content again.
+                    of: fields.event, content)
+            // Recipients whose templates render to the same text share one content again.
             var distinct: [Notification: SharedNotification] = [:]
             for target in content.targets {
                 let recipient = recipients[target.recipient]
@@ -115,7 +116,7 @@ public struct FanOut: Sendable {
                     common
                     ?? Self.shared(
                         finished(content, data, route: route, fields: fields, recipient: recipient),
-                        of: fields.event, in: &distinct)
+                        of: fields.event, content, in: &distinct)
                 if note.notification.isWithdrawn, note.notification.collapse.isEmpty {
                     skips.append(
                         Skip(recipient: target.recipient, reason: "withdraw_without_collapse"))
@@ -123,29 +124,33 @@ public struct FanOut: Sendable {
                 }
                 let expiry = receivedUnixMs + route.rules.expiresMs
                 let own = note.notification.expiresUnixMs
-                nextID += 1
+                let id = ids.next()
                 deliveries.append(
                     Delivery(
-                        id: nextID, eventID: fields.event.id, source: fields.event.source,
+                        id: id.id, eventID: fields.event.id, source: fields.event.source,
                         subject: fields.event.subject, route: route.name, sender: sender,
-                        stableID: stableIDs.next(), badge: target.badge,
+                        stableID: id.stableID, badge: target.badge,
                         deadlineUnixMs: own == 0 ? expiry : min(own, expiry), content: note,
                         device: recipient.device))
             }
         }
     }
 
-    private static func shared(_ notification: Notification, of event: Event) -> SharedNotification
-    {
-        SharedNotification(notification, eventType: event.type, eventKey: event.dedupe)
+    private static func shared(
+        _ notification: Notification, of event: Event, _ built: BuiltContent
+    ) -> SharedNotification {
+        let isDataBuilt = notification.data == built.notification.data
+        return SharedNotification(
+            notification, eventType: event.type, eventKey: event.dedupe,
+            data: isDataBuilt ? built.data : nil)
     }
 
     private static func shared(
-        _ notification: Notification, of event: Event,
+        _ notification: Notification, of event: Event, _ built: BuiltContent,
         in distinct: inout [Notification: SharedNotification]
     ) -> SharedNotification {
         if let known = distinct[notification] { return known }
-        let made = shared(notification, of: event)
+        let made = shared(notification, of: event, built)
         distinct[notification] = made
         return made
     }

@@ -48,15 +48,15 @@ public struct FieldPath: Sendable, Hashable {
     }
 }
 
-/// An event with its data parsed once, as conditions and templates read it.
+/// An event with its parsed data, as conditions and templates read it.
 public struct EventFields: Sendable {
     /// The event.
     public let event: Event
     /// The event's data, parsed.
-    public let data: JSONValue
+    public let data: any ParsedJSON
 
     /// Puts an event and its parsed data together.
-    public init(event: Event, data: JSONValue) {
+    public init(event: Event, data: any ParsedJSON) {
         self.event = event
         self.data = data
     }
@@ -71,13 +71,7 @@ public struct EventFields: Sendable {
         case .source: return .string(event.source)
         case .time: return .integer(Int64(clamping: event.timeUnixMs))
         case .recipient: return recipient.flatMap { Self.attribute(path.names[0], of: $0) }
-        case .data:
-            var value = data
-            for name in path.names {
-                guard let next = value[name] ?? Int(name).flatMap({ value[$0] }) else { return nil }
-                value = next
-            }
-            return value
+        case .data: return data.value(at: path.names)
         }
     }
 

@@ -8,8 +8,8 @@ public struct Route: Sendable {
     public var condition: Condition
     /// Plugin instance that builds its notifications.
     public var builder: String
-    /// The builder's options as a JSON object.
-    public var builderOptions: String
+    /// The builder's options, a JSON object.
+    public var builderOptions: JSONText
     /// Values laid over what the builder made.
     public var set: ContentTemplates
     /// Platform to sender.
@@ -37,15 +37,10 @@ public struct Route: Sendable {
             || !self.set.localized.isEmpty
     }
 
-    /// Its condition or one of its templates looks into the event's data.
-    var readsData: Bool {
-        condition.reads(.data) || self.set.reads(.data) || rules.collapse?.reads(.data) == true
-    }
-
     /// Makes a route.
     public init(
         name: String, sources: [String], condition: Condition = .all([]), builder: String,
-        builderOptions: String = "{}", set: ContentTemplates = ContentTemplates(),
+        builderOptions: JSONText = "{}", set: ContentTemplates = ContentTemplates(),
         senders: [String: String], rules: DeliveryRules = DeliveryRules()
     ) {
         self.name = name

@@ -6,7 +6,6 @@ public struct Router: Sendable {
     private struct SourceIndex: Sendable {
         var byType: [String: [Int]] = [:]
         var ofAnyType: [Int] = []
-        var readsData = false
     }
 
     /// All routes, in the file's order.
@@ -23,7 +22,6 @@ public struct Router: Sendable {
         for (number, route) in routes.enumerated() {
             byName[route.name] = number
             for source in route.sources {
-                if route.readsData { index[source, default: .init()].readsData = true }
                 if let types = route.condition.types {
                     for type in types {
                         index[source, default: .init()].byType[type, default: []].append(number)
@@ -39,9 +37,6 @@ public struct Router: Sendable {
     public func rules(of name: String) -> DeliveryRules {
         byName[name].map { routes[$0].rules } ?? DeliveryRules()
     }
-
-    /// Some route of this source looks into an event's data; for the others nobody has to parse it.
-    public func readsData(of source: String) -> Bool { index[source]?.readsData ?? false }
 
     /// Numbers of the routes that take an event, in the file's order.
     public func matches(_ fields: EventFields) -> [Int] {

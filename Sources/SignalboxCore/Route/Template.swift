@@ -28,15 +28,13 @@ public struct Template: Sendable, Hashable {
     let segments: [Segment]
 
     /// It reads a field of the recipient, so its text may differ from one to the next.
-    public var readsRecipient: Bool { reads(.recipient) }
-
-    /// It reads a field of this kind.
-    func reads(_ root: FieldPath.Root) -> Bool {
+    public var readsRecipient: Bool {
         segments.contains { segment in
             switch segment {
             case .text: false
-            case .field(let path, _): path.root == root
-            case .localized(let text, _): root == .recipient || text.reads(root)
+            case .field(let path, _): path.root == .recipient
+            // In the recipient's language.
+            case .localized: true
             }
         }
     }

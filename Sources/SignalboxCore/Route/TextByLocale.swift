@@ -21,11 +21,6 @@ public struct TextByLocale: Sendable, Hashable {
         return fallback
     }
 
-    /// One of its languages reads a field of this kind.
-    func reads(_ root: FieldPath.Root) -> Bool {
-        fallback.reads(root) || byLocale.values.contains { $0.reads(root) }
-    }
-
     /// Android says `de_AT`.
     private static func plain(_ locale: String) -> String {
         String(locale.lowercased().map { $0 == "_" ? "-" : $0 })

@@ -1,4 +1,5 @@
 package import CSignalbox
+internal import SignalboxCore
 
 /// Memory for the C structs of one call into a plugin; all of it is given back at once.
 ///
@@ -8,6 +9,8 @@ package final class CArena {
     private var blocks: [(start: UnsafeMutableRawPointer, bytes: Int)] = []
     private var block = -1
     private var used = 0
+    /// JSON in this memory whose parse is kept.
+    var given = GivenJSON()
 
     /// Nothing yet.
     package init() {}
@@ -19,6 +22,7 @@ package final class CArena {
         while blocks.count > 1 { blocks.removeLast().start.deallocate() }
         block = blocks.isEmpty ? -1 : 0
         used = 0
+        given.removeAll()
     }
 
     /// Room that lives until `reset`.

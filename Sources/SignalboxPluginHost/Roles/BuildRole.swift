@@ -30,7 +30,7 @@ public final class BuildRole: @unchecked Sendable {
     ///
     /// Thread: worker.
     public func build(
-        _ event: Event, recipients: [Recipient], route: String, options: String
+        _ event: Event, recipients: [Recipient], route: String, options: JSONText
     ) -> Result<BuildResult, PluginFault> {
         let sink = BuildSink(
             recipientCount: recipients.count, structs: instance.context.structs)
@@ -40,7 +40,10 @@ public final class BuildRole: @unchecked Sendable {
             input.pointee.event = arena.event(event)
             input.pointee.route = arena.text(route)
             input.pointee.instance = arena.text(event.source)
-            input.pointee.options = arena.text(options)
+            input.pointee.options = arena.text(options.text)
+            if let parsed = options.parsed {
+                arena.given.add(input.pointee.options, .parsed(parsed))
+            }
             input.pointee.recipients = arena.recipients(recipients)
             input.pointee.recipient_count = recipients.count
             input.pointee.recipient_stride = MemoryLayout<sbx_recipient>.stride

@@ -42,7 +42,8 @@ package final class BuildSink {
     ) throws(StructFault) -> BuiltContent? {
         guard let given, count == 0 || count > 0 && targets != nil else { return nil }
         let note = try structs.notification(given)
-        guard JSONKinds.isObjectOrEmpty(note.data),
+        let data = note.data.isEmpty ? nil : JSONKinds.object(note.data)
+        guard note.data.isEmpty || data != nil,
             note.overrides.allSatisfy({ JSONKinds.isObjectOrEmpty($0.json) })
         else { return nil }
         var taken: [BuiltContent.Target] = []
@@ -54,7 +55,7 @@ package final class BuildSink {
             let badge = target.flags & SBX_T_BADGE != 0 ? target.badge : nil
             taken.append(.init(recipient: Int(target.recipient), badge: badge))
         }
-        return BuiltContent(notification: note, targets: taken)
+        return BuiltContent(notification: note, targets: taken, data: data)
     }
 
     private func skip(_ recipient: UInt32, _ reason: sbx_str) -> sbx_status {

@@ -53,15 +53,21 @@ extension CArena {
         out.pointee.dedupe = text(event.dedupe)
         out.pointee.dedupe_window_ms = event.dedupeWindowMs
         out.pointee.data = text(event.data)
+        if let parsed = event.parsed { given.add(out.pointee.data, .parsed(parsed)) }
         out.pointee.time_unix_ms = event.timeUnixMs
         out.pointee.recipient_stride = MemoryLayout<sbx_recipient>.stride
         return UnsafePointer(out)
     }
 
     /// A content.
-    package func notification(_ note: Notification) -> UnsafePointer<sbx_notification> {
+    package func notification(_ content: SharedNotification) -> UnsafePointer<sbx_notification> {
         let out = make(sbx_notification.self)
-        write(note, to: out)
+        write(content.notification, to: out)
+        given.add(out.pointee.data, .part(content, .data))
+        for index in 0..<out.pointee.override_count {
+            guard let override = out.pointee.overrides?[index] else { break }
+            given.add(override.value, .part(content, .override(index)))
+        }
         return UnsafePointer(out)
     }
 
@@ -75,7 +81,7 @@ extension CArena {
         for (index, delivery) in deliveries.enumerated() {
             let id = ObjectIdentifier(delivery.content)
             if last?.id != id {
-                let known = contents[id] ?? notification(delivery.content.notification)
+                let known = contents[id] ?? notification(delivery.content)
                 contents[id] = known
                 last = (id, known)
             }

@@ -93,13 +93,17 @@ package final class IngestSink: @unchecked Sendable {
         for index in 0..<count {
             let raw = try context.structs.read(events, index, stride: stride)
             guard raw.recipient_count <= limits.devicesPerEventMax else { return SBX_E_TOO_LARGE }
-            guard !raw.type.isEmpty, isObject(raw.data) else { return SBX_E_INVALID }
+            let parsed = JSONKinds.object(raw.data.buffer)
+            guard !raw.type.isEmpty, raw.data.isEmpty || parsed != nil else {
+                return SBX_E_INVALID
+            }
             var event = Event(
                 source: context.name, type: raw.type.text, subject: raw.subject.text,
                 dedupe: raw.dedupe.text, data: raw.data.isEmpty ? "{}" : raw.data.text,
                 timeUnixMs: raw.time_unix_ms == 0 ? receivedUnixMs : raw.time_unix_ms,
                 recipients: try context.structs.recipients(of: raw))
             event.dedupeWindowMs = raw.dedupe_window_ms
+            event.parsed = parsed
             taken.append(event)
         }
         return SBX_OK
@@ -126,14 +130,6 @@ package final class IngestSink: @unchecked Sendable {
             }
             state.result.changes += new
             return SBX_OK
-        }
-    }
-
-    private func isObject(_ text: sbx_str) -> Bool {
-        if text.isEmpty { return true }
-        return CallScope.run { _ in
-            guard let root = try? CallScope.current?.parse(text.buffer) else { return false }
-            return JSONKinds.isObject(root)
         }
     }
 

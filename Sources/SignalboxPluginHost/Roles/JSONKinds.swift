@@ -9,11 +9,21 @@ enum JSONKinds {
 
     /// Whether text is a JSON object, or empty.
     static func isObjectOrEmpty(_ text: String) -> Bool {
-        if text.isEmpty { return true }
-        return CallScope.run { _ in
-            var copy = text
-            let root = copy.withUTF8 { try? CallScope.current?.parse($0) }
-            return root.map { isObject($0) } ?? false
+        text.isEmpty || object(text) != nil
+    }
+
+    /// A JSON object, parsed once for all who read it; nil: the text is none.
+    static func object(_ text: UnsafeBufferPointer<UInt8>) -> JSONDocument? {
+        CallScope.run { _ in
+            guard let document = try? CallScope.current?.document(text), isObject(document.root)
+            else { return nil }
+            return document
         }
+    }
+
+    /// The same.
+    static func object(_ text: String) -> JSONDocument? {
+        var text = text
+        return text.withUTF8 { object($0) }
     }
 }

@@ -141,11 +141,17 @@ enum IngestRules {
             result.rejects.count <= rejectsMax,
             result.events.allSatisfy({ event in
                 !event.type.isEmpty && event.recipients.count <= limits.devicesPerEventMax
-                    && JSONKinds.isObjectOrEmpty(event.data)
             }), result.changes.allSatisfy(\.isSound),
             result.answer.map({ (200...599).contains($0.status) }) ?? true,
             result.fault == nil || result.events.isEmpty && result.changes.isEmpty
         else { throw WireFault("the result of a request is out of bounds") }
-        for index in result.events.indices { result.events[index].source = source }
+        for index in result.events.indices {
+            result.events[index].source = source
+            let data = result.events[index].data
+            result.events[index].parsed = JSONKinds.object(data)
+            guard data.isEmpty || result.events[index].parsed != nil else {
+                throw WireFault("the data of an event is no JSON object")
+            }
+        }
     }
 }

@@ -9,9 +9,14 @@ package final class CallScope {
     let arena = CArena()
     private var parsers: [JSONParser] = []
     private var used = 0
-    private var documents: [UnsafeRawPointer: Int] = [:]
+    /// Parses what is kept longer than the call.
+    private var keeper: JSONParser?
+    /// The documents of this call.
+    private var documents: Set<UnsafeRawPointer> = []
+    /// Those of them that others keep as well.
+    private var kept: [JSONDocument] = []
     /// The document that was asked for last: mostly it is the next one, too.
-    private var recent: (document: UnsafeRawPointer, index: Int)?
+    private var recent: UnsafeRawPointer?
     private var depth = 0
     /// The call is one that may block.
     private var isControl = false
@@ -37,7 +42,16 @@ package final class CallScope {
     }
 
     /// Parses text into a document that lives as long as the scope.
+    ///
+    /// JSON that the host gave to the plugin in this call is not parsed again.
     func parse(_ text: UnsafeBufferPointer<UInt8>) throws(JSONFault) -> JSONParser.Value {
+        if let document = arena.given.document(text, self) {
+            if let memory = document.root.document, documents.insert(memory).inserted {
+                kept.append(document)
+            }
+            recent = document.root.document
+            return document.root
+        }
         if used == parsers.count {
             guard let made = JSONParser() else {
                 throw JSONFault(message: "there is no memory for it")
@@ -46,29 +60,42 @@ package final class CallScope {
         }
         let root = try parsers[used].parse(text)
         if let document = root.document {
-            documents[document] = used
-            recent = (document, used)
+            documents.insert(document)
+            recent = document
         }
         used += 1
         return root
     }
 
-    /// The value's JSON, in memory of its document.
-    func text(of value: JSONParser.Value) -> UnsafeBufferPointer<UInt8>? {
-        guard let document = value.document else { return nil }
-        return index(of: document).flatMap { parsers[$0].text(of: value) }
+    /// Parses text into a document that outlives the scope.
+    func document(
+        _ text: UnsafeBufferPointer<UInt8>
+    ) throws(JSONFault) -> JSONDocument {
+        guard let parser = keeper ?? JSONParser() else {
+            throw JSONFault(message: "there is no memory for it")
+        }
+        keeper = parser
+        return try JSONDocument(text, with: parser)
+    }
+
+    /// The same; nil: it is no JSON.
+    func document(_ text: String) -> JSONDocument? {
+        var text = text
+        return text.withUTF8 { try? document($0) }
+    }
+
+    /// The value's JSON, in memory of the scope.
+    func text(of value: JSONParser.Value) -> sbx_str? {
+        JSONParser.text(of: value).map { arena.bytes(UnsafeRawBufferPointer($0)) }
     }
 
     /// Whether a value belongs to a document of this call: the plugin may have kept an old one.
     func owns(_ value: sbx_json_value) -> Bool {
-        value.document.map { index(of: $0) != nil } ?? false
-    }
-
-    private func index(of document: UnsafeRawPointer) -> Int? {
-        if let recent, recent.document == document { return recent.index }
-        guard let index = documents[document] else { return nil }
-        recent = (document, index)
-        return index
+        guard let document = value.document else { return false }
+        if document == recent { return true }
+        guard documents.contains(document) else { return false }
+        recent = document
+        return true
     }
 
     private func leave() {
@@ -76,6 +103,7 @@ package final class CallScope {
         guard depth == 0 else { return }
         arena.reset()
         documents.removeAll(keepingCapacity: true)
+        kept.removeAll(keepingCapacity: true)
         recent = nil
         // A batch of many answers needs many parsers once; a few are enough between batches.
         if parsers.count > 8 { parsers.removeLast(parsers.count - 8) }

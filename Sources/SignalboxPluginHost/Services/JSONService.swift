@@ -50,7 +50,7 @@ enum JSONService {
             guard let scope = CallScope.current, let value = JSONService.value(value), let out,
                 let text = scope.text(of: value)
             else { return SBX_E_INVALID }
-            out.pointee = JSONService.text(text)
+            out.pointee = text
             return SBX_OK
         }
         table.count = { value in JSONService.value(value).map { JSONParser.count($0) } ?? 0 }

@@ -225,7 +225,7 @@ public final class IsolatedRunner: Sendable {
     private func build(_ message: BuildMessage, _ frame: WireFrame) {
         let built = state.withLock { $0.roles.build }?.build(
             message.event, recipients: message.recipients, route: message.route,
-            options: message.options)
+            options: JSONText(message.options))
         reply(
             built ?? .failure(PluginFault(.unsupported, "the plugin has no build role")), frame)
     }

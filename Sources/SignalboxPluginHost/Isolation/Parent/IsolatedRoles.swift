@@ -91,14 +91,15 @@ final class IsolatedBuilder: Building {
 
     /// Builds notifications; a fault of kind `again`: the process is not there, or ended meanwhile.
     func build(
-        _ event: Event, recipients: [Recipient], route: String, options: String
+        _ event: Event, recipients: [Recipient], route: String, options: JSONText
     ) -> Result<BuildResult, PluginFault> {
         let asked: Result<WireResult<BuildResult>, WorkEnd> = instance.ask(
             .build,
             {
                 $0.put(
                     BuildMessage(
-                        event: event, recipients: recipients, route: route, options: options))
+                        event: event, recipients: recipients, route: route,
+                        options: options.text))
             },
             check: { answer throws(WireFault) in
                 guard case .success(let built) = answer.result else { return }

@@ -134,7 +134,8 @@ extension BuiltContent: WireValue {
 
     init(from reader: inout WireReader) throws(WireFault) {
         let note = try reader.value(SignalboxCore.Notification.self)
-        guard JSONKinds.isObjectOrEmpty(note.data) else {
+        let data = note.data.isEmpty ? nil : JSONKinds.object(note.data)
+        guard note.data.isEmpty || data != nil else {
             throw WireFault("the data of a notification is no JSON object")
         }
         guard note.overrides.allSatisfy({ JSONKinds.isObjectOrEmpty($0.json) }) else {
@@ -149,7 +150,7 @@ extension BuiltContent: WireValue {
             let badge = try reader.number(Int32.self)
             targets.append(Target(recipient: recipient, badge: hasBadge ? badge : nil))
         }
-        self.init(notification: note, targets: targets)
+        self.init(notification: note, targets: targets, data: data)
     }
 }
 

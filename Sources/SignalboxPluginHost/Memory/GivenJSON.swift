@@ -1,0 +1,60 @@
+internal import CSignalbox
+internal import SignalboxCore
+internal import SignalboxJSON
+
+/// JSON texts that a plugin was given in a call, and where their parses are kept.
+///
+/// They are found by their bytes, so that a plugin may parse a copy.
+struct GivenJSON {
+    enum Source {
+        /// Parsed already.
+        case parsed(any ParsedJSON)
+        /// A part of a content, which keeps the parse for all its deliveries.
+        case part(SharedNotification, SharedNotification.Part)
+    }
+
+    private struct Text {
+        var bytes: UnsafeRawBufferPointer
+        var source: Source
+    }
+
+    private var byHash: [Int: Text] = [:]
+    private var lengthMax = 0
+
+    /// Remembers a text, which must live until `removeAll`.
+    mutating func add(_ text: sbx_str, _ source: Source) {
+        guard !text.isEmpty else { return }
+        byHash[Self.hash(text.raw)] = Text(bytes: text.raw, source: source)
+        lengthMax = max(lengthMax, text.raw.count)
+    }
+
+    mutating func add(_ others: GivenJSON) {
+        byHash.merge(others.byHash) { own, _ in own }
+        lengthMax = max(lengthMax, others.lengthMax)
+    }
+
+    mutating func removeAll() {
+        guard lengthMax > 0 else { return }
+        byHash.removeAll(keepingCapacity: true)
+        lengthMax = 0
+    }
+
+    /// The parse of one of the texts, made now if need be; nil: it is none of them, or no JSON.
+    func document(_ text: UnsafeBufferPointer<UInt8>, _ scope: CallScope) -> JSONDocument? {
+        let bytes = UnsafeRawBufferPointer(text)
+        guard bytes.count <= lengthMax, let found = byHash[Self.hash(bytes)],
+            found.bytes.elementsEqual(bytes)
+        else { return nil }
+        return switch found.source {
+        case .parsed(let parsed): parsed as? JSONDocument
+        case .part(let content, let part):
+            content.parsed(part) { scope.document($0) } as? JSONDocument
+        }
+    }
+
+    private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var hasher = Hasher()
+        hasher.combine(bytes: bytes)
+        return hasher.finalize()
+    }
+}
