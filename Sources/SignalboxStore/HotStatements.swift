@@ -7,6 +7,7 @@ internal import GRDBSQLite
 /// One thread: the one whose turn it is with the database.
 final class HotStatements {
     enum Name: Int, CaseIterable {
+        case begin, commit, rollback
         case insertDelivery, insertPayload, removeDelivery, releasePayload, removePayload
         case allSeenGroups, insertSeenGroup, removeSeenGroups
         case findSeenKey, insertSeenKey, seenKeyAfter, removeSeenKeys
@@ -19,6 +20,9 @@ final class HotStatements {
 
         var sql: String {
             switch self {
+            case .begin: "BEGIN IMMEDIATE"
+            case .commit: "COMMIT"
+            case .rollback: "ROLLBACK"
             case .insertDelivery:
                 """
                 INSERT INTO delivery (id, lane, rank, due, leased, attempt, deadline, payload, route,

@@ -75,7 +75,7 @@ final class StoreWriter: @unchecked Sendable {
         var delta = 0
         do {
             try queue.writeWithoutTransaction { db in
-                try db.inTransaction(.immediate) {
+                try transaction(db) {
                     // Outcomes first, and together: a lease of the same group must see the retries that
                     // are due, and an append the room that was made.
                     var changes: [StoreChange] = []
@@ -100,7 +100,6 @@ final class StoreWriter: @unchecked Sendable {
                     let isWriting = jobs.contains { if case .lease = $0 { false } else { true } }
                     try tables.note(isShortOfRoom: isShortOfRoom || !isWriting, db)
                     try sweep(db)
-                    return .commit
                 }
             }
             tables.committed()
@@ -113,6 +112,24 @@ final class StoreWriter: @unchecked Sendable {
             tables.rolledBack()
             giveUp(jobs, error)
         }
+    }
+
+    /// All or nothing, like `db.inTransaction`, which compiles its statements anew each time.
+    private func transaction(_ db: Database, _ body: () throws -> Void) throws {
+        try tables.hot.statement(.begin, db).run()
+        do {
+            try body()
+            try requireTransaction(db)
+            try tables.hot.statement(.commit, db).run()
+        } catch {
+            if db.isInsideTransaction { try? tables.hot.statement(.rollback, db).run() }
+            throw error
+        }
+    }
+
+    /// SQLite ends a transaction by itself after some errors; nothing may be written behind its end.
+    private func requireTransaction(_ db: Database) throws {
+        guard db.isInsideTransaction else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
     }
 
     private func perform(
@@ -141,6 +158,7 @@ final class StoreWriter: @unchecked Sendable {
                 }
                 reports.append { done(nil) }
             } catch {
+                try requireTransaction(db)
                 let words = files.fault(error).message
                 reports.append { done(words) }
             }

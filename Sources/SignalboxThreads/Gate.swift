@@ -31,23 +31,26 @@ public final class Gate<Value>: @unchecked Sendable {
     @discardableResult
     public func update<Result>(_ change: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
-        defer {
-            pthread_cond_signal(condition)
-            pthread_mutex_unlock(mutex)
-        }
-        return change(&value)
+        let result = change(&value)
+        pthread_mutex_unlock(mutex)
+        // Behind the lock: a thread that is woken while it is held goes to sleep again at once.
+        pthread_cond_signal(condition)
+        return result
     }
 
     /// Changes the value, and wakes one waiting thread if `change` says that it matters to it.
     public func updateQuietly(_ change: (inout Value) -> Bool) {
         pthread_mutex_lock(mutex)
-        if change(&value) { pthread_cond_signal(condition) }
+        let matters = change(&value)
         pthread_mutex_unlock(mutex)
+        if matters { pthread_cond_signal(condition) }
     }
 
     /// Changes the value and wakes all waiting threads.
     public func updateAll(_ change: (inout Value) -> Void) {
-        update(change)
+        pthread_mutex_lock(mutex)
+        change(&value)
+        pthread_mutex_unlock(mutex)
         pthread_cond_broadcast(condition)
     }
 

@@ -6,8 +6,13 @@ public final class WorkerThreads: Sendable {
     /// Something to run; must return soon.
     public typealias Job = @Sendable () -> Void
 
+    /// A function in a collection by itself would be wrapped, and allocated, anew.
+    private struct Item {
+        let run: Job
+    }
+
     private struct State {
-        var jobs: Deque<Job> = []
+        var jobs: Deque<Item> = []
         var isStopping = false
     }
 
@@ -28,14 +33,14 @@ public final class WorkerThreads: Sendable {
     public func submit(_ job: @escaping Job) -> Bool {
         gate.update { state in
             guard !state.isStopping, state.jobs.count < waitingMax else { return false }
-            state.jobs.append(job)
+            state.jobs.append(Item(run: job))
             return true
         }
     }
 
     /// Runs a job soon, whatever is waiting: for jobs that are bounded elsewhere.
     public func submitBounded(_ job: @escaping Job) {
-        gate.update { state in state.jobs.append(job) }
+        gate.update { state in state.jobs.append(Item(run: job)) }
     }
 
     /// Lets the threads end after the jobs that are waiting.
@@ -48,7 +53,7 @@ public final class WorkerThreads: Sendable {
             if let job = state.jobs.popFirst() { return .some(.some(job)) }
             return state.isStopping ? .some(nil) : nil
         }) {
-            job()
+            job.run()
         }
     }
 }

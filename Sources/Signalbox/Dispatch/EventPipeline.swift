@@ -26,13 +26,16 @@ final class EventPipeline: Sendable {
         let events = Self.spelled(events)
         var changes = changes
         for index in changes.indices { changes[index].device.spellToken() }
-        let users = Set(
-            events.flatMap(\.recipients).compactMap(Self.userKey) + changes.compactMap(Self.userKey)
-        )
-        guard !users.isEmpty else {
+        let namesUsers =
+            events.contains { $0.recipients.contains { Self.userKey($0) != nil } }
+            || changes.contains { Self.userKey($0) != nil }
+        guard namesUsers else {
             commit(events, changes, source, receivedUnixMs: receivedUnixMs, done: done)
             return
         }
+        let users = Set(
+            events.flatMap(\.recipients).compactMap(Self.userKey) + changes.compactMap(Self.userKey)
+        )
         context.store.devices(of: Array(users)) { [changes] found in
             guard case .success(let known) = found else {
                 // Without its devices an event would reach nobody: its source sends it again.

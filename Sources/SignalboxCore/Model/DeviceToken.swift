@@ -18,7 +18,9 @@ public enum DeviceToken {
     /// Old apps register the description of an NSData, `<0a1b 2c3d>`, and some write upper case. A text that is not
     /// hexadecimal stays as it is: only a sender knows whether it can use it.
     public static func hexadecimal(_ token: String) -> String {
-        if token.utf8.allSatisfy(isLowerHex) { return token }
+        // Nearly all are as they should be, and each of an event's devices is looked at.
+        var plain = token
+        if plain.withUTF8({ unsafe $0.allSatisfy(isLowerHex) }) { return token }
         var out = ""
         out.reserveCapacity(token.utf8.count)
         for byte in token.utf8 {

@@ -57,7 +57,14 @@ public struct FanOut: Sendable {
     /// Splits recipients into those a route can send to and those it cannot.
     public mutating func selectRecipients(of route: Route, from recipients: [Recipient]) -> [Int] {
         var chosen: [Int] = []
+        chosen.reserveCapacity(recipients.count)
         var places: [String: Int] = [:]
+        // A few are compared one by one.
+        let isMany = recipients.count > 16
+        func chosenPlace(of token: String) -> Int? {
+            if isMany { return places[token] }
+            return chosen.lastIndex { recipients[$0].device.token == token }
+        }
         for (index, recipient) in recipients.enumerated() {
             if recipient.device.token.isEmpty {
                 // The devices of a known user stand in the user's place by now.
@@ -65,9 +72,7 @@ public struct FanOut: Sendable {
                 skips.append(Skip(recipient: index, reason: reason))
             } else if route.senders[recipient.device.platform] == nil {
                 skips.append(Skip(recipient: index, reason: "no_sender"))
-            } else if recipients.count == 1 {
-                chosen.append(index)
-            } else if let place = places[recipient.device.token],
+            } else if let place = chosenPlace(of: recipient.device.token),
                 Self.isSame(recipient.device, recipients[chosen[place]].device)
             {
                 // The one that names its user knows more: a badge, a language.
@@ -76,7 +81,7 @@ public struct FanOut: Sendable {
                     Skip(recipient: isFirstNameless ? chosen[place] : index, reason: "duplicate"))
                 if isFirstNameless { chosen[place] = index }
             } else {
-                places[recipient.device.token] = chosen.count
+                if isMany { places[recipient.device.token] = chosen.count }
                 chosen.append(index)
             }
         }

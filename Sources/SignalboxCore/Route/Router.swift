@@ -41,7 +41,10 @@ public struct Router: Sendable {
     /// Numbers of the routes that take an event, in the file's order.
     public func matches(_ fields: EventFields) -> [Int] {
         guard let source = index[fields.event.source] else { return [] }
-        let candidates = (source.byType[fields.event.type] ?? []) + source.ofAnyType
-        return candidates.filter { routes[$0].condition.holds(for: fields) }.sorted()
+        let ofType = source.byType[fields.event.type] ?? []
+        let holds = { (number: Int) in self.routes[number].condition.holds(for: fields) }
+        // Each of the two is in order.
+        if source.ofAnyType.isEmpty { return ofType.filter(holds) }
+        return (ofType + source.ofAnyType).filter(holds).sorted()
     }
 }

@@ -81,9 +81,8 @@ extension CArena {
         for (index, delivery) in deliveries.enumerated() {
             let id = ObjectIdentifier(delivery.content)
             if last?.id != id {
-                let known = contents[id] ?? notification(delivery.content)
-                contents[id] = known
-                last = (id, known)
+                if let last { contents[last.id] = last.pointer }
+                last = (id, contents[id] ?? notification(delivery.content))
             }
             write(delivery.device, to: devices + index)
             let entry = out + index

@@ -16,11 +16,11 @@ package final class HTTPSink {
     private let structs: StructReader
     private var hasBadStruct = false
 
-    /// `items`: what has to be taken care of.
-    package init(items: [UInt64], structs: StructReader) {
+    /// `items`: what has to be taken care of; `makesRequests`: most of them by a request.
+    package init(items: [UInt64], makesRequests: Bool = false, structs: StructReader) {
         ledger = ItemLedger(items)
         self.structs = structs
-        requests.reserve(requests: items.count, bytes: items.count * 768)
+        if makesRequests { requests.reserve(requests: items.count, bytes: items.count * 768) }
     }
 
     /// Nothing was taken care of.
@@ -108,7 +108,8 @@ package final class HTTPSink {
             }
             for item in 0..<raw.item_count {
                 guard let place = take(start[item]) else { return undo(places) }
-                places.append(place)
+                // Mostly it is one request for one item, and needs no list.
+                if count > 1 || raw.item_count > 1 { places.append(place) }
             }
         }
         for index in 0..<count {

@@ -14,7 +14,8 @@ package enum TranslatorCalls {
     static func prepare(
         _ instance: PluginInstance, items: [UInt64], _ call: Prepare
     ) -> PrepareResult {
-        let sink = HTTPSink(items: items, structs: instance.context.structs)
+        let sink = HTTPSink(
+            items: items, makesRequests: true, structs: instance.context.structs)
         let called = instance.work { raw, arena -> (sbx_status, sbx_error) in
             var error = sbx_error.fresh
             let status = sink.lent(to: instance.context) { call(raw, arena, $0, &error) }
