@@ -79,6 +79,7 @@ let package = Package(
         .library(name: "SignalboxLibrary", type: .dynamic, targets: ["SignalboxLibrary"]),
         .library(name: "SignalboxPluginKit", targets: ["SignalboxPluginKit"]),
         .library(name: "SignalboxTestKit", targets: ["SignalboxTestKit"]),
+        .library(name: "StoreConformance", targets: ["StoreConformance", "SignalboxCore"]),
     ] + plugins.map(\.product),
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -163,6 +164,8 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ], swiftSettings: swift),
+        .target(
+            name: "StoreConformance", dependencies: ["SignalboxCore"], swiftSettings: swift),
         .target(
             name: "SignalboxObservability",
             dependencies: ["SignalboxCore", .product(name: "Logging", package: "swift-log")],
@@ -259,7 +262,7 @@ let package = Package(
         .testTarget(
             name: "SignalboxStoreTests",
             dependencies: [
-                "SignalboxStore", "SignalboxCore", "PluginBench",
+                "SignalboxStore", "SignalboxCore", "StoreConformance", "PluginBench",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], swiftSettings: tests),
         .testTarget(

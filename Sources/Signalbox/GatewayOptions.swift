@@ -1,5 +1,6 @@
 public import Logging
 public import SignalboxConfig
+public import SignalboxCore
 public import SignalboxPluginHost
 internal import SignalboxThreads
 
@@ -36,8 +37,8 @@ public struct GatewayOptions: Sendable {
     /// How plugins with `isolation: process` are run.
     public var isolation = IsolationOptions()
 
-    /// Instead of the store on disk; for measuring.
-    package var store: (any GatewayStore)?
+    /// An engine of your own in place of the store in the data folder; `StoreConformance` tells what it must do.
+    public var store: (any GatewayStore)?
 
     /// Makes options for the process's own environment.
     public init(configPath: String) {

@@ -128,7 +128,14 @@ final class GatewayParts: @unchecked Sendable {
         self.outcomes = outcomes
         let record = OutcomeRecord(
             logger: logger, metrics: metrics, stream: outcomes, clock: clock, onOutcome: onOutcome)
-        let ids = ReportIDs(last: store.lastID)
+        let ids: IDSource
+        do throws(StoreFailure) {
+            ids = try await IDSource.open(store)
+        } catch {
+            throw ConfigurationError(diagnostics: [
+                Diagnostic("store-failed", at: plan.config.start, error.message)
+            ])
+        }
         let feedback = Feedback(
             store: store, metrics: metrics, live: live, ids: ids, logger: logger, clock: clock)
         let context = DispatchContext(

@@ -98,8 +98,8 @@ enum DeadTables {
     /// Each gets a payload row of its own: what it once shared is long gone.
     static func replay(
         _ filter: DeadFilter, fromID: UInt64, limit: Int, nowUnixMs: UInt64,
-        nextPayloadID: () -> UInt64, _ db: Database
-    ) throws -> DeadPart {
+        nextID: inout UInt64, _ db: Database
+    ) throws -> (part: DeadPart, lanes: Set<LaneKey>) {
         let (ids, next) = try part(filter, fromID: fromID, limit: limit, db)
         var lanes: Set<LaneKey> = []
         let now = Int64(clamping: nowUnixMs)
@@ -109,7 +109,8 @@ enum DeadTables {
             lanes.insert(LaneKey(sender: row[0], app: row[1]))
             try db.cachedStatement(sql: "INSERT OR IGNORE INTO lane (sender, app) VALUES (?, ?)")
                 .execute(arguments: [row[0] as String, row[1] as String])
-            let payload = Int64(clamping: nextPayloadID())
+            nextID += 1
+            let payload = Int64(clamping: nextID)
             try db.cachedStatement(
                 sql: """
                     INSERT INTO payload (id, event, source, type, subject, key, received, note, refs)
@@ -128,6 +129,6 @@ enum DeadTables {
             ).execute(arguments: [now, payload, id])
             try remove(id, db)
         }
-        return DeadPart(count: ids.count, nextID: next, lanes: Array(lanes))
+        return (DeadPart(count: ids.count, nextID: next), lanes)
     }
 }

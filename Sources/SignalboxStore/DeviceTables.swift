@@ -92,25 +92,27 @@ enum DeviceTables {
 
     /// The devices of each, the newest first; an empty app stands for all of them.
     static func devices(
-        of keys: ArraySlice<UserKey>, _ hot: HotStatements, _ db: Database,
+        of keys: ArraySlice<UserKey>, nowUnixMs: UInt64, _ hot: HotStatements, _ db: Database,
         _ found: (UserKey, [RegisteredDevice]) -> Void
     ) throws {
+        let now = Int64(clamping: nowUnixMs)
         var rest = keys
         while let first = rest.first {
             guard !first.app.isEmpty else {
-                found(first, try devicesInAnyApp(of: first.user, hot, db))
+                found(first, try devicesInAnyApp(of: first.user, now, hot, db))
                 rest.removeFirst()
                 continue
             }
             let limit = rest.count > 2 * fewUsers ? usersMax : fewUsers
             let some = rest.prefix(limit).prefix { $0.app == first.app }
             rest = rest.dropFirst(some.count)
-            try devices(of: some, in: first.app, hot, db, found)
+            try devices(of: some, in: first.app, now, hot, db, found)
         }
     }
 
     private static func devices(
-        of keys: ArraySlice<UserKey>, in app: String, _ hot: HotStatements, _ db: Database,
+        of keys: ArraySlice<UserKey>, in app: String, _ now: Int64, _ hot: HotStatements,
+        _ db: Database,
         _ found: (UserKey, [RegisteredDevice]) -> Void
     ) throws {
         let isFew = keys.count <= fewUsers
@@ -131,18 +133,18 @@ enum DeviceTables {
         while try rows.step() {
             finish(before: Int(rows.integer(0)))
             let user = keys[keys.startIndex + number].user
-            devices.append((rows.integer(9), device(rows, from: 1, app: app, user: user)))
+            devices.append((rows.integer(9), device(rows, from: 1, now, app: app, user: user)))
         }
         finish(before: keys.count)
     }
 
     private static func devicesInAnyApp(
-        of user: String, _ hot: HotStatements, _ db: Database
+        of user: String, _ now: Int64, _ hot: HotStatements, _ db: Database
     ) throws -> [RegisteredDevice] {
         let rows = try hot.statement(.devicesOfUser, db)
         rows.bind(user)
         var found: [(id: Int64, device: RegisteredDevice)] = []
-        while try rows.step() { found.append((rows.integer(10), device(rows))) }
+        while try rows.step() { found.append((rows.integer(10), device(rows, now))) }
         return newestFirst(found)
     }
 
@@ -159,26 +161,27 @@ enum DeviceTables {
 
     /// The devices with a token, newest first; an empty app stands for whichever app has it.
     static func find(
-        app: String, token: String, _ hot: HotStatements, _ db: Database
+        app: String, token: String, nowUnixMs: UInt64, _ hot: HotStatements, _ db: Database
     ) throws -> [RegisteredDevice] {
+        let now = Int64(clamping: nowUnixMs)
         let rows = try hot.statement(.devicesWithToken, db)
         rows.bind(token)
         rows.bind(DeviceToken.hexadecimal(token))
         rows.bind(app)
         rows.bind(app)
         var found: [(id: Int64, device: RegisteredDevice)] = []
-        while try rows.step() { found.append((rows.integer(10), device(rows))) }
+        while try rows.step() { found.append((rows.integer(10), device(rows, now))) }
         return newestFirst(found)
     }
 
     /// A row of `columns`.
-    private static func device(_ row: HotStatement) -> RegisteredDevice {
-        device(row, from: 2, app: row.text(0), user: row.text(1))
+    private static func device(_ row: HotStatement, _ now: Int64) -> RegisteredDevice {
+        device(row, from: 2, now, app: row.text(0), user: row.text(1))
     }
 
     /// A row whose column `first` is the first of `own`.
     private static func device(
-        _ row: HotStatement, from first: Int32, app: String, user: String
+        _ row: HotStatement, from first: Int32, _ now: Int64, app: String, user: String
     ) -> RegisteredDevice {
         RegisteredDevice(
             device: Device(
@@ -187,7 +190,7 @@ enum DeviceTables {
                 locale: row.text(first + 4),
                 registeredUnixMs: UInt64(clamping: row.integer(first + 5)),
                 attributes: RowCodec.attributes(row.text(first + 7))),
-            onlineUntilUnixMs: UInt64(clamping: row.integer(first + 6)))
+            isOnline: row.integer(first + 6) > now)
     }
 
     /// Does what a change says; one that names no token means all of the user's.
@@ -225,16 +228,18 @@ enum DeviceTables {
 
     /// Takes in what a provider says of a token; the devices that it concerns.
     static func learn(_ news: TokenNews, _ db: Database) throws -> (Invalidation, [Device]) {
+        func find(_ app: String, _ token: String) throws -> [Device] {
+            try Self.find(app: app, token: token, nowUnixMs: 0, HotStatements(), db).map(\.device)
+        }
         switch news {
         case .nothing: return (.unknown, [])
         case .dead(let app, let token, let since):
-            return try invalidate(app: app, token: token, goneSinceUnixMs: since, db)
+            return try invalidate(try find(app, token), goneSinceUnixMs: since, db)
         case .moved(let app, let old, let new):
-            let moved = try find(app: app, token: old, HotStatements(), db).map(\.device)
-            let owners = try find(app: app, token: new, HotStatements(), db)
+            let (moved, owners) = (try find(app, old), try find(app, new))
             for device in moved {
                 // The new one may be registered already.
-                if owners.contains(where: { $0.device.app == device.app }) {
+                if owners.contains(where: { $0.app == device.app }) {
                     _ = try unregister(
                         app: device.app, token: device.token, user: device.user, db)
                 } else {
@@ -251,9 +256,8 @@ enum DeviceTables {
     }
 
     private static func invalidate(
-        app: String, token: String, goneSinceUnixMs: UInt64, _ db: Database
+        _ known: [Device], goneSinceUnixMs: UInt64, _ db: Database
     ) throws -> (Invalidation, [Device]) {
-        let known = try find(app: app, token: token, HotStatements(), db).map(\.device)
         // Registered again since, by whomever: it lives.
         let living = known.filter { goneSinceUnixMs > 0 && $0.registeredUnixMs > goneSinceUnixMs }
         var gone: [Device] = []

@@ -11,7 +11,7 @@ final class HotStatements {
         case insertDelivery, insertPayload, removeDelivery, releasePayload, removePayload
         case allSeenGroups, insertSeenGroup, removeSeenGroups
         case findSeenKey, insertSeenKey, seenKeyAfter, removeSeenKeys
-        case lease, leaseUntried, markLeased, expireLeases, findLeased
+        case lease, leaseUntried, markLeased, extendLease, expireLeases, findLeased
         case insertBlock, removeBlock, readBlock, nextBlock, peekBlock, noteProgress, removeProgress
         case allProgress
         case insertOutcomes, outcomesFrom
@@ -60,6 +60,7 @@ final class HotStatements {
                 ORDER BY attempt > 1, due, id LIMIT ?
                 """
             case .markLeased: "UPDATE delivery SET leased = 1, due = ? WHERE id = ?"
+            case .extendLease: "UPDATE delivery SET due = ? WHERE id = ? AND leased = 1"
             case .expireLeases:
                 "UPDATE delivery SET leased = 0 WHERE id BETWEEN ? AND ? AND leased = 1 AND due <= ?"
             case .findLeased:

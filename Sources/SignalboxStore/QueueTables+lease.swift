@@ -5,18 +5,19 @@ internal import SignalboxCore
 extension QueueTables {
     /// Lends what is due, high priority first.
     mutating func lease(
-        _ lane: LaneKey, _ wish: LeaseWish, isMarked: Bool, nextID: inout UInt64, _ db: Database
+        _ lane: LaneKey, _ wish: LeaseWish, nowUnixMs: UInt64, _ token: LeaseToken,
+        isMarked: Bool, nextID: inout UInt64, _ db: Database
     ) throws -> StoreLease {
-        var out = StoreLease()
+        var out = StoreLease(token: token)
         guard let id = try knownLane(lane, db) else { return out }
-        let now = Int64(clamping: wish.nowUnixMs)
-        let until = Int64(clamping: wish.untilUnixMs)
+        let now = Int64(clamping: nowUnixMs)
+        let until = Int64(clamping: nowUnixMs &+ wish.forMs)
         if isMarked { try leases.expire(now: now, hot, db) }
         for rank in Int64(0)...2 where out.deliveries.count <= wish.max {
             // What has a row of its own was tried before. So it is older, and comes first, but not
             // where the provider is to be tried.
             if !wish.isProbe {
-                try leaseRows(lane, id, rank, wish, due: now, isMarked, &out, db)
+                try leaseRows(lane, id, rank, wish, due: now, now, until, isMarked, &out, db)
             }
             out.deliveries += try blocks.lease(
                 lane, lane: id, rank: Int(rank), max: wish.max - out.deliveries.count,
@@ -27,19 +28,22 @@ extension QueueTables {
                 }
             }
             if wish.isProbe, out.deliveries.isEmpty {
-                try leaseRows(lane, id, rank, wish, due: .max, isMarked, &out, db)
+                try leaseRows(
+                    lane, id, rank, wish, due: .max, now, until, isMarked, &out, db)
             }
         }
         if !isMarked { blocks.lentForGood() }
         if try blocks.hasDue(lane: id, nowUnixMs: now, hot, db) { out.hasMore = true }
-        if !out.hasMore { out.nextDueUnixMs = try nextDue(id, db) }
+        if !out.hasMore {
+            out.nextDueInMs = try nextDue(id, db).map { UInt64(clamping: max(0, $0 - now)) }
+        }
         return out
     }
 
     /// Lends deliveries that have rows of their own.
     private mutating func leaseRows(
         _ lane: LaneKey, _ id: Int64, _ rank: Int64, _ wish: LeaseWish, due: Int64,
-        _ isMarked: Bool, _ out: inout StoreLease, _ db: Database
+        _ now: Int64, _ until: Int64, _ isMarked: Bool, _ out: inout StoreLease, _ db: Database
     ) throws {
         var contents: [Int64: Payload] = [:]
         // One more than is wanted tells whether there is more.
@@ -66,8 +70,8 @@ extension QueueTables {
             out.hasMore = true
             _ = found.popLast()
         }
-        for delivery in found where isMarked { try mark(delivery, until: wish.untilUnixMs, db) }
-        for id in damaged where isMarked { try bury(damaged: id, wish.nowUnixMs, db) }
+        for delivery in found where isMarked { try mark(delivery, until: until, db) }
+        for id in damaged where isMarked { try bury(damaged: id, UInt64(clamping: now), db) }
         out.deliveries += found
     }
 
@@ -112,6 +116,27 @@ extension QueueTables {
                     + "\(damage.total) deliveries cannot be read, they are dead letters now"))
     }
 
+    /// Makes leases last until a time; those that nobody here holds.
+    mutating func extend(
+        _ ids: [UInt64], untilUnixMs: UInt64, _ db: Database
+    ) throws -> [UInt64] {
+        let until = Int64(clamping: untilUnixMs)
+        var lost: [UInt64] = []
+        for number in ids where !blocks.extend(number, untilUnixMs: until) {
+            let id = Int64(clamping: number)
+            let mark = try hot.statement(.extendLease, db)
+            mark.bind(until)
+            mark.bind(id)
+            try mark.run()
+            if db.changesCount > 0 {
+                leases.add(id, until: until)
+            } else {
+                lost.append(number)
+            }
+        }
+        return lost
+    }
+
     /// Makes due what waits only for its provider to be back.
     mutating func hasten(_ lane: LaneKey, nowUnixMs: UInt64, _ db: Database) throws {
         guard let id = try knownLane(lane, db) else { return }
@@ -144,9 +169,8 @@ extension QueueTables {
     }
 
     private mutating func mark(
-        _ delivery: Delivery, until untilUnixMs: UInt64, _ db: Database
+        _ delivery: Delivery, until: Int64, _ db: Database
     ) throws {
-        let until = Int64(clamping: untilUnixMs)
         let mark = try hot.statement(.markLeased, db)
         mark.bind(until)
         mark.bind(Int64(clamping: delivery.id))
@@ -163,7 +187,7 @@ extension QueueTables {
         return found
     }
 
-    private mutating func nextDue(_ lane: Int64, _ db: Database) throws -> UInt64? {
+    private mutating func nextDue(_ lane: Int64, _ db: Database) throws -> Int64? {
         let first = try db.cachedStatement(
             sql: """
                 SELECT due FROM delivery WHERE lane = ? AND rank = ? AND leased = 0
@@ -176,7 +200,7 @@ extension QueueTables {
                 next = min(next ?? .max, due)
             }
         }
-        return next.map { UInt64(clamping: $0) }
+        return next
     }
 
     private struct Payload {

@@ -19,17 +19,27 @@ struct QueueTables {
     private var seen = SeenKeys()
     var outcomes = OutcomeTables()
     var notices: [StoreNotice] = []
+    /// Lanes that were given work by somebody else than an append, in this transaction.
+    var given: Set<LaneKey> = []
     /// Deliveries that turned out to be damaged since somebody asked.
     var damagedCount = 0
 
     /// What reading the tables at the start gave.
     struct Start {
+        /// Of this life.
+        var token: LeaseToken
         var lastID: UInt64
         var waiting: Int
     }
 
-    /// Takes stock, and takes leases of a process of before back.
+    /// Takes stock, and takes back what the previous life of the owner held.
+    ///
+    /// The file is used by one process at a time, so there is no other owner.
     mutating func start(_ db: Database) throws -> Start {
+        let row = try Row.fetchOne(
+            db, sql: "UPDATE owner SET epoch = epoch + 1 RETURNING name, epoch")
+        let epoch: Int64 = row?[1] ?? 0
+        let token = LeaseToken(owner: row?[0] ?? "", epoch: UInt64(clamping: epoch))
         try db.execute(sql: "UPDATE delivery SET leased = 0, due = 0 WHERE leased = 1")
         let waiting = try waiting(db)
         try seen.start(hot, db)
@@ -45,7 +55,7 @@ struct QueueTables {
                   (SELECT coalesce(max(id), 0) FROM block),
                   (SELECT coalesce(max(value), 0) FROM counter WHERE name = 'last_id'))
                 """)
-        return Start(lastID: UInt64(clamping: last ?? 0), waiting: waiting)
+        return Start(token: token, lastID: UInt64(clamping: last ?? 0), waiting: waiting)
     }
 
     private func waiting(_ db: Database) throws -> Int {
@@ -57,7 +67,7 @@ struct QueueTables {
         return rows + inBlocks - doneCount
     }
 
-    /// Keeps ids from being used again after everything that had them is gone.
+    /// Keeps ids that were given from being given again.
     func keep(lastID: UInt64, _ db: Database) throws {
         try db.cachedStatement(
             sql: "INSERT OR REPLACE INTO counter (name, value) VALUES ('last_id', ?)"
@@ -145,15 +155,20 @@ struct QueueTables {
     }
 
     /// What was asked for is on disk.
-    mutating func committed() {
+    ///
+    /// Returns the lanes that were given work.
+    mutating func committed() -> Set<LaneKey> {
         blocks.committed()
         seen.committed()
         outcomes.committed()
+        defer { given = [] }
+        return given
     }
 
     /// Nothing of it is on disk; also a lane that was made in the group is not there.
     mutating func rolledBack() {
         laneIDs = [:]
+        given = []
         blocks.rolledBack()
         seen.rolledBack()
         outcomes.rolledBack()
@@ -225,66 +240,83 @@ struct QueueTables {
         return id
     }
 
-    /// Ends leases; how many deliveries left the queue.
+    /// What `settle` came to.
+    struct Settled {
+        /// How many deliveries left the queue.
+        var gone = 0
+        /// Those that were not in it.
+        var lost: Set<UInt64> = []
+    }
+
+    /// Ends leases.
     ///
     /// `isShortOfRoom`: the disk was full a moment ago, so nothing is added: an attempt goes unrecorded,
     /// and what should be a dead letter comes back in a minute.
     mutating func settle(
-        _ changes: [StoreChange], isShortOfRoom: Bool, nowUnixMs: UInt64, nextID: inout UInt64,
+        _ ends: [LeaseEnd], isShortOfRoom: Bool, nowUnixMs: UInt64, nextID: inout UInt64,
         _ db: Database
-    ) throws -> Int {
+    ) throws -> Settled {
         var ejection = Ejection()
         var released: [Int64: Int64] = [:]
-        var gone = 0
-        for change in changes {
-            let id = Int64(clamping: change.id)
-            switch change {
+        var out = Settled()
+        for end in ends {
+            let id = Int64(clamping: end.id)
+            switch end {
             case .delivered:
-                if blocks.settle(change.id) {
-                    gone += 1
+                if blocks.settle(end.id) {
+                    out.gone += 1
                     continue
                 }
-                guard let row = try remove(id, db) else { continue }
-                gone += 1
+                guard let row = try remove(id, db) else {
+                    out.lost.insert(end.id)
+                    continue
+                }
+                out.gone += 1
                 released[row.payload, default: 0] += 1
                 if row.attempt > 1 { try removeAttempts(id, db) }
-            case .retry(_, let at, let attempt, let isFree):
-                if isShortOfRoom, blocks.giveBack(change.id, dueUnixMs: Int64(clamping: at)) {
-                    continue
-                }
-                try eject(change.id, &ejection, &nextID, db)
+            case .retry(_, let afterMs, let attempt, let isFree):
+                let at = Int64(clamping: nowUnixMs &+ afterMs)
+                if isShortOfRoom, blocks.giveBack(end.id, dueUnixMs: at) { continue }
+                try eject(end.id, &ejection, &nextID, db)
                 let update = try db.cachedStatement(
                     sql: """
                         UPDATE delivery SET due = ?, leased = 0, attempt = ?, free = free + ?
                         WHERE id = ?
                         """)
                 try update.execute(arguments: [
-                    Int64(clamping: at), Int64(attempt.number) + 1, isFree ? 1 : 0, id,
+                    at, Int64(attempt.number) + 1, isFree ? 1 : 0, id,
                 ])
-                guard db.changesCount > 0, !isShortOfRoom else { continue }
+                guard db.changesCount > 0 else {
+                    out.lost.insert(end.id)
+                    continue
+                }
+                if isShortOfRoom { continue }
                 if isFree { try forgetBetween(attempt, id, db) }
                 try note(attempt, id, db)
             case .dead where isShortOfRoom:
                 let later = Int64(clamping: nowUnixMs) + 60_000
-                if blocks.giveBack(change.id, dueUnixMs: later) { continue }
+                if blocks.giveBack(end.id, dueUnixMs: later) { continue }
                 try db.cachedStatement(
                     sql: "UPDATE delivery SET due = ?, leased = 0 WHERE id = ?"
                 ).execute(arguments: [later, id])
             case .dead(_, let reason, let attempt):
-                try eject(change.id, &ejection, &nextID, db)
-                guard try bury(id, reason, attempt, db) else { continue }
-                guard let row = try remove(id, db) else { continue }
-                gone += 1
+                try eject(end.id, &ejection, &nextID, db)
+                guard try bury(id, reason, attempt, db), let row = try remove(id, db) else {
+                    out.lost.insert(end.id)
+                    continue
+                }
+                out.gone += 1
                 released[row.payload, default: 0] += 1
             case .released:
-                if blocks.giveBack(change.id, dueUnixMs: 0) { continue }
+                if blocks.giveBack(end.id, dueUnixMs: 0) { continue }
                 try db.cachedStatement(
                     sql: "UPDATE delivery SET due = 0, leased = 0 WHERE id = ?"
                 ).execute(arguments: [id])
+                if db.changesCount == 0 { out.lost.insert(end.id) }
             }
         }
         for (payload, count) in released { try release(payload, count, db) }
-        return gone
+        return out
     }
 
     /// What was read and written for the deliveries that left their blocks in one go.

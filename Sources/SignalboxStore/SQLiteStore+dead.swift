@@ -6,47 +6,42 @@ extension SQLiteStore: DeadLetterStore {
     public func deadLetters(
         _ filter: DeadFilter, fromID: UInt64, limit: Int
     ) async throws -> [DeadLetter] {
-        try await perform { db, _ in
+        try await perform { db in
             try DeadTables.list(filter, fromID: fromID, limit: limit, db)
         }
     }
 
     /// How many there are.
     public func deadCount(_ filter: DeadFilter) async throws -> Int {
-        try await perform { db, _ in try DeadTables.count(filter, db) }
+        try await perform { db in try DeadTables.count(filter, db) }
     }
 
     /// Makes deliveries of a part of them again.
-    public func replay(
-        _ filter: DeadFilter, fromID: UInt64, limit: Int, nowUnixMs: UInt64
-    ) async throws -> DeadPart {
-        let part = try await perform { db, nextID in
-            try DeadTables.replay(
-                filter, fromID: fromID, limit: limit, nowUnixMs: nowUnixMs, nextPayloadID: nextID,
-                db)
+    public func replay(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
+        let now = nowUnixMs()
+        return try await queueWork { db, tables, lastID in
+            let (part, lanes) = try DeadTables.replay(
+                filter, fromID: fromID, limit: limit, nowUnixMs: now, nextID: &lastID, db)
+            tables.given.formUnion(lanes)
+            return (part, part.count)
         }
-        addWaiting(part.count)
-        return part
     }
 
     /// Forgets a part of them.
     public func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
-        try await perform { db, _ in
+        try await perform { db in
             try DeadTables.purge(filter, fromID: fromID, limit: limit, db)
         }
     }
 
-    /// Does something in the next commit; `body` gets the database and a maker of ids.
+    /// Does something in the next commit.
     func perform<Value: Sendable>(
-        _ body: @escaping @Sendable (Database, () -> UInt64) throws -> Value
+        _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let result = Carried<Value?>(nil)
             submitWork(
-                { db, nextID in
-                    let value = try body(db, nextID)
-                    result.set(value)
-                },
+                { db in result.set(try body(db)) },
                 { fault in
                     if let fault {
                         continuation.resume(throwing: StoreError("store-failed", fault))

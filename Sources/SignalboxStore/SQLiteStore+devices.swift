@@ -3,17 +3,16 @@ public import SignalboxCore
 
 extension SQLiteStore: DeviceRegistry {
     /// Registers a device.
-    public func register(
-        _ device: Device, isUnique: Bool, nowUnixMs: UInt64
-    ) async throws -> Int {
-        try await perform { db, _ in
-            try DeviceTables.register(device, isUnique: isUnique, nowUnixMs: nowUnixMs, db)
+    public func register(_ device: Device, isUnique: Bool) async throws -> Int {
+        let now = nowUnixMs()
+        return try await perform { db in
+            try DeviceTables.register(device, isUnique: isUnique, nowUnixMs: now, db)
         }
     }
 
     /// Forgets one token of a user.
     public func unregister(app: String, token: String, user: String) async throws -> Int {
-        try await perform { db, _ in
+        try await perform { db in
             try DeviceTables.unregister(app: app, token: token, user: user, db)
         }
     }
@@ -22,18 +21,18 @@ extension SQLiteStore: DeviceRegistry {
     public func setAttributes(
         _ attributes: [Attribute], app: String, token: String, user: String
     ) async throws -> Int {
-        try await perform { db, _ in
+        try await perform { db in
             try DeviceTables.setAttributes(attributes, app: app, token: token, user: user, db)
         }
     }
 
     /// The devices of a user in an app.
     public func devices(app: String, user: String) async throws -> [RegisteredDevice] {
-        let key = UserKey(app: app, user: user)
+        let (key, now) = (UserKey(app: app, user: user), nowUnixMs())
         return try await withCheckedThrowingContinuation { continuation in
             look({ hot, db in
                 var devices: [RegisteredDevice] = []
-                try DeviceTables.devices(of: [key], hot, db) { devices = $1 }
+                try DeviceTables.devices(of: [key], nowUnixMs: now, hot, db) { devices = $1 }
                 return devices
             }) { continuation.resume(with: $0) }
         }
@@ -44,35 +43,32 @@ extension SQLiteStore: DeviceRegistry {
         app: String, token: String,
         done: @escaping @Sendable (Result<[RegisteredDevice], StoreFailure>) -> Void
     ) {
+        let now = nowUnixMs()
         look(
-            { try DeviceTables.find(app: app, token: token, $0, $1) },
+            { try DeviceTables.find(app: app, token: token, nowUnixMs: now, $0, $1) },
             done: { done($0.mapError { StoreFailure(message: $0.message) }) })
     }
 
     /// Says until when an app is in front of its user.
     public func setPresence(
-        app: String, user: String, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64
+        app: String, user: String, token: String?, onlineForMs: UInt64
     ) async throws -> Int {
-        try await perform { db, _ in
+        let now = nowUnixMs()
+        return try await perform { db in
             try DeviceTables.setPresence(
                 UserKey(app: app, user: user), token: token,
-                onlineUntilUnixMs: onlineUntilUnixMs, nowUnixMs: nowUnixMs, db)
+                onlineUntilUnixMs: onlineForMs == 0 ? 0 : now + onlineForMs, nowUnixMs: now, db)
         }
     }
 
     /// Sets a user's badge counter.
     public func setBadge(_ number: Int32, of user: UserKey) async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
-            let found = Carried<Int32?>(nil)
             // In the queue's order: an event that was taken before counts before.
             submitQueue({ db, tables, _ in
-                found.set(try BadgeTables.number(after: number, of: user, tables.hot, db))
-                return 0
-            }) { fault in
-                continuation.resume(
-                    with: fault.map { .failure(StoreFailure(message: $0)) }
-                        ?? .success(found.value != nil))
-            }
+                let set = try BadgeTables.number(after: number, of: user, tables.hot, db)
+                return (set != nil, 0)
+            }) { continuation.resume(with: $0) }
         }
     }
 
@@ -99,9 +95,9 @@ extension SQLiteStore: DeviceRegistry {
         done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
     ) {
         let turn = users.prefix(Self.turnMax)
-        let rest = users.dropFirst(turn.count)
+        let (rest, now) = (users.dropFirst(turn.count), nowUnixMs())
         look({ hot, db in
-            try DeviceTables.devices(of: turn, hot, db) { found.all[$0] = $1 }
+            try DeviceTables.devices(of: turn, nowUnixMs: now, hot, db) { found.all[$0] = $1 }
         }) { result in
             switch result {
             case .failure(let fault): done(.failure(StoreFailure(message: fault.message)))
@@ -132,29 +128,28 @@ extension SQLiteStore: DeviceRegistry {
 
     /// Takes in what a provider says of a token.
     public func learn(
-        _ news: TokenNews, nowUnixMs: UInt64, dedupeMs: UInt64,
+        _ news: TokenNews, dedupeMs: UInt64,
         reports: @escaping @Sendable (Invalidation, [Device]) -> [StoreEntry.Item],
-        done: @escaping @Sendable ([StoreEntry.Item]) -> Void
+        done: @escaping @Sendable (Result<[StoreEntry.Item], StoreFailure>) -> Void
     ) {
-        let kept = Carried<[StoreEntry.Item]>([])
+        let now = nowUnixMs
         submitQueue(
             mustHappen: true,
             { db, tables, lastID in
+                let nowUnixMs = now()
                 let (result, devices) = try DeviceTables.learn(news, db)
                 var delta = 0
                 let items = try reports(result, devices).filter { item in
                     let isKnown = try tables.isDuplicate(
                         item.event, nowUnixMs: nowUnixMs, windowMs: dedupeMs, db)
                     guard !isKnown else { return false }
-                    lastID = max(lastID, item.deliveries.map(\.id).max() ?? 0, item.event.id)
                     delta -= try tables.insert(
                         item, receivedUnixMs: nowUnixMs, leaseUntilUnixMs: nowUnixMs,
                         nextID: &lastID, db)
                     delta += item.deliveries.count
                     return true
                 }
-                kept.set(items)
-                return delta
-            }, { _ in done(kept.value) })
+                return (items, delta)
+            }, done)
     }
 }

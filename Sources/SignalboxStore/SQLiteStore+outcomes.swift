@@ -7,7 +7,7 @@ extension SQLiteStore: OutcomeStore {
 
     /// Says who the receivers are; where each of them stands.
     public func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] {
-        try await performQueue { db, tables in try tables.outcomes.setReceivers(names, db) }
+        try await queueWork { db, tables, _ in (try tables.outcomes.setReceivers(names, db), 0) }
     }
 
     /// Rows from a sequence number on, in order, and whether there are more.
@@ -21,37 +21,17 @@ extension SQLiteStore: OutcomeStore {
 
     /// A receiver has taken everything below `next`.
     public func outcomesTaken(by receiver: String, next: UInt64) async throws {
-        try await performQueue { db, tables in
+        try await queueWork { db, tables, _ in
             try OutcomeTables.taken(by: receiver, next: next, db)
-            try tables.outcomes.removeTaken(db)
+            return (try tables.outcomes.removeTaken(db), 0)
         }
     }
 
     /// Appends outcomes that end no delivery.
     public func append(_ outcomes: OutcomePack) async throws {
         let now = nowUnixMs
-        try await performQueue { db, tables in
-            try tables.outcomes.write([outcomes], nowUnixMs: now(), tables.hot, db)
-        }
-    }
-
-    /// Does something with the tables in the next commit.
-    private func performQueue<Value: Sendable>(
-        _ body: @escaping @Sendable (Database, inout QueueTables) throws -> Value
-    ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            let result = Carried<Value?>(nil)
-            submitQueue({ db, tables, _ in
-                result.set(try body(db, &tables))
-                return 0
-            }) { fault in
-                if fault == nil, let value = result.value {
-                    continuation.resume(returning: value)
-                } else {
-                    continuation.resume(
-                        throwing: StoreError("store-failed", fault ?? "the store is closed"))
-                }
-            }
+        try await queueWork { db, tables, _ in
+            (try tables.outcomes.write([outcomes], nowUnixMs: now(), tables.hot, db), 0)
         }
     }
 }

@@ -5,12 +5,13 @@ public import SignalboxCore
 extension SQLiteStore: KeyValueStore {
     /// The value of a key, or nil.
     public func value(
-        instance: String, key: String, nowUnixMs: UInt64,
+        instance: String, key: String,
         done: @escaping @Sendable (Result<[UInt8]?, StoreFailure>) -> Void
     ) {
         let found = Carried<[UInt8]?>(nil)
+        let nowUnixMs = nowUnixMs()
         submitWork(
-            { db, _ in
+            { db in
                 let row = try Row.fetchOne(
                     db.cachedStatement(
                         sql: "SELECT value, expires FROM value WHERE instance = ? AND key = ?"),
@@ -32,11 +33,12 @@ extension SQLiteStore: KeyValueStore {
 
     /// Keeps a value, or removes it.
     public func set(
-        instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
+        instance: String, key: String, value: [UInt8]?, forMs: UInt64?,
         done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
     ) {
+        let expires = forMs.map { Int64(clamping: nowUnixMs() &+ $0) }
         submitWork(
-            { db, _ in
+            { db in
                 guard let value else {
                     try db.cachedStatement(sql: "DELETE FROM value WHERE instance = ? AND key = ?")
                         .execute(arguments: [instance, key])
@@ -47,8 +49,7 @@ extension SQLiteStore: KeyValueStore {
                         INSERT OR REPLACE INTO value (instance, key, value, expires) VALUES (?, ?, ?, ?)
                         """
                 ).execute(arguments: [
-                    instance, key, Data(value),
-                    expiresUnixMs.map { Int64(clamping: $0) },
+                    instance, key, Data(value), expires,
                 ])
             },
             { fault in

@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// Whatever is asked for while a commit is on its way to the disk is done in the next one, so many
 /// requests share one fsync.
-public final class SQLiteStore: DeliveryStore {
+public final class SQLiteStore: DeliveryQueue {
     /// How a store is set up.
     public struct Options: Sendable {
         /// Folder of the files; made if it is not there.
@@ -36,11 +36,13 @@ public final class SQLiteStore: DeliveryStore {
 
     enum Job: Sendable {
         case append(StoreEntry, done: @Sendable (StoreAnswer) -> Void)
-        case lease(LaneKey, LeaseWish, done: @Sendable (StoreLease) -> Void)
-        case settle([StoreChange], OutcomePack, done: @Sendable () -> Void)
+        case lease(
+            LaneKey, LeaseWish, done: @Sendable (Result<StoreLease, StoreFailure>) -> Void)
+        case settle(
+            [LeaseEnd], OutcomePack, done: @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void)
         /// Anything else; `done` gets what went wrong, or nil.
         case work(
-            @Sendable (Database, () -> UInt64) throws -> Void, done: @Sendable (String?) -> Void)
+            @Sendable (Database) throws -> Void, done: @Sendable (String?) -> Void)
         /// Something with the queue; one that `mustHappen` is tried until it succeeds.
         case queue(QueueWork, mustHappen: Bool, done: @Sendable (String?) -> Void)
     }
@@ -55,8 +57,8 @@ public final class SQLiteStore: DeliveryStore {
         var isClosed = false
     }
 
-    /// The largest id that was ever used.
-    public let lastID: UInt64
+    let token: LeaseToken
+    private let watcher: Watcher
     private let inbox: Gate<Inbox>
     private let waiting: SharedCount
     private let diskFull: SharedCount
@@ -87,24 +89,26 @@ public final class SQLiteStore: DeliveryStore {
         let diskFull = SharedCount(0)
         let fileGone = SharedCount(0)
         let outcomes = SharedCount(Int(clamping: tables.outcomes.next))
+        let watcher = Watcher()
         let writer = StoreWriter(
             queue: queue, files: files, tables: tables, options: options, waiting: waiting,
-            diskFull: diskFull, fileGone: fileGone, outcomes: outcomes, lastID: start.lastID)
+            diskFull: diskFull, fileGone: fileGone, outcomes: outcomes, start: start,
+            watcher: watcher)
         let reader = try StoreReader(files: files)
         SystemThread.start("sbx-store") { Self.run(writer, inbox) }
         return SQLiteStore(
-            start, inbox, waiting, diskFull, fileGone, outcomes, reader,
+            start.token, watcher, inbox, waiting, diskFull, fileGone, outcomes, reader,
             nowUnixMs: options.nowUnixMs)
     }
 
     private init(
-        _ start: QueueTables.Start, _ inbox: Gate<Inbox>, _ waiting: SharedCount,
+        _ token: LeaseToken, _ watcher: Watcher, _ inbox: Gate<Inbox>, _ waiting: SharedCount,
         _ diskFull: SharedCount, _ fileGone: SharedCount, _ outcomes: SharedCount,
         _ reader: StoreReader,
         nowUnixMs: @escaping @Sendable () -> UInt64
     ) {
-        // Ids between here and the next block were perhaps given out by the process of before.
-        lastID = start.lastID
+        self.token = token
+        self.watcher = watcher
         self.inbox = inbox
         self.waiting = waiting
         self.diskFull = diskFull
@@ -128,57 +132,116 @@ public final class SQLiteStore: DeliveryStore {
         if !submit(.append(entry, done: done)) { done(.failed("the store is closed")) }
     }
 
-    /// Lends deliveries of a lane.
-    public func lease(
-        _ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease) -> Void
+    /// Gives ids that nobody was given before.
+    public func reserveIDs(
+        _ count: Int, done: @escaping @Sendable (Result<Range<UInt64>, StoreFailure>) -> Void
     ) {
-        if !submit(.lease(lane, wish, done: done)) { done(StoreLease()) }
+        submitQueue(
+            { db, tables, lastID in
+                let first = lastID + 1
+                lastID += UInt64(count)
+                try tables.keep(lastID: lastID, db)
+                return (first..<lastID + 1, 0)
+            }, done)
+    }
+
+    /// Leases deliveries of a lane.
+    public func lease(
+        _ lane: LaneKey, _ wish: LeaseWish,
+        done: @escaping @Sendable (Result<StoreLease, StoreFailure>) -> Void
+    ) {
+        if !submit(.lease(lane, wish, done: done)) { done(.failure(Self.closed)) }
+    }
+
+    /// Makes leases last so many milliseconds from now.
+    public func extend(
+        _ ids: [UInt64], under token: LeaseToken, forMs: UInt64,
+        done: @escaping @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void
+    ) {
+        guard token == self.token else { return done(.success(.fenced)) }
+        let until = nowUnixMs() + forMs
+        submitQueue(
+            { db, tables, _ in
+                var refusal = LeaseRefusal()
+                refusal.lost = try tables.extend(ids, untilUnixMs: until, db)
+                return (refusal, 0)
+            }, done)
     }
 
     /// Makes deliveries of a lane due that wait only for their provider to be back.
-    public func hasten(_ lane: LaneKey, nowUnixMs: UInt64) {
-        submitQueue({ db, tables, _ in
-            try tables.hasten(lane, nowUnixMs: nowUnixMs, db)
-            return 0
-        }) { _ in }
+    public func hasten(_ lane: LaneKey) {
+        let now = nowUnixMs()
+        submitQueue({ db, tables, _ in (try tables.hasten(lane, nowUnixMs: now, db), 0) }) { _ in }
     }
 
     /// Lanes with deliveries that nobody has leased.
     public func waitingLanes(
-        dueUnixMs: UInt64?, done: @escaping @Sendable ([LaneKey]) -> Void
+        dueForMs: UInt64?, done: @escaping @Sendable (Result<[LaneKey], StoreFailure>) -> Void
     ) {
-        let found = Carried<[LaneKey]>([])
-        submitQueue({ db, tables, _ in
-            let lanes = try tables.waitingLanes(dueUnixMs: dueUnixMs, db)
-            found.set(lanes)
-            return 0
-        }) { _ in done(found.value) }
+        let now = nowUnixMs()
+        let due = dueForMs.map { now - min(now, $0) }
+        submitQueue({ db, tables, _ in (try tables.waitingLanes(dueUnixMs: due, db), 0) }, done)
     }
+
+    /// Tells of lanes that a replay has given work.
+    public func watch(_ onWork: @escaping @Sendable ([LaneKey]) -> Void) { watcher.set(onWork) }
 
     /// Ends leases, and tells of their ends in the same commit.
     public func settle(
-        _ changes: [StoreChange], outcomes: OutcomePack, done: @escaping @Sendable () -> Void
+        _ ends: [LeaseEnd], under token: LeaseToken, outcomes: OutcomePack,
+        done: @escaping @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void
     ) {
-        if !submit(.settle(changes, outcomes, done: done)) { done() }
+        guard token == self.token else { return done(.success(.fenced)) }
+        if !submit(.settle(ends, outcomes, done: done)) { done(.failure(Self.closed)) }
     }
+
+    static let closed = StoreFailure(message: "the store is closed")
 
     func submitWork(
-        _ body: @escaping @Sendable (Database, () -> UInt64) throws -> Void,
+        _ body: @escaping @Sendable (Database) throws -> Void,
         _ done: @escaping @Sendable (String?) -> Void
     ) {
-        if !submit(.work(body, done: done)) { done("the store is closed") }
+        if !submit(.work(body, done: done)) { done(Self.closed.message) }
     }
 
-    func submitQueue(
-        mustHappen: Bool = false, _ body: @escaping QueueWork,
-        _ done: @escaping @Sendable (String?) -> Void
+    /// Does something with the queue in the next commit; `body` gets the largest id in use, and says what came
+    /// of it and how many more deliveries wait afterwards.
+    func submitQueue<Value: Sendable>(
+        mustHappen: Bool = false,
+        _ body:
+            @escaping @Sendable (
+                Database, inout QueueTables, _ lastID: inout UInt64
+            ) throws -> (Value, waiting: Int),
+        _ done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void
     ) {
-        let job = Job.queue(body, mustHappen: mustHappen, done: done)
-        if !submit(job) { done("the store is closed") }
+        let found = Carried<Value?>(nil)
+        let job = Job.queue(
+            { db, tables, lastID in
+                let (value, delta) = try body(db, &tables, &lastID)
+                found.set(value)
+                return delta
+            }, mustHappen: mustHappen,
+            done: { fault in
+                if fault == nil, let value = found.value {
+                    done(.success(value))
+                } else {
+                    done(.failure(fault.map { StoreFailure(message: $0) } ?? Self.closed))
+                }
+            })
+        if !submit(job) { done(.failure(Self.closed)) }
     }
 
-    /// Deliveries came back from elsewhere than an append.
-    func addWaiting(_ count: Int) { waiting.add(count) }
+    /// The same as something to wait for.
+    func queueWork<Value: Sendable>(
+        _ body:
+            @escaping @Sendable (
+                Database, inout QueueTables, _ lastID: inout UInt64
+            ) throws -> (Value, waiting: Int)
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            submitQueue(body) { continuation.resume(with: $0) }
+        }
+    }
 
     /// Ends the store once everything that was asked for is done.
     public func close() async {
@@ -248,6 +311,18 @@ public enum StoreNotice: Sendable {
             text
         case .outcomesLost(_, let count): "\(count) outcomes are lost"
         }
+    }
+}
+
+/// Who is told of lanes that have work.
+final class Watcher: Sendable {
+    private let onWork = Mutex<(@Sendable ([LaneKey]) -> Void)?>(nil)
+
+    func set(_ new: @escaping @Sendable ([LaneKey]) -> Void) { onWork.withLock { $0 = new } }
+
+    func tell(_ lanes: Set<LaneKey>) {
+        guard !lanes.isEmpty, let tell = onWork.withLock({ $0 }) else { return }
+        tell(lanes.sorted { ($0.sender, $0.app) < ($1.sender, $1.app) })
     }
 }
 

@@ -131,6 +131,14 @@ enum Schema {
                       name TEXT PRIMARY KEY, next INTEGER NOT NULL) WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("owner") { db in
+            // Whose leases these are, and in which of its lives.
+            try db.execute(
+                sql: """
+                    CREATE TABLE owner (name TEXT NOT NULL, epoch INTEGER NOT NULL);
+                    INSERT INTO owner (name, epoch) VALUES (lower(hex(randomblob(16))), 0);
+                    """)
+        }
         return migrator
     }
 }

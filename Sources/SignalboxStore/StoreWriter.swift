@@ -16,7 +16,8 @@ final class StoreWriter: @unchecked Sendable {
     private let checkpointer: Checkpointer
     private var tables: QueueTables
     private var lastID: UInt64
-    private var reservedID: UInt64
+    private let token: LeaseToken
+    private let watcher: Watcher
     private var lastSweepMs: UInt64 = 0
     private static let freeBytesMin: UInt64 = 32 << 20
     private var hasDiskRoom = true
@@ -27,7 +28,7 @@ final class StoreWriter: @unchecked Sendable {
     init(
         queue: DatabaseQueue, files: StoreFiles, tables: QueueTables, options: SQLiteStore.Options,
         waiting: SharedCount, diskFull: SharedCount, fileGone: SharedCount,
-        outcomes: SharedCount, lastID: UInt64
+        outcomes: SharedCount, start: QueueTables.Start, watcher: Watcher
     ) {
         self.queue = queue
         self.files = files
@@ -37,8 +38,9 @@ final class StoreWriter: @unchecked Sendable {
         self.diskFull = diskFull
         self.fileGone = fileGone
         self.outcomes = outcomes
-        self.lastID = lastID
-        reservedID = lastID
+        lastID = start.lastID
+        token = start.token
+        self.watcher = watcher
         checkpointer = Checkpointer(path: files.path)
     }
 
@@ -73,41 +75,52 @@ final class StoreWriter: @unchecked Sendable {
         var reports: [() -> Void] = []
         var packs: [OutcomePack] = []
         var delta = 0
+        let now = options.nowUnixMs()
         do {
             try queue.writeWithoutTransaction { db in
                 try transaction(db) {
                     // Outcomes first, and together: a lease of the same group must see the retries that
                     // are due, and an append the room that was made.
-                    var changes: [StoreChange] = []
-                    for case .settle(let own, let ends, let done) in jobs {
-                        changes += own
-                        if !ends.isEmpty { packs.append(ends) }
-                        reports.append { done() }
+                    var ends: [LeaseEnd] = []
+                    for case .settle(let own, let pack, _) in jobs {
+                        ends += own
+                        if !pack.isEmpty { packs.append(pack) }
                     }
                     if !isShortOfRoom {
                         try tables.outcomes.write(
-                            packs, nowUnixMs: options.nowUnixMs(), tables.hot, db)
+                            packs, nowUnixMs: now, tables.hot, db)
                     }
-                    if !changes.isEmpty {
-                        delta -= try tables.settle(
-                            changes, isShortOfRoom: isShortOfRoom, nowUnixMs: options.nowUnixMs(),
+                    var lost: Set<UInt64> = []
+                    if !ends.isEmpty {
+                        let settled = try tables.settle(
+                            ends, isShortOfRoom: isShortOfRoom, nowUnixMs: now,
                             nextID: &lastID, db)
+                        delta -= settled.gone
+                        lost = settled.lost
                     }
-                    for job in jobs { try perform(job, db, &delta, &reports) }
+                    for case .settle(let own, _, let done) in jobs {
+                        var refusal = LeaseRefusal()
+                        if !lost.isEmpty {
+                            refusal.lost = own.lazy.map(\.id).filter { lost.contains($0) }
+                        }
+                        reports.append { [refusal] in done(.success(refusal)) }
+                    }
+                    for job in jobs { try perform(job, now, db, &delta, &reports) }
                     try tables.flush(nextID: &lastID, db)
-                    try tables.noteSeen(nowUnixMs: options.nowUnixMs(), db)
+                    try tables.noteSeen(nowUnixMs: now, db)
                     // What only lends must not fail for want of room.
                     let isWriting = jobs.contains { if case .lease = $0 { false } else { true } }
                     try tables.note(isShortOfRoom: isShortOfRoom || !isWriting, db)
                     try sweep(db)
                 }
             }
-            tables.committed()
+            let given = tables.committed()
             waiting.add(delta)
             if isShortOfRoom { postpone(packs) }
             outcomes.set(Int(clamping: tables.outcomes.next))
             for notice in tables.takeNotices() { options.onNotice(notice) }
             for report in reports { report() }
+            watcher.tell(given)
         } catch {
             tables.rolledBack()
             giveUp(jobs, error)
@@ -133,27 +146,26 @@ final class StoreWriter: @unchecked Sendable {
     }
 
     private func perform(
-        _ job: SQLiteStore.Job, _ db: Database, _ delta: inout Int, _ reports: inout [() -> Void]
+        _ job: SQLiteStore.Job, _ now: UInt64, _ db: Database, _ delta: inout Int,
+        _ reports: inout [() -> Void]
     ) throws {
         switch job {
         case .append(let entry, let done):
-            let answer = try append(entry, db, &delta)
+            let answer = try append(entry, now, db, &delta)
             reports.append { done(answer) }
         case .lease(let lane, let wish, let done):
             // It sees what was appended before it.
             try tables.flush(nextID: &lastID, db)
-            let lease = try tables.lease(lane, wish, isMarked: true, nextID: &lastID, db)
+            let lease = try tables.lease(
+                lane, wish, nowUnixMs: now, token, isMarked: true, nextID: &lastID, db)
             delta -= tables.takeDamagedCount()
-            reports.append { done(lease) }
+            reports.append { done(.success(lease)) }
         case .settle: break
         case .work(let body, let done):
             do {
                 // A fault of its own must not fail the neighbours in the group.
                 try db.inSavepoint {
-                    try body(db) {
-                        lastID += 1
-                        return lastID
-                    }
+                    try body(db)
                     return .commit
                 }
                 reports.append { done(nil) }
@@ -172,41 +184,32 @@ final class StoreWriter: @unchecked Sendable {
     }
 
     private func append(
-        _ entry: StoreEntry, _ db: Database, _ delta: inout Int
+        _ entry: StoreEntry, _ now: UInt64, _ db: Database, _ delta: inout Int
     ) throws -> StoreAnswer {
         let count = entry.items.reduce(0) { $0 + $1.deliveries.count }
         guard waiting.value + delta + count <= options.waitingMax else { return .full }
         guard try hasRoom(db) else { return .diskFull }
-        var duplicates: Set<Int> = []
-        var badges: [Int: [Int32?]] = [:]
-        let until = entry.receivedUnixMs + options.leaseMs
+        var commit = StoreCommit(token: token)
         for (index, var item) in entry.items.enumerated() {
             let isKnown = try tables.isDuplicate(
-                item.event, nowUnixMs: entry.receivedUnixMs,
+                item.event, nowUnixMs: now,
                 windowMs: item.dedupeMs ?? entry.dedupeMs, db)
             if isKnown {
-                duplicates.insert(index)
+                commit.duplicates.insert(index)
                 continue
             }
             if !item.badges.isEmpty {
-                badges[index] = try BadgeTables.perform(on: &item, tables.hot, db)
+                commit.badges[index] = try BadgeTables.perform(on: &item, tables.hot, db)
             }
-            let largest = item.deliveries.map(\.id).max() ?? 0
-            lastID = max(lastID, max(largest, item.event.id))
             delta -= try tables.insert(
-                item, receivedUnixMs: entry.receivedUnixMs, leaseUntilUnixMs: until,
+                item, receivedUnixMs: entry.receivedUnixMs, leaseUntilUnixMs: now + options.leaseMs,
                 nextID: &lastID, db)
             delta += item.deliveries.count
         }
         for change in entry.changes {
-            try DeviceTables.apply(change, nowUnixMs: entry.receivedUnixMs, db)
+            try DeviceTables.apply(change, nowUnixMs: now, db)
         }
-        if lastID >= reservedID {
-            // Noted ahead in blocks, so that it costs nothing per event.
-            reservedID = lastID + 100_000
-            try tables.keep(lastID: reservedID, db)
-        }
-        return .committed(duplicates: duplicates, badges: badges)
+        return .committed(commit)
     }
 
     /// Appends end before the disk does: outcomes and leases need a little room, too, and only they
@@ -284,7 +287,7 @@ final class StoreWriter: @unchecked Sendable {
         for job in jobs {
             switch job {
             case .append(_, let done): done(.failed(words))
-            case .lease(let lane, let wish, let done): done(leaseUnmarked(lane, wish))
+            case .lease(let lane, let wish, let done): done(leaseUnmarked(lane, wish, words))
             case .settle, .queue(_, true, _): retained.append(job)
             case .work(_, let done), .queue(_, false, let done): done(words)
             }
@@ -294,21 +297,23 @@ final class StoreWriter: @unchecked Sendable {
     /// On a full disk a lease cannot be written down. Deliveries are lent all the same, since only
     /// what is sent makes room; the lane knows which it has, and a crash gives all of them back.
     private func leaseUnmarked(
-        _ lane: LaneKey, _ wish: LeaseWish
-    ) -> StoreLease {
-        var out = StoreLease()
+        _ lane: LaneKey, _ wish: LeaseWish, _ words: String
+    ) -> Result<StoreLease, StoreFailure> {
         do {
-            out = try queue.read { db in
-                try tables.lease(lane, wish, isMarked: false, nextID: &lastID, db)
+            var out = try queue.read { db in
+                try tables.lease(
+                    lane, wish, nowUnixMs: options.nowUnixMs(), token, isMarked: false,
+                    nextID: &lastID, db)
             }
+            // Asked again in a while, not at once: the same ones would come.
+            out.hasMore = false
+            out.nextDueInMs = 200
+            return .success(out)
         } catch {
             // What it had lent by then reaches nobody: it must not wait until its lease runs out.
             tables.rolledBack()
+            return .failure(StoreFailure(message: words))
         }
-        // Asked again in a while, not at once: the same ones would come.
-        out.hasMore = false
-        out.nextDueUnixMs = wish.nowUnixMs + 200
-        return out
     }
 
     /// Writes what is still to be written, for a while, and closes the file.
@@ -321,6 +326,13 @@ final class StoreWriter: @unchecked Sendable {
             let until = SystemClock.monotonicNs + 50_000_000
             pause.wait(until: { _ in (SystemClock.monotonicNs >= until ? () : nil, until) })
             commit([])
+        }
+        for job in retained {
+            switch job {
+            case .settle(_, _, let done): done(.failure(SQLiteStore.closed))
+            case .queue(_, _, let done): done(SQLiteStore.closed.message)
+            case .append, .lease, .work: break
+            }
         }
         checkpointer.stop()
         tables.close()

@@ -19,8 +19,7 @@ import Testing
 
     static func register(_ bench: Bench, _ token: String, user: String = "u") async throws {
         _ = try await bench.store.register(
-            Device(app: "a", platform: "ios", token: token, user: user), isUnique: true,
-            nowUnixMs: 1_000)
+            Device(app: "a", platform: "ios", token: token, user: user), isUnique: true)
     }
 
     /// An event with a push for the user.
@@ -33,7 +32,7 @@ import Testing
     }
 
     /// The numbers that an answer tells, by event.
-    static func numbers(_ answer: StoreAnswer) -> [Int: [Int32?]]? {
+    static func numbers(_ answer: StoreTests.Answer) -> [Int: [Int32?]]? {
         if case .committed(_, let badges) = answer { badges } else { nil }
     }
 
@@ -64,7 +63,7 @@ import Testing
             await bench.append([one], dedupeMs: 500) == .committed(duplicates: [0], badges: [:]))
         var large = Self.item(10)
         large.deliveries = (UInt64(10)...200).map { StoreTests.delivery($0) }
-        #expect(await bench.append([large]) == .full)
+        #expect(await bench.append([large]) == .refused(.full))
         let queue = try bench.connection()
         try await queue.write { db in
             try db.execute(

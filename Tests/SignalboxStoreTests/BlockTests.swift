@@ -41,7 +41,8 @@ import Testing
         await bench.settle([.delivered(2)])
         _ = await bench.lease(max: 2)
         await bench.settle([
-            .delivered(5), .retry(4, atUnixMs: 3_000, StoreTests.attempt(), isFree: false),
+            .delivered(5),
+            .retry(4, afterMs: bench.until(3_000), StoreTests.attempt(), isFree: false),
         ])
         #expect(bench.store.waitingCount == 4)
         await bench.store.close()
@@ -66,7 +67,7 @@ import Testing
         await bench.settle([.delivered(1), .delivered(2), .delivered(1)])
         #expect(bench.store.waitingCount == 0)
         let after = await bench.lease(nowUnixMs: 9_000)
-        #expect(after.deliveries.isEmpty && !after.hasMore && after.nextDueUnixMs == nil)
+        #expect(after.deliveries.isEmpty && !after.hasMore && after.nextDueInMs == nil)
         await bench.store.close()
     }
 
@@ -91,7 +92,7 @@ import Testing
         #expect(letters.map(\.notification) == [note, note])
         #expect(letters.first?.device == made.device && letters.first?.type == "ticket.replied")
         #expect(bench.store.waitingCount == 0)
-        _ = try await bench.store.replay(DeadFilter(), fromID: 0, limit: 9, nowUnixMs: 1_000)
+        _ = try await bench.store.replay(DeadFilter(), fromID: 0, limit: 9)
         let again = await bench.lease().deliveries
         #expect(again.map(\.badge) == [-4, nil])
         #expect(again.first?.device == made.device)

@@ -19,7 +19,7 @@ import Testing
         func look() async {
             clock.advance(ms: 11_000)
             await withCheckedContinuation { continuation in
-                store.waitingLanes(dueUnixMs: nil) { _ in continuation.resume() }
+                store.waitingLanes(dueForMs: nil) { _ in continuation.resume() }
             }
         }
         await look()

@@ -26,11 +26,9 @@ final class HandClock: Sendable {
     }
 
     static func settle(
-        _ bench: StoreTests.Bench, _ changes: [StoreChange], _ pack: OutcomePack
+        _ bench: StoreTests.Bench, _ ends: [LeaseEnd], _ pack: OutcomePack
     ) async {
-        await withCheckedContinuation { continuation in
-            bench.store.settle(changes, outcomes: pack) { continuation.resume() }
-        }
+        _ = await bench.settle(ends, pack)
     }
 
     /// What a receiver would be sent from a place on.
@@ -160,18 +158,14 @@ final class HandClock: Sendable {
         options.waitingMax = 10
         let store = try SQLiteStore.open(options)
         _ = try await store.setOutcomeReceivers(["down", "up"])
-        func settle(_ pack: OutcomePack) async {
-            await withCheckedContinuation { continuation in
-                store.settle([], outcomes: pack) { continuation.resume() }
-            }
-        }
-        await settle(Self.pack(1...5))
+        func settle(_ pack: OutcomePack) async throws { try await store.append(pack) }
+        try await settle(Self.pack(1...5))
         try await store.outcomesTaken(by: "up", next: 6)
         clock.advance(ms: OutcomeLimits.ageMs / 2)
-        await settle(Self.pack(6...8))
+        try await settle(Self.pack(6...8))
         #expect(faults.value == [])
         clock.advance(ms: OutcomeLimits.ageMs / 2 + 1)
-        await settle(Self.pack(9...9))
+        try await settle(Self.pack(9...9))
         #expect(faults.value == ["down 5"])
         let rows = try await store.outcomes(from: 1).rows
         #expect(rows.map(\.first) == [6, 9])
@@ -193,10 +187,13 @@ final class HandClock: Sendable {
             return content?.eventType == "ticket.replied" && content?.eventKey == "key 7"
         }
         #expect(await isWhole(bench))
-        await bench.settle([.retry(1, atUnixMs: 3_000, StoreTests.attempt(), isFree: false)])
+        await bench.settle([
+            .retry(1, afterMs: bench.until(3_000), StoreTests.attempt(), isFree: false)
+        ])
         #expect(await isWhole(bench, 3_000))
         await bench.settle([.dead(1, reason: "x", StoreTests.attempt(2))])
-        _ = try await bench.store.replay(DeadFilter(), fromID: 0, limit: 10, nowUnixMs: 9_000)
+        bench.time.set(9_000)
+        _ = try await bench.store.replay(DeadFilter(), fromID: 0, limit: 10)
         #expect(await isWhole(bench, 9_000))
         await bench.store.close()
     }

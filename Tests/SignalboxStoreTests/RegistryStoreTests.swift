@@ -12,21 +12,24 @@ import Testing
     @Test func `how long a device is online outlives the process`() async throws {
         let bench = try Bench()
         let device = Device(app: "a", platform: "ios", token: "aa", user: "u")
-        _ = try await bench.store.register(device, isUnique: true, nowUnixMs: 1_000)
+        _ = try await bench.store.register(device, isUnique: true)
         let count = try await bench.store.setPresence(
-            app: "a", user: "u", token: "aa", onlineUntilUnixMs: 5_000, nowUnixMs: 1_000)
+            app: "a", user: "u", token: "aa", onlineForMs: 4_000)
         #expect(count == 1)
         await bench.store.close()
         let next = try Bench(folder: bench.folder)
-        let found = try #require(try await next.store.devices(app: "a", user: "u").first)
-        #expect(found.isOnline(nowUnixMs: 4_999) && !found.isOnline(nowUnixMs: 5_000))
+        for (now, isOnline) in [(UInt64(4_999), true), (5_000, false)] {
+            next.time.set(now)
+            let found = try #require(try await next.store.devices(app: "a", user: "u").first)
+            #expect(found.isOnline == isOnline)
+        }
         await next.store.close()
     }
 
     @Test func `whoever an older version left online for ever is offline`() async throws {
         let bench = try Bench()
         let device = Device(app: "a", platform: "ios", token: "aa", user: "u")
-        _ = try await bench.store.register(device, isUnique: true, nowUnixMs: 1_000)
+        _ = try await bench.store.register(device, isUnique: true)
         await bench.store.close()
         let queue = try bench.connection()
         try await queue.write { db in
@@ -38,8 +41,9 @@ import Testing
         }
         try queue.close()
         let next = try Bench(folder: bench.folder)
+        next.time.set(0)
         let found = try await next.store.devices(app: "a", user: "u")
-        #expect(found.map(\.onlineUntilUnixMs) == [0])
+        #expect(found.map(\.isOnline) == [false])
         await next.store.close()
     }
 
@@ -84,13 +88,14 @@ import Testing
         let bench = try Bench()
         for (user, at) in [("u", UInt64(1_000)), ("v", 3_000)] {
             let device = Device(app: "a", platform: "ios", token: "aa", user: user)
-            _ = try await bench.store.register(device, isUnique: false, nowUnixMs: at)
+            bench.time.set(at)
+            _ = try await bench.store.register(device, isUnique: false)
         }
         func die(_ since: UInt64) async -> Invalidation? {
             await withCheckedContinuation { continuation in
                 let result = Mutex<Invalidation?>(nil)
                 bench.store.learn(
-                    .dead(app: "a", token: "AA", sinceUnixMs: since), nowUnixMs: 5_000, dedupeMs: 0,
+                    .dead(app: "a", token: "AA", sinceUnixMs: since), dedupeMs: 0,
                     reports: { said, _ in
                         result.withLock { $0 = said }
                         return []

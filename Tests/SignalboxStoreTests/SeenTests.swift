@@ -84,7 +84,7 @@ import Testing
             item.dedupeMs = windowMs
             return item
         }
-        func duplicates(_ nowUnixMs: UInt64) async -> StoreAnswer {
+        func duplicates(_ nowUnixMs: UInt64) async -> StoreTests.Answer {
             let items = [
                 item("short", 5_000), item("long", 86_400_000), item("never", 0),
                 item("entry", nil),

@@ -7,9 +7,6 @@ internal import SignalboxJSON
 struct DeadAdmin: Sendable {
     private static let partMax = 1_000
     let store: any DeadLetterStore
-    let clock: @Sendable () -> UInt64
-    /// A lane has something to do.
-    let onBacklog: @Sendable (LaneKey) -> Void
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
         let isChange = path == "/dead/replay" || path == "/dead/purge"
@@ -77,12 +74,10 @@ struct DeadAdmin: Sendable {
         let limit = min(Self.partMax, max(1, Int(json["limit"]?.integer ?? Int64(Self.partMax))))
         let part: DeadPart
         if request.path == "/dead/replay" {
-            part = try await store.replay(
-                selection.filter, fromID: selection.fromID, limit: limit, nowUnixMs: clock())
+            part = try await store.replay(selection.filter, fromID: selection.fromID, limit: limit)
         } else {
             part = try await store.purge(selection.filter, fromID: selection.fromID, limit: limit)
         }
-        for lane in part.lanes { onBacklog(lane) }
         let next = part.nextID.map { JSONValue.integer(Int64(clamping: $0)) }
         return HTTPServerAnswer.json(
             .object([

@@ -141,8 +141,7 @@ public final class DeadLetterTool: Sendable {
         _ selection: DeadSelection, progress: (Int) -> Void
     ) async throws -> Int {
         try await inParts(selection, "replay", progress) { store, from in
-            try await store.replay(
-                selection.filter, fromID: from, limit: Self.partMax, nowUnixMs: SystemClock.unixMs)
+            try await store.replay(selection.filter, fromID: from, limit: Self.partMax)
         }
     }
 

@@ -151,8 +151,7 @@ struct DevicesService: Sendable {
             try await tell(
                 former.filter { $0.user != device.user }.map { change(.unregistered, $0) })
         }
-        let evicted = try await registry.register(
-            device, isUnique: isUnique, nowUnixMs: clock())
+        let evicted = try await registry.register(device, isUnique: isUnique)
         try await tell([change(.registered, device)])
         return Self.json([.init("evicted", .integer(Int64(evicted)))])
     }
@@ -260,10 +259,7 @@ struct DevicesService: Sendable {
         }
         let user = try self.user(given, caller)
         let devices = try await registry.devices(app: caller.app, user: user)
-        let now = clock()
-        var members = [
-            JSONValue.Member("devices", .array(devices.map { Self.json($0, nowUnixMs: now) }))
-        ]
+        var members = [JSONValue.Member("devices", .array(devices.map { Self.json($0) }))]
         if let name = names.name(user) { members.append(.init("log_name", .string(name))) }
         return Self.json(members)
     }
@@ -275,12 +271,12 @@ struct DevicesService: Sendable {
         guard case .bool(let isOnline) = json["online"] else {
             throw Refusal(detail: "\"online\" must be true or false")
         }
-        let (seconds, now) = (try presenceSeconds(json), clock())
+        let seconds = try presenceSeconds(json)
         let token = try text(json, "token", max: DeviceRules.tokenBytesMax, required: false)
         let count = try await registry.setPresence(
             app: caller.app, user: try user(try text(json, "user", required: false), caller),
             token: token.isEmpty ? nil : token,
-            onlineUntilUnixMs: isOnline ? now + seconds * 1_000 : 0, nowUnixMs: now)
+            onlineForMs: isOnline ? seconds * 1_000 : 0)
         return Self.json([.init("updated", .integer(Int64(count)))])
     }
 
@@ -305,13 +301,13 @@ struct DevicesService: Sendable {
         return nil
     }
 
-    private static func json(_ entry: RegisteredDevice, nowUnixMs: UInt64) -> JSONValue {
+    private static func json(_ entry: RegisteredDevice) -> JSONValue {
         let device = entry.device
         return .object([
             .init("token", .string(device.token)), .init("user", .string(device.user)),
             .init("platform", .string(device.platform)),
             .init("provider", .string(device.provider)), .init("locale", .string(device.locale)),
-            .init("online", .bool(entry.isOnline(nowUnixMs: nowUnixMs))),
+            .init("online", .bool(entry.isOnline)),
             .init(
                 "attributes",
                 .object(device.attributes.map { .init($0.key, .string($0.value)) })),

@@ -224,7 +224,7 @@ final class UserAuthenticator: Sendable {
     ) async throws(Failure) -> String {
         let name = Hex.encode(Digest.sha256(Array("\(flow.clientID) \(code)".utf8)))
         let wasUsed = await withCheckedContinuation { continuation in
-            store.value(instance: "#codes", key: name, nowUnixMs: clock()) { result in
+            store.value(instance: "#codes", key: name) { result in
                 continuation.resume(returning: (try? result.get()) != nil)
             }
         }
@@ -246,9 +246,8 @@ final class UserAuthenticator: Sendable {
     }
 
     private func remember(_ name: String) async throws(Failure) {
-        let expires = clock() + Self.codeLifeMs
         let isKept = await withCheckedContinuation { continuation in
-            store.set(instance: "#codes", key: name, value: [1], expiresUnixMs: expires) {
+            store.set(instance: "#codes", key: name, value: [1], forMs: Self.codeLifeMs) {
                 continuation.resume(returning: (try? $0.get()) != nil)
             }
         }

@@ -1,5 +1,5 @@
 internal import Logging
-package import SignalboxCore
+internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxThreads
 
@@ -25,7 +25,3 @@ struct DispatchContext: Sendable {
     /// Milliseconds since 1970.
     let clock: @Sendable () -> UInt64
 }
-
-/// Everything that a gateway asks of its store.
-package typealias GatewayStore = DeliveryStore & DeadLetterStore & DeviceRegistry & KeyValueStore
-    & OutcomeStore

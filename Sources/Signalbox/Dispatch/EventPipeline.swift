@@ -8,9 +8,9 @@ internal import SignalboxThreads
 final class EventPipeline: Sendable {
     private let context: DispatchContext
     private let lanes: LaneTable
-    private let ids: ReportIDs
+    private let ids: IDSource
 
-    init(context: DispatchContext, lanes: LaneTable, ids: ReportIDs) {
+    init(context: DispatchContext, lanes: LaneTable, ids: IDSource) {
         self.context = context
         self.lanes = lanes
         self.ids = ids
@@ -44,8 +44,7 @@ final class EventPipeline: Sendable {
             }
             // Builders are called on a worker, never on the store's thread.
             self.context.workers.submitBounded {
-                let now = self.context.clock()
-                let resolved = events.map { self.resolved($0, known, nowUnixMs: now) }
+                let resolved = events.map { self.resolved($0, known) }
                 let each = changes.flatMap { Self.resolved($0, known) }
                 self.commit(resolved, each, source, receivedUnixMs: receivedUnixMs, done: done)
             }
@@ -64,7 +63,7 @@ final class EventPipeline: Sendable {
     }
 
     /// An id for an event that its giver wants to know.
-    func nextEventID() -> UInt64 { ids.take(1).first }
+    func nextEventID() -> UInt64? { ids.next()?.id }
 
     /// The user all of whose devices go.
     private static func userKey(_ change: DeviceChange) -> UserKey? {
@@ -98,7 +97,7 @@ final class EventPipeline: Sendable {
     /// The event with its users replaced by their devices; what the source knows of a user goes with
     /// each of them.
     private func resolved(
-        _ event: Event, _ known: [UserKey: [RegisteredDevice]], nowUnixMs: UInt64
+        _ event: Event, _ known: [UserKey: [RegisteredDevice]]
     ) -> Event {
         var out = event
         out.recipients = event.recipients.flatMap { recipient -> [Recipient] in
@@ -106,12 +105,12 @@ final class EventPipeline: Sendable {
             let devices = known[key] ?? []
             // A user without devices stays: whichever route takes the event says who was left out.
             if devices.isEmpty { return [recipient] }
-            let isAnyOnline = devices.contains { $0.isOnline(nowUnixMs: nowUnixMs) }
+            let isAnyOnline = devices.contains(where: \.isOnline)
             return devices.map { entry in
                 Recipient(
                     device: entry.device,
                     attributes: Self.attributes(
-                        recipient, isOnline: entry.isOnline(nowUnixMs: nowUnixMs),
+                        recipient, isOnline: entry.isOnline,
                         isAnyOnline: isAnyOnline))
             }
         }
@@ -146,8 +145,14 @@ final class EventPipeline: Sendable {
         var (unbuilt, unrouted): (Set<Int>, Set<Int>) = ([], [])
         for event in events {
             var event = event
-            if event.id == 0 { event.id = nextEventID() }
-            do throws(BuilderGone) {
+            if event.id == 0 {
+                guard let id = nextEventID() else {
+                    done(.failed(Self.noIDs))
+                    return
+                }
+                event.id = id
+            }
+            do throws(Unavailable) {
                 let made = try self.deliveries(
                     of: event, generation, receivedUnixMs: receivedUnixMs)
                 if made.hasFailed {
@@ -167,7 +172,7 @@ final class EventPipeline: Sendable {
                 items.append(item)
             } catch {
                 // All of the request comes again.
-                done(.failed("the builder \(error.name) is not there"))
+                done(.failed(error.words))
                 return
             }
         }
@@ -183,6 +188,8 @@ final class EventPipeline: Sendable {
             done(answer)
         }
     }
+
+    private static let noIDs = "the store gives no ids"
 
     /// The deliveries of an event that share a lane.
     private struct Part: Sendable {
@@ -223,9 +230,11 @@ final class EventPipeline: Sendable {
         for (index, item) in items.enumerated() {
             var isKept = false
             var numbers: [UInt64: Int32] = [:]
-            if case .committed(let duplicates, let badges) = answer {
-                isKept = !duplicates.contains(index)
-                if let given = badges[index] { numbers = item.badgeNumbers(given) }
+            var token: LeaseToken?
+            if case .committed(let commit) = answer {
+                token = commit.token
+                isKept = !commit.duplicates.contains(index)
+                if let given = commit.badges[index] { numbers = item.badgeNumbers(given) }
             }
             if isKept, !(item.deliveries.isEmpty && unbuilt.contains(index)) {
                 let result =
@@ -237,14 +246,15 @@ final class EventPipeline: Sendable {
                 tell(duplicate: item)
             }
             for part in parts[index] {
-                guard isKept else {
+                guard isKept, let token else {
                     part.lane?.cancelled(part.taken.count)
                     continue
                 }
                 let taken =
                     numbers.isEmpty ? part.taken : part.taken.map { $0.with(badges: numbers) }
                 let isLaneThere =
-                    part.lane?.committed(taken, isMoreOnDisk: part.isMoreOnDisk) ?? false
+                    part.lane?.committed(taken, under: token, isMoreOnDisk: part.isMoreOnDisk)
+                    ?? false
                 if !isLaneThere, part.isMoreOnDisk { lanes.backlog(part.key) }
             }
         }
@@ -272,7 +282,7 @@ final class EventPipeline: Sendable {
 
     private func deliveries(
         of event: Event, _ generation: Generation, receivedUnixMs: UInt64
-    ) throws(BuilderGone) -> Made {
+    ) throws(Unavailable) -> Made {
         let fields = EventFields(event: event, data: event.parsed ?? JSONValue.object([]))
         let routes = generation.router.matches(fields)
         if routes.isEmpty {
@@ -302,7 +312,7 @@ final class EventPipeline: Sendable {
 
     private func deliveries(
         of fields: EventFields, route: Route, _ generation: Generation, receivedUnixMs: UInt64
-    ) throws(BuilderGone) -> Made {
+    ) throws(Unavailable) -> Made {
         let event = fields.event
         var fanOut = FanOut()
         let chosen = fanOut.selectRecipients(of: route, from: event.recipients)
@@ -315,7 +325,8 @@ final class EventPipeline: Sendable {
             for skip in built.skips {
                 context.metrics.skipped(route: route.name, reason: skip.reason)
             }
-            var own = ids.take(built.contents.reduce(0) { $0 + $1.targets.count })
+            let count = built.contents.reduce(0) { $0 + $1.targets.count }
+            guard var own = ids.take(count) else { throw Unavailable(words: Self.noIDs) }
             fanOut.add(
                 built.contents, route: route, fields: fields, recipients: recipients,
                 receivedUnixMs: receivedUnixMs, ids: &own)
@@ -328,7 +339,7 @@ final class EventPipeline: Sendable {
                     "event.id": "\(event.id)", "route.name": "\(route.name)",
                     "plugin.instance": "\(route.builder)", "error": "\(fault.message)",
                 ])
-            throw BuilderGone(name: route.builder)
+            throw Unavailable(words: "builder \(route.builder) is unavailable")
         case .failure(let fault):
             context.metrics.event(source: event.source, result: "build_failed")
             context.logger.error(
@@ -359,8 +370,8 @@ final class EventPipeline: Sendable {
     }
 }
 
-/// A builder that cannot be asked now, or whose answer was lost: the event is not taken, so that its source
-/// sends it again.
-private struct BuilderGone: Error {
-    let name: String
+/// A builder that cannot be asked now, or whose answer was lost, or a store that gives no ids: the event is not
+/// taken, so that its source sends it again.
+private struct Unavailable: Error {
+    let words: String
 }

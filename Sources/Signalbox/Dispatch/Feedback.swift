@@ -26,10 +26,10 @@ final class Feedback: Sendable {
     /// Says which changes each instance wants, and who is told of an app's devices.
     private let live: Live
     private let lanes = Mutex<LaneTable?>(nil)
-    private let ids: ReportIDs
+    private let ids: IDSource
 
     init(
-        store: any GatewayStore, metrics: GatewayMetrics, live: Live, ids: ReportIDs,
+        store: any GatewayStore, metrics: GatewayMetrics, live: Live, ids: IDSource,
         logger: Logger, clock: @escaping @Sendable () -> UInt64
     ) {
         self.logger = logger
@@ -139,7 +139,8 @@ final class Feedback: Sendable {
     ) -> StoreEntry.Item? {
         guard live.now.reporters[name]?.contains(change.kind) == true else { return nil }
         let sender = name + Self.suffix
-        let (id, own) = ids.next()
+        // Without an id nothing can be kept of it; the store says why it gives none.
+        guard let (id, own) = ids.next() else { return nil }
         let device = change.device
         // Equal for all that happens to a user's device, so that the newest is told. What came of a dry
         // run is told each time.
@@ -167,26 +168,7 @@ final class Feedback: Sendable {
         reports: @escaping @Sendable (Invalidation, [Device]) -> [StoreEntry.Item]
     ) {
         store.learn(
-            news, nowUnixMs: clock(), dedupeMs: Self.windowMs, reports: reports,
-            done: { self.committed($0) })
+            news, dedupeMs: Self.windowMs, reports: reports,
+            done: { if case .success(let items) = $0 { self.committed(items) } })
     }
-}
-
-/// Makes ids for deliveries; shared with the pipeline, so that none is used twice.
-final class ReportIDs: Sendable {
-    private let state: Mutex<DeliveryIDs>
-
-    init(last: UInt64) {
-        let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
-        state = Mutex(DeliveryIDs(last: last, stableIDs: StableIDs(seed: seed)))
-    }
-
-    /// The next id, for a delivery, with a UUID.
-    func next() -> (id: UInt64, stableID: String) {
-        var own = take(1)
-        return own.next()
-    }
-
-    /// The next `count` ids.
-    func take(_ count: Int) -> DeliveryIDs { state.withLock { $0.take(count) } }
 }

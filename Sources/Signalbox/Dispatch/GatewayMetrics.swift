@@ -50,6 +50,12 @@ struct GatewayMetrics: Sendable {
         registry.counter("signalbox_plugin_faults_total", [("instance", instance)]).add()
     }
 
+    func leasesLost(_ lane: LaneKey, count: Int) {
+        registry.counter(
+            "signalbox_leases_lost_total", [("sender", lane.sender), ("app", lane.app)]
+        ).add(Int64(count))
+    }
+
     func inMemory(_ lane: LaneKey, count: Int) {
         registry.gauge(
             "signalbox_deliveries_in_memory", [("sender", lane.sender), ("app", lane.app)]

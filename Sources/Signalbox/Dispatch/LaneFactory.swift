@@ -48,7 +48,7 @@ struct LaneFactory: Sendable {
         }
         // A new lane knows of no outage: its connection, key or settings may be new.
         defer {
-            context.store.hasten(key, nowUnixMs: context.clock())
+            context.store.hasten(key)
             context.metrics.held(key, nil)
         }
         if Feedback.isReport(key) {

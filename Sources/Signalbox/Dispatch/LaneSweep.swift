@@ -27,6 +27,10 @@ final class LaneSweep: Sendable {
 
     /// Wakes every lane that has something on disk, and goes on looking for those that sleep too long.
     func start() {
+        context.store.watch { [weak self] keys in
+            guard let self else { return }
+            for key in keys where isServed(key) { lanes.backlog(key) }
+        }
         wakeAll()
         context.alarms.after(ms: Self.pauseMs) { [weak self] in self?.round() }
     }
@@ -34,15 +38,21 @@ final class LaneSweep: Sendable {
     /// Wakes every lane that has something on disk: the instances have changed.
     func wakeAll() {
         orphans.withLock { $0 = [] }
-        context.store.waitingLanes(dueUnixMs: nil) { keys in
+        context.store.waitingLanes(dueForMs: nil) { result in
+            guard case .success(let keys) = result else {
+                self.context.alarms.after(ms: Self.pauseMs) { [weak self] in self?.wakeAll() }
+                return
+            }
             for key in keys where self.isServed(key) { self.lanes.backlog(key) }
         }
     }
 
     private func round() {
         let now = context.clock()
-        let dueUnixMs = now - min(now, Self.pauseMs)
-        context.store.waitingLanes(dueUnixMs: dueUnixMs) { keys in
+        for lane in lanes.all { lane.extendLeases() }
+        context.store.waitingLanes(dueForMs: Self.pauseMs) { result in
+            // After a failure the next round looks again.
+            guard case .success(let keys) = result else { return }
             for key in keys where self.isServed(key) { self.look(at: key, now) }
         }
         context.alarms.after(ms: Self.pauseMs) { [weak self] in self?.round() }

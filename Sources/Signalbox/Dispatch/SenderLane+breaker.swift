@@ -10,13 +10,13 @@ extension SenderLane {
     /// `why`: the outcome that did it, as far as it is known here.
     func turned(
         from before: Breaker.Cause?, to after: Breaker.Cause?, _ why: Outcome?
-    ) -> [StoreChange] {
+    ) -> [LeaseEnd] {
         guard let after else {
             context.logger.notice("provider is back", metadata: fields(before, why))
             context.metrics.held(key, nil)
             state.withLock { $0.held = nil }
             // What waits for the provider alone need not wait any longer.
-            context.store.hasten(key, nowUnixMs: context.clock())
+            context.store.hasten(key)
             state.withLock { $0.hasBacklog = true }
             for lane in siblings() { lane.tryNow(after: before) }
             return []

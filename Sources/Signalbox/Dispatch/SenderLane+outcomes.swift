@@ -47,6 +47,7 @@ extension SenderLane {
     /// A delivery that was answered after its time-out.
     private struct Late {
         var delivery: Delivery
+        var token: LeaseToken?
         var isHere: Bool
         var before: Breaker.Cause?
         var after: Breaker.Cause?
@@ -69,12 +70,12 @@ extension SenderLane {
                 let isHere =
                     state.window.settle(outcome.item) != nil || state.window.withdraw(outcome.item)
                 return Late(
-                    delivery: delivery, isHere: isHere, before: before,
+                    delivery: delivery, token: state.token, isHere: isHere, before: before,
                     after: state.health.breaker.cause)
             }
             guard let found else { continue }
             if found.before != found.after {
-                turn.changes += turned(from: found.before, to: found.after, outcome)
+                turn.ends += turned(from: found.before, to: found.after, outcome)
             }
             if found.isHere {
                 delivered(found.delivery, outcome, &turn)
@@ -84,8 +85,8 @@ extension SenderLane {
                 context.record.delivered(found.delivery, outcome: outcome, &tally)
                 context.record.count(&tally)
                 let pack = tally.pack
-                context.store.settle([.delivered(outcome.item)], outcomes: pack) {
-                    if !pack.isEmpty { self.context.outcomes.wake() }
+                if let token = found.token {
+                    end([.delivered(outcome.item)], pack, under: token)
                 }
             }
         }
@@ -125,7 +126,7 @@ extension SenderLane {
             }
             return (before, state.health.breaker.cause)
         }
-        turn.changes.reserveCapacity(turn.changes.count + outcomes.count)
+        turn.ends.reserveCapacity(turn.ends.count + outcomes.count)
         for (outcome, delivery) in zip(outcomes, deliveries) {
             guard let delivery else { continue }
             if outcome.reconnect { leave(outcome.item, responses) }
@@ -141,14 +142,14 @@ extension SenderLane {
         }
         if before != after {
             let why = outcomes.last { Breaker.verdict($0, isFirst: true) != .silent }
-            turn.changes += turned(from: before, to: after, why)
+            turn.ends += turned(from: before, to: after, why)
         }
     }
 
     private func delivered(_ delivery: Delivery, _ outcome: Outcome, _ turn: inout Turn) {
         if delivery.isDryRun { context.feedback.tried(delivery, reason: nil) }
         context.record.delivered(delivery, outcome: outcome, &turn.tally)
-        turn.changes.append(.delivered(delivery.id))
+        turn.ends.append(.delivered(delivery.id))
     }
 
     /// Takes nothing more to the connection that answered for an item.
@@ -168,10 +169,11 @@ extension SenderLane {
             nowUnixMs: now, random: Double.random(in: 0..<1))
         switch decision {
         case .delivered: delivered(delivery, outcome, &turn)
-        case .released: turn.changes.append(.released(delivery.id))
+        case .released: turn.ends.append(.released(delivery.id))
         case .retry(let at, let isFree):
             context.record.retried(delivery, outcome: outcome, atUnixMs: at, &turn.tally)
-            turn.changes.append(.retry(delivery.id, atUnixMs: at, attempt, isFree: isFree))
+            turn.ends.append(
+                .retry(delivery.id, afterMs: at - min(at, now), attempt, isFree: isFree))
             state.withLock { $0.nextDueUnixMs = min($0.nextDueUnixMs ?? .max, at) }
         case .failed(let reason):
             if outcome.kind == .unregistered { context.feedback.report(delivery, outcome) }
@@ -179,7 +181,7 @@ extension SenderLane {
             context.record.failed(
                 delivery, reason: reason, detail: outcome.detail, code: outcome.providerCode,
                 &turn.tally)
-            turn.changes.append(.dead(delivery.id, reason: reason, attempt))
+            turn.ends.append(.dead(delivery.id, reason: reason, attempt))
         }
     }
 

@@ -31,6 +31,10 @@ final class SenderLane: Sendable {
         var nextDueUnixMs: UInt64?
         /// What was taken back; its older pushes are not sent any more.
         var withdrawals = Withdrawals()
+        /// Under which everything in the window is held.
+        var token: LeaseToken?
+        /// When the leases were made to last longer, in Unix milliseconds.
+        var extendedUnixMs: UInt64 = 0
         /// Since when it is held, in Unix milliseconds, and the reason of the outcome that did it.
         var held: (sinceUnixMs: UInt64, reason: String)?
         /// Nothing new is leased; what is in memory is still sent.
@@ -153,16 +157,16 @@ final class SenderLane: Sendable {
 
     /// Deliveries are on disk: these were reserved, and others wait there or not. False: the lane is on
     /// its way out, and what waits on disk is for its successor.
-    func committed(_ taken: [Delivery], isMoreOnDisk: Bool) -> Bool {
+    func committed(_ taken: [Delivery], under token: LeaseToken, isMoreOnDisk: Bool) -> Bool {
         let (count, isStopped, isDraining) = state.withLock { state in
             state.window.release(reserved: taken.count)
             if isMoreOnDisk { state.hasBacklog = true }
-            let count = state.isStopped ? 0 : state.window.arrive(taken)
+            let count = state.isStopped ? 0 : state.hold(taken, under: token)
             return (count, state.isStopped, state.isDraining)
         }
         context.inMemory.adjust(by: count)
         kick()
-        if isStopped, !taken.isEmpty { giveBack(taken) }
+        if isStopped, !taken.isEmpty { giveBack(taken, under: token) }
         return !isDraining && !isStopped
     }
 
@@ -223,12 +227,12 @@ final class SenderLane: Sendable {
     /// Gives the connections up, and what is in memory back to the disk.
     func stop(deadlineMs: Int) async {
         await carrier.transport?.shutdown(deadlineMs: deadlineMs)
-        let left = state.withLock { state in
+        let (left, token) = state.withLock { state in
             state.isStopped = true
-            return state.window.removeAll()
+            return (state.window.removeAll(), state.token)
         }
         context.inMemory.adjust(by: -left.count)
-        if !left.isEmpty { context.store.settle(left.map { .released($0) }) {} }
+        if let token, !left.isEmpty { end(left.map { .released($0) }, under: token) }
     }
 
     // MARK: Work
@@ -273,7 +277,7 @@ final class SenderLane: Sendable {
 
     /// What comes of one turn, to be told together.
     struct Turn {
-        var changes: [StoreChange] = []
+        var ends: [LeaseEnd] = []
         var tally = OutcomeTally()
     }
 
@@ -297,9 +301,9 @@ final class SenderLane: Sendable {
             if !work.results.isEmpty { classify(work.results, batchMax, &turn) }
             decide(work.outcomes, &turn)
             if !work.taken.batch.isEmpty { offer(work.taken.batch, &turn) }
-            if !turn.changes.isEmpty {
+            if !turn.ends.isEmpty {
                 context.record.count(&turn.tally)
-                settle(turn.changes, turn.tally.pack)
+                settle(turn.ends, turn.tally.pack)
             }
             if work.isEmpty { break }
         }
@@ -334,14 +338,14 @@ final class SenderLane: Sendable {
         for delivery in deliveries {
             let outcome = Outcome(item: delivery.id, kind: .delivered, reason: "taken_back")
             context.record.delivered(delivery, outcome: outcome, &turn.tally)
-            turn.changes.append(.delivered(delivery.id))
+            turn.ends.append(.delivered(delivery.id))
         }
     }
 
     private func expire(_ delivery: Delivery, _ turn: inout Turn) {
         if delivery.isDryRun { context.feedback.tried(delivery, reason: "expired") }
         context.record.failed(delivery, reason: "expired", wasSent: false, &turn.tally)
-        turn.changes.append(
+        turn.ends.append(
             .dead(
                 delivery.id, reason: "expired",
                 Attempt(
@@ -402,20 +406,11 @@ final class SenderLane: Sendable {
         decide(outcomes, &turn)
     }
 
-    func settle(_ changes: [StoreChange], _ outcomes: OutcomePack = OutcomePack()) {
-        context.store.settle(changes, outcomes: outcomes) {
-            if !outcomes.isEmpty { self.context.outcomes.wake() }
-            self.state.withLock { $0.window.committed(changes.map(\.id)) }
-            self.context.inMemory.adjust(by: -changes.count)
-        }
-    }
-
     // MARK: The disk
 
     /// Leases more if there is room, and something is due.
     private func refill() {
         let now = context.clock()
-        let until = now + context.limits.leaseMs
         let wish = state.withLock { state -> LeaseWish? in
             if let due = state.nextDueUnixMs, due <= now {
                 state.nextDueUnixMs = nil
@@ -437,26 +432,32 @@ final class SenderLane: Sendable {
             }
             guard room > 0 else { return nil }
             state.isLeasing = true
-            return LeaseWish(max: room, nowUnixMs: now, untilUnixMs: until, isProbe: isProbe)
+            return LeaseWish(max: room, forMs: context.limits.leaseMs, isProbe: isProbe)
         }
         guard let wish else { return }
-        context.store.lease(key, wish) { self.leased($0, wish) }
+        context.store.lease(key, wish) { result in
+            switch result {
+            case .success(let lease): self.leased(lease, wish)
+            case .failure: self.leaseFailed()
+            }
+        }
     }
 
     private func leased(_ lease: StoreLease, _ wish: LeaseWish) {
-        if wish.isProbe, lease.deliveries.isEmpty, lease.nextDueUnixMs == nil { nothingWaits() }
+        let now = context.clock()
+        if wish.isProbe, lease.deliveries.isEmpty, lease.nextDueInMs == nil { nothingWaits() }
         let count = state.withLock { state -> Int? in
             state.isLeasing = false
             // A probe need not be due: what else waits is not known.
             state.hasBacklog = lease.hasMore || (wish.isProbe && !lease.deliveries.isEmpty)
-            if let due = lease.nextDueUnixMs {
-                state.nextDueUnixMs = min(state.nextDueUnixMs ?? .max, due)
+            if let wait = lease.nextDueInMs {
+                state.nextDueUnixMs = min(state.nextDueUnixMs ?? .max, now + wait)
             }
-            return state.isStopped ? nil : state.window.arrive(lease.deliveries)
+            return state.isStopped ? nil : state.hold(lease.deliveries, under: lease.token)
         }
         guard let count else {
             // Leased too late.
-            giveBack(lease.deliveries)
+            giveBack(lease.deliveries, under: lease.token)
             return
         }
         context.inMemory.adjust(by: count)
@@ -464,12 +465,12 @@ final class SenderLane: Sendable {
     }
 
     /// What came too late for this lane is due for whoever is next.
-    private func giveBack(_ deliveries: [Delivery]) {
+    private func giveBack(_ deliveries: [Delivery], under token: LeaseToken) {
         guard !deliveries.isEmpty else { return }
-        context.store.settle(deliveries.map { .released($0.id) }) { self.onReleased() }
+        end(deliveries.map { .released($0.id) }, under: token) { self.onReleased() }
     }
 
-    private func setAlarm() {
+    func setAlarm() {
         let now = context.clock()
         let wake = state.withLock { state -> UInt64? in
             guard !state.isHeld else { return nil }

@@ -79,7 +79,10 @@ extension Gateway {
             var event = event
             try Self.check(&event, index, limits)
             event.source = source
-            event.id = pipeline.nextEventID()
+            guard let id = pipeline.nextEventID() else {
+                throw SubmitError(kind: .again, message: "the store gives no ids")
+            }
+            event.id = id
             if event.timeUnixMs == 0 { event.timeUnixMs = now }
             taken.append(event)
         }
@@ -102,10 +105,10 @@ extension Gateway {
         _ answer: StoreAnswer, _ events: [Event]
     ) -> Result<[SubmittedEvent], SubmitError> {
         switch answer {
-        case .committed(let duplicates, _):
+        case .committed(let commit):
             .success(
                 events.enumerated().map { index, event in
-                    SubmittedEvent(id: duplicates.contains(index) ? 0 : event.id)
+                    SubmittedEvent(id: commit.duplicates.contains(index) ? 0 : event.id)
                 })
         case .full, .diskFull: .failure(SubmitError(kind: .again, message: answer.words))
         case .failed(let words):

@@ -25,7 +25,7 @@ final class AdminService: AsyncHTTPServerHandler {
         self.outcomes = outcomes
         self.access = Mutex(access)
         self.store = store
-        dead = DeadAdmin(store: store, clock: clock) { lanes.backlog($0) }
+        dead = DeadAdmin(store: store)
         self.lanes = lanes
         self.metrics = metrics
     }

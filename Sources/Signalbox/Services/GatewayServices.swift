@@ -99,7 +99,7 @@ final class GatewayServices: HostServices {
         instance: String, key: String,
         done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
     ) throws(PluginFault) {
-        try openStore().value(instance: instance, key: key, nowUnixMs: nowUnixMs) { result in
+        try openStore().value(instance: instance, key: key) { result in
             done(result.mapError { PluginFault(.unreachable, $0.message) })
         }
     }
@@ -109,7 +109,8 @@ final class GatewayServices: HostServices {
         done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault) {
         try openStore().set(
-            instance: instance, key: key, value: value, expiresUnixMs: expiresUnixMs
+            instance: instance, key: key, value: value,
+            forMs: expiresUnixMs.map { $0 - min($0, nowUnixMs) }
         ) { result in
             switch result {
             case .success: done(nil)
@@ -125,10 +126,10 @@ final class GatewayServices: HostServices {
         app: String, user: String,
         done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
     ) throws(PluginFault) {
-        let (key, now) = (UserKey(app: app, user: user), nowUnixMs)
+        let key = UserKey(app: app, user: user)
         try openStore().devices(of: [key]) { found in
             done(
-                found.map { ($0[key] ?? []).map { $0.deviceWithPresence(nowUnixMs: now) } }
+                found.map { ($0[key] ?? []).map(\.deviceWithPresence) }
                     .mapError { PluginFault(.unreachable, $0.message) })
         }
     }
@@ -137,10 +138,9 @@ final class GatewayServices: HostServices {
         app: String, token: String,
         done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
     ) throws(PluginFault) {
-        let now = nowUnixMs
         try openStore().find(app: app, token: token) { result in
             done(
-                result.map { $0.first?.deviceWithPresence(nowUnixMs: now) }
+                result.map { $0.first?.deviceWithPresence }
                     .mapError { PluginFault(.unreachable, $0.message) })
         }
     }

@@ -24,7 +24,7 @@ struct UserNames: Sendable {
         guard style == .hashed else { return UserNames(style, key: []) }
         let (instance, name) = ("#log", "users")
         let known = await withCheckedContinuation { continuation in
-            store.value(instance: instance, key: name, nowUnixMs: 0) { result in
+            store.value(instance: instance, key: name) { result in
                 continuation.resume(returning: (try? result.get()) ?? nil)
             }
         }
@@ -32,7 +32,7 @@ struct UserNames: Sendable {
         let made = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
         await withCheckedContinuation { continuation in
             // A disk that is full keeps no gateway from starting: the next start makes another key.
-            store.set(instance: instance, key: name, value: made, expiresUnixMs: nil) { _ in
+            store.set(instance: instance, key: name, value: made, forMs: nil) { _ in
                 continuation.resume()
             }
         }

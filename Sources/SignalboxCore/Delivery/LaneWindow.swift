@@ -128,6 +128,11 @@ public struct LaneWindow: Sendable {
         }
     }
 
+    /// Ids of the deliveries that could be taken, or were taken and not settled.
+    public var heldIDs: [UInt64] {
+        stages.compactMap { id, stage in if case .settling = stage { nil } else { id } }
+    }
+
     /// Ends a delivery's stay; nil if it was settled before (or never taken).
     ///
     /// It is not taken in again before `committed`.
@@ -184,10 +189,7 @@ public struct LaneWindow: Sendable {
     /// Empties the window; the ids of all that was in it.
     public mutating func removeAll() -> [UInt64] {
         defer { self = LaneWindow(countMax: countMax) }
-        return stages.compactMap { id, stage in
-            if case .settling = stage { return nil }
-            return id
-        }
+        return heldIDs
     }
 
     private static func rank(_ delivery: Delivery) -> Int {

@@ -28,7 +28,7 @@ public struct StableIDs: Sendable {
     }
 
     /// The next `count` of the sequence, which goes on behind them.
-    mutating func take(_ count: Int) -> StableIDs {
+    public mutating func take(_ count: Int) -> StableIDs {
         let own = self
         let steps = UInt64(count) &* Self.stride
         state = (state.0 &+ steps, state.1 &+ steps)

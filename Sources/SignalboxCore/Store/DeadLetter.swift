@@ -111,14 +111,11 @@ public struct DeadPart: Sendable, Equatable {
     public var count: Int
     /// Where the next part begins; nil: that was the last one.
     public var nextID: UInt64?
-    /// Lanes that have something to do now.
-    public var lanes: [LaneKey]
 
     /// Makes a part.
-    public init(count: Int, nextID: UInt64?, lanes: [LaneKey] = []) {
+    public init(count: Int, nextID: UInt64?) {
         self.count = count
         self.nextID = nextID
-        self.lanes = lanes
     }
 }
 
@@ -129,10 +126,8 @@ public protocol DeadLetterStore: Sendable {
     /// How many there are.
     func deadCount(_ filter: DeadFilter) async throws -> Int
     /// Makes deliveries of a part of them again: first attempt, same stable id, and as much time as they
-    /// had.
-    func replay(
-        _ filter: DeadFilter, fromID: UInt64, limit: Int, nowUnixMs: UInt64
-    ) async throws -> DeadPart
+    /// had. Who watches the queue is told of their lanes.
+    func replay(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart
     /// Forgets a part of them.
     func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart
 }

@@ -2,17 +2,14 @@
 public struct RegisteredDevice: Sendable, Hashable {
     /// The device; `registeredUnixMs` says since when its token belongs to its user.
     public var device: Device
-    /// Until when the app counts as in front of its user, in Unix milliseconds; 0: it does not.
-    public var onlineUntilUnixMs: UInt64
+    /// The app is in front of its user, by the store's clock.
+    public var isOnline: Bool
 
     /// Makes an entry.
-    public init(device: Device, onlineUntilUnixMs: UInt64 = 0) {
+    public init(device: Device, isOnline: Bool = false) {
         self.device = device
-        self.onlineUntilUnixMs = onlineUntilUnixMs
+        self.isOnline = isOnline
     }
-
-    /// Whether the app is in front of its user.
-    public func isOnline(nowUnixMs: UInt64) -> Bool { nowUnixMs < onlineUntilUnixMs }
 }
 
 /// What a dead token's report came to.
@@ -31,7 +28,7 @@ public protocol DeviceRegistry: Sendable {
     /// them had to go.
     ///
     /// `isUnique`: the token leaves every other user of the app.
-    func register(_ device: Device, isUnique: Bool, nowUnixMs: UInt64) async throws -> Int
+    func register(_ device: Device, isUnique: Bool) async throws -> Int
     /// Forgets one token, if it is still this user's; how many there were.
     func unregister(app: String, token: String, user: String) async throws -> Int
     /// Gives a user's device other attributes; how many there were.
@@ -47,10 +44,10 @@ public protocol DeviceRegistry: Sendable {
     func find(
         app: String, token: String,
         done: @escaping @Sendable (Result<[RegisteredDevice], StoreFailure>) -> Void)
-    /// Says until when an app is in front of its user, on one device or on all (0: it is not); how many
+    /// Says how long an app is in front of its user, on one device or on all (0: it is not); how many
     /// devices that are.
     func setPresence(
-        app: String, user: String, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64
+        app: String, user: String, token: String?, onlineForMs: UInt64
     ) async throws -> Int
     /// Sets a user's badge counter; false: the user has no device, and so no counter.
     func setBadge(_ number: Int32, of user: UserKey) async throws -> Bool
@@ -66,9 +63,9 @@ public protocol DeviceRegistry: Sendable {
     /// `reports` is given the devices that it concerns as they were before, and is called on a thread of the store,
     /// as is `done`, with what was appended: a report whose key was seen within `dedupeMs` is left out.
     func learn(
-        _ news: TokenNews, nowUnixMs: UInt64, dedupeMs: UInt64,
+        _ news: TokenNews, dedupeMs: UInt64,
         reports: @escaping @Sendable (Invalidation, [Device]) -> [StoreEntry.Item],
-        done: @escaping @Sendable ([StoreEntry.Item]) -> Void)
+        done: @escaping @Sendable (Result<[StoreEntry.Item], StoreFailure>) -> Void)
 }
 
 /// What a provider says of a token; an empty app stands for whichever app has it.
@@ -83,10 +80,9 @@ public enum TokenNews: Sendable {
 
 extension RegisteredDevice {
     /// The device as plugins see it: whether it is online is one of its attributes.
-    public func deviceWithPresence(nowUnixMs: UInt64) -> Device {
+    public var deviceWithPresence: Device {
         var out = device
         out.attributes.removeAll { $0.key == "online" }
-        let isOnline = isOnline(nowUnixMs: nowUnixMs)
         out.attributes.append(Attribute("online", isOnline ? "true" : "false"))
         return out
     }

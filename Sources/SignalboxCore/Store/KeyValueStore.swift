@@ -4,13 +4,13 @@ public protocol KeyValueStore: Sendable {
     ///
     /// `done` is called on a thread of the store.
     func value(
-        instance: String, key: String, nowUnixMs: UInt64,
+        instance: String, key: String,
         done: @escaping @Sendable (Result<[UInt8]?, StoreFailure>) -> Void)
-    /// Keeps a value, for ever or until `expiresUnixMs`; nil removes it.
+    /// Keeps a value, for ever or for so many milliseconds; nil removes it.
     ///
     /// `done` is called on a thread of the store, when it is on disk.
     func set(
-        instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
+        instance: String, key: String, value: [UInt8]?, forMs: UInt64?,
         done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void)
 }
 

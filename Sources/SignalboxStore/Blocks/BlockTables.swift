@@ -138,6 +138,16 @@ struct BlockTables {
         return true
     }
 
+    /// Makes a lease last until a time, and with it those of its block; false: it is not out of a block.
+    ///
+    /// One that ran out is taken again, unless it was settled.
+    mutating func extend(_ id: UInt64, untilUnixMs: Int64) -> Bool {
+        guard let place = places[id], !place.block.isGone else { return false }
+        place.block.out[place.index] = true
+        lanes[place.block.lane, default: BlockLane()].lease(place.block, untilUnixMs: untilUnixMs)
+        return true
+    }
+
     /// A delivery that needs a row of its own.
     struct Found {
         var delivery: Delivery

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Deliveries that are in memory already, for measuring what comes behind the store alone: it leases what it
 /// is asked for, counts what is settled, and keeps nothing else.
-final class MemoryStore: DeliveryStore {
+final class MemoryStore: DeliveryQueue {
     private struct State {
         var left: Int
         var settled = 0
@@ -25,7 +25,6 @@ final class MemoryStore: DeliveryStore {
         state = Mutex(State(left: total))
     }
 
-    var lastID: UInt64 { UInt64(total) + 1 }
     var waitingCount: Int { state.withLock { total - $0.settled } }
     var isDiskFull: Bool { false }
     var isFileGone: Bool { false }
@@ -43,13 +42,23 @@ final class MemoryStore: DeliveryStore {
     }
 
     func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
-        done(.committed(duplicates: []))
+        done(.committed(StoreCommit(token: Self.token)))
+    }
+
+    private static let token = LeaseToken(owner: "bench", epoch: 1)
+
+    func reserveIDs(
+        _ count: Int, done: @escaping @Sendable (Result<Range<UInt64>, StoreFailure>) -> Void
+    ) {
+        let first = UInt64(total) + 1
+        done(.success(first..<first + UInt64(count)))
     }
 
     func lease(
-        _ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease) -> Void
+        _ lane: LaneKey, _ wish: LeaseWish,
+        done: @escaping @Sendable (Result<StoreLease, StoreFailure>) -> Void
     ) {
-        var lease = StoreLease()
+        var lease = StoreLease(token: Self.token)
         if lane == key {
             let (first, count, hasMore) = state.withLock { state in
                 let first = total - state.left
@@ -60,22 +69,28 @@ final class MemoryStore: DeliveryStore {
             lease.deliveries = Array(deliveries[first..<first + count])
             lease.hasMore = hasMore
         }
-        done(lease)
+        done(.success(lease))
     }
 
-    func hasten(_ lane: LaneKey, nowUnixMs: UInt64) {}
-    func waitingLanes(dueUnixMs: UInt64?, done: @escaping @Sendable ([LaneKey]) -> Void) {
-        done(state.withLock { $0.left } > 0 ? [key] : [])
-    }
+    func extend(
+        _ ids: [UInt64], under token: LeaseToken, forMs: UInt64,
+        done: @escaping @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void
+    ) { done(.success(LeaseRefusal())) }
+    func hasten(_ lane: LaneKey) {}
+    func watch(_ onWork: @escaping @Sendable ([LaneKey]) -> Void) {}
+    func waitingLanes(
+        dueForMs: UInt64?, done: @escaping @Sendable (Result<[LaneKey], StoreFailure>) -> Void
+    ) { done(.success(state.withLock { $0.left } > 0 ? [key] : [])) }
 
     func settle(
-        _ changes: [StoreChange], outcomes: OutcomePack, done: @escaping @Sendable () -> Void
+        _ ends: [LeaseEnd], under token: LeaseToken, outcomes: OutcomePack,
+        done: @escaping @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void
     ) {
         var delivered = 0
-        for change in changes { if case .delivered = change { delivered += 1 } }
-        done()
+        for end in ends { if case .delivered = end { delivered += 1 } }
+        done(.success(LeaseRefusal()))
         let end = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            state.settled += changes.count
+            state.settled += ends.count
             state.delivered += delivered
             guard state.settled >= total else { return nil }
             defer { state.end = nil }
@@ -102,13 +117,13 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore, OutcomeSt
     ) async throws -> [DeadLetter] { [] }
     func deadCount(_ filter: DeadFilter) async throws -> Int { 0 }
     func replay(
-        _ filter: DeadFilter, fromID: UInt64, limit: Int, nowUnixMs: UInt64
+        _ filter: DeadFilter, fromID: UInt64, limit: Int
     ) async throws -> DeadPart { DeadPart(count: 0, nextID: nil) }
     func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
         DeadPart(count: 0, nextID: nil)
     }
 
-    func register(_ device: Device, isUnique: Bool, nowUnixMs: UInt64) async throws -> Int { 0 }
+    func register(_ device: Device, isUnique: Bool) async throws -> Int { 0 }
     func unregister(app: String, token: String, user: String) async throws -> Int { 0 }
     func setAttributes(
         _ attributes: [Attribute], app: String, token: String, user: String
@@ -119,7 +134,7 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore, OutcomeSt
         done: @escaping @Sendable (Result<[RegisteredDevice], StoreFailure>) -> Void
     ) { done(.success([])) }
     func setPresence(
-        app: String, user: String, token: String?, onlineUntilUnixMs: UInt64, nowUnixMs: UInt64
+        app: String, user: String, token: String?, onlineForMs: UInt64
     ) async throws -> Int { 0 }
     func setBadge(_ number: Int32, of user: UserKey) async throws -> Bool { false }
     func devices(
@@ -127,17 +142,17 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore, OutcomeSt
         done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
     ) { done(.success([:])) }
     func learn(
-        _ news: TokenNews, nowUnixMs: UInt64, dedupeMs: UInt64,
+        _ news: TokenNews, dedupeMs: UInt64,
         reports: @escaping @Sendable (Invalidation, [Device]) -> [StoreEntry.Item],
-        done: @escaping @Sendable ([StoreEntry.Item]) -> Void
-    ) { done([]) }
+        done: @escaping @Sendable (Result<[StoreEntry.Item], StoreFailure>) -> Void
+    ) { done(.success([])) }
 
     func value(
-        instance: String, key: String, nowUnixMs: UInt64,
+        instance: String, key: String,
         done: @escaping @Sendable (Result<[UInt8]?, StoreFailure>) -> Void
     ) { done(.success(nil)) }
     func set(
-        instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
+        instance: String, key: String, value: [UInt8]?, forMs: UInt64?,
         done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
     ) { done(.success(())) }
 }

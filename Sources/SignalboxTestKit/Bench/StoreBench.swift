@@ -42,7 +42,6 @@ public enum StoreBench {
     /// Registers the devices of as many users: `u0`, `u1`, ..., each with the token of its number.
     public static func register(folder: String, devices: Int) async throws {
         let store = try open(folder)
-        let now = SystemClock.unixMs
         let partMax = 4_096
         for first in stride(from: 0, to: devices, by: partMax) {
             try await withThrowingTaskGroup { group in
@@ -51,7 +50,7 @@ public enum StoreBench {
                         let device = Device(
                             app: "com.example.app", platform: "ios",
                             token: SenderBench.token(number), user: "u\(number)")
-                        _ = try await store.register(device, isUnique: true, nowUnixMs: now)
+                        _ = try await store.register(device, isUnique: true)
                     }
                 }
                 try await group.waitForAll()
@@ -67,11 +66,10 @@ public enum StoreBench {
     ) async throws -> (ms: Double, waiting: Int, residentMiB: Double) {
         let start = SystemClock.monotonicNs
         let store = try open(folder)
-        let now = SystemClock.unixMs
-        let wish = LeaseWish(max: 1_024, nowUnixMs: now, untilUnixMs: now + 60_000)
-        let lease = await withCheckedContinuation { continuation in
+        let wish = LeaseWish(max: 1_024, forMs: 60_000)
+        let lease = try await withCheckedThrowingContinuation { continuation in
             store.lease(LaneKey(sender: "apns", app: ""), wish) {
-                continuation.resume(returning: $0)
+                continuation.resume(with: $0)
             }
         }
         let ms = Double(SystemClock.monotonicNs - start) / 1e6
@@ -184,8 +182,11 @@ private final class Flow: Sendable {
             event: StoreBench.event(id + 2), deliveries: made, taken: [id, id + 1])
         store.append(
             StoreEntry(items: [item], receivedUnixMs: SystemClock.unixMs, dedupeMs: 60_000)
-        ) { _ in
-            self.store.settle([.delivered(id), .delivered(id + 1)]) { self.finish() }
+        ) { answer in
+            guard case .committed(let commit) = answer else { return self.finish() }
+            self.store.settle(
+                [.delivered(id), .delivered(id + 1)], under: commit.token, outcomes: OutcomePack()
+            ) { _ in self.finish() }
         }
     }
 

@@ -1,0 +1,56 @@
+internal import SignalboxCore
+internal import Synchronization
+
+/// Gives new deliveries and events their ids, from what the store has given ahead.
+final class IDSource: Sendable {
+    private struct State {
+        var stock = IDStock()
+        var stableIDs: StableIDs
+    }
+
+    private let store: any DeliveryQueue
+    private let state: Mutex<State>
+
+    /// Waits for the first ids.
+    static func open(_ store: any DeliveryQueue) async throws(StoreFailure) -> IDSource {
+        let ids = IDSource(store)
+        let first = await withCheckedContinuation { continuation in
+            store.reserveIDs(IDStock.partMax) { continuation.resume(returning: $0) }
+        }
+        let given = try first.get()
+        ids.state.withLock { $0.stock.arrive(given) }
+        return ids
+    }
+
+    private init(_ store: any DeliveryQueue) {
+        self.store = store
+        let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+        state = Mutex(State(stableIDs: StableIDs(seed: seed)))
+    }
+
+    /// An id with a UUID; nil: the store has given none for a while.
+    func next() -> (id: UInt64, stableID: String)? {
+        guard var own = take(1) else { return nil }
+        return own.next()
+    }
+
+    /// So many ids; nil: the store has not given as many.
+    func take(_ count: Int) -> DeliveryIDs? {
+        let (taken, isLow) = state.withLock { state -> (DeliveryIDs?, Bool) in
+            let range = state.stock.take(count)
+            let own = range.map {
+                DeliveryIDs(last: $0.lowerBound - 1, stableIDs: state.stableIDs.take(count))
+            }
+            return (own, state.stock.wantsMore())
+        }
+        if isLow { refill() }
+        return taken
+    }
+
+    private func refill() {
+        store.reserveIDs(IDStock.partMax) { result in
+            // After a failure whoever needs the next id asks again.
+            self.state.withLock { $0.stock.arrive(try? result.get()) }
+        }
+    }
+}

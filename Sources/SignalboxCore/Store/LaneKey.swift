@@ -1,0 +1,52 @@
+/// Names a lane: the deliveries of one sender and app.
+public struct LaneKey: Sendable, Hashable {
+    /// The sender's plugin instance.
+    public var sender: String
+    /// Bundle id or project; empty: the default app.
+    public var app: String
+
+    /// Names a lane.
+    public init(sender: String, app: String) {
+        self.sender = sender
+        self.app = app
+    }
+
+    /// The lane of a delivery.
+    public init(_ delivery: Delivery) {
+        self.init(sender: delivery.sender, app: delivery.device.app)
+    }
+}
+
+extension LaneKey {
+    /// The deliveries of each lane, in their order; most events have a lane or two.
+    public static func parts(
+        of deliveries: [Delivery]
+    ) -> [(key: LaneKey, deliveries: [Delivery])] {
+        guard let first = deliveries.first else { return [] }
+        let only = LaneKey(first)
+        if deliveries.allSatisfy({ only.isLane(of: $0) }) { return [(only, deliveries)] }
+        var parts: [(key: LaneKey, deliveries: [Delivery])] = []
+        var places: [LaneKey: Int] = [:]
+        var last = 0
+        for delivery in deliveries {
+            if last < parts.count, parts[last].key.isLane(of: delivery) {
+                parts[last].deliveries.append(delivery)
+                continue
+            }
+            let key = LaneKey(delivery)
+            if let known = places[key] {
+                last = known
+                parts[last].deliveries.append(delivery)
+            } else {
+                last = parts.count
+                places[key] = last
+                parts.append((key, [delivery]))
+            }
+        }
+        return parts
+    }
+
+    private func isLane(of delivery: Delivery) -> Bool {
+        sender == delivery.sender && app == delivery.device.app
+    }
+}

@@ -1,0 +1,53 @@
+internal import SignalboxCore
+
+/// The stream of outcomes as a value.
+struct MemoryOutcomes: Sendable {
+    private(set) var next: UInt64 = 1
+    private var rows: [(row: OutcomeRow, unixMs: UInt64)] = []
+    private var receivers: [String: UInt64] = [:]
+
+    mutating func append(_ pack: OutcomePack, nowUnixMs: UInt64) {
+        guard !pack.isEmpty else { return }
+        let row = OutcomeRow(first: next, count: pack.count, bytes: pack.bytes)
+        rows.append((row, nowUnixMs))
+        next += UInt64(pack.count)
+        trim(nowUnixMs: nowUnixMs)
+    }
+
+    mutating func setReceivers(_ names: [String]) -> [String: UInt64] {
+        receivers = Dictionary(
+            names.map { ($0, receivers[$0] ?? next) }, uniquingKeysWith: { first, _ in first })
+        removeTaken()
+        return receivers
+    }
+
+    mutating func taken(by receiver: String, next place: UInt64) {
+        guard let known = receivers[receiver], known < place else { return }
+        receivers[receiver] = place
+        removeTaken()
+    }
+
+    func rows(from first: UInt64) -> (rows: [OutcomeRow], hasMore: Bool) {
+        var (out, bytes) = ([OutcomeRow](), 0)
+        for (row, _) in rows where row.first + UInt64(row.count) > first {
+            guard bytes < OutcomeBatch.bytesMax else { return (out, true) }
+            bytes += row.bytes.count
+            out.append(row)
+        }
+        return (out, false)
+    }
+
+    private mutating func removeTaken() {
+        let floor = receivers.values.min() ?? next
+        rows.removeAll { $0.row.first + UInt64($0.row.count) <= floor }
+    }
+
+    /// What is too old goes, and the oldest of too many.
+    private mutating func trim(nowUnixMs: UInt64) {
+        let oldest = nowUnixMs - min(nowUnixMs, OutcomeLimits.ageMs)
+        let young = rows.first { $0.unixMs >= oldest }?.row.first ?? next
+        let floor = max(young, next - min(next, OutcomeLimits.countMax))
+        receivers = receivers.mapValues { max($0, floor) }
+        removeTaken()
+    }
+}

@@ -1,0 +1,311 @@
+internal import SignalboxCore
+
+/// The queue as a value: deliveries, who holds them, and what is due when.
+struct MemoryQueue: Sendable {
+    struct Entry: Sendable {
+        var delivery: Delivery
+        var event: Event
+        var receivedUnixMs: UInt64
+        var attempts: [Attempt] = []
+        /// Since when it can be leased; of one that is held, when its lease ends.
+        var dueUnixMs: UInt64
+        var holder: LeaseToken?
+        /// Whose lease ran out, as long as nobody took the delivery since.
+        var formerHolder: LeaseToken?
+    }
+
+    struct Dead: Sendable {
+        var letter: DeadLetter
+        var deadlineUnixMs: UInt64
+        var badge: Int32?
+        var content: SharedNotification
+    }
+
+    private(set) var entries: [UInt64: Entry] = [:]
+    private struct Lane: Sendable {
+        /// What waits: high, normal, low.
+        var waiting = [DueList(), DueList(), DueList()]
+        /// What is held, by the end of its lease.
+        var held = DueList()
+    }
+
+    private var lanes: [LaneKey: Lane] = [:]
+    private var seen: [[String]: UInt64] = [:]
+    private var seenEnds = DueList()
+    private var seenKeys: [UInt64: [String]] = [:]
+    var dead: [UInt64: Dead] = [:]
+    var lastID: UInt64 = 0
+
+    private static func rank(_ delivery: Delivery) -> Int {
+        switch delivery.content.notification.priority ?? .normal {
+        case .high: 0
+        case .normal: 1
+        case .low: 2
+        }
+    }
+
+    // MARK: Coming
+
+    /// Whether an event's key was seen within its window; remembers it if not.
+    mutating func isDuplicate(_ event: Event, nowUnixMs: UInt64, windowMs: UInt64) -> Bool {
+        guard !event.dedupe.isEmpty, windowMs > 0 else { return false }
+        while let id = seenEnds.popDue(nowUnixMs: nowUnixMs, where: { _, _ in true }) {
+            guard let key = seenKeys.removeValue(forKey: id), (seen[key] ?? 0) <= nowUnixMs else {
+                continue
+            }
+            seen[key] = nil
+        }
+        let key = [event.source, event.dedupe]
+        guard (seen[key] ?? 0) <= nowUnixMs else { return true }
+        seen[key] = nowUnixMs + windowMs
+        lastID += 1
+        seenKeys[lastID] = key
+        seenEnds.add(lastID, dueUnixMs: nowUnixMs + windowMs)
+        return false
+    }
+
+    /// Adds the deliveries of an event; those that are taken over at once are held until a time.
+    mutating func add(
+        _ item: StoreEntry.Item, receivedUnixMs: UInt64, nowUnixMs: UInt64, untilUnixMs: UInt64,
+        _ token: LeaseToken
+    ) -> Set<LaneKey> {
+        var given: Set<LaneKey> = []
+        for delivery in item.deliveries {
+            if delivery.route.isEmpty { supersede(delivery) }
+            let isTaken = item.taken.contains(delivery.id)
+            entries[delivery.id] = Entry(
+                delivery: delivery, event: item.event, receivedUnixMs: receivedUnixMs,
+                dueUnixMs: isTaken ? untilUnixMs : nowUnixMs, holder: isTaken ? token : nil)
+            if isTaken {
+                lanes[LaneKey(delivery), default: Lane()].held.add(
+                    delivery.id, dueUnixMs: untilUnixMs)
+            } else {
+                put(delivery.id)
+                given.insert(LaneKey(delivery))
+            }
+        }
+        return given
+    }
+
+    /// Makes a delivery of a dead letter again, with as much time as it had.
+    mutating func replay(
+        _ dead: Dead, nowUnixMs: UInt64, _ token: LeaseToken
+    ) -> Set<LaneKey> {
+        let letter = dead.letter
+        let content = SharedNotification(
+            letter.notification, eventType: dead.content.eventType,
+            eventKey: dead.content.eventKey)
+        let lifeMs = dead.deadlineUnixMs - min(dead.deadlineUnixMs, letter.receivedUnixMs)
+        let delivery = Delivery(
+            id: letter.id, eventID: letter.eventID, source: letter.source,
+            subject: letter.subject, route: letter.route, sender: letter.sender,
+            stableID: letter.stableID, badge: dead.badge,
+            deadlineUnixMs: dead.deadlineUnixMs == 0 ? 0 : nowUnixMs + lifeMs, content: content,
+            device: letter.device)
+        let event = Event(
+            id: letter.eventID, source: letter.source, type: letter.type, subject: letter.subject)
+        return add(
+            StoreEntry.Item(event: event, deliveries: [delivery]), receivedUnixMs: nowUnixMs,
+            nowUnixMs: nowUnixMs, untilUnixMs: nowUnixMs, token)
+    }
+
+    /// A newer report of a device takes the place of an older one.
+    private mutating func supersede(_ report: Delivery) {
+        let key = LaneKey(report)
+        let old = entries.values.filter {
+            $0.delivery.stableID == report.stableID && $0.delivery.route.isEmpty
+                && LaneKey($0.delivery) == key
+        }
+        for entry in old { entries[entry.delivery.id] = nil }
+    }
+
+    private mutating func put(_ id: UInt64) {
+        guard let entry = entries[id] else { return }
+        lanes[LaneKey(entry.delivery), default: Lane()].waiting[Self.rank(entry.delivery)].add(
+            id, dueUnixMs: entry.dueUnixMs)
+    }
+
+    // MARK: Leases
+
+    mutating func lease(
+        _ lane: LaneKey, _ wish: LeaseWish, nowUnixMs: UInt64, _ token: LeaseToken
+    ) -> StoreLease {
+        expire(lane, nowUnixMs: nowUnixMs)
+        var out = StoreLease(token: token)
+        let until = nowUnixMs + wish.forMs
+        for rank in 0..<3 {
+            if wish.isProbe {
+                guard out.deliveries.isEmpty, let id = probe(lane, rank) else { continue }
+                hold(id, until: until, token, &out.deliveries)
+            } else {
+                while out.deliveries.count < wish.max, let id = popDue(lane, rank, nowUnixMs) {
+                    hold(id, until: until, token, &out.deliveries)
+                }
+            }
+        }
+        if let next = nextDue(lane) {
+            out.hasMore = next <= nowUnixMs
+            if !out.hasMore { out.nextDueInMs = next - nowUnixMs }
+        }
+        return out
+    }
+
+    private mutating func popDue(_ lane: LaneKey, _ rank: Int, _ nowUnixMs: UInt64) -> UInt64? {
+        lanes[lane]?.waiting[rank].popDue(nowUnixMs: nowUnixMs) { [entries] in
+            Self.isWaiting(entries[$0], $1)
+        }
+    }
+
+    /// One that was never tried, or else the one that is due first.
+    private func probe(_ lane: LaneKey, _ rank: Int) -> UInt64? {
+        let all = lanes[lane]?.waiting[rank].all ?? []
+        let waiting = all.filter { Self.isWaiting(entries[$0.id], $0.dueUnixMs) }
+        let untried = waiting.first { entries[$0.id]?.delivery.attempt == 1 }
+        return (untried ?? waiting.first)?.id
+    }
+
+    private static func isWaiting(_ entry: Entry?, _ dueUnixMs: UInt64) -> Bool {
+        guard let entry else { return false }
+        return entry.holder == nil && entry.dueUnixMs == dueUnixMs
+    }
+
+    private static func isHeld(_ entry: Entry?, _ untilUnixMs: UInt64) -> Bool {
+        guard let entry else { return false }
+        return entry.holder != nil && entry.dueUnixMs == untilUnixMs
+    }
+
+    private mutating func hold(
+        _ id: UInt64, until untilUnixMs: UInt64, _ token: LeaseToken, _ out: inout [Delivery]
+    ) {
+        guard var entry = entries[id] else { return }
+        entry.holder = token
+        entry.formerHolder = nil
+        entry.dueUnixMs = untilUnixMs
+        entries[id] = entry
+        lanes[LaneKey(entry.delivery), default: Lane()].held.add(id, dueUnixMs: untilUnixMs)
+        out.append(entry.delivery)
+    }
+
+    /// Gives back what nobody settled in time.
+    private mutating func expire(_ lane: LaneKey, nowUnixMs: UInt64) {
+        while let id = lanes[lane]?.held.popDue(
+            nowUnixMs: nowUnixMs, where: { [entries] in Self.isHeld(entries[$0], $1) })
+        {
+            let holder = entries[id]?.holder
+            entries[id]?.holder = nil
+            entries[id]?.formerHolder = holder
+            put(id)
+        }
+    }
+
+    /// Ends all leases of an owner.
+    mutating func takeBack(from owner: String) {
+        for (id, entry) in entries where entry.holder?.owner == owner {
+            giveBack(id, dueUnixMs: 0)
+        }
+    }
+
+    private mutating func giveBack(_ id: UInt64, dueUnixMs: UInt64) {
+        entries[id]?.holder = nil
+        entries[id]?.formerHolder = nil
+        entries[id]?.dueUnixMs = dueUnixMs
+        put(id)
+    }
+
+    mutating func extend(
+        _ ids: [UInt64], untilUnixMs: UInt64, _ token: LeaseToken
+    ) -> LeaseRefusal {
+        var out = LeaseRefusal()
+        var held: [Delivery] = []
+        for id in ids {
+            guard let entry = entries[id], entry.holder == token || entry.formerHolder == token
+            else {
+                out.lost.append(id)
+                continue
+            }
+            hold(id, until: untilUnixMs, token, &held)
+        }
+        return out
+    }
+
+    mutating func settle(
+        _ ends: [LeaseEnd], nowUnixMs: UInt64, _ token: LeaseToken
+    ) -> LeaseRefusal {
+        var out = LeaseRefusal()
+        for end in ends {
+            guard let entry = entries[end.id], entry.holder == nil || entry.holder == token else {
+                out.lost.append(end.id)
+                continue
+            }
+            settle(end, entry, nowUnixMs: nowUnixMs)
+        }
+        return out
+    }
+
+    private mutating func settle(_ end: LeaseEnd, _ entry: Entry, nowUnixMs: UInt64) {
+        let id = end.id
+        switch end {
+        case .delivered: entries[id] = nil
+        case .released: giveBack(id, dueUnixMs: 0)
+        case .retry(_, let afterMs, let attempt, let isFree):
+            entries[id]?.delivery.attempt = attempt.number + 1
+            if isFree {
+                entries[id]?.delivery.freeAttempts += 1
+                // Of an outage the first and the last attempt are kept.
+                let former = entry.attempts.filter { $0.reason == attempt.reason }
+                if former.count > 1, former.last == entry.attempts.last {
+                    entries[id]?.attempts.removeLast()
+                }
+            }
+            entries[id]?.attempts.append(attempt)
+            giveBack(id, dueUnixMs: nowUnixMs + afterMs)
+        case .dead(_, let reason, let attempt):
+            entries[id] = nil
+            let (delivery, event) = (entry.delivery, entry.event)
+            let letter = DeadLetter(
+                id: id, unixMs: attempt.unixMs, reason: reason, sender: delivery.sender,
+                route: delivery.route, eventID: event.id, source: event.source, type: event.type,
+                subject: event.subject, receivedUnixMs: entry.receivedUnixMs,
+                stableID: delivery.stableID, notification: delivery.content.notification,
+                device: delivery.device, attempts: entry.attempts + [attempt])
+            dead[id] = Dead(
+                letter: letter, deadlineUnixMs: delivery.deadlineUnixMs, badge: delivery.badge,
+                content: delivery.content)
+        }
+    }
+
+    // MARK: Looking
+
+    /// Makes due what waits only for its provider.
+    mutating func hasten(_ lane: LaneKey, nowUnixMs: UInt64) {
+        for (id, entry) in entries
+        where entry.holder == nil && entry.delivery.freeAttempts > 0
+            && entry.dueUnixMs > nowUnixMs && LaneKey(entry.delivery) == lane
+        {
+            giveBack(id, dueUnixMs: nowUnixMs)
+        }
+    }
+
+    mutating func waitingLanes(nowUnixMs: UInt64, dueForMs: UInt64?) -> [LaneKey] {
+        for lane in lanes.keys { expire(lane, nowUnixMs: nowUnixMs) }
+        let due = dueForMs.map { nowUnixMs - min(nowUnixMs, $0) } ?? .max
+        return lanes.keys.filter { lane in
+            (0..<3).contains {
+                (firstWaiting(lane, $0) ?? .max) <= due && firstWaiting(lane, $0) != nil
+            }
+        }.sorted { ($0.sender, $0.app) < ($1.sender, $1.app) }
+    }
+
+    private mutating func firstWaiting(_ lane: LaneKey, _ rank: Int) -> UInt64? {
+        lanes[lane]?.waiting[rank].firstDue { [entries] in Self.isWaiting(entries[$0], $1) }
+    }
+
+    /// When the lane has something to lease next.
+    private mutating func nextDue(_ lane: LaneKey) -> UInt64? {
+        var next = lanes[lane]?.held.firstDue { [entries] in Self.isHeld(entries[$0], $1) }
+        for rank in 0..<3 {
+            if let due = firstWaiting(lane, rank) { next = min(next ?? .max, due) }
+        }
+        return next
+    }
+}

@@ -1,0 +1,161 @@
+internal import SignalboxCore
+
+/// The device registry as a value.
+struct MemoryRegistry: Sendable {
+    private struct Entry: Sendable {
+        var device: Device
+        var onlineUntilUnixMs: UInt64 = 0
+        /// Grows with each registration: what is newest within a millisecond.
+        var number: UInt64
+    }
+
+    private var users: [UserKey: [Entry]] = [:]
+    private var badges: [UserKey: Int32] = [:]
+    private var lastNumber: UInt64 = 0
+
+    private func key(_ device: Device) -> UserKey { UserKey(app: device.app, user: device.user) }
+
+    private static func kind(_ device: Device) -> String {
+        device.provider.isEmpty ? device.platform : device.provider
+    }
+
+    mutating func register(_ device: Device, isUnique: Bool, nowUnixMs: UInt64) -> Int {
+        if isUnique {
+            for other in find(app: device.app, token: device.token, nowUnixMs: 0)
+            where other.device.user != device.user && other.device.token == device.token {
+                remove { $0 == other.device }
+            }
+        }
+        lastNumber += 1
+        var own = device
+        own.registeredUnixMs = nowUnixMs
+        let kind = Self.kind(device)
+        var entries = (users[key(device)] ?? []).filter { $0.device.token != device.token }
+        entries.append(Entry(device: own, number: lastNumber))
+        entries.sort {
+            ($0.device.registeredUnixMs, $0.number) > ($1.device.registeredUnixMs, $1.number)
+        }
+        let same = entries.filter { Self.kind($0.device) == kind }
+        let gone = Set(same.dropFirst(DeviceRules.tokensMax).map(\.number))
+        users[key(device)] = entries.filter { !gone.contains($0.number) }
+        return gone.count
+    }
+
+    @discardableResult
+    mutating func remove(where isMeant: (Device) -> Bool) -> Int {
+        var count = 0
+        for (user, entries) in users {
+            let rest = entries.filter { !isMeant($0.device) }
+            count += entries.count - rest.count
+            users[user] = rest.isEmpty ? nil : rest
+            if rest.isEmpty { badges[user] = nil }
+        }
+        return count
+    }
+
+    mutating func unregister(app: String, token: String, user: String) -> Int {
+        remove { $0.app == app && $0.user == user && DeviceToken.isSame($0.token, named: token) }
+    }
+
+    /// Changes a user's devices; how many there were.
+    private mutating func change(
+        _ user: UserKey, where isMeant: (Device) -> Bool, _ body: (inout Entry) -> Void
+    ) -> Int {
+        var count = 0
+        for index in (users[user] ?? []).indices {
+            guard var entry = users[user]?[index], isMeant(entry.device) else { continue }
+            body(&entry)
+            users[user]?[index] = entry
+            count += 1
+        }
+        return count
+    }
+
+    mutating func setAttributes(
+        _ attributes: [Attribute], app: String, token: String, user: String
+    ) -> Int {
+        change(UserKey(app: app, user: user), where: { $0.token == token }) {
+            $0.device.attributes = attributes
+        }
+    }
+
+    mutating func setPresence(_ user: UserKey, token: String?, untilUnixMs: UInt64) -> Int {
+        change(
+            user,
+            where: { device in token.map { DeviceToken.isSame(device.token, named: $0) } ?? true }
+        ) {
+            $0.onlineUntilUnixMs = untilUnixMs
+        }
+    }
+
+    func devices(of user: UserKey, nowUnixMs: UInt64) -> [RegisteredDevice] {
+        let entries =
+            user.app.isEmpty
+            ? users.filter { $0.key.user == user.user }.flatMap(\.value) : users[user] ?? []
+        return Self.newestFirst(entries, nowUnixMs)
+    }
+
+    /// An empty app stands for whichever app has the token.
+    func find(app: String, token: String, nowUnixMs: UInt64) -> [RegisteredDevice] {
+        let entries = users.values.joined().filter {
+            (app.isEmpty || $0.device.app == app)
+                && DeviceToken.isSame($0.device.token, named: token)
+        }
+        return Self.newestFirst(entries, nowUnixMs)
+    }
+
+    private static func newestFirst(_ entries: [Entry], _ now: UInt64) -> [RegisteredDevice] {
+        entries.sorted {
+            ($0.device.registeredUnixMs, $0.number) > ($1.device.registeredUnixMs, $1.number)
+        }.map { RegisteredDevice(device: $0.device, isOnline: $0.onlineUntilUnixMs > now) }
+    }
+
+    /// Does what a change says; one that names no token means all of the user's.
+    mutating func apply(_ change: DeviceChange, nowUnixMs: UInt64) {
+        let device = change.device
+        switch change.kind {
+        case .registered: _ = register(device, isUnique: true, nowUnixMs: nowUnixMs)
+        case .unregistered:
+            remove {
+                $0.app == device.app && (device.user.isEmpty || $0.user == device.user)
+                    && (device.token.isEmpty || DeviceToken.isSame($0.token, named: device.token))
+            }
+        case .invalid, .proven, .unproven: break
+        }
+    }
+
+    /// Takes in what a provider says of a token; the devices that it concerns.
+    mutating func learn(_ news: TokenNews) -> (Invalidation, [Device]) {
+        switch news {
+        case .nothing: return (.unknown, [])
+        case .dead(let app, let token, let since):
+            let known = find(app: app, token: token, nowUnixMs: 0).map(\.device)
+            let living = Set(
+                known.filter { since > 0 && $0.registeredUnixMs > since }.map(\.app))
+            let gone = known.filter { !living.contains($0.app) }
+            remove { gone.contains($0) }
+            if known.isEmpty { return (.unknown, []) }
+            return (gone.count < known.count ? .kept : .removed, gone)
+        case .moved(let app, let old, let new):
+            let moved = find(app: app, token: old, nowUnixMs: 0).map(\.device)
+            let owners = Set(find(app: app, token: new, nowUnixMs: 0).map(\.device.app))
+            for device in moved {
+                guard !owners.contains(device.app) else {
+                    remove { $0 == device }
+                    continue
+                }
+                _ = change(key(device), where: { $0 == device }) { $0.device.replaceToken(new) }
+            }
+            return (moved.isEmpty ? .unknown : .removed, moved)
+        }
+    }
+
+    /// The counter once it is set, or counted up; nil: the user has no device.
+    mutating func badge(after given: Int32?, of user: UserKey) -> Int32? {
+        guard users[user] != nil else { return nil }
+        let known = badges[user] ?? 0
+        let number = given ?? (known == .max ? .max : known + 1)
+        badges[user] = number
+        return number
+    }
+}

@@ -1,0 +1,115 @@
+public import SignalboxCore
+internal import Synchronization
+
+extension MemoryStore: DeadLetterStore {
+    private static func isMeant(_ letter: DeadLetter, _ filter: DeadFilter) -> Bool {
+        (filter.ids.isEmpty || filter.ids.contains(letter.id))
+            && filter.sender.map { $0 == letter.sender } ?? true
+            && filter.route.map { $0 == letter.route } ?? true
+            && filter.reason.map { $0 == letter.reason } ?? true
+            && filter.beforeUnixMs.map { letter.unixMs < $0 } ?? true
+            && filter.sinceUnixMs.map { letter.unixMs >= $0 } ?? true
+    }
+
+    private static func part(
+        _ state: MemoryStorage.State, _ filter: DeadFilter, fromID: UInt64, limit: Int
+    ) -> (dead: [MemoryQueue.Dead], nextID: UInt64?) {
+        let all = state.queue.dead.values.filter {
+            $0.letter.id >= fromID && isMeant($0.letter, filter)
+        }.sorted { $0.letter.id < $1.letter.id }
+        let part = all.prefix(limit)
+        return (Array(part), all.dropFirst(part.count).first?.letter.id)
+    }
+
+    /// Dead letters with ids from `fromID` on.
+    public func deadLetters(
+        _ filter: DeadFilter, fromID: UInt64, limit: Int
+    ) async throws -> [DeadLetter] {
+        try perform { state, _ in
+            Self.part(state, filter, fromID: fromID, limit: limit).dead.map(\.letter)
+        }.get()
+    }
+
+    /// How many there are.
+    public func deadCount(_ filter: DeadFilter) async throws -> Int {
+        try perform { state, _ in
+            state.queue.dead.values.count { Self.isMeant($0.letter, filter) }
+        }.get()
+    }
+
+    /// Makes deliveries of a part of them again.
+    public func replay(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
+        let (part, given) = try perform { state, now in
+            let part = Self.part(state, filter, fromID: fromID, limit: limit)
+            var given: Set<LaneKey> = []
+            for dead in part.dead {
+                state.queue.dead[dead.letter.id] = nil
+                given.formUnion(state.queue.replay(dead, nowUnixMs: now, token))
+            }
+            return (DeadPart(count: part.dead.count, nextID: part.nextID), given)
+        }.get()
+        tell(given, includingItself: true)
+        return part
+    }
+
+    /// Forgets a part of them.
+    public func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
+        try perform { state, _ in
+            let part = Self.part(state, filter, fromID: fromID, limit: limit)
+            for dead in part.dead { state.queue.dead[dead.letter.id] = nil }
+            return DeadPart(count: part.dead.count, nextID: part.nextID)
+        }.get()
+    }
+}
+
+extension MemoryStore: KeyValueStore {
+    /// The value of a key, or nil.
+    public func value(
+        instance: String, key: String,
+        done: @escaping @Sendable (Result<[UInt8]?, StoreFailure>) -> Void
+    ) {
+        done(
+            perform { state, now in
+                guard let known = state.values[[instance, key]], known.untilUnixMs > now else {
+                    return nil
+                }
+                return known.bytes
+            })
+    }
+
+    /// Keeps a value, or removes it.
+    public func set(
+        instance: String, key: String, value: [UInt8]?, forMs: UInt64?,
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    ) {
+        done(
+            perform { state, now in
+                state.values[[instance, key]] = value.map { ($0, forMs.map { now + $0 } ?? .max) }
+            })
+    }
+}
+
+extension MemoryStore: OutcomeStore {
+    /// The sequence number of the next outcome that is appended.
+    public var nextOutcome: UInt64 { storage.state.withLock { $0.outcomes.next } }
+
+    /// Says who the receivers are; where each of them stands.
+    public func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] {
+        try perform { state, _ in state.outcomes.setReceivers(names) }.get()
+    }
+
+    /// Rows from a sequence number on, in order, and whether there are more.
+    public func outcomes(from first: UInt64) async throws -> (rows: [OutcomeRow], hasMore: Bool) {
+        try perform { state, _ in state.outcomes.rows(from: first) }.get()
+    }
+
+    /// A receiver has taken everything below `next`.
+    public func outcomesTaken(by receiver: String, next: UInt64) async throws {
+        try perform { state, _ in state.outcomes.taken(by: receiver, next: next) }.get()
+    }
+
+    /// Appends outcomes that end no delivery.
+    public func append(_ outcomes: OutcomePack) async throws {
+        try perform { state, now in state.outcomes.append(outcomes, nowUnixMs: now) }.get()
+    }
+}

@@ -1,0 +1,59 @@
+internal import SignalboxCore
+
+extension StoreConformance {
+    /// The stream of outcomes, and values of plugins.
+    static let streamRules: [StoreRule] = [
+        StoreRule("an outcome is told in the commit that ends its delivery, in order") { probe in
+            let store = try await probe.open()
+            try probe.equal(try await store.store.setOutcomeReceivers(["crm"]), ["crm": 1])
+            let ids = try await store.fill(3)
+            let token = try await store.lease().token
+            try await store.settle(
+                [.delivered(ids[0]), .delivered(ids[1])], token, outcomes: Session.pack([1, 2]))
+            try await store.settle([.delivered(ids[2])], token, outcomes: Session.pack([3]))
+            try await store.store.append(Session.pack([4, 5]))
+            try probe.equal(store.store.nextOutcome, 6, "next")
+            let rows = try await store.store.outcomes(from: 1).rows
+            try probe.equal(rows.first?.first, 1)
+            try probe.equal(rows.reduce(0) { $0 + $1.count }, 5, "outcomes")
+            for (row, next) in zip(rows, rows.dropFirst()) {
+                try probe.equal(next.first, row.first + UInt64(row.count), "a gap:")
+            }
+            let later = try await store.store.outcomes(from: 4).rows
+            try probe.expect(
+                later.first.map { $0.first <= 4 && $0.first + UInt64($0.count) > 4 } ?? false,
+                "what comes from 4 on does not hold 4")
+            await store.store.close()
+        },
+        StoreRule("outcomes stay until every receiver has taken them") { probe in
+            let store = try await probe.open()
+            _ = try await store.store.setOutcomeReceivers(["a", "b"])
+            for number in UInt64(1)...3 { try await store.store.append(Session.pack([number])) }
+            try await store.store.outcomesTaken(by: "a", next: 4)
+            try probe.equal(try await store.store.outcomes(from: 1).rows.count, 3)
+            try await store.store.outcomesTaken(by: "b", next: 3)
+            try probe.equal(try await store.store.outcomes(from: 1).rows.map(\.first), [3])
+            // One that comes begins here; what was only for one that went is forgotten.
+            try probe.equal(
+                try await store.store.setOutcomeReceivers(["a", "c"]), ["a": 4, "c": 4])
+            try probe.equal(try await store.store.outcomes(from: 1).rows.count, 0)
+            await store.store.close()
+        },
+        StoreRule("values are each instance's own, and some end by the store's clock") { probe in
+            let store = try await probe.open()
+            try await store.set("a", "k", [1, 0, 255])
+            try await store.set("b", "k", [2], forMs: 3_000)
+            try probe.equal(try await store.value("a", "k"), [1, 0, 255])
+            try probe.equal(try await store.value("b", "k"), [2])
+            try probe.equal(try await store.value("c", "k"), nil)
+            await probe.advance(ms: 3_000)
+            try probe.equal(try await store.value("b", "k"), nil)
+            try probe.equal(try await store.value("a", "k"), [1, 0, 255])
+            try await store.set("a", "k", nil)
+            try probe.equal(try await store.value("a", "k"), nil)
+            try await store.set("a", "empty", [])
+            try probe.equal(try await store.value("a", "empty"), [])
+            await store.store.close()
+        },
+    ]
+}
