@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo demo-build test chaos bench bench-check build install setup lint format clean
+.PHONY: run demo demo-build test chaos bench bench-check event-cost build install setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -61,6 +61,11 @@ bench-check: build
 	@scripts/setup.sh bench
 	swift build -c release --package-path Benchmarks
 	@Benchmarks/.build/release/bench .build/release/signalbox --check Benchmarks/Thresholds
+
+# Parses, allocations and context switches of one webhook with two pushes.
+event-cost: build
+	@scripts/setup.sh bench
+	@scripts/measure/event-cost.sh
 
 lint: setup
 	swift format lint --strict --recursive Package.swift Sources Plugins Tests Benchmarks/Package.swift Benchmarks/Sources

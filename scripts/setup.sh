@@ -9,7 +9,7 @@ packages=(
   pkg-config gcc g++ binutils patchelf curl openssl tzdata python3 abigail-tools valgrind
 )
 # What only measuring needs.
-[ "${1:-}" = bench ] && packages+=(nghttp2-client util-linux)
+[ "${1:-}" = bench ] && packages+=(nghttp2-client util-linux gdb)
 
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
