@@ -1,5 +1,5 @@
 """What a webhook with two pushes costs the gateway: see event-cost.sh."""
-import http.client, json, os, re, signal, socket, struct, subprocess, sys, tempfile, time
+import http.client, json, os, re, shutil, signal, socket, struct, subprocess, sys, tempfile, time
 
 signalbox, counter, config, events = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 folder = tempfile.mkdtemp(prefix="signalbox-cost-")
@@ -139,3 +139,5 @@ try:
 finally:
     for child in reversed(children):
         child.kill()
+        child.wait()
+    shutil.rmtree(folder, ignore_errors=True)
