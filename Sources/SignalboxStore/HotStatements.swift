@@ -169,17 +169,6 @@ final class HotStatement {
         }
     }
 
-    func bind(_ text: [UInt8]) {
-        bound += 1
-        text.withUnsafeBufferPointer { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { bytes in
-                _ = sqlite3_bind_text(
-                    raw, bound, bytes.baseAddress ?? Self.nothing, Int32(bytes.count),
-                    Self.transient)
-            }
-        }
-    }
-
     func bind(blob: [UInt8]) {
         bound += 1
         blob.withUnsafeBytes { bytes in
@@ -212,6 +201,8 @@ final class HotStatement {
     func end() { sqlite3_reset(raw) }
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(raw, column) }
+
+    func isText(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_TEXT }
 
     func isNull(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
 

@@ -226,7 +226,7 @@ extension QueueTables {
     private static func delivery(
         _ row: HotStatement, _ lane: LaneKey, _ content: Payload
     ) -> Delivery? {
-        guard let device = RowCodec.device(row.text(7), app: lane.app) else { return nil }
+        guard let device = RowCodec.device(row, 7, app: lane.app) else { return nil }
         return Delivery(
             id: UInt64(clamping: row.integer(0)), eventID: content.event, source: content.source,
             subject: content.subject, route: row.text(4), sender: lane.sender,

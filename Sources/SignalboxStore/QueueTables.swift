@@ -206,7 +206,7 @@ struct QueueTables {
         insert.bind(delivery.route)
         insert.bind(delivery.stableID)
         insert.bind(delivery.badge.map { Int64($0) })
-        insert.bind(RowCodec.bytes(delivery.device))
+        insert.bind(blob: RowCodec.bytes(delivery.device))
         try insert.run()
     }
 
@@ -221,7 +221,7 @@ struct QueueTables {
         insert.bind(event.type)
         insert.bind(event.subject)
         insert.bind(Int64(clamping: receivedUnixMs))
-        insert.bind(RowCodec.bytes(content.notification))
+        insert.bind(blob: RowCodec.bytes(content.notification))
         insert.bind(1)
         insert.bind(content.eventKey)
         try insert.run()

@@ -14,19 +14,33 @@ target endpoint http_request outcome http_call error fit_request"""
 # What the host hands to plugins, in arrays or by a pointer.
 TO_PLUGINS = "device recipient event notification delivery change http_response request build_input"
 
+# Files of the Rust kit and the headers that each holds.
+RUST = {
+    "model": "model",
+    "plugin": "plugin",
+    "role": "role/ingest role/build",
+    "transport": "role/http role/send_http role/register role/send",
+    "service": "service/clock service/fit service/json service/log service/metrics service/secrets service/sign service/timer",
+    "outside": "service/certificate service/credential service/http service/kv service/registry",
+}
+
 
 def outputs(root):
     include = root / "include/signalbox"
     header = Header(*(path for path in sorted(include.rglob("*.h")) if path.name != "gateway.h"))
     device, notification = both = nouns(header)
     names = lambda words: [f"sbx_{word}" for word in words.split()]
+    yield "Sources/SignalboxCore/Model/Device+generated.swift", swift.core_device(device)
     yield "Sources/SignalboxCore/Model/Notification+generated.swift", swift.core_notification(notification)
+    yield "Sources/SignalboxCore/Records/Nouns+generated.swift", swift.records(both + recorded(header))
     yield "Sources/SignalboxPluginHost/Roles/Nouns+generated.swift", swift.host(both)
     yield "Sources/SignalboxPluginHost/Loading/StructSizes+generated.swift", swift.struct_sizes(header, names(FROM_PLUGINS))
     yield "Sources/SignalboxPluginKit/Device+generated.swift", swift.kit(device)
     yield "Sources/SignalboxPluginKit/Notification+generated.swift", swift.kit(notification)
     yield "Sources/SignalboxTestKit/Conformance/Calls/Shaper+generated.swift", swift.shaper(header, names(TO_PLUGINS))
-    yield "Sources/RustPluginKit/src/sys/model.rs", rust.sys(Header(include / "model.h"), "model.h")
+    for name, parts in RUST.items():
+        parts = [f"{part}.h" for part in parts.split()]
+        yield f"Sources/RustPluginKit/src/sys/{name}.rs", rust.sys(Header(*(include / part for part in parts)), parts)
     yield "Sources/RustPluginKit/src/model/nouns.rs", rust.model(both)
 
 

@@ -15,6 +15,7 @@ class Field:
     doc: str = ""
     since: int = 0
     length: int = 0  # of an array inside the struct
+    code: str = ""  # of a pointer to a function: its declaration
 
     @property
     def is_pointer(self):
@@ -47,16 +48,18 @@ class Struct:
 
 
 class Header:
-    """Structs, and constants with their value and comment."""
+    """Structs, constants with their value and comment, and types of functions with their declaration."""
 
     def __init__(self, *paths):
-        self.structs, self.constants = {}, {}
+        self.structs, self.constants, self.functions = {}, {}, {}
         for path in paths:
             text = path.read_text()
             for name, value, doc in re.findall(r"#define (SBX_\w+) +(\S+)[ \t]*(/\*.*?\*/)?", text, re.S):
                 self.constants[name] = (value, plain(doc))
             for name, body in re.findall(r"typedef struct (sbx_\w+) \{\n(.*?)\n\} \1;", text, re.S):
                 self.structs[name] = Struct(name, list(members(body)))
+            for code, name in re.findall(r"typedef ([^;{]*?\(\*(sbx_\w+)\)\([^;]*\));", text):
+                self.functions[name] = " ".join(code.split())
 
 
 def members(body):
@@ -67,13 +70,15 @@ def members(body):
         since = int(found[1]) if (found := re.search(r"Since 1\.(\d+)$", doc)) else 0
         doc = re.sub(r"\.? ?Since 1\.\d+$", "", doc)
         if pointer := re.match(r".*?\(\*(\w+)\)", code):
-            yield Field(pointer[1], "function", doc, since)
+            yield Field(pointer[1], "function", doc, since, code=code)
             continue
         words, names = re.match(r"((?:const )?(?:struct )?\w+) (.*)", code).groups()
         for name in names.split(","):
             kind, name = words, name.strip()
             while name.startswith("*"):
-                kind, name = kind + " *", name[1:].removeprefix("const ").strip()
+                kind, name = kind + " *", name[1:].strip()
+                if name.startswith("const "):
+                    kind, name = kind + " const", name.removeprefix("const ").strip()
             found = re.match(r"(\w+)(?:\[(\d+)\])?$", name)
             yield Field(found[1], kind.replace("struct ", ""), doc, since, int(found[2] or 0))
 

@@ -22,6 +22,23 @@ def core_notification(noun):
     return text("", lines)
 
 
+def core_device(noun):
+    """A value behind one reference: it is handed on from queue to queue with its deliveries."""
+    lines = [f"/// {noun.doc}", "///", f"/// Mirrors `{noun.c_name}`. A value behind one reference, since it is handed on from queue to queue with its", "/// deliveries; a change makes a new one.", f"public struct {noun.swift}: Sendable, Hashable {{", "    private var box: Shared<Fields>", ""]
+    kinds = [(part.swift, part.swift_type, part.swift_default) for part in noun.parts]
+    for part, (name, kind, _) in zip(noun.parts, kinds):
+        lines += [*documented(part.doc, "    "), f"    public var {name}: {kind} {{", f"        get {{ box.fields.{name} }}", f"        set {{ box = box.with(\\.{name}, newValue) }}", "    }"]
+    lines += ["", "    /// Makes one; what is left out is not given.", "    public init("]
+    lines += [f"        {name}: {kind} = {default.rsplit(' = ', 1)[1]}," for name, kind, default in kinds]
+    lines[-1] = lines[-1].removesuffix(",")
+    lines += ["    ) {", "        box = Shared(", "            Fields("] + [f"                {name}: {name}," for name, _, _ in kinds]
+    lines[-1] = lines[-1].removesuffix(",") + "))"
+    lines += ["    }", "", "    private struct Fields: Sendable, Hashable {"] + [f"        var {name}: {kind}" for name, kind, _ in kinds]
+    lines += ["    }", "", f"    /// The same fields.", f"    public static func == (a: {noun.swift}, b: {noun.swift}) -> Bool {{", "        a.box === b.box || a.box.fields == b.box.fields", "    }"]
+    lines += ["", "    /// Hashes all fields.", "    public func hash(into hasher: inout Hasher) { box.fields.hash(into: &hasher) }", "}"]
+    return text("", lines)
+
+
 def writes(noun, arena, value, pairs):
     """Statements that write a noun to a struct of the contract."""
     own = f"{value}." if value else ""
@@ -88,7 +105,7 @@ def records(nouns):
     lines = []
     for noun in nouns:
         flags = noun.of("flag")
-        lines += [""] * bool(lines) + [f"extension {noun.swift}: Record {{", f"    /// Puts the members of `{noun.c_name}`, numbered in their order.", "    public func write(to out: inout RecordWriter) {"]
+        lines += [""] * bool(lines) + [f"extension {noun.swift}: RecordValue {{", f"    /// Puts the members of `{noun.c_name}`, numbered in their order.", "    public func write(to out: inout RecordWriter) {"]
         if flags:
             lines += ["        var flags: UInt32 = 0"]
             lines += [f"        if {part.swift} {{ flags |= {part.bit} }}" for part in flags]
@@ -111,7 +128,7 @@ def records(nouns):
                 "noun": f"try record.record({part.field}) ?? {part.type}()",
             }[part.kind])]
         if flags:
-            lines += ["        let flags = record.number(0, as: UInt32.self)", "        self.init()"]
+            lines += ["        let flags: UInt32 = record.number(0)", "        self.init()"]
             lines += [f"        {name} = {value}" for name, value in values]
         else:
             lines += ["        self.init("]

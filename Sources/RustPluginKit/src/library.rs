@@ -89,6 +89,7 @@ fn make<P: Plugin>(role: RoleFunction, roles: Vec<Role>) -> Made {
     let plugin = sbx_plugin {
         abi_major: SBX_ABI_MAJOR,
         abi_minor: SBX_ABI_MINOR,
+        needs_minor: info.needs_minor,
         flags: if info.is_serial { SBX_F_SERIAL } else { 0 },
         id: text(info.id),
         version: text(info.version),

@@ -14,13 +14,22 @@ pub struct Info {
     pub(crate) config_schema: Option<&'static str>,
     pub(crate) needs: &'static [&'static str],
     pub(crate) is_serial: bool,
+    pub(crate) needs_minor: u32,
 }
 
 impl Info {
     /// `id` is unique and never changes (`com.example.apns`); `summary` is one line for
     /// `signalbox plugins list`.
     pub const fn new(id: &'static str, version: &'static str, summary: &'static str) -> Info {
-        Info { id, version, summary, config_schema: None, needs: &[], is_serial: false }
+        Info {
+            id,
+            version,
+            summary,
+            config_schema: None,
+            needs: &[],
+            is_serial: false,
+            needs_minor: 0,
+        }
     }
 
     /// JSON Schema of the config; without it the plugin takes none.
@@ -32,6 +41,12 @@ impl Info {
     /// Services without which the plugin cannot run, beside JSON and the clock: `sbx.sign/1`.
     pub const fn needs(mut self, services: &'static [&'static str]) -> Info {
         self.needs = services;
+        self
+    }
+
+    /// The lowest minor of contract 1 that the plugin runs on; an older host refuses to load it.
+    pub const fn needs_minor(mut self, minor: u32) -> Info {
+        self.needs_minor = minor;
         self
     }
 

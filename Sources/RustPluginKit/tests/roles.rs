@@ -36,6 +36,7 @@ impl Drop for Probe {
 
 impl Plugin for Probe {
     const INFO: Info = Info::new("org.example.probe", "1.2", "tries everything")
+        .needs_minor(1)
         .config_schema(r#"{"type":"object"}"#)
         .needs(&["sbx.sign/1"])
         .serial();
@@ -239,7 +240,7 @@ fn the_entry_says_what_the_plugin_is() {
     };
     let plugin = plugin();
     assert_eq!(plugin.struct_size as usize, size_of::<sbx_plugin>());
-    assert_eq!((plugin.abi_major, plugin.abi_minor, plugin.needs_minor), (1, 1, 0));
+    assert_eq!((plugin.abi_major, plugin.abi_minor, plugin.needs_minor), (1, 1, 1));
     assert_eq!(plugin.flags, SBX_F_SERIAL);
     assert_eq!((text(plugin.id), text(plugin.version)), ("org.example.probe", "1.2"));
     assert_eq!(text(plugin.config_schema), r#"{"type":"object"}"#);

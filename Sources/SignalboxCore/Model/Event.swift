@@ -55,7 +55,7 @@ public struct Event: Sendable {
     public init(
         id: UInt64 = 0, source: String = "", type: String, subject: String = "",
         dedupe: String = "", data: String = "{}", timeUnixMs: UInt64 = 0,
-        recipients: [Recipient] = []
+        recipients: [Recipient] = [], dedupeWindowMs: UInt64 = 0
     ) {
         self.id = id
         self.source = source
@@ -65,6 +65,7 @@ public struct Event: Sendable {
         self.data = data
         self.timeUnixMs = timeUnixMs
         self.recipients = recipients
+        self.dedupeWindowMs = dedupeWindowMs
     }
 }
 

@@ -151,7 +151,7 @@ struct BlockTables {
     /// A delivery that needs a row of its own.
     struct Found {
         var delivery: Delivery
-        var content: BlockReader.Content
+        var content: BlockContent
         var rank: Int
         var lane: Int64
         /// The block, and the index of the content in it: the same for all that share it.

@@ -24,14 +24,7 @@ struct WireDeliveries: WireValue {
         writer.put(contents.map(\.notification))
         writer.put(UInt32(deliveries.count))
         for (delivery, place) in zip(deliveries, chosen) {
-            writer.put(place)
-            writer.put(delivery.id)
-            writer.put(delivery.attempt)
-            writer.put(delivery.badge != nil)
-            writer.put(delivery.badge ?? 0)
-            writer.put(delivery.deadlineUnixMs)
-            writer.put(delivery.stableID)
-            writer.put(delivery.device)
+            writer.put(record: DeliveryRecord(delivery, content: place))
         }
     }
 
@@ -39,23 +32,16 @@ struct WireDeliveries: WireValue {
         let contents = try reader.list(SignalboxCore.Notification.self).map {
             SharedNotification($0)
         }
-        var out: [Delivery] = []
-        for _ in 0..<(try reader.count()) {
-            let place = Int(try reader.number(UInt32.self))
-            guard place < contents.count else { throw WireFault("there is no such content") }
-            let id = try reader.number(UInt64.self)
-            let attempt = try reader.number(UInt32.self)
-            let hasBadge = try reader.flag()
-            let badge = try reader.number(Int32.self)
-            let deadline = try reader.number(UInt64.self)
-            let stableID = try reader.text()
-            out.append(
-                Delivery(
-                    id: id, eventID: 0, route: "", sender: "", stableID: stableID,
-                    attempt: attempt, badge: hasBadge ? badge : nil, deadlineUnixMs: deadline,
-                    content: contents[place], device: try reader.value()))
+        deliveries = try reader.list(DeliveryRecord.self).map { record throws(WireFault) in
+            guard record.content < contents.count else {
+                throw WireFault("there is no such content")
+            }
+            return Delivery(
+                id: record.id, eventID: 0, route: "", sender: "", stableID: record.stableID,
+                attempt: record.attempt, badge: record.badge,
+                deadlineUnixMs: record.deadlineUnixMs, content: contents[Int(record.content)],
+                device: record.device)
         }
-        deliveries = out
     }
 }
 

@@ -1,3 +1,5 @@
+internal import SignalboxCore
+
 /// A message that cannot be what its sender should have sent.
 struct WireFault: Error, Sendable, Equatable {
     let what: String
@@ -77,6 +79,20 @@ struct WireReader {
     mutating func value<Value: WireValue>(
         _ type: Value.Type = Value.self
     ) throws(WireFault) -> Value { try Value(from: &self) }
+
+    /// A record, which says its own size.
+    mutating func record<Value: RecordValue>(
+        _ type: Value.Type = Value.self
+    ) throws(WireFault) -> Value {
+        do throws(RecordFault) {
+            var record = try RecordReader(
+                UnsafeRawBufferPointer(start: frame.start + at, count: left))
+            at += record.size
+            return try record.read()
+        } catch {
+            throw WireFault(error.what)
+        }
+    }
 
     /// How many elements follow, each of which has at least `least` bytes.
     mutating func count(least: Int = 1) throws(WireFault) -> Int {

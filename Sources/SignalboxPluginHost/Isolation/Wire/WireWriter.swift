@@ -1,9 +1,10 @@
 internal import Glibc
+internal import SignalboxCore
 
 /// Bounds and names of what goes between a gateway and the process of a plugin.
 enum Wire {
     /// Raised with every change of a message: a runner of another program may be of another version.
-    static let version: UInt32 = 2
+    static let version: UInt32 = 3
     /// Largest message. What a peer says beyond it is not believed.
     static let bytesMax = 32 << 20
     /// Bytes in front of each message: length, method, kind, number of the call.
@@ -21,6 +22,8 @@ final class WireWriter {
     private(set) var count = Wire.headBytes
     /// It did not fit; what there is of it is useless.
     private(set) var isTooLong = false
+    /// Room for one record after the other.
+    private var records = RecordWriter()
 
     init(limit: Int = Wire.bytesMax, room: Int = 1_024) {
         self.limit = limit
@@ -64,6 +67,13 @@ final class WireWriter {
     func put<Value>(_ value: Value?, _ write: (Value) -> Void) {
         put(value != nil)
         if let value { write(value) }
+    }
+
+    /// A record, which says its own size.
+    func put(record: some RecordValue) {
+        records.removeAll()
+        records.append(record)
+        records.bytes.withUnsafeBytes { append($0) }
     }
 
     /// Bytes without their number in front.

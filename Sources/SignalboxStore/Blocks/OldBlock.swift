@@ -1,0 +1,141 @@
+internal import SignalboxCore
+
+/// A block of version 1 or 2, which older gateways wrote: numbers are LEB128, texts a length and UTF-8. Version 1 had
+/// no keys of events.
+struct OldBlock {
+    private let lane: LaneKey
+    private var hasKeys = false
+    private(set) var contents: [BlockContent] = []
+    /// In the order in which they were added, each with the index of its content.
+    private(set) var deliveries: [(delivery: Delivery, content: Int)] = []
+
+    private var bytes: UnsafeRawBufferPointer
+    private var place = 0
+    /// The bytes are not what a writer makes: a damaged file.
+    private(set) var isBroken = false
+
+    /// Reads all of it; what is behind a broken place is left out.
+    init(_ bytes: UnsafeRawBufferPointer, lane: LaneKey) {
+        self.bytes = bytes
+        self.lane = lane
+        hasKeys = byte() > 1
+        while !isBroken, place < bytes.count {
+            switch byte() {
+            case BlockWriter.Kind.content.rawValue: readContent()
+            case BlockWriter.Kind.delivery.rawValue: readDelivery()
+            default: isBroken = true
+            }
+        }
+        self.bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
+    private mutating func readContent() {
+        let (event, source, type, subject) = (number(), text(), text(), text())
+        let (received, route) = (number(), text())
+        let key = hasKeys ? text() : ""
+        let note = notification()
+        guard !isBroken else { return }
+        contents.append(
+            BlockContent(
+                event: event, source: source, type: type, subject: subject,
+                receivedUnixMs: received, route: route,
+                note: SharedNotification(note, eventType: type, eventKey: key)))
+    }
+
+    private mutating func readDelivery() {
+        let id = number()
+        let index = Int(clamping: number())
+        let attempt = UInt32(clamping: number())
+        let deadline = number()
+        let badge = optional()
+        let stableID = text()
+        let (platform, provider, token, sourceToken) = (text(), text(), text(), text())
+        let (user, locale, registered) = (text(), text(), number())
+        var attributes: [Attribute] = []
+        for _ in 0..<number() where !isBroken {
+            let key = text()
+            attributes.append(Attribute(key, text()))
+        }
+        guard !isBroken, contents.indices.contains(index) else {
+            isBroken = true
+            return
+        }
+        let content = contents[index]
+        let device = Device(
+            app: lane.app, platform: platform, provider: provider, token: token,
+            sourceToken: sourceToken, user: user, locale: locale, registeredUnixMs: registered,
+            attributes: attributes)
+        let delivery = Delivery(
+            id: id, eventID: content.event, source: content.source, subject: content.subject,
+            route: content.route, sender: lane.sender, stableID: stableID, attempt: attempt,
+            badge: badge, deadlineUnixMs: deadline, content: content.note, device: device)
+        deliveries.append((delivery, index))
+    }
+
+    private mutating func notification() -> Notification {
+        var note = Notification()
+        let flags = byte()
+        note.isSilent = flags & 1 != 0
+        note.isDataOnly = flags & 2 != 0
+        note.isMutable = flags & 4 != 0
+        note.isDryRun = flags & 8 != 0
+        note.isWithdrawn = flags & 16 != 0
+        note.badge = optional()
+        note.priority = Priority(rawValue: UInt32(clamping: number()))
+        note.expiresUnixMs = number()
+        note.title = text()
+        note.subtitle = text()
+        note.body = text()
+        note.sound = text()
+        note.thread = text()
+        note.category = text()
+        note.collapse = text()
+        note.imageURL = text()
+        note.link = text()
+        note.pushType = text()
+        note.data = text()
+        for _ in 0..<number() where !isBroken {
+            let family = text()
+            note.overrides.append(PayloadOverride(family: family, json: text()))
+        }
+        return note
+    }
+
+    private mutating func byte() -> UInt8 {
+        guard place < bytes.count else {
+            isBroken = true
+            return 0
+        }
+        defer { place += 1 }
+        return bytes[place]
+    }
+
+    private mutating func number() -> UInt64 {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while shift < 64 {
+            let next = byte()
+            value |= UInt64(next & 0x7F) << shift
+            if next & 0x80 == 0 { return isBroken ? 0 : value }
+            shift += 7
+        }
+        isBroken = true
+        return 0
+    }
+
+    private mutating func optional() -> Int32? {
+        let value = number()
+        return value == 0 ? nil : Int32(bitPattern: UInt32(truncatingIfNeeded: value - 1))
+    }
+
+    private mutating func text() -> String {
+        let count = Int(clamping: number())
+        if count == 0 { return "" }
+        guard count <= bytes.count - place else {
+            isBroken = true
+            return ""
+        }
+        defer { place += count }
+        return String(decoding: bytes[place..<place + count], as: UTF8.self)
+    }
+}
