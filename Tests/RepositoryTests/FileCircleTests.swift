@@ -1,0 +1,114 @@
+import Testing
+
+/// No circle of more than two files in a room: to understand one file, nobody needs to read twenty.
+///
+/// A file uses another one if it names a type that the other declares. `Type+topic.swift` counts as a part of the
+/// type's own file.
+@Suite struct FileCircleTests {
+    /// The largest circle of rooms that still have one. A number here may shrink, and never grow.
+    static let largest = [
+        "Signalbox": 22, "SignalboxCLI": 8, "SignalboxConfig": 5, "SignalboxCore": 3,
+        "SignalboxHTTP": 3, "SignalboxPluginHost": 25, "SignalboxPluginKit": 10,
+        "SignalboxStore": 5, "SignalboxTestKit": 17,
+    ]
+
+    static let rooms: [String] = Set(
+        Repository.files(under: "Sources", endings: [".swift"]).map {
+            String($0.split(separator: "/")[1])
+        }
+    ).sorted()
+
+    @Test(arguments: rooms)
+    func `no more than two files of a room need each other`(room: String) throws {
+        let graph = try Self.graph(room)
+        let most = Self.largest[room] ?? 2
+        for circle in Self.circles(graph) where circle.count > most {
+            let edges = circle.sorted().map { file in
+                let uses = (graph[file] ?? []).filter { circle.contains($0) }.sorted()
+                return "\(Self.name(file)) uses \(uses.map(Self.name).joined(separator: ", "))"
+            }
+            Issue.record("\(room): a circle of \(circle.count)\n\(edges.joined(separator: "\n"))")
+        }
+    }
+
+    private static func name(_ path: String) -> String {
+        String(path.split(separator: "/").last?.dropLast(".swift".count) ?? "")
+    }
+
+    /// Which files of a room each file uses.
+    private static func graph(_ room: String) throws -> [String: Set<String>] {
+        var words: [String: [String]] = [:]
+        var owner: [String: String] = [:]
+        let files = Repository.files(under: "Sources/\(room)", endings: [".swift"])
+        for file in files {
+            let code = Self.code(try Repository.text(file))
+            words[file] = code.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
+            for type in declared(code) where owner[type] == nil { owner[type] = file }
+        }
+        func place(_ file: String) -> String {
+            let type = name(file).split(separator: "+").first.map(String.init) ?? ""
+            return name(file).contains("+") ? owner[type] ?? file : file
+        }
+        var graph: [String: Set<String>] = [:]
+        for file in files {
+            let uses = Set(words[file] ?? []).compactMap { owner[$0].map(place) }
+            graph[place(file), default: []].formUnion(uses.filter { $0 != place(file) })
+        }
+        return graph
+    }
+
+    /// Types that a file declares for others: at the beginning of a line, and not private.
+    private static func declared(_ code: String) -> [String] {
+        let kinds: Set = ["class", "struct", "enum", "protocol", "actor", "typealias"]
+        let marks: Set = ["public", "package", "internal", "final", "indirect", "open"]
+        return code.split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ").drop { marks.contains(String($0)) }
+            guard line.first?.isLetter == true, let first = words.first,
+                kinds.contains(String(first)), let name = words.dropFirst().first
+            else { return nil }
+            return String(name.prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+        }
+    }
+
+    /// The text without comments and without the letters of strings.
+    private static func code(_ text: String) -> String {
+        var out: [String] = []
+        var isText = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            let isFence = line.contains("\"\"\"")
+            if isFence || isText {
+                if isFence, line.count(of: "\"\"\"") % 2 == 1 { isText.toggle() }
+                continue
+            }
+            let plain = line.split(separator: "//", maxSplits: 1, omittingEmptySubsequences: false)
+            // Every second piece is inside of quotes.
+            let pieces = (plain.first ?? "").replacing("\\\"", with: "")
+                .split(separator: "\"", omittingEmptySubsequences: false)
+            out.append(
+                pieces.enumerated().map { $0.offset % 2 == 0 ? String($0.element) : " " }.joined())
+        }
+        return out.joined(separator: "\n")
+    }
+
+    /// Sets of files each of which reaches all the others.
+    private static func circles(_ graph: [String: Set<String>]) -> [Set<String>] {
+        var reach: [String: Set<String>] = [:]
+        for start in graph.keys {
+            var found: Set<String> = []
+            var open = Array(graph[start] ?? [])
+            while let next = open.popLast() {
+                if found.insert(next).inserted { open += graph[next] ?? [] }
+            }
+            reach[start] = found
+        }
+        var circles: Set<Set<String>> = []
+        for (file, found) in reach where found.contains(file) {
+            circles.insert(found.filter { reach[$0]?.contains(file) == true })
+        }
+        return Array(circles)
+    }
+}
+
+extension Substring {
+    fileprivate func count(of part: String) -> Int { ranges(of: part).count }
+}
