@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo demo-build test chaos bench bench-check event-cost build install setup lint format clean
+.PHONY: run demo demo-build test chaos bench bench-check event-cost docs build install setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -66,6 +66,11 @@ bench-check: build
 event-cost: build
 	@scripts/setup.sh bench
 	@scripts/measure/event-cost.sh
+
+# The public Swift libraries' documentation, in .build/documentation; a warning is an error.
+docs: setup
+	swift build
+	scripts/docs.sh
 
 lint: setup
 	swift format lint --strict --recursive Package.swift Sources Plugins Tests Benchmarks/Package.swift Benchmarks/Sources

@@ -75,10 +75,12 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "signalbox", targets: ["SignalboxCLI"]),
+        .executable(name: "signalbox-bench", targets: ["SignalboxBench"]),
         .library(name: "Signalbox", targets: ["Signalbox", "SignalboxCore"]),
         .library(name: "SignalboxLibrary", type: .dynamic, targets: ["SignalboxLibrary"]),
         .library(name: "SignalboxPluginKit", targets: ["SignalboxPluginKit"]),
-        .library(name: "SignalboxTestKit", targets: ["SignalboxTestKit"]),
+        .library(name: "SignalboxSimulators", targets: ["SignalboxSimulators"]),
+        .library(name: "SignalboxConformance", targets: ["SignalboxConformance"]),
         .library(name: "StoreConformance", targets: ["StoreConformance", "SignalboxCore"]),
     ] + plugins.map(\.product),
     dependencies: [
@@ -193,15 +195,39 @@ let package = Package(
         .executableTarget(
             name: "SignalboxCLI",
             dependencies: [
-                "Signalbox", "SignalboxTestKit", "CAllocator",
+                "Signalbox", "SignalboxSimulators", "SignalboxConformance", "SignalboxDevTools",
+                "CAllocator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: swift),
+        // APNs and FCM for tests.
         .target(
-            name: "SignalboxTestKit",
+            name: "SignalboxSimulators",
             dependencies: [
-                "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
-                "SignalboxStore", "SignalboxThreads", "SignalboxPluginHost", "CSignalbox",
-                .product(name: "Logging", package: "swift-log"),
+                "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
+                "SignalboxThreads", .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: swift),
+        // What `signalbox plugins check` runs.
+        .target(
+            name: "SignalboxConformance",
+            dependencies: [
+                "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxHTTP",
+                "SignalboxThreads", "SignalboxPluginHost", "CSignalbox",
+            ], swiftSettings: swift),
+        // What `signalbox demo` and `signalbox plugins new` do.
+        .target(
+            name: "SignalboxDevTools",
+            dependencies: [
+                "Signalbox", "SignalboxCore", "SignalboxHTTP", "SignalboxSimulators",
+                "SignalboxThreads", .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: swift),
+        // What Benchmarks/ measures inside the gateway; not shipped.
+        .executableTarget(
+            name: "SignalboxBench",
+            dependencies: [
+                "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxCrypto",
+                "SignalboxStore", "SignalboxThreads", "SignalboxPluginHost",
+                "SignalboxConformance", "SignalboxDevTools", "CAllocator",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: swift),
 
         // What the plugins Sendbird and SendbirdDesk have in common; each has it linked in.
@@ -228,7 +254,7 @@ let package = Package(
             name: "SignalboxTests",
             dependencies: [
                 "Signalbox", "SignalboxCore", "SignalboxConfig", "SignalboxHTTP",
-                "SignalboxCrypto", "SignalboxJSON", "SignalboxTestKit", "PluginBench",
+                "SignalboxCrypto", "SignalboxJSON", "SignalboxConformance", "PluginBench",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: tests),
         .testTarget(
@@ -282,25 +308,26 @@ let package = Package(
             name: "PluginTests",
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxCrypto", "SignalboxJSON",
-                "SignalboxTestKit", "PluginBench",
+                "SignalboxConformance", "PluginBench",
             ],
             swiftSettings: tests),
         .testTarget(
             name: "PluginCheckTests",
             dependencies: [
-                "SignalboxTestKit", "SignalboxCore", "SignalboxCrypto", "SignalboxJSON",
+                "SignalboxConformance", "SignalboxCore", "SignalboxCrypto", "SignalboxJSON",
                 "PluginBench", "SignalboxCLI", "CAllocator",
             ], exclude: ["Bad"], swiftSettings: tests),
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
-                "SignalboxTestKit", "SignalboxHTTP", "SignalboxCore", "SignalboxCrypto",
+                "SignalboxSimulators", "SignalboxHTTP", "SignalboxCore", "SignalboxCrypto",
                 "SignalboxJSON",
             ], swiftSettings: tests),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Signalbox", "SignalboxTestKit", "SignalboxHTTP", "SignalboxCore", "SignalboxJSON",
+                "Signalbox", "SignalboxSimulators", "SignalboxDevTools", "SignalboxHTTP",
+                "SignalboxCore", "SignalboxJSON",
                 "SignalboxConfig", "SignalboxPluginHost", "SignalboxCrypto", "PluginBench",
                 "SignalboxCLI",
                 .product(name: "GRDB", package: "GRDB.swift"),

@@ -136,15 +136,15 @@ public final class Gateway: Sendable {
         await reloads.withLock { $0.last }?.value
         if left > 0 {
             parts.logger.notice(
-                "deliveries wait on disk for the next start", metadata: ["count": "\(left)"])
+                "deliveries wait on disk for the next startup", metadata: ["count": "\(left)"])
         }
         await servers.admin?.shutdown()
         await parts.shutdown()
-        parts.logger.info("gateway has stopped")
+        parts.logger.info("gateway stopped")
         return left
     }
 
-    /// Takes nothing more in, and waits until what is in memory has been sent, at most so long.
+    /// Accepts nothing more and waits, up to the timeout, until deliveries in memory are sent.
     ///
     /// Returns how many deliveries stay on disk for the next start.
     @discardableResult

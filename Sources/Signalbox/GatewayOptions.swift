@@ -24,7 +24,7 @@ public struct GatewayOptions: Sendable {
     public var dataBytesMax = 0
     /// Plugins that are linked into the program, by the name that `library:` gives.
     public private(set) var linked: [String: PluginLibrary] = [:]
-    /// What plugins are told of the program that they run in.
+    /// The program's name and version, as plugins see them.
     public var program = (name: "signalbox", version: Gateway.version)
     /// Called for each outcome of a delivery, on a thread of the gateway; must return soon.
     public var onOutcome: (@Sendable (DeliveryOutcome) -> Void)?

@@ -187,7 +187,7 @@ final class GatewayParts: @unchecked Sendable {
         }
     }
 
-    /// Connections to come log in with the secrets of now; if those cannot be used, as before.
+    /// New connections log in with the current secrets or, if these are unusable, the previous ones.
     private static func renew(
         _ lane: SenderLane, _ role: any Translating, _ logger: Logger
     ) async {
@@ -195,7 +195,7 @@ final class GatewayParts: @unchecked Sendable {
             try lane.renew(try await role.endpoint(app: lane.key.app))
         } catch {
             logger.error(
-                "changed secrets cannot be used; those of before stay in use",
+                "changed secrets are unusable, keeping the previous ones",
                 metadata: [
                     "plugin.instance": "\(lane.key.sender)", "app": "\(lane.key.app)",
                     "error": "\(error)",
@@ -248,27 +248,27 @@ final class GatewayParts: @unchecked Sendable {
                 switch notice {
                 case .fault:
                     metrics.storeFault()
-                    logger.error("the store cannot write", metadata: error)
+                    logger.error("store failed to write", metadata: error)
                 case .damaged(let count, _):
                     metrics.damaged(count)
-                    logger.error("deliveries are damaged", metadata: error)
+                    logger.error("found damaged deliveries", metadata: error)
                 case .diskFull:
                     metrics.diskFull(true)
-                    logger.error("the disk is full, events are refused", metadata: error)
+                    logger.error("disk is full, rejecting events", metadata: error)
                 case .fileGone:
                     metrics.fileGone(true)
-                    logger.error("the database file is gone", metadata: error)
+                    logger.error("database file is gone", metadata: error)
                 case .fileIsBack:
                     metrics.fileGone(false)
-                    logger.notice("the database file is back", metadata: error)
+                    logger.notice("database file is back", metadata: error)
                 case .outcomesLost(let receiver, let count):
                     metrics.outcomesLost(receiver, count: count)
                     logger.error(
-                        "outcomes were too old or too many, and are not told",
+                        "outcomes dropped as too old or too many",
                         metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
                 case .diskHasRoom:
                     metrics.diskFull(false)
-                    logger.notice("the disk has room again")
+                    logger.notice("disk has room again")
                 }
             })
         options.waitingMax = limits.deliveriesWaitingMax

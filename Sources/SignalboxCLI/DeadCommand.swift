@@ -6,7 +6,7 @@ import Signalbox
 struct DeadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead",
-        abstract: "Deliveries that were given up: look at them, send them again, forget them.",
+        abstract: "Manages dead letters: deliveries that failed for good.",
         discussion: """
             Works through the admin listener of a running gateway, and straight on the database of one \
             that is stopped.
@@ -18,19 +18,19 @@ struct DeadCommand: AsyncParsableCommand {
         @Option(name: .shortAndLong, help: "Path of the configuration.")
         var config = "gateway.yaml"
 
-        @Option(help: "Of this sender.")
+        @Option(help: "Only of this sender.")
         var sender: String?
 
-        @Option(help: "Of this route.")
+        @Option(help: "Only of this route.")
         var route: String?
 
-        @Option(help: "Given up for this reason.")
+        @Option(help: "Only with this reason.")
         var reason: String?
 
-        @Option(help: "Given up before this, in Unix milliseconds.")
+        @Option(help: "Only those that died before this time, in Unix milliseconds.")
         var before: UInt64?
 
-        @Option(help: "Given up at this time or later, in Unix milliseconds.")
+        @Option(help: "Only those that died at this time or later, in Unix milliseconds.")
         var since: UInt64?
 
         @Flag(help: "All of them.")
@@ -78,10 +78,10 @@ struct DeadCommand: AsyncParsableCommand {
 
         @OptionGroup var selection: Selection
 
-        @Option(help: "Most lines.")
+        @Option(help: "Maximum number of lines.")
         var limit = 1_000
 
-        @Flag(name: .long, help: "Only how many there are of each sender and reason.")
+        @Flag(name: .long, help: "Only count them by sender and reason.")
         var count = false
 
         func run() async throws {
@@ -125,7 +125,7 @@ struct DeadCommand: AsyncParsableCommand {
     /// `signalbox dead replay`.
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "replay", abstract: "Sends dead letters again, under their old ids.")
+            commandName: "replay", abstract: "Sends dead letters again, with their original ids.")
 
         @OptionGroup var selection: Selection
 
@@ -139,7 +139,7 @@ struct DeadCommand: AsyncParsableCommand {
     /// `signalbox dead purge`.
     struct Purge: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "purge", abstract: "Forgets dead letters.")
+            commandName: "purge", abstract: "Deletes dead letters.")
 
         @OptionGroup var selection: Selection
 

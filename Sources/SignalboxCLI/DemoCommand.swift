@@ -1,20 +1,22 @@
 import ArgumentParser
 import Glibc
 import Signalbox
-import SignalboxTestKit
+import SignalboxDevTools
+import SignalboxSimulators
 
 /// `signalbox demo`.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Simulators and a gateway in one process; one webhook goes through all of it.")
+        abstract: "Runs simulators and a gateway in one process and sends one webhook through them."
+    )
 
     @OptionGroup var config: ConfigOptions
 
     @Option(help: "The body of the webhook.")
     var sample = "Tests/Fixtures/Zendesk/reply.json"
 
-    @Flag(help: "Stay up until Ctrl-C.")
+    @Flag(help: "Keep running until Ctrl-C.")
     var stay = false
 
     func run() async throws {
@@ -54,10 +56,10 @@ struct DemoCommand: AsyncParsableCommand {
         Output.line(
             """
 
-            It stays up; Ctrl-C ends it. Another webhook:
+            Running; Ctrl-C stops it. Send another webhook:
               curl -i -H 'content-type: application/json' --data @\(sample) \\
                 http://127.0.0.1:\(demo.gateway.port)/in/zendesk/demo
-            What arrived, and orders for the simulators (docs/simulators.md):
+            See what arrived, or give the simulators orders (docs/simulators.md):
               curl http://127.0.0.1:\(demo.simulators.controlPort)/apns/received
             """)
         await StopSignals.wait()

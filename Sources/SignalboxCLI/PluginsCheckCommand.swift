@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import SignalboxTestKit
+import SignalboxConformance
 
 /// `signalbox plugins check`.
 struct PluginsCheckCommand: AsyncParsableCommand {
@@ -16,16 +16,16 @@ struct PluginsCheckCommand: AsyncParsableCommand {
     var config: String?
 
     @Option(
-        help: "A secret of the config, as NAME=VALUE or NAME=@FILE; may be given several times.")
+        help: "A secret of the config, as NAME=VALUE or NAME=@FILE; repeatable.")
     var secret: [String] = []
 
     @Option(help: "Requests, events, devices and answers to check with, as JSON.")
     var samples: String?
 
-    @Option(help: "Check rules of these sections alone, with commas between them: life,ingest.")
+    @Option(help: "Check only rules of these sections, separated by commas: life,ingest.")
     var only: String?
 
-    @Flag(inversion: .prefixedNo, help: "Look for lost and misused memory.")
+    @Flag(inversion: .prefixedNo, help: "Look for leaked and misused memory.")
     var memory = true
 
     @Flag(help: "JSON.")

@@ -5,7 +5,7 @@ import Signalbox
 struct PluginsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plugins",
-        abstract: "Looks at plugin libraries, checks them, and begins new ones.",
+        abstract: "Inspects, checks and creates plugins.",
         subcommands: [
             NewCommand.self, ListCommand.self, InspectCommand.self, PluginsCheckCommand.self,
             DescribeCommand.self,
@@ -20,7 +20,7 @@ struct PluginsCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists the plugins in the plugin folders.")
 
-        @Option(help: "A folder with plugins; may be given several times.")
+        @Option(help: "A folder with plugins; repeatable.")
         var pluginFolder: [String] = []
 
         @Flag(help: "One line of JSON per plugin.")
@@ -46,12 +46,12 @@ struct PluginsCommand: AsyncParsableCommand {
     struct InspectCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "inspect",
-            abstract: "Loads one plugin in a child process and tells what it says of itself.")
+            abstract: "Loads one plugin in a child process and prints what it declares.")
 
         @Argument(help: "A file, or a name as in library:.")
         var library: String
 
-        @Option(help: "A folder with plugins; may be given several times.")
+        @Option(help: "A folder with plugins; repeatable.")
         var pluginFolder: [String] = []
 
         @Flag(help: "JSON, with the config's schema.")
@@ -80,7 +80,7 @@ struct PluginsCommand: AsyncParsableCommand {
             abstract: "Runs one plugin for the gateway that started it.",
             shouldDisplay: false)
 
-        @Argument(help: "The instance's name, for people who look at processes.") var name: String
+        @Argument(help: "The instance's name, as shown in process lists.") var name: String
 
         func run() async throws { await PluginTool.runIsolated() }
     }

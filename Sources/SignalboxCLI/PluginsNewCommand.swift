@@ -1,12 +1,12 @@
 import ArgumentParser
-import SignalboxTestKit
+import SignalboxDevTools
 
 extension PluginsCommand {
     /// `signalbox plugins new`.
     struct NewCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "new",
-            abstract: "Writes the project of a new plugin, which builds and passes plugins check.")
+            abstract: "Writes a new plugin project that builds and passes plugins check.")
 
         @Argument(help: "The plugin's name: Hello becomes libHello.so.")
         var name: String
@@ -17,10 +17,10 @@ extension PluginsCommand {
         @Option(help: "ingest, build, send-http, send or register.")
         var role: String
 
-        @Option(help: "The project's folder; NAME without it.")
+        @Option(help: "The project's folder; NAME by default.")
         var folder: String?
 
-        @Option(help: "The SDK's folder; that of the installation without it.")
+        @Option(help: "The SDK's folder; the installation's by default.")
         var sdk: String?
 
         func run() async throws {

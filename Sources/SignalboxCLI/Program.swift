@@ -2,7 +2,7 @@ import ArgumentParser
 import CAllocator
 import Dispatch
 import Glibc
-import SignalboxTestKit
+import SignalboxConformance
 
 /// Where the process begins.
 @main
@@ -18,8 +18,6 @@ enum Program {
             await SignalboxCommand.main()
             exit(0)
         }
-        // Tools that count instructions stumble over a main thread that gives itself up.
-        if CommandLine.arguments.dropFirst().first == "bench" { while true { pause() } }
         dispatchMain()
     }
 }

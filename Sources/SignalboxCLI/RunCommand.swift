@@ -20,7 +20,7 @@ struct RunCommand: AsyncParsableCommand {
         }
         StartPages.giveBack()
         await StopSignals.wait {
-            // What is wrong with it stands in the log, and the configuration of before goes on.
+            // The log has its faults; the current configuration stays.
             Task { _ = try? await gateway.reload() }
         }
         await gateway.stop()

@@ -10,7 +10,7 @@ struct SignalboxCommand: AsyncParsableCommand {
         version: Gateway.version,
         subcommands: [
             RunCommand.self, CheckCommand.self, PluginsCommand.self, SimulateCommand.self,
-            DemoCommand.self, DeadCommand.self, BenchCommand.self,
+            DemoCommand.self, DeadCommand.self,
         ])
 }
 
@@ -19,13 +19,13 @@ struct ConfigOptions: ParsableArguments {
     @Option(name: .shortAndLong, help: "Path of the configuration.")
     var config = "gateway.yaml"
 
-    @Option(help: "A folder with plugins, searched before the others; may be given several times.")
+    @Option(help: "A folder with plugins, searched first; repeatable.")
     var pluginFolder: [String] = []
 
-    @Option(help: "Listen here instead of gateway.listen, as host:port.")
+    @Option(help: "Overrides gateway.listen, as host:port.")
     var listen: String?
 
-    @Option(help: "Listen here instead of gateway.admin, as host:port.")
+    @Option(help: "Overrides gateway.admin, as host:port.")
     var admin: String?
 
     func gatewayOptions() throws -> GatewayOptions {
@@ -64,11 +64,6 @@ enum Exit {
 enum Output {
     static func line(_ text: String) { write(text, to: STDOUT_FILENO) }
     static func error(_ text: String) { write(text, to: STDERR_FILENO) }
-
-    /// Numbers by name, as a line of JSON.
-    static func figures(_ figures: [(name: String, value: Double)]) {
-        line("{" + figures.map { "\"\($0.name)\":\($0.value)" }.joined(separator: ",") + "}")
-    }
 
     private static func write(_ text: String, to descriptor: Int32) {
         let bytes = Array((text + "\n").utf8)

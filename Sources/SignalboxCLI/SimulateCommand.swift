@@ -1,14 +1,14 @@
 import ArgumentParser
-import SignalboxTestKit
+import SignalboxSimulators
 
 /// `signalbox simulate`.
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Simulators of APNs and FCM that verify what they get and fail on order.",
+        abstract: "Runs APNs and FCM simulators that verify requests and fail on command.",
         discussion: "Orders are explained in docs/simulators.md.")
 
-    @Option(help: "Folder for keys and certificates; kept when it is given.")
+    @Option(help: "Folder for keys and certificates; temporary if omitted.")
     var folder: String?
 
     @Option(help: "Port of the APNs simulator; 0: any free one.")
@@ -20,7 +20,7 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "Port of the control API; 0: any free one.")
     var controlPort = 0
 
-    @Option(help: "A bundle id that may be sent to; may be given several times. None: every one.")
+    @Option(help: "An allowed bundle id; repeatable. By default all are allowed.")
     var topic: [String] = []
 
     @Flag(help: "Refuse APNs tokens that are not hexadecimal, as Apple does.")

@@ -77,7 +77,7 @@ enum DevicesReader {
                     map.report(
                         "bad-value", at: item,
                         "client \"\(client.name)\" has the token of client \"\(other.name)\"; "
-                            + "give each a token of its own")
+                            + "give each its own token")
                 }
                 clients.append(client)
             }
@@ -142,7 +142,7 @@ enum DevicesReader {
         map.report("bad-value", at: given.value, "\(key) must be an https URL")
     }
 
-    /// `report:`, a map of apps with the instances that are told of their devices.
+    /// `report:`, a map from apps to the instances that get reports about their devices.
     private static func listeners(
         _ value: ConfigValue?, _ owner: MapReader, _ plugins: [String]
     ) -> DeviceListeners {

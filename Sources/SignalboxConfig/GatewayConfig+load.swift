@@ -66,7 +66,7 @@ extension GatewayConfig {
         for name in gateway.sources where plugins.contains(where: { $0.name == name }) {
             map.report(
                 "duplicate-name", at: map["gateway"],
-                "\"\(name)\" is a plugin and stands in gateway.sources; a source needs a name of its own"
+                "\"\(name)\" is both a plugin and in gateway.sources; a source needs its own name"
             )
         }
         if let section = map["routes"] {

@@ -108,7 +108,7 @@ public struct GatewayConfig: Sendable {
     public var deviceClients: [DeviceClient] = []
     /// `devices.users`.
     public var deviceUsers: [DeviceUsers] = []
-    /// `devices.report`: who is told of an app's devices.
+    /// `devices.report`: who gets reports about an app's devices.
     public var deviceListeners = DeviceListeners()
     /// `outcomes:`, in the file's order.
     public var outcomeReceivers: [OutcomeReceiver] = []

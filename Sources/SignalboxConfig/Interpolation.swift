@@ -1,6 +1,6 @@
 internal import SignalboxCore
 
-/// Fills `${env:NAME}`, `${env:NAME:-other}` and `${file:path}`; `$${` stands for a literal `${`.
+/// Fills `${env:NAME}`, `${env:NAME:-other}` and `${file:path}`; `$${` is a literal `${`.
 ///
 /// What comes out is marked as secret: no error and no log may show it.
 struct Interpolation {
@@ -55,8 +55,8 @@ struct Interpolation {
             if let split { return String(parts[parts.index(split, offsetBy: 2)...]) }
             diagnostics.report(
                 "unset-variable", at: position,
-                "the environment variable \(variable) is not set; set it, or give a value for that "
-                    + "case: ${env:\(variable):-value}")
+                "the environment variable \(variable) is not set; set it, or give a default: "
+                    + "${env:\(variable):-value}")
             return ""
         }
         if name.hasPrefix("file:") {

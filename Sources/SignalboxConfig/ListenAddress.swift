@@ -39,7 +39,7 @@ public struct ListenAddress: Sendable, Hashable {
             ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
     }
 
-    /// It stands for every address of the machine.
+    /// It means every address of the machine.
     package var isWildcard: Bool { Self.bytes(of: host)?.allSatisfy { $0 == 0 } ?? false }
 
     /// The 4 or 16 bytes of an IP address without brackets; nil: it is none.

@@ -1,6 +1,6 @@
 public import SignalboxCore
 
-/// Who is told how deliveries end: one entry of `outcomes:`.
+/// A receiver of results: one entry of `outcomes:`.
 public struct OutcomeReceiver: Sendable, Hashable {
     /// Shows in logs and metrics.
     public var name: String
@@ -105,7 +105,7 @@ struct OutcomesReader {
     private func list(_ key: String, _ map: MapReader) -> [ConfigValue]? {
         guard let value = map[key] else { return nil }
         if case .list(let items) = value.kind, !items.isEmpty { return items }
-        map.report("wrong-type", at: value, "\(key) must be a list; leave it out for all")
+        map.report("wrong-type", at: value, "\(key) must be a list; omit it for all")
         return []
     }
 }

@@ -52,7 +52,7 @@ struct RouteReader {
             if let read = Condition.parse(when, diagnostics: &diagnostics.all) {
                 condition = read
                 if read.isImpossible {
-                    map.report("unreachable-route", at: when, "no event can fulfil this when")
+                    map.report("unreachable-route", at: when, "no event can match this when")
                 }
             }
         }

@@ -1,6 +1,6 @@
 /// Where something is sent over the network.
 enum WebURL {
-    /// Whether nobody between here and there can read along: https, or a host that is this one.
+    /// Whether nobody on the way can read it: https, or this host.
     static func isPrivate(_ text: String) -> Bool {
         if text.hasPrefix("https://") { return text.utf8.count > 8 }
         guard text.hasPrefix("http://") else { return false }

@@ -90,7 +90,7 @@ public struct Certificate: Sendable {
 
 extension PEM {
     static func isPEM(_ bytes: [UInt8]) -> Bool {
-        // Text may stand before the first mark, as `openssl pkcs12` writes it.
+        // Text may precede the first mark, as `openssl pkcs12` writes it.
         String(decoding: bytes.prefix(64 * 1024), as: UTF8.self).contains("-----BEGIN ")
     }
 

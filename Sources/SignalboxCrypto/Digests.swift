@@ -24,7 +24,7 @@ public enum HMACDigest {
         _ algorithm: OpaquePointer?, key: [UInt8], data: [UInt8], length: Int
     ) -> [UInt8] {
         var out = [UInt8](repeating: 0, count: length)
-        // An empty array may have no address, which OpenSSL reads as "the key of before".
+        // An empty array may have no address, which OpenSSL reads as "the previous key".
         let keyBytes = key.isEmpty ? [0] : key
         var written: UInt32 = 0
         _ = HMAC(algorithm, keyBytes, Int32(key.count), data, data.count, &out, &written)

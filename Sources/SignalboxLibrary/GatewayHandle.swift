@@ -5,7 +5,7 @@ internal import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
 
-/// What stands behind an `sbx_gateway`.
+/// What an `sbx_gateway` points to.
 final class GatewayHandle: Sendable {
     private enum State {
         case made(GatewayOptions)

@@ -15,7 +15,7 @@ public func sbx_gateway_admin_port(_ gateway: OpaquePointer?) -> UInt32 {
     UInt32(GatewayHandle.from(gateway)?.gateway?.adminPort ?? 0)
 }
 
-/// All numbers of now; see gateway.h.
+/// The current metrics; see gateway.h.
 @c @implementation
 public func sbx_gateway_metrics(
     _ gateway: OpaquePointer?,

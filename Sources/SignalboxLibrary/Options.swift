@@ -6,7 +6,7 @@ internal import SignalboxPluginHost
 
 /// The host's context pointer.
 ///
-/// `@unchecked Sendable`: nobody here looks behind it; gateway.h says which threads the host gets it on.
+/// `@unchecked Sendable`: never dereferenced here; gateway.h names the threads on which the host gets it.
 struct HostContext: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer?
 }

@@ -21,7 +21,7 @@ public final class Metric: Sendable {
     /// Sets a gauge.
     public func set(_ new: Int64) { value.store(new, ordering: .relaxed) }
 
-    /// The value of now.
+    /// The current value.
     public var current: Int64 { value.load(ordering: .relaxed) }
 }
 

@@ -26,33 +26,34 @@ public enum Base64URL {
         if bits > 0 { out.append(digits[Int(buffer << (6 - bits) & 63)]) }
         return String(decoding: out, as: UTF8.self)
     }
-}
 
-/// A short fingerprint of text: FNV-1a, 64 bits, as 16 hexadecimal digits.
-///
-/// Good for keys of things that belong together, not against forgers.
-public struct Fingerprint: Sendable {
-    private var state: UInt64 = 0xcbf2_9ce4_8422_2325
-
-    /// Starts with nothing.
-    public init() {}
-
-    /// Takes text in, marked off from the next.
-    public mutating func add(_ text: String) {
-        var copy = text
-        copy.withUTF8 { bytes in
-            for byte in bytes { step(byte) }
+    /// Decodes the URL alphabet and the plain one, with or without padding; nil: it is malformed.
+    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        var out: [UInt8] = []
+        var buffer: UInt32 = 0
+        var bits: UInt32 = 0
+        var padding = 0
+        for byte in text.utf8 {
+            let value: UInt32
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = UInt32(byte) - 65
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = UInt32(byte) - 71
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = UInt32(byte) + 4
+            case UInt8(ascii: "+"), UInt8(ascii: "-"): value = 62
+            case UInt8(ascii: "/"), UInt8(ascii: "_"): value = 63
+            case UInt8(ascii: "="):
+                padding += 1
+                continue
+            default: return nil
+            }
+            guard padding == 0 else { return nil }
+            buffer = buffer << 6 | value
+            bits += 6
+            if bits >= 8 {
+                bits -= 8
+                out.append(UInt8(truncatingIfNeeded: buffer >> bits))
+            }
         }
-        step(0)
-    }
-
-    /// 16 digits.
-    public var text: String {
-        let digits = String(state, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
-
-    private mutating func step(_ byte: UInt8) {
-        state = (state ^ UInt64(byte)) &* 0x100_0000_01b3
+        return bits < 6 && padding < 3 ? out : nil
     }
 }

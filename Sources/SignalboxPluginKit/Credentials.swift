@@ -56,7 +56,7 @@ extension Host {
         guard status == SBX_OK else { throw PluginError(code: status) }
     }
 
-    /// The value of now.
+    /// The current value.
     ///
     /// Throws `again` if there is none yet.
     public func credential(_ name: String) throws(PluginError) -> String {

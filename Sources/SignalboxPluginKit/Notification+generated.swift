@@ -13,7 +13,7 @@ public struct Notification: Sendable {
     public var isMutable = false
     /// Prove that the device can be reached, and show nothing.
     public var isDryRun = false
-    /// Take back what is shown under `collapse`, and show nothing.
+    /// Remove the notification shown under `collapse`, show nothing.
     public var isWithdrawn = false
     /// nil: as the route says.
     public var priority: Priority?

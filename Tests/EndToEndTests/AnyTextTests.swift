@@ -3,7 +3,7 @@ import PluginBench
 import SignalboxCore
 import SignalboxHTTP
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 /// Whatever people write arrives: for each source, texts of any length and script become a push that the

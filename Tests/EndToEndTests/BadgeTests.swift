@@ -3,7 +3,7 @@ import PluginBench
 import Signalbox
 import SignalboxCore
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 @Suite struct BadgeTests {

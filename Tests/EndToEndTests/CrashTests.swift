@@ -3,7 +3,7 @@ import PluginBench
 import Signalbox
 import SignalboxCore
 import SignalboxHTTP
-import SignalboxTestKit
+import SignalboxSimulators
 import Synchronization
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import PluginBench
 import SignalboxCore
 import SignalboxCrypto
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 @Suite struct CredentialTests {

@@ -2,7 +2,7 @@ import Foundation
 import PluginBench
 import Signalbox
 import SignalboxCore
-import SignalboxTestKit
+import SignalboxSimulators
 import Synchronization
 import Testing
 

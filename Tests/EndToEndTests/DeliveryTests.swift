@@ -2,8 +2,9 @@ import Foundation
 import PluginBench
 import Signalbox
 import SignalboxCore
+import SignalboxDevTools
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Synchronization
 import Testing
 

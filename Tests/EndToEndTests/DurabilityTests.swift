@@ -4,7 +4,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxHTTP
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 @Suite struct DurabilityTests {
@@ -241,7 +241,7 @@ import Testing
         #expect(metrics.contains(#"signalbox_requests_total{instance="z",status="503"} 1"#))
         // Answer, log, readiness and metric say what it is.
         #expect(String(decoding: answer.body, as: UTF8.self).contains("disk is full"))
-        #expect(bench.log.all.contains { $0.contains("the disk is full, events are refused") })
+        #expect(bench.log.all.contains { $0.contains("disk is full, rejecting events") })
         #expect(metrics.contains("signalbox_disk_full 1"))
         let readiness = try await bench.admin("/readyz")
         #expect(readiness.status == 503)
@@ -260,7 +260,7 @@ import Testing
         var state: UInt32 = 0
         for _ in 0..<6_000 where state != 200 { state = try await bench.admin("/readyz").status }
         #expect(state == 200)
-        #expect(bench.log.all.contains { $0.contains("the disk has room again") })
+        #expect(bench.log.all.contains { $0.contains("disk has room again") })
         var status: UInt32 = 0
         for _ in 0..<500 where status != 200 {
             status = try await bench.post(
@@ -284,7 +284,7 @@ import Testing
         #expect(answer.status == 503)
         #expect(try JSONValue.parse(answer.body)["status"]?.string == "database_gone")
         #expect(bench.gateway.metricsText.contains("signalbox_database_gone 1"))
-        let line = try await OutageTests.line(bench, "the database file is gone")
+        let line = try await OutageTests.line(bench, "database file is gone")
         #expect(line.hasPrefix("error") && line.contains("put the file back, or restart"))
         // What it took is still sent.
         #expect(await bench.delivered(bench.simulators.apns, 1) == ["a"])

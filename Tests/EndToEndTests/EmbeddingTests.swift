@@ -1,6 +1,6 @@
 import Foundation
 import PluginBench
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 /// An installed prefix, and programs that use it.

@@ -6,7 +6,7 @@ import SignalboxCore
 import SignalboxCrypto
 import SignalboxHTTP
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Synchronization
 import Testing
 

@@ -7,7 +7,7 @@ import SignalboxCore
 import SignalboxHTTP
 import SignalboxJSON
 import SignalboxPluginHost
-import SignalboxTestKit
+import SignalboxSimulators
 import Synchronization
 import Testing
 

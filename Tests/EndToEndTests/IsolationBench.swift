@@ -3,7 +3,7 @@ import PluginBench
 import Signalbox
 import SignalboxHTTP
 import SignalboxPluginHost
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 /// Bundled plugins in processes of their own, with a way to end them in the middle of a call.

@@ -5,7 +5,7 @@ import SignalboxCore
 import SignalboxHTTP
 import SignalboxJSON
 import SignalboxPluginHost
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 /// `isolation: process`, from webhook to push.

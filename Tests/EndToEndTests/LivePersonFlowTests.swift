@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxCrypto
 import SignalboxHTTP
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Synchronization
 import Testing
 
@@ -359,7 +359,8 @@ final class BrandLogin: Sendable {
             #expect(status == 503)
         }
         // Asked for once, and not again for every token.
-        #expect(bench.log.all.count { $0.contains("keys of users' tokens cannot be fetched") } == 1)
+        #expect(
+            bench.log.all.count { $0.contains("failed to fetch the keys of users' tokens") } == 1)
         // A code that nobody has seen may be tried again.
         for _ in 0..<2 {
             let (status, _, _) = try await bench.call(

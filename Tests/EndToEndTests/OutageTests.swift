@@ -5,7 +5,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxHTTP
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 /// Providers that are down, refuse us or break, and what becomes of the pushes.

@@ -5,7 +5,7 @@ import SignalboxCore
 import SignalboxCrypto
 import SignalboxHTTP
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Synchronization
 import Testing
 
@@ -159,7 +159,7 @@ import Testing
         api.answers(200)
         let all = try await api.wait(for: 20)
         #expect(Set(all.compactMap { $0["delivery"]?.string }).count == 20)
-        _ = try await OutageTests.line(bench, "takes them again")
+        _ = try await OutageTests.line(bench, "receiver of outcomes is back")
         try await Self.until("nothing waits") {
             bench.gateway.metricsText.contains(#"signalbox_outcomes_waiting{receiver="crm"} 0"#)
         }
@@ -176,7 +176,7 @@ import Testing
         api.answers(status)
         let bench = try await GatewayBench(config: { Self.yaml($0, [Self.receiver(api)]) })
         try await bench.post(GatewayBench.webhook([("ios", "a")]))
-        let line = try await OutageTests.line(bench, "receiver refuses outcomes")
+        let line = try await OutageTests.line(bench, "receiver rejects outcomes")
         #expect(line.contains("reason=\(status)"))
         let state = try await OutageTests.readiness(bench)["outcomes"]?[0]?["state"]?.string
         #expect(state == "misconfigured")

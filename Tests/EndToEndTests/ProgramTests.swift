@@ -2,7 +2,7 @@ import Foundation
 import PluginBench
 import Signalbox
 import SignalboxHTTP
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 /// The `signalbox` program as its users run it.
@@ -82,7 +82,7 @@ import Testing
         #expect(simulators.apns.received.map(\.status) == [200])
         #expect(simulators.fcm.received.map(\.status) == [200])
         #expect(log.components(separatedBy: "INFO delivered").count == 3)
-        #expect(log.contains("gateway has stopped"))
+        #expect(log.contains("gateway stopped"))
         await simulators.shutdown()
     }
 

@@ -3,7 +3,6 @@ import PluginBench
 import SignalboxCore
 import SignalboxHTTP
 import SignalboxJSON
-import SignalboxTestKit
 import Synchronization
 import Testing
 

@@ -5,7 +5,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Synchronization
 import Testing
 

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxCrypto
 import SignalboxHTTP
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 /// For each of the five documents: from its inbound call to the push that the device gets, with the

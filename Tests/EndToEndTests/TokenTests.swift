@@ -1,7 +1,7 @@
 import Foundation
 import SignalboxCore
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 @Suite struct TokenTests {

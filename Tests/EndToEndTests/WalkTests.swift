@@ -39,6 +39,6 @@ import Testing
         #expect(ended.output.contains("\nIt is on its way.\n"))
         #expect(ended.output.hasSuffix("-> It is at the door.\n"), "\(ended.text)")
         let log = try String(contentsOf: folder.appending(path: "gateway.log"), encoding: .utf8)
-        #expect(log.contains("gateway has stopped"))
+        #expect(log.contains("gateway stopped"))
     }
 }

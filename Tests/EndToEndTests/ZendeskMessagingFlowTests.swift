@@ -3,7 +3,7 @@ import PluginBench
 import SignalboxCore
 import SignalboxHTTP
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 /// Zendesk messaging with the example's configuration, from the webhook to the push.

@@ -1,5 +1,5 @@
 import Foundation
-import SignalboxTestKit
+import SignalboxConformance
 import Testing
 
 /// Plugins in C that break one rule each: the sections of Bad/plugins.txt.

@@ -3,7 +3,6 @@ import PluginBench
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxJSON
-import SignalboxTestKit
 import Testing
 
 /// The conformance suite on every plugin that comes with the project.

@@ -1,6 +1,6 @@
 import Foundation
 import PluginBench
-import SignalboxTestKit
+import SignalboxConformance
 import Testing
 
 /// Runs of the conformance suite with the program that was built beside the tests.

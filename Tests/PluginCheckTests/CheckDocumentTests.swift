@@ -1,6 +1,6 @@
 import Foundation
 import PluginBench
-import SignalboxTestKit
+import SignalboxConformance
 import Testing
 
 /// docs/plugin-check.md.

@@ -1,10 +1,10 @@
 import Foundation
 import PluginBench
+import SignalboxConformance
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxJSON
 import SignalboxPluginHost
-import SignalboxTestKit
 import Testing
 
 /// The plugin in Rust for CloudEvents: who may send, who gets it, and hostile bodies.

@@ -1,10 +1,10 @@
 import Foundation
 import PluginBench
+import SignalboxConformance
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxJSON
 import SignalboxPluginHost
-import SignalboxTestKit
 import Synchronization
 import Testing
 

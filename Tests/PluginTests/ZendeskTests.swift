@@ -1,9 +1,9 @@
 import Foundation
 import PluginBench
+import SignalboxConformance
 import SignalboxCore
 import SignalboxJSON
 import SignalboxPluginHost
-import SignalboxTestKit
 import Testing
 
 @Suite struct ZendeskTests {

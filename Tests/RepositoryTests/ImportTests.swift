@@ -20,7 +20,9 @@ import Testing
         "SignalboxObservability": ["Logging"],
         // Foundation: the time zones, in Services/TimeZones.swift; GRDB brings it anyway.
         "Signalbox": ["Logging", "Foundation"],
-        "SignalboxTestKit": ["Logging"],
+        "SignalboxSimulators": ["Logging"],
+        "SignalboxDevTools": ["Logging"],
+        "SignalboxBench": ["ArgumentParser", "CAllocator"],
         "SignalboxLibrary": ["Logging"],
         "SignalboxCLI": ["ArgumentParser", "Dispatch", "CAllocator"],
     ]

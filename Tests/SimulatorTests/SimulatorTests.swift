@@ -3,7 +3,7 @@ import SignalboxCore
 import SignalboxCrypto
 import SignalboxHTTP
 import SignalboxJSON
-import SignalboxTestKit
+import SignalboxSimulators
 import Testing
 
 /// The simulators as a client sees them that is not ours: libcurl.

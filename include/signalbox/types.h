@@ -1,4 +1,4 @@
-/* signalbox/types.h - the words every other header of the contract is written in.
+/* signalbox/types.h - the types and rules that all other headers of the contract share.
  *
  * THREAD TAGS, on every function of the contract
  *   [control]  one call at a time for one instance; may block for seconds.
@@ -56,7 +56,7 @@ typedef struct sbx_kv {
   sbx_str key, value;
 } sbx_kv;
 
-/* What a call came to. Append-only; treat a value you do not know as SBX_E_INTERNAL. */
+/* The result of a call. Append-only; treat a value you do not know as SBX_E_INTERNAL. */
 typedef int32_t sbx_status;
 #define SBX_OK            ((sbx_status)0)
 #define SBX_E_INTERNAL    ((sbx_status)-1)  /* a fault of the side that answers */
@@ -65,9 +65,9 @@ typedef int32_t sbx_status;
 #define SBX_E_UNSUPPORTED ((sbx_status)-4)  /* well-formed, but not offered */
 #define SBX_E_AGAIN       ((sbx_status)-5)  /* not now: no room, or a credential is on its way */
 #define SBX_E_TIMEOUT     ((sbx_status)-6)  /* the deadline passed; whether it happened is unknown */
-#define SBX_E_AUTH        ((sbx_status)-7)  /* a signature, a password or a token does not fit */
+#define SBX_E_AUTH        ((sbx_status)-7)  /* a signature, a password or a token is wrong */
 #define SBX_E_NOT_FOUND   ((sbx_status)-8)  /* no such key, secret, member or element */
-#define SBX_E_TOO_LARGE   ((sbx_status)-9)  /* over a bound; where a length is in/out, it now holds the need */
+#define SBX_E_TOO_LARGE   ((sbx_status)-9)  /* over a limit; an in/out length now holds the required size */
 #define SBX_E_UNREACHABLE ((sbx_status)-10) /* no connection was made, so nothing was sent */
 #define SBX_E_LOST        ((sbx_status)-11) /* the connection broke; whether it happened is unknown */
 #define SBX_E_STOPPING    ((sbx_status)-12) /* the host is shutting down or the instance is stopped */

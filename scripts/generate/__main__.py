@@ -37,7 +37,7 @@ def outputs(root):
     yield "Sources/SignalboxPluginHost/Loading/StructSizes+generated.swift", swift.struct_sizes(header, names(FROM_PLUGINS))
     yield "Sources/SignalboxPluginKit/Device+generated.swift", swift.kit(device)
     yield "Sources/SignalboxPluginKit/Notification+generated.swift", swift.kit(notification)
-    yield "Sources/SignalboxTestKit/Conformance/Calls/Shaper+generated.swift", swift.shaper(header, names(TO_PLUGINS))
+    yield "Sources/SignalboxConformance/Calls/Shaper+generated.swift", swift.shaper(header, names(TO_PLUGINS))
     for name, parts in RUST.items():
         parts = [f"{part}.h" for part in parts.split()]
         yield f"Sources/RustPluginKit/src/sys/{name}.rs", rust.sys(Header(*(include / part for part in parts)), parts)

@@ -4,6 +4,8 @@ import Foundation
 final class Bench {
     /// The program that is measured.
     let signalbox: String
+    /// Measures inside of it: `signalbox-bench`, beside it.
+    var measure: String { "\(signalbox)-bench" }
     let wire: String
     /// Keys and databases of this run; removed at its end.
     let folder: String
@@ -23,7 +25,7 @@ final class Bench {
             FileManager.default.temporaryDirectory.appending(
                 path: "signalbox-bench-\(UUID().uuidString)"
             ).path
-        _ = try Child([signalbox, "bench", "keys", "--folder", folder]).rest()
+        _ = try Child(["\(signalbox)-bench", "keys", "--folder", folder]).rest()
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }

@@ -19,7 +19,7 @@ extension Bench {
         try curve("devices", [1_000, 100_000, isLong ? 10_000_000 : 1_000_000]) { count, sink in
             let data = try fresh("registry")
             _ = try Child.figures([
-                signalbox, "bench", "registry", "--folder", data, "--devices", "\(count)",
+                measure, "registry", "--folder", data, "--devices", "\(count)",
             ])
             let gateway = try GatewayProcess(self, yaml(sinkPort: sink.port), data: data)
             defer {

@@ -47,7 +47,7 @@ extension Bench {
         return try counted {
             _ = try $0.rest()
         } command: {
-            ["bench", "sender", "--config", file, "--count", "\(count)", "--listen", "127.0.0.1:0"]
+            ["sender", "--config", file, "--count", "\(count)", "--listen", "127.0.0.1:0"]
         }
     }
 
@@ -56,7 +56,7 @@ extension Bench {
         return try counted {
             _ = try $0.rest()
         } command: {
-            ["bench", "store", "--folder", data, "--events", "\(count)"]
+            ["store", "--folder", data, "--events", "\(count)"]
         }
     }
 
@@ -64,7 +64,7 @@ extension Bench {
         try counted {
             _ = try $0.rest()
         } command: {
-            ["bench", "calls", "--deliveries", "\(count)"]
+            ["calls", "--deliveries", "\(count)"]
         } / 20
     }
 
@@ -78,20 +78,21 @@ extension Bench {
         return try counted {
             _ = try $0.rest()
         } command: {
-            ["bench", "events", "--config", file, "--count", "\(count)", "--listen", "127.0.0.1:0"]
+            ["events", "--config", file, "--count", "\(count)", "--listen", "127.0.0.1:0"]
         }
     }
 
     /// The program and its plugins without what debuggers want to know: valgrind cannot read that of Swift.
     private func stripped() throws -> String {
         let target = folder + "/stripped"
-        let program = target + "/signalbox"
+        let program = target + "/signalbox-bench"
         guard !FileManager.default.fileExists(atPath: program) else { return program }
         try FileManager.default.createDirectory(
             atPath: target, withIntermediateDirectories: true)
         let source = URL(filePath: signalbox).deletingLastPathComponent().path
         let names = try FileManager.default.contentsOfDirectory(atPath: source)
-        for name in names where name == "signalbox" || name.hasSuffix(".so") {
+        for name in names
+        where name == "signalbox" || name == "signalbox-bench" || name.hasSuffix(".so") {
             _ = try Child(["strip", "-g", "-o", "\(target)/\(name)", "\(source)/\(name)"]).rest()
         }
         return program

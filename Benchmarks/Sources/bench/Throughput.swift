@@ -13,7 +13,7 @@ extension Bench {
             try sink.begin(numbers: count)
             let report = try Child.figures(
                 [
-                    signalbox, "bench", "sender", "--config", yaml, "--count", "\(count)",
+                    measure, "sender", "--config", yaml, "--count", "\(count)",
                     "--listen", "127.0.0.1:0",
                 ], core: workCore)
             let seen = try sink.report()
@@ -40,7 +40,7 @@ extension Bench {
     /// (d) The durable queue alone: events with two deliveries, committed and settled.
     func store() throws {
         let report = try Child.figures([
-            signalbox, "bench", "store", "--folder", try fresh("store"),
+            measure, "store", "--folder", try fresh("store"),
         ])
         note("fsync_ms", report["fsync_ms"] ?? 0, "fdatasync of 4 KiB on this disk, median")
         note(
@@ -51,7 +51,7 @@ extension Bench {
     /// (e) What a plugin call costs.
     func calls() throws {
         for (flags, name) in [([], "call"), (["--isolated"], "call_isolated")] {
-            let report = try Child.figures([signalbox, "bench", "calls"] + flags)
+            let report = try Child.figures([measure, "calls"] + flags)
             for batch in [1, 16, 256, 512] {
                 note(
                     "\(name)_ns_at_\(batch)", report["ns_at_\(batch)"] ?? 0,
@@ -92,7 +92,7 @@ extension Bench {
         let data = try fresh("registry")
         let devices = 10_000
         _ = try Child.figures([
-            signalbox, "bench", "registry", "--folder", data, "--devices", "\(devices)",
+            measure, "registry", "--folder", data, "--devices", "\(devices)",
         ])
         let gateway = try GatewayProcess(self, yaml(sinkPort: sink.port), data: data)
         defer { gateway.stop() }

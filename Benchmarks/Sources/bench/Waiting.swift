@@ -10,7 +10,7 @@ extension Bench {
         idle.stop()
         let data = try fresh("backlog")
         _ = try Child.figures([
-            signalbox, "bench", "backlog", "--folder", data, "--deliveries", "1000000",
+            measure, "backlog", "--folder", data, "--deliveries", "1000000",
         ])
         // The provider is down: nothing listens on port 1.
         let full = try GatewayProcess(self, yaml(sinkPort: 1), data: data)
@@ -21,9 +21,9 @@ extension Bench {
             "resident with 1,000,000 waiting for a dead provider (target 120)")
         let resumed = try fresh("resume")
         _ = try Child.figures([
-            signalbox, "bench", "backlog", "--folder", resumed, "--deliveries", "1000000",
+            measure, "backlog", "--folder", resumed, "--deliveries", "1000000",
         ])
-        let report = try Child.figures([signalbox, "bench", "resume", "--folder", resumed])
+        let report = try Child.figures([measure, "resume", "--folder", resumed])
         note(
             "resume_first_lease_ms", report["first_lease_ms"] ?? 0,
             "from the start with 1,000,000 waiting to the first lease")
@@ -33,7 +33,7 @@ extension Bench {
     func latency() throws {
         let fsync =
             try Child.figures([
-                signalbox, "bench", "store", "--folder", try fresh("store"), "--events", "1000",
+                measure, "store", "--folder", try fresh("store"), "--events", "1000",
             ])["fsync_ms"] ?? 0
         for rate in [100, 1_000, 10_000] {
             let sink = try Sink(self)
@@ -73,7 +73,7 @@ extension Bench {
     /// What reloads cost.
     func reload() throws {
         let report = try Child.figures([
-            signalbox, "bench", "reload", "--folder", try fresh("reload"), "--listen",
+            measure, "reload", "--folder", try fresh("reload"), "--listen",
             "127.0.0.1:0", "--admin", "127.0.0.1:0",
         ])
         note("reload_p50_ms", report["p50_ms"] ?? 0, "reload of three changed plugin files")

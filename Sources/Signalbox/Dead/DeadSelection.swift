@@ -10,9 +10,9 @@ public struct DeadSelection: Sendable {
     public var route: String?
     /// The reason.
     public var reason: String?
-    /// Given up before this, in Unix milliseconds.
+    /// Only those that died before this time, in Unix milliseconds.
     public var beforeUnixMs: UInt64?
-    /// Given up at this time or later, in Unix milliseconds.
+    /// Only those that died at this time or later, in Unix milliseconds.
     public var sinceUnixMs: UInt64?
     /// All of them, said on purpose.
     public var isAll = false

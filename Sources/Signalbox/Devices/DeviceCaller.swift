@@ -13,7 +13,7 @@ struct DeviceCaller: Sendable {
 }
 
 extension DevicesService {
-    /// Why nobody may ask.
+    /// Why the API is unavailable.
     enum Stranger: Error {
         case unknown(String)
         case unavailable(String)

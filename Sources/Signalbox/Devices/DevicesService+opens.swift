@@ -1,7 +1,7 @@
 internal import SignalboxCore
 internal import SignalboxHTTP
 
-/// Apps say which notifications were opened; receivers of outcomes are told.
+/// Apps report opened notifications; receivers of outcomes get them.
 extension DevicesService {
     private static let opensMax = 100
 

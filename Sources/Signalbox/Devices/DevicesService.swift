@@ -30,7 +30,7 @@ struct DevicesService: Sendable {
     }
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
-        // Without clients nobody may use it, so it is not there.
+        // Without clients nobody may use it, so there is no such path.
         guard !clients.isEmpty || !users.isEmpty, let allowed = Self.methods[path] else {
             return Problem(404, "nothing is served under this path").answer
         }
@@ -219,7 +219,7 @@ struct DevicesService: Sendable {
         }
     }
 
-    /// Lets those know who are told of the app's devices; when this returns it is on disk.
+    /// Stores reports for the plugins that follow the app's devices.
     private func tell(_ changes: [DeviceChange]) async throws {
         let items = feedback.items(for: changes, from: "")
         guard !items.isEmpty else { return }

@@ -6,7 +6,7 @@ internal import SignalboxHTTP
 internal import SignalboxJSON
 internal import Synchronization
 
-/// Finds out which user a token or an authorization code stands for.
+/// Finds the user that a token or an authorization code identifies.
 final class UserAuthenticator: Sendable {
     /// A user of an app.
     struct Identity: Sendable {
@@ -151,7 +151,7 @@ final class UserAuthenticator: Sendable {
             return keys
         } catch {
             logger.error(
-                "keys of users' tokens cannot be fetched",
+                "failed to fetch the keys of users' tokens",
                 metadata: ["devices.users": "\(settings.name)", "error": "\(error)"])
             state.withLock { state in
                 state.fetching[url] = nil
@@ -251,6 +251,6 @@ final class UserAuthenticator: Sendable {
                 continuation.resume(returning: (try? $0.get()) != nil)
             }
         }
-        guard isKept else { throw .unavailable("the store cannot write") }
+        guard isKept else { throw .unavailable("store failed to write") }
     }
 }

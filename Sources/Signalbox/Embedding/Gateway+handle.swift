@@ -46,7 +46,7 @@ extension Gateway {
     }
 
     private func httpAnswer(_ request: GatewayRequest) async -> HTTPServerAnswer {
-        guard isTaking else { return Problem.busy("the gateway takes nothing more") }
+        guard isTaking else { return Problem.busy("the gateway is stopping") }
         if let refusal = ingestService.refusal(method: request.method, path: request.path) {
             return refusal
         }
@@ -62,7 +62,7 @@ extension Gateway {
         }
     }
 
-    /// All numbers of now, in the text format of Prometheus.
+    /// The current metrics, in the text format of Prometheus.
     public var metricsText: String { adminService.metricsText }
 
     /// Deliveries that wait or are under way.

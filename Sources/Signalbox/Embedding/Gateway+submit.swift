@@ -59,7 +59,7 @@ extension Gateway {
         done: @escaping @Sendable (Result<[SubmittedEvent], SubmitError>) -> Void
     ) throws(SubmitError) {
         guard isTaking, let context = parts.context, let pipeline = parts.pipeline else {
-            throw SubmitError(kind: .stopping, message: "the gateway takes nothing more")
+            throw SubmitError(kind: .stopping, message: "the gateway is stopping")
         }
         guard context.live.now.plan.config.gateway.sources.contains(source) else {
             throw SubmitError(

@@ -70,7 +70,7 @@ final class AdminService: AsyncHTTPServerHandler {
         return answer
     }
 
-    /// All numbers of now.
+    /// The current metrics.
     var metricsText: String {
         for lane in lanes.all { metrics.inMemory(lane.key, count: lane.count) }
         metrics.waiting(store.waitingCount)

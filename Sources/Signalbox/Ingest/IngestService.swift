@@ -138,7 +138,7 @@ final class IngestService: HTTPServerHandler {
         for reject in result.rejects {
             context.metrics.rejected(instance: instance, reason: reject.reason)
             context.logger.warning(
-                "item left out",
+                "item rejected",
                 metadata: [
                     "plugin.instance": "\(instance)", "reason": "\(reject.reason)",
                     "detail": "\(reject.detail)",

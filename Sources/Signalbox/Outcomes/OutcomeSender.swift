@@ -103,7 +103,7 @@ final class OutcomeSender: Sendable {
         }
     }
 
-    /// What held it may be mended.
+    /// The cause may be fixed.
     func tryNow() {
         end { state in
             state.breaker.tryNow()
@@ -129,7 +129,7 @@ final class OutcomeSender: Sendable {
         waiter?.resume()
     }
 
-    /// Waits so long, or until something is appended, if that is `wakeable`.
+    /// Waits this long or, if `wakeable`, until something is appended.
     private func pause(ms: UInt64, wakeable: Bool = false) async {
         await withCheckedContinuation { continuation in
             let number = state.withLock { state -> Int? in
@@ -195,7 +195,7 @@ final class OutcomeSender: Sendable {
         } catch {
             guard !state.withLock({ $0.isStopped }) else { return nil }
             logger.error(
-                "outcomes cannot be read", metadata: fields(["error": "\(error)"]))
+                "failed to read outcomes", metadata: fields(["error": "\(error)"]))
             return nil
         }
     }
@@ -253,7 +253,7 @@ final class OutcomeSender: Sendable {
         guard before != after else { return }
         metrics.outcomesHeld(name, after)
         guard let after else {
-            logger.notice("receiver of outcomes takes them again", metadata: fields())
+            logger.notice("receiver of outcomes is back", metadata: fields())
             return
         }
         logger.error(
@@ -267,12 +267,12 @@ final class OutcomeSender: Sendable {
     private static func words(_ cause: Breaker.Cause) -> String {
         switch cause {
         case .down: "receiver of outcomes seems to be down, they wait"
-        case .misconfigured: "receiver refuses outcomes, they wait until that is mended"
+        case .misconfigured: "receiver rejects outcomes, they wait until it is fixed"
         case .throttled: "receiver of outcomes asks for less, they wait"
         }
     }
 
-    /// The receiver stands behind a batch. If that cannot be written down, it may get the batch again after a
+    /// The receiver's position is after this batch. If that cannot be stored, it may get the batch again after a
     /// restart.
     private func taken(_ batch: OutcomeBatch) async {
         state.withLock { $0.next = batch.next }
@@ -280,7 +280,7 @@ final class OutcomeSender: Sendable {
             try await store.outcomesTaken(by: name, next: batch.next)
         } catch {
             logger.warning(
-                "a receiver's place in the outcomes cannot be stored",
+                "failed to store a receiver's position in the outcomes",
                 metadata: fields(["error": "\(error)"]))
         }
     }

@@ -5,9 +5,9 @@ internal import SignalboxHTTP
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Tells receivers how deliveries end: who they are, what they want, and what stands in their way.
+/// Sends results of deliveries to receivers: who they are, what they want, and what holds them.
 ///
-/// What is told is on disk, in the commit that ended the delivery; each receiver has a place in that stream, and
+/// Results are on disk, in the commit that ended the delivery; each receiver has a position in that stream, and
 /// a sender that moves it on. Deliveries never wait for a receiver.
 final class OutcomeStream: Sendable {
     private struct State {
@@ -42,7 +42,7 @@ final class OutcomeStream: Sendable {
     /// Somebody wants something; asked for each delivery, so that a gateway without receivers pays nothing.
     var isOn: Bool { hasWish.load(ordering: .relaxed) }
 
-    /// What somebody wants; nil: nothing.
+    /// What any receiver wants; nil: nothing.
     var wish: OutcomeWish? { state.withLock { $0.wish } }
 
     /// All receivers, in order of their names.
@@ -60,14 +60,14 @@ final class OutcomeStream: Sendable {
         wake()
     }
 
-    /// Puts these in the place of the receivers; one that is as before goes on, and tries at once if it is held.
+    /// Replaces the receivers. An unchanged one continues, and probes at once if it is held.
     func replace(with receivers: [OutcomeReceiver]) async {
         let places: [String: UInt64]
         do {
             places = try await store.setOutcomeReceivers(receivers.map(\.name))
         } catch {
             logger.error(
-                "receivers of outcomes cannot be set, it is tried again",
+                "failed to store the receivers of outcomes, retrying",
                 metadata: ["error": "\(error)"])
             alarms.after(ms: 5_000) { [weak self] in
                 Task { await self?.replace(with: receivers) }
@@ -99,7 +99,7 @@ final class OutcomeStream: Sendable {
         let names = Set(receivers.map(\.name))
         for sender in gone where !names.contains(sender.receiver.name) {
             logger.warning(
-                "a receiver of outcomes is no longer in the configuration: what waits for it is forgotten",
+                "removed receiver of outcomes, dropping what waited for it",
                 metadata: ["outcomes.receiver": "\(sender.receiver.name)"])
         }
         for sender in gone { sender.stop() }

@@ -10,7 +10,7 @@ enum OutcomeVerdict: Sendable {
     case later(Breaker.Cause, hintMs: UInt64, reason: String, detail: String)
     /// It takes no batch of this size, but perhaps a smaller one.
     case tooLarge
-    /// It takes nothing like that until somebody mends it.
+    /// It rejects such batches until it is fixed.
     case refused(reason: String)
 
     /// The answer to a batch of so many.

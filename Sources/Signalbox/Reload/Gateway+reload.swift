@@ -9,21 +9,21 @@ public struct ReloadReport: Sendable {
     public let changed: [String]
     /// Keys of `gateway:` that have changed and that only a restart takes over.
     public let needRestart: [String]
-    /// Instances of before that did not stop in time and are left behind.
+    /// Previous instances that did not stop in time.
     public let leftBehind: [String]
 }
 
 extension Gateway {
     /// Takes the configuration over as it is now; `text` instead of the file, if given.
     ///
-    /// What did not change goes on undisturbed. With a fault this throws, and everything is as before.
+    /// Unchanged parts keep running. With a fault this throws, and nothing changes.
     /// One reload at a time; it returns when what was replaced has ended.
     @discardableResult
     public func reload(text: String? = nil) async throws -> ReloadReport {
         let task = reloads.withLock { reloads -> Task<ReloadReport, any Error> in
             let before = reloads.last
             if reloads.count > 0 {
-                parts.logger.notice("reload waits for the previous one to end")
+                parts.logger.notice("reload waits for the previous reload")
             }
             let task = Task { () async throws -> ReloadReport in
                 await before?.value
@@ -65,7 +65,7 @@ extension Gateway {
                 ])
             for key in result.needRestart {
                 logger.warning(
-                    "a changed setting needs a restart", metadata: ["key": "gateway.\(key)"])
+                    "changed setting needs a restart", metadata: ["key": "gateway.\(key)"])
             }
             return ReloadReport(
                 changed: result.changed, needRestart: result.needRestart,
@@ -74,7 +74,7 @@ extension Gateway {
             for fault in error.diagnostics {
                 logger.error("configuration fault", metadata: ["fault": "\(fault)"])
             }
-            logger.error("the configuration was not taken over; the one of before goes on")
+            logger.error("reload rejected, keeping the current configuration")
             throw error
         }
     }

@@ -31,11 +31,11 @@ final class Generation: Sendable {
         return min(event.dedupeWindowMs, GatewaySettings.dedupeMsMax)
     }
 
-    /// Instances that are told of an app's devices.
+    /// Instances that get reports about an app's devices.
     var listeners: DeviceListeners { plan.config.deviceListeners }
 }
 
-/// The generation of now. Whoever begins something takes it once and keeps it to the end.
+/// The current generation. Each operation takes it once, at its start, and keeps it to the end.
 final class Live: Sendable {
     private let current: Mutex<Generation>
 

@@ -6,7 +6,7 @@ internal import SignalboxThreads
 
 /// Puts a new configuration in the place of the one that runs.
 ///
-/// What did not change goes on undisturbed: same instance, same connections, same credentials. What did
+/// Unchanged parts keep running: same instance, same connections, same credentials. What did
 /// is made and started beside the old one first; only when all of it runs is anything switched. From
 /// then on requests, events and deliveries go to the new instances; an old one is stopped after its last
 /// delivery. A configuration with a fault changes nothing.
@@ -71,11 +71,11 @@ struct Reload {
         }
         parts.sweep?.wakeAll()
         await parts.outcomes?.replace(with: plan.config.outcomeReceivers)
-        // Who reloads may have mended something at a provider.
+        // A reload may follow a fix at a provider.
         for lane in lanes.all { lane.tryNow() }
         if !retired.isEmpty {
             parts.logger.notice(
-                "new configuration is in effect, replaced instances finish what they have",
+                "new configuration is in effect, replaced instances are draining",
                 metadata: ["changed": "\(result.changed.joined(separator: ", "))"])
         }
         await retire(retired, lanes, generation)
@@ -147,7 +147,7 @@ struct Reload {
 }
 
 extension LaneTable {
-    /// Tells a lane that something may wait on disk, unless nobody takes its deliveries any more: then
+    /// Tells a lane that something may wait on disk, unless nothing sends its deliveries any more: then
     /// they stay there.
     fileprivate func backlogIfPossible(_ key: LaneKey, _ generation: Generation) {
         if generation.instances.serves(key) { backlog(key) }

@@ -196,7 +196,7 @@ final class GatewayServices: HostServices {
     func misbehaved(instance: String, _ what: String) {
         metrics.misbehaved(instance: instance)
         logger.error(
-            "plugin breaks the contract",
+            "plugin violated the contract",
             metadata: ["plugin.instance": "\(instance)", "error": "\(what)"])
     }
 

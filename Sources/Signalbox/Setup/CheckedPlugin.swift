@@ -8,7 +8,7 @@ struct CheckedPlugin: Sendable {
     var settings: PluginSettings
     var library: PluginCode
     var config: CheckedConfig
-    /// Types of its events that its provider pushes itself to the devices it is told of.
+    /// Types of its events that its provider itself pushes to the devices reported to it.
     var providerPushes: [String] = []
 
     var name: String { settings.name }
@@ -110,17 +110,17 @@ struct PluginCheck {
             require(
                 ["sbx.role.ingest/1"], of: source,
                 at: settings.sourcePositions[source] ?? settings.position,
-                "\(owner): plugin \"\(source)\" takes nothing in, so it cannot stand in from")
+                "\(owner): plugin \"\(source)\" has no ingest role, so it cannot be used in from")
         }
         require(
             ["sbx.role.build/1"], of: route.builder, at: settings.builderPosition,
-            "\(owner): plugin \"\(route.builder)\" builds no notifications; name another one in build.with"
+            "\(owner): plugin \"\(route.builder)\" has no build role; name another plugin in build.with"
         )
         for sender in Set(route.senders.values).sorted() {
             require(
                 ["sbx.role.send-http/1", "sbx.role.send/1"], of: sender,
                 at: settings.senderPositions[sender] ?? settings.position,
-                "\(owner): plugin \"\(sender)\" does not send, so it cannot stand in send")
+                "\(owner): plugin \"\(sender)\" has no send role, so it cannot be used in send")
         }
         if let builder = plugins.first(where: { $0.name == route.builder }) {
             route.builderOptions = options(settings, builder, owner)

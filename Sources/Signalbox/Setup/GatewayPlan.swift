@@ -71,6 +71,6 @@ struct GatewayPlan: Sendable {
         return Diagnostic(
             "admin-needs-token", at: config.gateway.adminPosition ?? config.start,
             "gateway: other machines can reach the admin listener on \(address.host):\(address.port); "
-                + "set admin_token, or let it listen on 127.0.0.1")
+                + "set admin_token, or listen on 127.0.0.1")
     }
 }

@@ -12,7 +12,7 @@ public struct Notification: Sendable, Hashable {
     public var isMutable = false
     /// Prove that the device can be reached, and show nothing.
     public var isDryRun = false
-    /// Take back what is shown under `collapse`, and show nothing.
+    /// Remove the notification shown under `collapse`, show nothing.
     public var isWithdrawn = false
     /// nil: as the route says.
     public var priority: Priority?

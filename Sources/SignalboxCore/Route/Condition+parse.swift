@@ -59,7 +59,8 @@ extension Condition {
                 diagnostics.append(
                     Diagnostic(
                         "bad-field", at: entry.keyPosition,
-                        "when decides about the whole event; \"\(entry.key)\" differs by recipient")
+                        "when applies to the whole event, but \"\(entry.key)\" differs by recipient"
+                    )
                 )
                 return nil
             }
@@ -108,7 +109,7 @@ extension Condition {
                 diagnostics.append(
                     Diagnostic(
                         "bad-regex", at: entry.value.position,
-                        "this is not a regular expression that can be used: \(what)"))
+                        "invalid regular expression: \(what)"))
                 return nil
             }
         default:

@@ -96,9 +96,9 @@ public struct DeadFilter: Sendable, Hashable {
     public var route: String?
     /// The reason.
     public var reason: String?
-    /// Given up before this, in Unix milliseconds.
+    /// Only those that died before this time, in Unix milliseconds.
     public var beforeUnixMs: UInt64?
-    /// Given up at this time or later, in Unix milliseconds.
+    /// Only those that died at this time or later, in Unix milliseconds.
     public var sinceUnixMs: UInt64?
 
     /// Means all.

@@ -20,7 +20,7 @@ struct CredentialState: Sendable {
 
     init(minIntervalMs: UInt64) { self.minIntervalMs = minIntervalMs }
 
-    /// The value of now.
+    /// The current value.
     func answer(nowMs: UInt64) -> Answer {
         if let value, nowMs < expiresAtMs, !isRefused { return .value(value) }
         return isHopeless ? .refused : .again

@@ -17,7 +17,7 @@ typedef struct sbx_registry {
   sbx_status (*devices)(const struct sbx_host *host, sbx_str app, sbx_str user, sbx_registry_done done, void *context);
   /* The device with this token, if known: n is 0 or 1. As above. */
   sbx_status (*find)(const struct sbx_host *host, sbx_str app, sbx_str token, sbx_registry_done done, void *context);
-  /* A device came or went, outside of a request; durable when done reports OK (n is 0). Statuses: as
+  /* A device was added or removed, outside of a request; durable when done reports OK (n is 0). Statuses: as
    * above. Thread: [any]. */
   sbx_status (*change)(const struct sbx_host *host, const sbx_change *change, sbx_registry_done done, void *context);
 } sbx_registry;

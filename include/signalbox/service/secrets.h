@@ -9,7 +9,7 @@ struct sbx_host;
 typedef struct sbx_secrets {
   uint32_t struct_size, reserved;
   /* Copies a secret of this instance out. *len: capacity in, length out.
-   * Statuses: OK, NOT_FOUND, TOO_LARGE (*len holds the need). Thread: [any]. */
+   * Statuses: OK, NOT_FOUND, TOO_LARGE (*len holds the required size). Thread: [any]. */
   sbx_status (*get)(const struct sbx_host *host, sbx_str name, void *buffer, size_t *len);
   /* Calls fn(context) on a [worker] thread after the secret has changed (a file was replaced).
    * Ends with stop(). Statuses: OK, NOT_FOUND. Thread: [control]. */

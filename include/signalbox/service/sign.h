@@ -16,7 +16,7 @@ typedef struct sbx_sign {
   /* Signs `data`. `key` names a secret of this instance; `pointer` is an RFC 6901 path into it when
    * the secret is a JSON document ("/private_key"), else empty. *len: capacity in, length out.
    * Statuses: OK, NOT_FOUND (no such secret or member), INVALID (not a key of that kind),
-   * UNSUPPORTED (algorithm), TOO_LARGE (*len holds the need). Thread: [any]. */
+   * UNSUPPORTED (algorithm), TOO_LARGE (*len holds the required size). Thread: [any]. */
   sbx_status (*sign)(const struct sbx_host *host, uint32_t algorithm, sbx_str key, sbx_str pointer, sbx_str data,
                      void *signature, size_t *len, sbx_error *error);
   /* Checks an HMAC in constant time, or a signature by a public key. Besides the keys of sign(), `key`

@@ -93,7 +93,7 @@ pub struct Notification<'a> {
     pub is_mutable: bool,
     /// Prove that the device can be reached, and show nothing.
     pub is_dry_run: bool,
-    /// Take back what is shown under `collapse`, and show nothing.
+    /// Remove the notification shown under `collapse`, show nothing.
     pub is_withdrawn: bool,
     /// `None`: as the route says.
     pub priority: Option<Priority>,

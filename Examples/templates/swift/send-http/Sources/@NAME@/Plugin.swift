@@ -20,7 +20,7 @@ final class Instance: SendHTTPPlugin {
         var draft = RequestDraft()
         for index in 0..<batch.count {
             draft.begin("POST", path: "/@NAME@")
-            draft.appendBody(batch[index].notification().content.body.utf8.span)
+            draft.appendBody(batch[index].notification().body.utf8.span)
             try sink.send(draft, for: batch[index].id)
         }
     }

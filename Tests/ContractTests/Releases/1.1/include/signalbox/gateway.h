@@ -1,7 +1,7 @@
 /* signalbox/gateway.h - the gateway inside another program: libsignalbox.so, major 1.
  *
  * A host makes a gateway from the same gateway.yaml that the signalbox program reads, submits events
- * or hands in HTTP requests of its own server, and is told what became of each delivery. It grows by
+ * or hands in HTTP requests of its own server, and gets the result of each delivery. It grows by
  * the rules of types.h: fields and functions are appended, `struct_size` says what the caller knows.
  *
  * THREADS. Every function may be called from any thread, several at once, but not from inside a
@@ -10,7 +10,7 @@
  *
  * MANNERS. The library installs no signal handler, never exits, prints nothing and keeps no state
  * outside of its gateways, of which a process may have several (each with a data folder of its own).
- * Two things belong to the process all the same: plugin libraries, once loaded, stay; and SIGPIPE is
+ * Two effects on the process remain: plugin libraries, once loaded, stay; and SIGPIPE is
  * ignored if it had its default action when the first gateway was started. Fork before, not after.
  *
  * Link with `pkg-config --cflags --libs signalbox`. Since 1.0 unless a comment says otherwise. */
@@ -23,7 +23,7 @@ extern "C" {
 
 typedef struct sbx_gateway sbx_gateway;
 
-/* What became of one delivery. */
+/* The result of one delivery. */
 #define SBX_RESULT_DELIVERED 1u  /* the provider took it */
 #define SBX_RESULT_RETRIED   2u  /* it failed and will be tried again */
 #define SBX_RESULT_FAILED    3u  /* it failed for good and is a dead letter */
@@ -55,15 +55,15 @@ typedef struct sbx_gateway_options {
   void *context;           /* given to the callbacks */
   /* A line of the log; NULL: lines are dropped. Never holds a token, a secret or a body. */
   void (*log)(void *context, uint32_t level, sbx_str message, const sbx_kv *fields, size_t n);  /* SBX_LOG_* */
-  /* What became of deliveries; NULL: nobody is told. */
+  /* Results of deliveries; NULL: not reported. */
   void (*results)(void *context, const sbx_delivery_result *results, size_t n, size_t stride);
 } sbx_gateway_options;
 
-/* What became of submitted events: on disk, one id per event in their order. Borrowed. */
+/* The result of submitted events: on disk, one id per event in their order. Borrowed. */
 typedef struct sbx_submission {
   uint32_t struct_size;
   sbx_status status;         /* OK; AGAIN: too much waits; UNREACHABLE: the disk failed; STOPPING */
-  const uint64_t *event_ids; /* 0: its dedupe key was seen before, it was left out; NULL without OK */
+  const uint64_t *event_ids; /* 0: dropped, its dedupe key was seen before; NULL without OK */
   size_t event_count;
 } sbx_submission;
 
@@ -88,7 +88,7 @@ SBX_EXPORT sbx_status sbx_gateway_add_plugin(sbx_gateway *gateway, sbx_str name,
 
 /* Starts; waits until everything runs, or nothing does. Each fault of the configuration is a line of
  * the log, "configuration fault"; error->message has the first one.
- * Statuses: OK, INVALID (the configuration), UNREACHABLE (an address cannot be had), INTERNAL. */
+ * Statuses: OK, INVALID (the configuration), UNREACHABLE (an address is unavailable), INTERNAL. */
 SBX_EXPORT sbx_status sbx_gateway_start(sbx_gateway *gateway, sbx_error *error);
 
 /* The port of gateway.listen or gateway.admin; 0: there is none, or the gateway does not run. */
@@ -121,20 +121,20 @@ SBX_EXPORT sbx_status sbx_gateway_handle_async(sbx_gateway *gateway, const sbx_r
                                                void (*done)(void *context, const sbx_answer *answer), void *context,
                                                sbx_error *error);
 
-/* All numbers of now in the text format of Prometheus; `done` is called before it returns.
+/* The current metrics in the text format of Prometheus; `done` is called before it returns.
  * Statuses: OK, STOPPING (it does not run). */
 SBX_EXPORT sbx_status sbx_gateway_metrics(sbx_gateway *gateway, void (*done)(void *context, sbx_str text), void *context);
 
 /* How many deliveries wait or are under way. */
 SBX_EXPORT uint64_t sbx_gateway_waiting(sbx_gateway *gateway);
 
-/* Takes over a changed configuration: the file as it is now, or `config_text` if it is not empty. What
- * did not change goes on undisturbed; a configuration with a fault changes nothing. Waits until what
- * was replaced has ended. Statuses: as sbx_gateway_start(), STOPPING. */
+/* Applies a changed configuration: the current file, or `config_text` if it is not empty. Unchanged
+ * parts keep running; a configuration with a fault changes nothing. Waits until the replaced parts
+ * have ended. Statuses: as sbx_gateway_start(), STOPPING. */
 SBX_EXPORT sbx_status sbx_gateway_reload(sbx_gateway *gateway, sbx_str config_text, sbx_error *error);
 
-/* Takes nothing more in and waits until what is in memory is sent, at most so long; *left: deliveries
- * that stay on disk for the next start. Statuses: OK, STOPPING (it does not run). */
+/* Accepts nothing more and waits until what is in memory is sent, at most so long; *left: deliveries
+ * that stay on disk for the next startup. Statuses: OK, STOPPING (it does not run). */
 SBX_EXPORT sbx_status sbx_gateway_drain(sbx_gateway *gateway, uint32_t timeout_ms, uint64_t *left);
 
 /* Stops, drains within gateway.drain, and frees. Waits; afterwards no callback comes. NULL is allowed. */

@@ -50,7 +50,7 @@ typedef struct sbx_event {
 #define SBX_N_DRY_RUN  16u  /* prove that the device can be reached, and show nothing. By the provider's own
                              * test where it has one (FCM), else by a silent push (APNs). The result goes to the
                              * event's plugin as SBX_CHANGE_PROVEN or SBX_CHANGE_UNPROVEN. */
-#define SBX_N_WITHDRAW 64u  /* take back what is shown under `collapse`, and show nothing. Needs collapse. Since 1.1 */
+#define SBX_N_WITHDRAW 64u  /* remove the notification shown under `collapse`, show nothing. Needs collapse. Since 1.1 */
 #define SBX_PRIORITY_LOW    1u
 #define SBX_PRIORITY_NORMAL 5u
 #define SBX_PRIORITY_HIGH   10u
@@ -92,13 +92,13 @@ typedef struct sbx_delivery {
   const sbx_device *device;
 } sbx_delivery;
 
-/* What became of one delivery or one change. */
+/* The result of one delivery or one change. */
 #define SBX_OUTCOME_DELIVERED   1u  /* the provider took it */
-#define SBX_OUTCOME_RETRY       2u  /* a passing fault: again, at the route's pace or later */
-#define SBX_OUTCOME_THROTTLED   3u  /* too fast: again, not before retry_after_ms; everything of its scope pauses so long */
+#define SBX_OUTCOME_RETRY       2u  /* a temporary failure: retry at the route's pace or later */
+#define SBX_OUTCOME_THROTTLED   3u  /* too fast: retry, not before retry_after_ms; everything of its scope pauses so long */
 #define SBX_OUTCOME_UNREGISTERED 4u /* the token is dead: forget it, tell its source */
-#define SBX_OUTCOME_AUTH        5u  /* our credential was refused: refresh `credential`, then again */
-#define SBX_OUTCOME_CONFIG      6u  /* wrong set-up; nothing of this scope can succeed until it is mended. An item fails;
+#define SBX_OUTCOME_AUTH        5u  /* our credential was refused: refresh `credential`, then retry */
+#define SBX_OUTCOME_CONFIG      6u  /* wrong configuration; nothing of this scope can succeed until it is fixed. An item fails;
                                      * an app's or instance's deliveries are kept, and one is tried now and then */
 #define SBX_OUTCOME_REJECTED    7u  /* this content can never succeed */
 /* What an outcome is about, beside its own item. One with a wider scope uses up no attempt of its delivery: it is not
@@ -122,10 +122,10 @@ typedef struct sbx_outcome {
   sbx_str credential;            /* AUTH: which credential of sbx.credential/1 to refresh */
 } sbx_outcome;
 
-/* A device came, went or died. */
+/* A device was added, removed or reported dead. */
 #define SBX_CHANGE_REGISTERED   1u
 #define SBX_CHANGE_UNREGISTERED 2u  /* by the user or the app: logout */
-#define SBX_CHANGE_INVALID      3u  /* a provider called the token dead */
+#define SBX_CHANGE_INVALID      3u  /* a provider reported the token dead */
 #define SBX_CHANGE_PROVEN       4u  /* a dry run of this plugin's event reached it */
 #define SBX_CHANGE_UNPROVEN     5u  /* that dry run failed for good; `reason` says why */
 typedef struct sbx_change {

@@ -25,11 +25,11 @@ typedef struct sbx_build_sink {
   uint32_t struct_size, reserved;
   void *state;
   /* This content goes to these recipients. Emit a content once for all who share it: it is rendered
-   * once. A recipient may get several. The route's build.set and build.overrides are laid over it
-   * by the host. Statuses: OK, INVALID (an index is out of range, data is not a JSON object). Since 1.0. */
+   * once. A recipient may get several. The host then applies the route's build.set and
+   * build.overrides. Statuses: OK, INVALID (an index is out of range, data is not a JSON object). Since 1.0. */
   sbx_status (*emit)(struct sbx_build_sink *sink, const sbx_notification *notification,
                      const sbx_target *targets, size_t n, size_t stride);
-  /* Left out on purpose: "sender", "muted", "online", "system message"; from a closed list of the
+  /* Skipped on purpose: "sender", "muted", "online", "system message"; from a closed list of the
    * plugin. Recipients named nowhere count as skipped with reason "unnamed".
    * Statuses: OK, INVALID. Since 1.0. */
   sbx_status (*skip)(struct sbx_build_sink *sink, uint32_t recipient, sbx_str reason);

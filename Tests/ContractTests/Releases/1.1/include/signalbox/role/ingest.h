@@ -31,11 +31,11 @@ typedef struct sbx_ingest_sink {
   /* These happened. Statuses: OK, INVALID (malformed), TOO_LARGE (over the bounds in
    * docs/limits.md); a failing call takes none of the array. Since 1.0. */
   sbx_status (*emit)(struct sbx_ingest_sink *sink, const sbx_event *events, size_t n, size_t stride);
-  /* These devices came (REGISTERED) or went (UNREGISTERED). Committed together with the events; those
-   * who are to be told of the app's devices are told, but not the instance that calls.
+  /* These devices were added (REGISTERED) or removed (UNREGISTERED). Committed together with the
+   * events, and reported to the plugins that follow the app's devices, except the calling instance.
    * Statuses: as emit(), UNSUPPORTED: this host keeps no registry. Since 1.0. */
   sbx_status (*change)(struct sbx_ingest_sink *sink, const sbx_change *changes, size_t n, size_t stride);
-  /* One item of the request is unusable and was left out; its neighbours live. Counted by
+  /* One item of the request is unusable and was skipped; the others are not affected. Counted by
    * `reason`, from a closed list; `detail` is logged and holds no token or body.
    * Statuses: OK. Since 1.0. */
   sbx_status (*reject)(struct sbx_ingest_sink *sink, sbx_str reason, sbx_str detail);

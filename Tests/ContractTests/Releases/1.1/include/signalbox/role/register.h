@@ -12,8 +12,8 @@ typedef struct sbx_register {
   /* Where to connect; `app` as in send-http. These requests go through the REST client (HTTP/1.1 or 2).
    * Statuses: OK, NOT_FOUND, INVALID. Thread: [control]. Since 1.0. */
   sbx_status (*endpoint)(sbx_instance *instance, sbx_str app, sbx_endpoint *endpoint, sbx_error *error);
-  /* As in send-http, over changes: item ids are sbx_change.id. A change that this source does not
-   * care for is settled DELIVERED with reason "ignored".
+  /* As in send-http, over changes: item ids are sbx_change.id. A change that does not concern this
+   * source is settled DELIVERED with reason "ignored".
    * Statuses: OK, AGAIN, INTERNAL. Thread: [worker]. Since 1.0. */
   sbx_status (*prepare)(sbx_instance *instance, sbx_str app, const sbx_change *changes, size_t n, size_t stride,
                         sbx_http_sink *sink, sbx_error *error);

@@ -1,5 +1,5 @@
 /* signalbox/role/send.h - deliveries over a transport of the plugin's own: SMTP, MQTT, a vendor's
- * SDK. Prefer send-http where HTTP will do: it gets pools, deadlines and back-off for nothing. */
+ * SDK. Prefer send-http where HTTP suffices: it brings pools, deadlines and backoff. */
 #ifndef SIGNALBOX_ROLE_SEND_H
 #define SIGNALBOX_ROLE_SEND_H
 #include "../model.h"
@@ -23,7 +23,7 @@ typedef struct sbx_send {
   uint32_t struct_size;
   uint32_t max_batch;  /* most deliveries per call; 0: the host's choice */
   /* Takes a prefix of the batch (*taken) and returns; never waits for the network. A short prefix is
-   * back-pressure: the host waits for credit(). Deliveries taken stay valid until their outcome is
+   * backpressure: the host waits for credit(). Deliveries taken stay valid until their outcome is
    * in or stop() returned, whichever is first. One without an outcome 60 s after it was taken is
    * counted against the plugin and retried; an outcome that comes later than that is ignored.
    * Statuses: OK, AGAIN (nothing taken), INTERNAL. Thread: [worker]. Since 1.0. */

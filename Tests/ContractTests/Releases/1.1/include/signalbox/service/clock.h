@@ -1,5 +1,5 @@
-/* signalbox/service/clock.h - the host's wall clock. Ask it instead of the system, so that a host
- * that runs in virtual time (tests, dry runs) is believed. */
+/* signalbox/service/clock.h - the host's wall clock. Ask it instead of the system: the host may
+ * run in virtual time (tests, dry runs). */
 #ifndef SIGNALBOX_SERVICE_CLOCK_H
 #define SIGNALBOX_SERVICE_CLOCK_H
 #include "../types.h"

@@ -1,0 +1,129 @@
+import ArgumentParser
+import Glibc
+import Signalbox
+
+/// `signalbox-bench`: what Benchmarks/ measures inside the gateway; each prints a line of JSON.
+struct BenchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "signalbox-bench", abstract: "Measures parts of the gateway, for Benchmarks/.",
+        subcommands: [
+            Keys.self, Store.self, Backlog.self, Resume.self, Registry.self, Sender.self,
+            Events.self, Reload.self, Calls.self,
+        ])
+
+    /// Where the database is.
+    struct Folder: ParsableArguments {
+        @Option(help: "A folder on the disk to measure.")
+        var folder = "run/bench"
+    }
+
+    struct Keys: ParsableCommand {
+        @OptionGroup var at: Folder
+
+        func run() throws {
+            try BenchKeys.write(folder: at.folder)
+            Output.figures([])
+        }
+    }
+
+    struct Store: AsyncParsableCommand {
+        @OptionGroup var at: Folder
+        @Option var events = 300_000
+
+        func run() async throws {
+            let fsync = StoreBench.fsyncMs(folder: at.folder)
+            let rate = try await StoreBench.throughput(folder: at.folder, events: events)
+            Output.figures([("fsync_ms", fsync), ("events_per_second", rate)])
+        }
+    }
+
+    struct Backlog: AsyncParsableCommand {
+        @OptionGroup var at: Folder
+        @Option var deliveries = 1_000_000
+
+        func run() async throws {
+            try await StoreBench.fill(folder: at.folder, deliveries: deliveries)
+            Output.figures([])
+        }
+    }
+
+    struct Resume: AsyncParsableCommand {
+        @OptionGroup var at: Folder
+
+        func run() async throws {
+            let found = try await StoreBench.resume(folder: at.folder)
+            Output.figures([
+                ("waiting", Double(found.waiting)), ("first_lease_ms", found.ms),
+                ("resident_mib", found.residentMiB),
+            ])
+        }
+    }
+
+    struct Registry: AsyncParsableCommand {
+        @OptionGroup var at: Folder
+        @Option var devices = 10_000
+
+        func run() async throws {
+            try await StoreBench.register(folder: at.folder, devices: devices)
+            Output.figures([])
+        }
+    }
+
+    struct Sender: AsyncParsableCommand {
+        @OptionGroup var config: ConfigOptions
+        @Option var count = 400_000
+        @Option var perContent = 2
+
+        func run() async throws {
+            var options = try config.gatewayOptions()
+            options.silence()
+            let report = try await SenderBench.run(options, count: count, perContent: perContent)
+            Output.figures([
+                ("delivered", Double(report.delivered)), ("seconds", report.seconds),
+            ])
+        }
+    }
+
+    struct Events: AsyncParsableCommand {
+        @OptionGroup var config: ConfigOptions
+        @Option var count = 10_000
+
+        func run() async throws {
+            var options = try config.gatewayOptions()
+            options.silence()
+            let delivered = try await EventBench.run(options, count: count)
+            Output.figures([("delivered", Double(delivered))])
+        }
+    }
+
+    struct Reload: AsyncParsableCommand {
+        @OptionGroup var config: ConfigOptions
+        @OptionGroup var at: Folder
+        @Option var count = 110
+
+        func run() async throws {
+            var options = try config.gatewayOptions()
+            options.silence()
+            let report = try await ReloadBench.run(
+                options, names: ["Zendesk", "APNs", "FCM"], folder: at.folder + "/plugins",
+                count: count)
+            Output.figures([
+                ("plugins", Double(report.instances)), ("p50_ms", report.p50Ms),
+                ("kib_that_stay", report.residentKiB),
+            ])
+        }
+    }
+
+    struct Calls: AsyncParsableCommand {
+        @OptionGroup var config: ConfigOptions
+        @Option var deliveries = 50_000
+        @Flag var isolated = false
+
+        func run() async throws {
+            let costs = try await CallBench.run(
+                try config.gatewayOptions(), batches: [1, 16, 256, 512], deliveries: deliveries,
+                isIsolated: isolated)
+            Output.figures(costs.map { ("ns_at_\($0.batch)", $0.ns) })
+        }
+    }
+}

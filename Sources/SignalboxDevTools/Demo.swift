@@ -1,0 +1,109 @@
+internal import Logging
+public import Signalbox
+internal import SignalboxCore
+internal import SignalboxHTTP
+public import SignalboxSimulators
+internal import SignalboxThreads
+
+/// One webhook through simulators and a gateway, all in this process.
+public final class Demo: Sendable {
+    /// What came of it.
+    public struct Report: Sendable {
+        /// The gateway's answer to the webhook.
+        public let status: Int
+        /// How long that took, in milliseconds.
+        public let answeredMs: Double
+        /// What arrived, with the time since the webhook was sent, in milliseconds.
+        public let arrivals: [(push: ReceivedPush, afterMs: Double)]
+    }
+
+    /// The simulators.
+    public let simulators: Simulators
+    /// The gateway.
+    public let gateway: Gateway
+
+    /// Starts simulators, and a gateway with the given configuration that talks to them.
+    public static func start(_ options: GatewayOptions) async throws -> Demo {
+        let simulators = try await Simulators.start()
+        do {
+            var options = options
+            var variables = simulators.variables
+            variables["ZENDESK_PATH_SECRET"] = "demo"
+            // Whoever tries it out sends the same sample again and again.
+            variables["ZENDESK_DEDUPE"] = "0s"
+            options.dataFolder = simulators.files.data
+            options.overlay(
+                variables: variables,
+                files: [
+                    "secrets/apns.p8": simulators.files.apnsKey,
+                    "secrets/fcm.json": simulators.files.serviceAccount,
+                ])
+            return Demo(simulators: simulators, gateway: try await Gateway.start(options))
+        } catch {
+            await simulators.shutdown()
+            throw error
+        }
+    }
+
+    private init(simulators: Simulators, gateway: Gateway) {
+        self.simulators = simulators
+        self.gateway = gateway
+    }
+
+    /// Sends a webhook and waits until each simulator has received a push, or ten seconds.
+    public func send(_ body: [UInt8]) async throws -> Report {
+        let client = try RESTClient(callsMax: 4)
+        defer { client.shutdown() }
+        var call = RESTCall(
+            method: "POST", url: "http://127.0.0.1:\(gateway.port)/in/zendesk/demo",
+            headers: [Attribute("content-type", "application/json")], body: body)
+        call.timeoutMs = 10_000
+        let (apnsBefore, fcmBefore) = (
+            simulators.apns.received.count, simulators.fcm.received.count
+        )
+        let startUnixMs = SystemClock.unixMs
+        let start = SystemClock.monotonicNs
+        let answer = try await client.answer(call)
+        let answeredMs = Double(SystemClock.monotonicNs - start) / 1_000_000
+        async let apns = simulators.apns.wait(for: apnsBefore + 1, timeoutMs: 10_000)
+        async let fcm = simulators.fcm.wait(for: fcmBefore + 1, timeoutMs: 10_000)
+        let arrived = await Array(apns.dropFirst(apnsBefore)) + fcm.dropFirst(fcmBefore)
+        return Report(
+            status: Int(answer.status), answeredMs: answeredMs,
+            arrivals: arrived.map {
+                ($0, $0.unixMs > startUnixMs ? Double($0.unixMs - startUnixMs) : 0)
+            })
+    }
+
+    /// Stops the gateway, then the simulators.
+    public func stop() async {
+        await gateway.stop()
+        await simulators.shutdown()
+    }
+}
+
+extension Demo.Report {
+    /// Both providers took a push.
+    public var isConfirmed: Bool {
+        Set(arrivals.filter { $0.push.status == 200 }.map(\.push.provider)) == ["apns", "fcm"]
+    }
+
+    /// What happened, for people.
+    public var lines: [String] {
+        var out = ["webhook     answered \(status) after \(Self.text(answeredMs)) ms"]
+        for (push, afterMs) in arrivals {
+            let name = push.provider == "apns" ? "APNs" : "FCM "
+            out.append(
+                "\(name)        received after \(Self.text(afterMs)) ms, answered \(push.status) \(push.reason)"
+            )
+            out.append("            \(push.path)")
+            for header in push.headers where header.key.hasPrefix("apns-") {
+                out.append("            \(header.key): \(header.value)")
+            }
+            out.append("            \(push.body.text)")
+        }
+        return out
+    }
+
+    private static func text(_ ms: Double) -> String { "\((ms * 10).rounded() / 10)" }
+}

@@ -1,0 +1,173 @@
+internal import SignalboxCore
+internal import SignalboxCrypto
+internal import SignalboxHTTP
+internal import SignalboxJSON
+internal import Synchronization
+
+/// How the APNs simulator is set up.
+public struct APNsSimulatorOptions: Sendable {
+    /// Team id of the key.
+    public var teamID = "SIMTEAM001"
+    /// Id of the key.
+    public var keyID = "SIMKEY0001"
+    /// Bundle ids that the key may send to; empty: all.
+    public var topics: Set<String> = []
+    /// Takes tokens that are not hexadecimal.
+    public var takesAnyToken = true
+    /// How often one connection may change its provider token, in milliseconds.
+    public var tokenUpdateMs: UInt64 = 20 * 60_000
+    /// How long ago the token of a 410 died, in milliseconds.
+    public var goneAgoMs: UInt64 = 0
+    /// Streams of a connection after its first success.
+    public var streams: UInt32 = 1000
+
+    /// The defaults.
+    public init() {}
+}
+
+/// Answers like APNs: checks signature, time, topic, push type, priority and size.
+final class APNsHandler: HTTP2ServerHandler {
+    private struct Connection {
+        var authorization: String
+        var sinceMs: UInt64
+        var isProven = false
+    }
+
+    private struct State {
+        var connections: [UInt64: Connection] = [:]
+        /// Tokens that were verified, with their time of issue.
+        var verified: [String: UInt64] = [:]
+        /// Tokens issued up to here count as expired.
+        var expiredBeforeSeconds: UInt64 = 0
+    }
+
+    private let options: APNsSimulatorOptions
+    private let key: VerifyingKey
+    private let answerer: Answerer
+    private let clock: @Sendable () -> UInt64
+    private let state = Mutex(State())
+
+    init(
+        options: APNsSimulatorOptions, key: VerifyingKey, state: SimulatorState,
+        clock: @escaping @Sendable () -> UInt64
+    ) {
+        self.clock = clock
+        self.options = options
+        self.key = key
+        answerer = Answerer(state: state, provider: "apns")
+    }
+
+    /// Rejects all earlier provider tokens from now on.
+    func expire() {
+        state.withLock { state in
+            // Only newer than the newest that was seen is good.
+            state.expiredBeforeSeconds = state.verified.values.max() ?? 0
+            state.verified = [:]
+        }
+    }
+
+    func handle(_ request: HTTP2ServerRequest, on stream: HTTP2ServerStream) {
+        let prefix = "/3/device/"
+        let token =
+            request.path.hasPrefix(prefix) ? String(request.path.dropFirst(prefix.count)) : ""
+        let body = (try? JSONValue.parse(request.body)) ?? .null
+        answerer.answer(
+            request, token: token, body: body, on: stream,
+            serve: {
+                if let fault = fault(in: request, token: token, body: body) {
+                    return answer(request, fault.status, fault.reason)
+                }
+                prove(request.connection, stream)
+                return answer(request, 200, "")
+            },
+            failure: { status, reason in answer(request, status, reason) })
+    }
+
+    /// One stream until a request with a good token has succeeded, then many.
+    private func prove(_ connection: UInt64, _ stream: HTTP2ServerStream) {
+        let isFirst = state.withLock { state in
+            guard state.connections[connection]?.isProven == false else { return false }
+            state.connections[connection]?.isProven = true
+            return true
+        }
+        if isFirst { stream.setMaxConcurrentStreams(options.streams) }
+    }
+
+    private func answer(
+        _ request: HTTP2ServerRequest, _ status: Int, _ reason: String
+    ) -> ProviderAnswer {
+        let id = request.header("apns-id") ?? "00000000-0000-4000-8000-000000000000"
+        guard status != 200 else {
+            return ProviderAnswer(status: 200, headers: [Attribute("apns-id", id)])
+        }
+        var members = [JSONValue.Member("reason", .string(reason))]
+        if status == 410 {
+            members.append(.init("timestamp", .integer(Int64(clock() - options.goneAgoMs))))
+        }
+        return ProviderAnswer(
+            status: status, reason: reason, headers: [Attribute("apns-id", id)],
+            body: Array(JSONValue.object(members).text.utf8))
+    }
+
+    private typealias Fault = (status: Int, reason: String)
+
+    private func fault(in request: HTTP2ServerRequest, token: String, body: JSONValue) -> Fault? {
+        guard request.method == "POST" else { return (405, "MethodNotAllowed") }
+        guard request.path.hasPrefix("/3/device/") else { return (404, "BadPath") }
+        guard !token.isEmpty else { return (400, "MissingDeviceToken") }
+        if let fault = authorizationFault(request) { return fault }
+        if let fault = APNsRules.fault(in: request, topics: options.topics) { return fault }
+        guard options.takesAnyToken || token.allSatisfy(\.isHexDigit) else {
+            return (400, "BadDeviceToken")
+        }
+        guard !request.body.isEmpty else { return (400, "PayloadEmpty") }
+        let isVoIP = request.header("apns-push-type") == "voip"
+        guard request.body.count <= (isVoIP ? 5120 : 4096) else { return (413, "PayloadTooLarge") }
+        // Apple names no reason for this one.
+        guard case .object = body else { return (400, "BadPayload") }
+        return nil
+    }
+
+    private func authorizationFault(_ request: HTTP2ServerRequest) -> Fault? {
+        guard let authorization = request.header("authorization") else {
+            if !request.clientCertificate.isEmpty { return nil }
+            return (403, "MissingProviderToken")
+        }
+        guard authorization.hasPrefix("bearer ") else { return (403, "InvalidProviderToken") }
+        let known = state.withLock { $0.verified[authorization] }
+        guard let issued = known ?? verified(String(authorization.dropFirst(7))) else {
+            return (403, "InvalidProviderToken")
+        }
+        let now = clock()
+        guard issued <= now / 1000 + 60 else { return (403, "InvalidProviderToken") }
+        return state.withLock { state in
+            guard issued + 3600 > now / 1000, issued > state.expiredBeforeSeconds else {
+                return (403, "ExpiredProviderToken")
+            }
+            state.verified[authorization] = issued
+            guard let before = state.connections[request.connection] else {
+                state.connections[request.connection] = Connection(
+                    authorization: authorization, sinceMs: now)
+                return nil
+            }
+            if before.authorization != authorization {
+                guard now >= before.sinceMs + options.tokenUpdateMs else {
+                    return (429, "TooManyProviderTokenUpdates")
+                }
+                state.connections[request.connection]?.authorization = authorization
+                state.connections[request.connection]?.sinceMs = now
+            }
+            return nil
+        }
+    }
+
+    /// When a good token was issued, in seconds; nil: its signature or its names do not fit.
+    private func verified(_ text: String) -> UInt64? {
+        guard let jwt = JWT(text), jwt.header["alg"]?.string == "ES256",
+            jwt.header["kid"]?.string == options.keyID,
+            jwt.claims["iss"]?.string == options.teamID, let issued = jwt.claims["iat"]?.integer,
+            key.verifyES256(jwt.signature, data: jwt.signed)
+        else { return nil }
+        return UInt64(clamping: issued)
+    }
+}
