@@ -130,6 +130,8 @@ let package = Package(
                 .product(name: "HeapModule", package: "swift-collections"),
             ], swiftSettings: swift),
         .target(
+            name: "SignalboxDispatch", dependencies: ["SignalboxCore"], swiftSettings: safeSwift),
+        .target(
             name: "SignalboxJSON", dependencies: ["SignalboxCore", "CSimdjson"],
             swiftSettings: swift),
         .target(
@@ -177,7 +179,8 @@ let package = Package(
             dependencies: [
                 "SignalboxCore", "SignalboxJSON", "SignalboxConfig", "SignalboxPluginHost",
                 "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxStore",
-                "SignalboxThreads", .product(name: "Logging", package: "swift-log"),
+                "SignalboxDispatch", "SignalboxThreads",
+                .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: swift),
         // libsignalbox.so: the gateway for programs in other languages.
         .target(
@@ -260,6 +263,9 @@ let package = Package(
         .testTarget(
             name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: tests),
         .testTarget(
+            name: "SignalboxDispatchTests", dependencies: ["SignalboxDispatch", "SignalboxCore"],
+            swiftSettings: tests),
+        .testTarget(
             name: "SignalboxJSONTests", dependencies: ["SignalboxJSON", "SignalboxCore"],
             swiftSettings: tests),
         .testTarget(
@@ -328,7 +334,8 @@ let package = Package(
             dependencies: [
                 "Signalbox", "SignalboxSimulators", "SignalboxDevTools", "SignalboxHTTP",
                 "SignalboxCore", "SignalboxJSON",
-                "SignalboxConfig", "SignalboxPluginHost", "SignalboxCrypto", "PluginBench",
+                "SignalboxDispatch", "SignalboxConfig", "SignalboxPluginHost", "SignalboxCrypto",
+                "PluginBench",
                 "SignalboxCLI",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),

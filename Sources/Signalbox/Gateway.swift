@@ -9,7 +9,7 @@ internal import Synchronization
 /// A running gateway.
 public final class Gateway: Sendable {
     /// The program's version.
-    public static let version = "0.1.0"
+    public static var version: String { Release.version }
 
     /// The port of the public listener; 0: there is none.
     public let port: Int

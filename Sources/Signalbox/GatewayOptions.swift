@@ -25,7 +25,7 @@ public struct GatewayOptions: Sendable {
     /// Plugins that are linked into the program, by the name that `library:` gives.
     public private(set) var linked: [String: PluginLibrary] = [:]
     /// The program's name and version, as plugins see them.
-    public var program = (name: "signalbox", version: Gateway.version)
+    public var program = (name: "signalbox", version: Release.version)
     /// Called for each outcome of a delivery, on a thread of the gateway; must return soon.
     public var onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
     /// Milliseconds since 1970; another one than the system's lets time be virtual.

@@ -1,6 +1,7 @@
 internal import Logging
 internal import SignalboxConfig
 internal import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import SignalboxPluginHost
@@ -126,8 +127,6 @@ final class GatewayParts: @unchecked Sendable {
             store: store, rest: rest, alarms: alarms, logger: logger, metrics: metrics, clock: clock
         )
         self.outcomes = outcomes
-        let record = OutcomeRecord(
-            logger: logger, metrics: metrics, stream: outcomes, clock: clock, onOutcome: onOutcome)
         let ids: IDSource
         do throws(StoreFailure) {
             ids = try await IDSource.open(store)
@@ -138,12 +137,18 @@ final class GatewayParts: @unchecked Sendable {
         }
         let feedback = Feedback(
             store: store, metrics: metrics, live: live, ids: ids, logger: logger, clock: clock)
+        let world = LaneWorld(
+            clock: GatewayClock(
+                workers: workers, alarms: alarms, inMemory: inMemory, unixMs: clock),
+            store: GatewayLaneStore(store: store, outcomes: outcomes),
+            ledger: OutcomeRecord(
+                logger: logger, metrics: metrics, live: live, feedback: feedback,
+                stream: outcomes, onOutcome: onOutcome))
         let context = DispatchContext(
             limits: limits, live: live, workers: workers, alarms: alarms, engine: engine,
-            logger: logger, metrics: metrics, record: record, store: store,
+            logger: logger, metrics: metrics, world: world, store: store,
             users: await UserNames.open(
                 .init(rawValue: plan.config.gateway.logUsers) ?? .hashed, store),
-            inMemory: inMemory,
             feedback: feedback, outcomes: outcomes, clock: clock)
         self.context = context
         let lanes = LaneFactory(context: context, rest: rest).table()
@@ -178,21 +183,20 @@ final class GatewayParts: @unchecked Sendable {
             sender.own?.whenRoom {
                 for lane in lanes.all where lane.key.sender == name { lane.resume() }
             }
-            guard let role = sender.http else { continue }
+            guard sender.http != nil else { continue }
             sender.instance.whenSecretsChange {
                 for lane in lanes.all where lane.key.sender == name {
-                    Task { await Self.renew(lane, role, logger) }
+                    Task { await Self.renew(lane, logger) }
                 }
             }
         }
     }
 
     /// New connections log in with the current secrets or, if these are unusable, the previous ones.
-    private static func renew(
-        _ lane: SenderLane, _ role: any Translating, _ logger: Logger
-    ) async {
+    private static func renew(_ lane: Lane, _ logger: Logger) async {
         do {
-            try lane.renew(try await role.endpoint(app: lane.key.app))
+            try await lane.carrier.renew()
+            lane.credentialsChanged()
         } catch {
             logger.error(
                 "changed secrets are unusable, keeping the previous ones",
@@ -318,7 +322,7 @@ final class GatewayParts: @unchecked Sendable {
 
     /// Ends everything, in the reverse order of its beginning.
     func shutdown() async {
-        for lane in lanes?.all ?? [] { await lane.stop(deadlineMs: 1_000) }
+        for lane in lanes?.all ?? [] { await lane.stop() }
         await outcomes?.stop()
         await live?.now.instances.stop(deadlineMs: 5_000)
         await store?.close()

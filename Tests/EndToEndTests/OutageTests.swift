@@ -3,6 +3,7 @@ import GRDB
 import PluginBench
 import Signalbox
 import SignalboxCore
+import SignalboxDispatch
 import SignalboxHTTP
 import SignalboxJSON
 import SignalboxSimulators

@@ -123,7 +123,7 @@ import Testing
         _ = try await bench.call("POST", "/in/sendbird", sent, headers: Self.signed(sent))
         let google = try await bench.push(bench.simulators.fcm, to: "fcm:1")
         #expect(google.body["message"]?["android"]?["collapse_key"] == nil)
-        #expect(try await bench.logs("delivery will be tried again"))
+        #expect(try await bench.logs("deliveries will be tried again"))
         let (status, _, _) = try await bench.call(
             "POST", "/in/sendbird", deleted, headers: Self.signed(deleted))
         #expect(status == 200)

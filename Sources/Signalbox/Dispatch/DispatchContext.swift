@@ -1,5 +1,6 @@
 internal import Logging
 internal import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxHTTP
 internal import SignalboxThreads
 
@@ -12,12 +13,11 @@ struct DispatchContext: Sendable {
     let engine: PushEngine
     let logger: Logger
     let metrics: GatewayMetrics
-    let record: OutcomeRecord
+    /// What lanes share.
+    let world: LaneWorld
     let store: any GatewayStore
     /// How log lines name users.
     let users: UserNames
-    /// Deliveries that are in memory, over all lanes.
-    let inMemory: UnderWay
     /// Tells sources of dead tokens.
     let feedback: Feedback
     /// Tells receivers how deliveries end.

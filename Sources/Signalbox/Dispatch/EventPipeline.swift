@@ -1,6 +1,7 @@
 internal import Logging
 internal import SignalboxConfig
 internal import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
@@ -196,7 +197,7 @@ final class EventPipeline: Sendable {
         var key: LaneKey
         /// The lane that was asked; it is told what came of it, also when another one has taken its place in the
         /// meantime.
-        var lane: SenderLane?
+        var lane: Lane?
         /// Those that it takes over at once.
         var taken: [Delivery]
         /// There are others.

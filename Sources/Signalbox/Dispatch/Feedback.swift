@@ -1,6 +1,7 @@
 internal import Logging
 internal import SignalboxCore
 internal import SignalboxCrypto
+internal import SignalboxDispatch
 internal import SignalboxPluginHost
 internal import Synchronization
 

@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxObservability
 
 /// The gateway's own numbers; docs/metrics.md lists names and labels.

@@ -1,5 +1,6 @@
 internal import Logging
 internal import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxHTTP
 internal import SignalboxPluginHost
 internal import SignalboxThreads
@@ -11,7 +12,7 @@ struct LaneFactory: Sendable {
 
     /// An empty table that makes its lanes here.
     func table() -> LaneTable {
-        let burial = Burial(context: context)
+        let burial = Burial(context.world)
         return LaneTable(
             make: { key, number, table in try await lane(key, number, table) },
             onRefused: { key, error, table in
@@ -38,42 +39,76 @@ struct LaneFactory: Sendable {
             })
     }
 
-    private func lane(
-        _ key: LaneKey, _ number: Int, _ table: LaneTable
-    ) async throws -> SenderLane {
-        let instances = context.live.now.instances
-        let onReleased: @Sendable () -> Void = { [weak table] in table?.backlog(key) }
-        let siblings: @Sendable () -> [SenderLane] = { [weak table] in
-            table?.all.filter { $0.key.sender == key.sender && $0.number != number } ?? []
-        }
+    private func lane(_ key: LaneKey, _ number: Int, _ table: LaneTable) async throws -> Lane {
         // A new lane knows of no outage: its connection, key or settings may be new.
         defer {
             context.store.hasten(key)
             context.metrics.held(key, nil)
         }
+        let make = try await carrier(key)
+        return try Lane(
+            key, number: number,
+            rules: { traits in
+                var rules = LaneRules(traits, batchMax: context.limits.batchMax)
+                rules.inMemoryMax = context.limits.deliveriesInMemoryMax
+                rules.leaseMs = context.limits.leaseMs
+                return rules
+            },
+            world: context.world,
+            siblings: { [weak table] in
+                table?.all.filter { $0.key.sender == key.sender && $0.number != number } ?? []
+            },
+            onReturned: { [weak table] in table?.backlog(key) }, carrier: make)
+    }
+
+    /// What makes the carrier, once the plugin has said where to connect.
+    private func carrier(_ key: LaneKey) async throws -> (LaneSink) throws -> any LaneCarrier {
+        let instances = context.live.now.instances
+        let app = key.app
         if Feedback.isReport(key) {
             let name = String(key.sender.dropLast(Feedback.suffix.count))
             guard let registrar = instances.registrars[name] else {
                 throw PluginFault(.unsupported, "the instance takes no reports")
             }
-            let endpoint = try await registrar.role.endpoint(app: key.app)
-            return try SenderLane(
-                number: number, instance: registrar.instance, role: registrar.role, key: key,
-                endpoint: endpoint, context: context, rest: rest, siblings: siblings,
-                onReleased: onReleased)
+            let endpoint = try await registrar.role.endpoint(app: app)
+            return { sink in
+                let transport = RESTTransport(
+                    client: rest, endpoint: endpoint, onResults: { sink.answered($0) })
+                return TranslatedCarrier(
+                    app: app, instance: registrar.instance, role: registrar.role,
+                    endpoint: endpoint, transport: transport, isPatient: false)
+            }
         }
         let sender = instances.senders[key.sender]
         if let sender, let role = sender.http {
-            let endpoint = try await role.endpoint(app: key.app)
-            return try SenderLane(
-                number: number, instance: sender.instance, role: role, key: key,
-                endpoint: endpoint, context: context, siblings: siblings, onReleased: onReleased)
+            let endpoint = try await role.endpoint(app: app)
+            return { sink in
+                TranslatedCarrier(
+                    app: app, instance: sender.instance, role: role, endpoint: endpoint,
+                    transport: try pool(endpoint, sender.instance.name, sink), isPatient: true)
+            }
         }
         guard let sender, let own = sender.own else {
             throw PluginFault(.unsupported, "the instance does not send")
         }
-        return SenderLane(
-            number: number, instance: sender.instance, role: own, key: key, context: context,
-            siblings: siblings, onReleased: onReleased)
+        return { OwnCarrier(app: app, instance: sender.instance, role: own, sink: $0) }
+    }
+
+    private func pool(
+        _ endpoint: SendEndpoint, _ name: String, _ sink: LaneSink
+    ) throws -> PushPool {
+        let (logger, metrics) = (context.logger, context.metrics)
+        return try context.engine.makePool(
+            endpoint: try endpoint.pushEndpoint(),
+            onResults: { sink.answered($0) },
+            onEvent: { event in
+                metrics.connectionEvent(sender: name, kind: event.kind.rawValue)
+                logger.log(
+                    level: event.isFault ? .warning : .debug, "push connection",
+                    metadata: [
+                        "plugin.instance": "\(name)", "event": "\(event.kind.rawValue)",
+                        "detail": "\(event.text)",
+                    ])
+            })
     }
 }

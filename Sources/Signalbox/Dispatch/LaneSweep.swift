@@ -1,5 +1,6 @@
 internal import Logging
 internal import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxThreads
 internal import Synchronization
 
@@ -48,19 +49,21 @@ final class LaneSweep: Sendable {
     }
 
     private func round() {
-        let now = context.clock()
-        for lane in lanes.all { lane.extendLeases() }
+        for lane in lanes.all {
+            lane.writeLines()
+            lane.extendLeases()
+        }
         context.store.waitingLanes(dueForMs: Self.pauseMs) { result in
             // After a failure the next round looks again.
             guard case .success(let keys) = result else { return }
-            for key in keys where self.isServed(key) { self.look(at: key, now) }
+            for key in keys where self.isServed(key) { self.look(at: key) }
         }
         context.alarms.after(ms: Self.pauseMs) { [weak self] in self?.round() }
     }
 
-    private func look(at key: LaneKey, _ now: UInt64) {
+    private func look(at key: LaneKey) {
         // One that cannot be made is tried again by whoever could not make it.
-        guard lanes.refusals[key] == nil, lanes.lane(key)?.isAsleep(nowUnixMs: now) ?? true
+        guard lanes.refusals[key] == nil, lanes.lane(key)?.isAsleep ?? true
         else { return }
         context.metrics.stranded(key)
         context.logger.warning(

@@ -1,27 +1,7 @@
 internal import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxHTTP
 internal import SignalboxPluginHost
-
-/// How a lane's deliveries leave.
-enum LaneCarrier: Sendable {
-    /// The plugin renders requests and reads answers; the gateway carries them.
-    case requests(any Translating, any LaneTransport)
-    /// The plugin has a transport of its own.
-    case own(any Sending)
-
-    /// Most deliveries per call; nil: the host's choice.
-    var maxBatch: Int? {
-        switch self {
-        case .requests(let role, _): role.maxBatch
-        case .own(let role): role.maxBatch
-        }
-    }
-
-    /// What carries requests; nil: the plugin carries them itself.
-    var transport: (any LaneTransport)? {
-        if case .requests(_, let transport) = self { transport } else { nil }
-    }
-}
 
 /// What carries a lane's requests.
 protocol LaneTransport: Sendable {
@@ -31,12 +11,20 @@ protocol LaneTransport: Sendable {
     func withdraw()
     /// The plugin's secrets have changed, and this is its endpoint now.
     func renew(_ endpoint: SendEndpoint) throws
-    func status() async -> PushPoolStatus
+    func connections() async -> LaneConnections
     func shutdown(deadlineMs: Int) async
 }
 
 extension PushPool: LaneTransport {
     func renew(_ endpoint: SendEndpoint) throws { try renew(try endpoint.pushEndpoint()) }
+
+    func connections() async -> LaneConnections {
+        let status = await status()
+        var connections = LaneConnections()
+        connections.readyCount = status.ready
+        connections.isFailing = status.isFailing
+        return connections
+    }
 }
 
 /// Requests over the REST client: for sources' systems, which need not speak HTTP/2.
@@ -70,7 +58,7 @@ struct RESTTransport: LaneTransport {
     func drain(connection: UInt64) {}
     func withdraw() {}
     func renew(_ endpoint: SendEndpoint) {}
-    func status() async -> PushPoolStatus { .idle }
+    func connections() async -> LaneConnections { LaneConnections() }
     func shutdown(deadlineMs: Int) async {}
 
     private static func result(

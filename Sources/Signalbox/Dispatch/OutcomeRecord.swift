@@ -1,6 +1,6 @@
 internal import Logging
 internal import SignalboxCore
-internal import SignalboxThreads
+internal import SignalboxDispatch
 
 /// Outcomes that are counted together: neighbours mostly come to the same.
 struct OutcomeTally {
@@ -28,28 +28,56 @@ struct OutcomeTally {
     }
 }
 
-/// Writes down what became of each delivery: one log line, one count.
-final class OutcomeRecord: Sendable {
+/// Writes down what became of deliveries: in the log, in numbers, for receivers, and for those who are told of
+/// devices.
+final class OutcomeRecord: LaneLedger {
     private let logger: Logger
     private let metrics: GatewayMetrics
-    private let clock: @Sendable () -> UInt64
+    private let live: Live
+    private let feedback: Feedback
     private let stream: OutcomeStream
     private let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
 
     init(
-        logger: Logger, metrics: GatewayMetrics, stream: OutcomeStream,
-        clock: @escaping @Sendable () -> UInt64,
-        onOutcome: (@Sendable (DeliveryOutcome) -> Void)? = nil
+        logger: Logger, metrics: GatewayMetrics, live: Live, feedback: Feedback,
+        stream: OutcomeStream, onOutcome: (@Sendable (DeliveryOutcome) -> Void)? = nil
     ) {
         self.onOutcome = onOutcome
         self.stream = stream
-        self.clock = clock
         self.logger = logger
         self.metrics = metrics
+        self.live = live
+        self.feedback = feedback
+    }
+
+    func policy(of delivery: Delivery) -> RetryPolicy {
+        Feedback.isReport(LaneKey(delivery))
+            ? .reports : live.now.router.rules(of: delivery.route).retry
+    }
+
+    func record(_ endings: [LaneEnding]) -> OutcomePack {
+        var tally = OutcomeTally()
+        for ending in endings {
+            let (delivery, outcome) = (ending.delivery, ending.outcome)
+            if !outcome.newToken.isEmpty { feedback.moved(delivery, to: outcome.newToken) }
+            switch ending.kind {
+            case .delivered:
+                if delivery.isDryRun { feedback.tried(delivery, reason: nil) }
+                delivered(ending, &tally)
+            case .retry(let at, _): retried(ending, atUnixMs: at, &tally)
+            case .failed(let reason, let wasSent):
+                if outcome.kind == .unregistered { feedback.report(delivery, outcome) }
+                if delivery.isDryRun { feedback.tried(delivery, reason: reason) }
+                failed(ending, reason, wasSent: wasSent, &tally)
+            case .released: break
+            }
+        }
+        count(&tally)
+        return tally.pack
     }
 
     /// Counts what is left in a tally.
-    func count(_ tally: inout OutcomeTally) {
+    private func count(_ tally: inout OutcomeTally) {
         guard tally.count > 0 else { return }
         metrics.outcome(
             route: tally.route, sender: tally.sender, result: "\(tally.result)",
@@ -57,12 +85,13 @@ final class OutcomeRecord: Sendable {
         tally.count = 0
     }
 
-    func delivered(_ delivery: Delivery, outcome: Outcome, _ tally: inout OutcomeTally) {
+    private func delivered(_ ending: LaneEnding, _ tally: inout OutcomeTally) {
+        let (delivery, outcome) = (ending.delivery, ending.outcome)
         add(delivery, "delivered", outcome.reason, to: &tally)
         if stream.isOn {
             tally.note(
                 .delivered, of: delivery, reason: outcome.reason, providerID: outcome.providerID,
-                attempts: delivery.attempt, unixMs: clock(), stream)
+                attempts: delivery.attempt, unixMs: ending.unixMs, stream)
         }
         onOutcome?(
             DeliveryOutcome(
@@ -71,36 +100,37 @@ final class OutcomeRecord: Sendable {
         logger.info("delivered", metadata: fields(delivery, outcome.reason))
     }
 
-    func retried(
-        _ delivery: Delivery, outcome: Outcome, atUnixMs: UInt64, _ tally: inout OutcomeTally
+    private func retried(
+        _ ending: LaneEnding, atUnixMs: UInt64, _ tally: inout OutcomeTally
     ) {
+        let (delivery, outcome) = (ending.delivery, ending.outcome)
         add(delivery, "retried", outcome.reason, to: &tally)
         onOutcome?(
             DeliveryOutcome(
                 .retried, delivery, reason: outcome.reason, code: outcome.providerCode))
+        guard logger.logLevel <= .debug else { return }
         var metadata = fields(delivery, outcome.reason)
-        let now = clock()
-        metadata["delivery.retry_in_ms"] = "\(atUnixMs > now ? atUnixMs - now : 0)"
+        metadata["delivery.retry_in_ms"] = "\(atUnixMs - min(atUnixMs, ending.unixMs))"
         if !outcome.detail.isEmpty { metadata["detail"] = "\(outcome.detail)" }
-        logger.warning("delivery will be tried again", metadata: metadata)
+        logger.debug("delivery will be tried again", metadata: metadata)
     }
 
-    /// `wasSent`: the attempt that it is at went out.
-    func failed(
-        _ delivery: Delivery, reason: String, detail: String = "", code: UInt32 = 0,
-        wasSent: Bool = true, _ tally: inout OutcomeTally
+    private func failed(
+        _ ending: LaneEnding, _ reason: String, wasSent: Bool, _ tally: inout OutcomeTally
     ) {
+        let (delivery, outcome) = (ending.delivery, ending.outcome)
         add(delivery, "failed", reason, to: &tally)
         if stream.isOn {
             tally.note(
                 reason == "expired" ? .expired : .dead, of: delivery, reason: reason,
                 attempts: delivery.attempt - (wasSent ? 0 : min(1, delivery.attempt)),
-                unixMs: clock(), stream)
+                unixMs: ending.unixMs, stream)
         }
-        onOutcome?(DeliveryOutcome(.failed, delivery, reason: reason, code: code))
+        onOutcome?(
+            DeliveryOutcome(.failed, delivery, reason: reason, code: outcome.providerCode))
         var metadata = fields(delivery, reason)
-        if !detail.isEmpty { metadata["detail"] = "\(detail)" }
-        logger.error("delivery failed", metadata: metadata)
+        if !outcome.detail.isEmpty { metadata["detail"] = "\(outcome.detail)" }
+        logger.info("delivery failed", metadata: metadata)
     }
 
     private func add(
@@ -129,18 +159,61 @@ final class OutcomeRecord: Sendable {
     }
 }
 
-/// How many deliveries are in memory, with a way to wait for none.
-final class UnderWay: Sendable {
-    private let gate = Gate(0)
+extension OutcomeRecord {
+    /// One line stands for all of a lane that came to the same within an interval.
+    func write(_ line: LaneLine, of lane: LaneKey) {
+        var fields: Logger.Metadata = [
+            "plugin.instance": "\(lane.sender)", "app": "\(lane.app)",
+            "reason": "\(line.reason)", "count": "\(line.count)",
+        ]
+        if !line.detail.isEmpty { fields["detail"] = "\(line.detail)" }
+        switch line.what {
+        case .retried: logger.warning("deliveries will be tried again", metadata: fields)
+        case .failed: logger.error("deliveries failed for good", metadata: fields)
+        }
+    }
 
-    /// Counts in or out.
-    func adjust(by delta: Int) { gate.update { $0 += delta } }
+    func leasesLost(_ lane: LaneKey, count: Int, isFenced: Bool) {
+        metrics.leasesLost(lane, count: count)
+        guard isFenced else { return }
+        logger.warning(
+            "leases were lost to another gateway, its deliveries are dropped here",
+            metadata: ["plugin.instance": "\(lane.sender)", "app": "\(lane.app)"])
+    }
 
-    /// Blocks until nothing is under way or the time has come; what is left.
-    func waitForNone(deadlineNs: UInt64) -> Int {
-        gate.wait(until: { count in
-            if count <= 0 || SystemClock.monotonicNs >= deadlineNs { return (count, nil) }
-            return (nil, deadlineNs)
-        })
+    func held(_ lane: LaneKey, _ change: LaneHoldChange) {
+        switch change {
+        case .held(let cause, let why):
+            metrics.held(lane, cause)
+            logger.error("\(Self.words(cause))", metadata: Self.fields(lane, cause, why))
+        case .back(let cause):
+            metrics.held(lane, nil)
+            logger.notice("provider is back", metadata: Self.fields(lane, cause, nil))
+        case .forgotten(let cause):
+            metrics.held(lane, nil)
+            logger.notice(
+                "sender is no longer held, nothing waits for it",
+                metadata: Self.fields(lane, cause, nil))
+        }
+    }
+
+    private static func words(_ cause: Breaker.Cause) -> String {
+        switch cause {
+        case .down: "provider seems to be down, its deliveries wait"
+        case .misconfigured:
+            "provider refuses this sender's credentials or settings, its deliveries wait"
+        case .throttled: "provider asks to slow down, its deliveries wait"
+        }
+    }
+
+    private static func fields(
+        _ lane: LaneKey, _ cause: Breaker.Cause, _ why: Outcome?
+    ) -> Logger.Metadata {
+        var fields: Logger.Metadata = [
+            "plugin.instance": "\(lane.sender)", "app": "\(lane.app)",
+            "cause": "\(cause.rawValue)", "reason": "\(why?.reason ?? "")",
+        ]
+        if let why, !why.detail.isEmpty { fields["detail"] = "\(why.detail)" }
+        return fields
     }
 }

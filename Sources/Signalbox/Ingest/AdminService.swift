@@ -1,4 +1,5 @@
 internal import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import Synchronization
@@ -97,13 +98,13 @@ final class AdminService: AsyncHTTPServerHandler {
         for lane in lanes.all.sorted(by: {
             ($0.key.sender, $0.key.app) < ($1.key.sender, $1.key.app)
         }) {
-            let status = await lane.status()
-            let held = lane.held
+            let status = await lane.carrier.connections()
+            let held = lane.hold
             let cause = held?.cause
             let isFailing = status.isFailing || cause == .down
             let state =
                 isFailing
-                ? "failing" : cause?.rawValue ?? (status.ready > 0 ? "connected" : "idle")
+                ? "failing" : cause?.rawValue ?? (status.readyCount > 0 ? "connected" : "idle")
             if isFailing || cause != nil { isDegraded = true }
             var members = Self.members(lane.key, state)
             if let held {
@@ -111,7 +112,7 @@ final class AdminService: AsyncHTTPServerHandler {
                 members.append(
                     .init("held_since_unix_ms", .integer(Int64(clamping: held.sinceUnixMs))))
             }
-            members.append(.init("connections", .integer(Int64(status.ready))))
+            members.append(.init("connections", .integer(Int64(status.readyCount))))
             members.append(.init("in_memory", .integer(Int64(lane.count))))
             senders.append(.object(members))
         }

@@ -1,6 +1,7 @@
 internal import Logging
 internal import SignalboxConfig
 internal import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxHTTP
 internal import SignalboxThreads
 internal import Synchronization
@@ -153,7 +154,7 @@ final class OutcomeSender: Sendable {
         var isBehind = false
         while !state.withLock({ $0.isStopped }) {
             let now = Self.nowMs
-            if case .none(let until) = state.withLock({ $0.breaker.permission(nowUnixMs: now) }) {
+            if case .none(let until) = state.withLock({ $0.breaker.permission(nowMs: now) }) {
                 await pause(ms: until - now)
                 continue
             }
@@ -211,7 +212,7 @@ final class OutcomeSender: Sendable {
                     OutcomeSignature.of(body, secret: receiver.secret, unixMs: clock())),
             ], body: body)
         call.caFile = receiver.caFile
-        state.withLock { $0.breaker.probe(Self.probe) }
+        state.withLock { $0.breaker.probe(Self.probe, nowMs: Self.nowMs) }
         underWay.adjust(by: 1)
         defer { underWay.adjust(by: -1) }
         let verdict: OutcomeVerdict
@@ -237,7 +238,7 @@ final class OutcomeSender: Sendable {
         let (before, after) = state.withLock { state in
             let before = state.breaker.cause
             state.breaker.take(
-                verdict.breakers, of: Self.probe, nowUnixMs: Self.nowMs,
+                verdict.breakers, of: Self.probe, nowMs: Self.nowMs,
                 random: Double.random(in: 0..<1))
             if case .tooLarge = verdict { state.countMax = max(1, batch.count / 2) }
             let cause = state.breaker.cause

@@ -1,5 +1,6 @@
 internal import SignalboxCore
 internal import SignalboxCrypto
+internal import SignalboxDispatch
 internal import SignalboxHTTP
 
 /// What a receiver's answer to a batch means.

@@ -1,6 +1,7 @@
 internal import Logging
 internal import SignalboxConfig
 internal import SignalboxCore
+internal import SignalboxDispatch
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
@@ -8,8 +9,8 @@ internal import SignalboxThreads
 ///
 /// Unchanged parts keep running: same instance, same connections, same credentials. What did
 /// is made and started beside the old one first; only when all of it runs is anything switched. From
-/// then on requests, events and deliveries go to the new instances; an old one is stopped after its last
-/// delivery. A configuration with a fault changes nothing.
+/// then on requests, events and deliveries go to the new instances, those included that an old one has not
+/// sent yet; it is stopped after its last answer. A configuration with a fault changes nothing.
 struct Reload {
     let parts: GatewayParts
     let ingest: IngestService
@@ -62,7 +63,7 @@ struct Reload {
                 ? String(key.sender.dropLast(Feedback.suffix.count)) : key.sender
             return !keptNames.contains(name)
         }
-        for lane in retired { lane.drain() }
+        for lane in retired { lane.leave() }
         do throws(ConfigurationError) {
             try await parts.openLanes(lanes, plan)
         } catch {
@@ -78,7 +79,7 @@ struct Reload {
                 "new configuration is in effect, replaced instances are draining",
                 metadata: ["changed": "\(result.changed.joined(separator: ", "))"])
         }
-        await retire(retired, lanes, generation)
+        await retire(retired, generation)
         for instance in old.instances.instances where !keptNames.contains(instance.name) {
             if await !instance.stop(deadlineMs: 5_000) { result.leftBehind.append(instance.name) }
         }
@@ -112,18 +113,14 @@ struct Reload {
         return set
     }
 
-    /// Waits until the lanes have sent what they had, ends them, and hands the rest to their successors.
-    private func retire(
-        _ lanes: [SenderLane], _ table: LaneTable, _ generation: Generation
-    ) async {
+    /// Waits until what is in flight has its outcome, and ends the lanes.
+    private func retire(_ lanes: [Lane], _ generation: Generation) async {
         let deadline =
             SystemClock.monotonicNs + generation.plan.config.gateway.drainMs * 1_000_000
         for lane in lanes {
-            while !lane.isIdle, SystemClock.monotonicNs < deadline {
-                try? await Task.sleep(nanoseconds: 5_000_000)
-            }
-            await lane.stop(deadlineMs: 1_000)
-            table.backlogIfPossible(lane.key, generation)
+            let now = SystemClock.monotonicNs
+            await lane.idle(deadlineMs: (deadline - min(deadline, now)) / 1_000_000)
+            await lane.stop()
         }
     }
 
@@ -143,13 +140,5 @@ struct Reload {
             keys.append("log")
         }
         return keys
-    }
-}
-
-extension LaneTable {
-    /// Tells a lane that something may wait on disk, unless nothing sends its deliveries any more: then
-    /// they stay there.
-    fileprivate func backlogIfPossible(_ key: LaneKey, _ generation: Generation) {
-        if generation.instances.serves(key) { backlog(key) }
     }
 }

@@ -1,3 +1,5 @@
+public import SignalboxCore
+
 /// The deliveries of one sender and app that are in memory: ready or in flight, all of them leased
 /// from the store. The rest waits there.
 ///
@@ -169,27 +171,48 @@ public struct LaneWindow: Sendable {
         return false
     }
 
+    /// Whether it was settled, and the store does not know of it yet.
+    public func isSettling(_ id: UInt64) -> Bool {
+        if case .settling = stages[id] { true } else { false }
+    }
+
     /// The store knows of these settlements.
     public mutating func committed(_ ids: some Sequence<UInt64>) {
         for id in ids { if case .settling = stages[id] { stages[id] = nil } }
     }
 
+    /// Puts deliveries that were taken back at the front, in the order in which they came, if they are still
+    /// in flight.
+    public mutating func restore(_ ids: [UInt64]) {
+        giveBack(
+            ids.compactMap { id in
+                if case .inFlight(let delivery) = stages[id] { delivery } else { nil }
+            }.sorted { $0.id < $1.id })
+    }
+
     /// Takes out what is ready, to be given back to the store; `committed` ends its stay.
-    public mutating func takeReady() -> [UInt64] {
-        var ids: [UInt64] = []
+    public mutating func takeReady() -> [Delivery] {
+        var taken: [Delivery] = []
         for rank in 0...2 {
             while let delivery = ready[rank].popFirst() {
-                if Self.take(&stages[delivery.id], .settling) { ids.append(delivery.id) }
+                if Self.take(&stages[delivery.id], .settling) { taken.append(delivery) }
             }
         }
         readyCount = 0
-        return ids
+        return taken
     }
 
-    /// Empties the window; the ids of all that was in it.
-    public mutating func removeAll() -> [UInt64] {
-        defer { self = LaneWindow(countMax: countMax) }
-        return heldIDs
+    /// Empties the window; all that was in it and not settled.
+    public mutating func removeAll() -> [Delivery] {
+        let ready = takeReady()
+        let inFlight = stages.values.compactMap { stage in
+            if case .inFlight(let delivery) = stage { delivery } else { nil }
+        }
+        // Room that is kept for a commit stays kept until its answer comes.
+        let reserved = reserved
+        self = LaneWindow(countMax: countMax)
+        self.reserved = reserved
+        return ready + inFlight.sorted { $0.id < $1.id }
     }
 
     private static func rank(_ delivery: Delivery) -> Int {

@@ -1,3 +1,5 @@
+public import SignalboxCore
+
 /// What a lane was told to take back: an older push that still waits is not sent any more.
 ///
 /// In memory, since it is about the minutes in which a failed push waits for its next attempt: after a restart

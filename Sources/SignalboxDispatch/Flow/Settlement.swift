@@ -1,3 +1,5 @@
+public import SignalboxCore
+
 /// What the gateway does about one outcome of one delivery.
 public enum Settlement: Sendable, Equatable {
     /// The provider took it.
@@ -13,9 +15,10 @@ public enum Settlement: Sendable, Equatable {
     ///
     /// Pure: time and chance come from outside.
     public static func decide(
-        _ outcome: Outcome, delivery: Delivery, policy: RetryPolicy, nowUnixMs: UInt64,
-        random: Double
+        _ outcome: Outcome, delivery: Delivery, policy: @autoclosure () -> RetryPolicy,
+        nowUnixMs: UInt64, random: @autoclosure () -> Double
     ) -> Settlement {
+        if outcome.kind == .delivered { return .delivered }
         let fault = TransportFault(rawValue: outcome.reason)
         if outcome.kind == .retry, fault == .withdrawn { return .released }
         let isFree = isFree(outcome)
@@ -28,10 +31,10 @@ public enum Settlement: Sendable, Equatable {
             let wait =
                 isFree
                 ? RetryPolicy.outage.waitMs(
-                    afterAttempt: free + 1, hintMs: outcome.retryAfterMs, random: random)
-                : policy.waitMs(
+                    afterAttempt: free + 1, hintMs: outcome.retryAfterMs, random: random())
+                : policy().waitMs(
                     afterAttempt: delivery.attempt - min(free, delivery.attempt - 1),
-                    hintMs: outcome.retryAfterMs, random: random)
+                    hintMs: outcome.retryAfterMs, random: random())
             guard let wait else {
                 return .failed(reason: fault == .reset ? outcome.reason : "retries_exhausted")
             }

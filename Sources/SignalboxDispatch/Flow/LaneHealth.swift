@@ -1,3 +1,5 @@
+public import SignalboxCore
+
 /// How much a lane may have on its way: its breaker, and a slow start behind every opening.
 ///
 /// A lane that has just begun, or whose provider has just come back, does not know what the provider
@@ -25,7 +27,7 @@ public struct LaneHealth: Sendable {
 
     /// Takes an outcome in; `isFirst`: of the delivery's first attempt.
     public mutating func take(
-        _ outcome: Outcome, isFirst: Bool, nowUnixMs: UInt64, random: @autoclosure () -> Double
+        _ outcome: Outcome, isFirst: Bool, nowMs: UInt64, random: @autoclosure () -> Double
     ) {
         let verdict = Breaker.verdict(outcome, isFirst: isFirst)
         if case .up = verdict, !breaker.isOpen {
@@ -38,19 +40,19 @@ public struct LaneHealth: Sendable {
             // More was handed over than the provider answers in time.
             ramp = max(min(inFlightMax, Self.inFlightAfterOutage), ramp - ramp / 8)
         }
-        take(verdict, of: outcome.item, nowUnixMs: nowUnixMs, random: random())
+        take(verdict, of: outcome.item, nowMs: nowMs, random: random())
     }
 
     /// Another lane of the same instance has learned this.
-    public mutating func hear(_ verdict: Breaker.Verdict, nowUnixMs: UInt64, random: Double) {
-        take(verdict, of: 0, nowUnixMs: nowUnixMs, random: random)
+    public mutating func hear(_ verdict: Breaker.Verdict, nowMs: UInt64, random: Double) {
+        take(verdict, of: 0, nowMs: nowMs, random: random)
     }
 
     private mutating func take(
-        _ verdict: Breaker.Verdict, of id: UInt64, nowUnixMs: UInt64, random: Double
+        _ verdict: Breaker.Verdict, of id: UInt64, nowMs: UInt64, random: Double
     ) {
         let wasOpen = breaker.isOpen
-        breaker.take(verdict, of: id, nowUnixMs: nowUnixMs, random: random)
+        breaker.take(verdict, of: id, nowMs: nowMs, random: random)
         if wasOpen, !breaker.isOpen { ramp = min(inFlightMax, Self.inFlightAfterOutage) }
     }
 
@@ -61,7 +63,7 @@ public struct LaneHealth: Sendable {
     }
 
     /// A delivery tries.
-    public mutating func probe(_ id: UInt64) { breaker.probe(id) }
+    public mutating func probe(_ id: UInt64, nowMs: UInt64) { breaker.probe(id, nowMs: nowMs) }
     /// The delivery that should try was not sent.
     public mutating func probeReturned() { breaker.probeReturned() }
     /// The reason to wait may be gone.

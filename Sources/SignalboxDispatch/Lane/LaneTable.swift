@@ -1,10 +1,10 @@
-internal import SignalboxCore
+public import SignalboxCore
 internal import Synchronization
 
 /// The lanes of a gateway; one is made when the first delivery of its sender and app comes by.
-final class LaneTable: Sendable {
+public final class LaneTable: Sendable {
     private enum Entry {
-        case ready(SenderLane)
+        case ready(Lane)
         /// The plugin is being asked where to connect.
         case making
     }
@@ -19,11 +19,12 @@ final class LaneTable: Sendable {
     }
 
     private let state = Mutex(State())
-    private let make: @Sendable (LaneKey, Int, LaneTable) async throws -> SenderLane
+    private let make: @Sendable (LaneKey, Int, LaneTable) async throws -> Lane
     private let onRefused: @Sendable (LaneKey, any Error, LaneTable) -> Void
 
-    init(
-        make: @escaping @Sendable (LaneKey, Int, LaneTable) async throws -> SenderLane,
+    /// Makes an empty table. `make` makes a lane, with an unused number; `onRefused` hears why it could not.
+    public init(
+        make: @escaping @Sendable (LaneKey, Int, LaneTable) async throws -> Lane,
         onRefused: @escaping @Sendable (LaneKey, any Error, LaneTable) -> Void
     ) {
         self.make = make
@@ -31,7 +32,7 @@ final class LaneTable: Sendable {
     }
 
     /// All lanes that are ready.
-    var all: [SenderLane] {
+    public var all: [Lane] {
         state.withLock { state in
             state.entries.values.compactMap { entry in
                 if case .ready(let lane) = entry { lane } else { nil }
@@ -40,27 +41,27 @@ final class LaneTable: Sendable {
     }
 
     /// Lanes that cannot be made for now, and why.
-    var refusals: [LaneKey: String] { state.withLock { $0.refusals } }
+    public var refusals: [LaneKey: String] { state.withLock { $0.refusals } }
 
     /// A lane that is ready, or nil.
-    func lane(_ key: LaneKey) -> SenderLane? {
+    public func lane(_ key: LaneKey) -> Lane? {
         state.withLock { state in
             if case .ready(let lane) = state.entries[key] { lane } else { nil }
         }
     }
 
     /// Makes a lane ahead of its first delivery.
-    func open(_ key: LaneKey) async throws {
+    public func open(_ key: LaneKey) async throws {
         while true {
             let epoch = state.withLock { $0.epoch }
             let lane = try await make(key, nextNumber(), self)
             if enter(lane, key, madeIn: epoch) { return }
-            await lane.stop(deadlineMs: 0)
+            await lane.stop()
         }
     }
 
     /// False: the instances have changed while the lane was made.
-    private func enter(_ lane: SenderLane, _ key: LaneKey, madeIn epoch: Int) -> Bool {
+    private func enter(_ lane: Lane, _ key: LaneKey, madeIn epoch: Int) -> Bool {
         state.withLock { state in
             guard state.epoch == epoch else { return false }
             state.entries[key] = .ready(lane)
@@ -70,7 +71,7 @@ final class LaneTable: Sendable {
     }
 
     /// Something of a lane waits on disk: tells the lane, which is made if it is not there.
-    func backlog(_ key: LaneKey) {
+    public func backlog(_ key: LaneKey) {
         if let lane = lane(key) {
             lane.backlog()
             return
@@ -99,7 +100,7 @@ final class LaneTable: Sendable {
     }
 
     /// Takes lanes out, so that the next delivery makes new ones.
-    func remove(where isWanted: (LaneKey) -> Bool) -> [SenderLane] {
+    public func remove(where isWanted: (LaneKey) -> Bool) -> [Lane] {
         state.withLock { state in
             state.epoch += 1
             state.refusals = state.refusals.filter { !isWanted($0.key) }

@@ -1,3 +1,5 @@
+public import SignalboxCore
+
 /// A lane's circuit breaker: keeps it from running against a provider that cannot take anything.
 ///
 /// It opens after failures in a row, or at once when an outcome speaks for the whole lane, and then
@@ -9,8 +11,8 @@ public struct Breaker: Sendable, Equatable {
         case all
         /// Send one, and nothing more until its outcome is known.
         case probe
-        /// Send nothing before this time, in Unix milliseconds.
-        case none(untilUnixMs: UInt64)
+        /// Send nothing before this time, in milliseconds of a steady clock.
+        case none(untilMs: UInt64)
     }
 
     /// Why it is open.
@@ -29,6 +31,8 @@ public struct Breaker: Sendable, Equatable {
 
     /// Failures in a row that open it.
     public static let failuresMax = 10
+    /// A delivery that tries for so long has no outcome: another one may try.
+    public static let probeMsMax: UInt64 = 300_000
     /// No hint makes a wait longer than this.
     public static let hintMaxMs: UInt64 = 900_000
 
@@ -37,9 +41,14 @@ public struct Breaker: Sendable, Equatable {
     private var failures = 0
     private var openings = 0
     private var waitMs: UInt64 = 0
-    private var untilUnixMs: UInt64 = 0
-    /// The delivery that tries.
-    private var probing: UInt64?
+    private var untilMs: UInt64 = 0
+    /// The delivery that tries, and since when.
+    private var probing: Probe?
+
+    private struct Probe: Sendable, Equatable {
+        var id: UInt64
+        var sinceMs: UInt64
+    }
 
     /// Makes a closed one.
     public init() {}
@@ -48,20 +57,25 @@ public struct Breaker: Sendable, Equatable {
     public var isOpen: Bool { cause != nil }
 
     /// What may be done now.
-    public func permission(nowUnixMs: UInt64) -> Permission {
+    public func permission(nowMs: UInt64) -> Permission {
         guard isOpen else { return .all }
-        if probing != nil { return .none(untilUnixMs: .max) }
-        return nowUnixMs >= untilUnixMs ? .probe : .none(untilUnixMs: untilUnixMs)
+        if let probing {
+            let end = probing.sinceMs + Self.probeMsMax
+            return nowMs >= end ? .probe : .none(untilMs: end)
+        }
+        return nowMs >= untilMs ? .probe : .none(untilMs: untilMs)
     }
 
     /// A delivery tries.
-    public mutating func probe(_ id: UInt64) { if isOpen { probing = id } }
+    public mutating func probe(_ id: UInt64, nowMs: UInt64) {
+        if isOpen { probing = Probe(id: id, sinceMs: nowMs) }
+    }
 
     /// The delivery that should try was not sent: another one may try at once.
     public mutating func probeReturned() { probing = nil }
 
     /// The reason to wait may be gone: the next delivery may try at once.
-    public mutating func tryNow() { if isOpen { untilUnixMs = 0 } }
+    public mutating func tryNow() { if isOpen { untilMs = 0 } }
 
     /// The provider works: failures in a row end here.
     mutating func forgetFailures() { failures = 0 }
@@ -70,9 +84,9 @@ public struct Breaker: Sendable, Equatable {
     ///
     /// `random` is 0..<1 and spreads waits, so that lanes do not all try in the same moment.
     public mutating func take(
-        _ verdict: Verdict, of id: UInt64, nowUnixMs: UInt64, random: Double
+        _ verdict: Verdict, of id: UInt64, nowMs: UInt64, random: Double
     ) {
-        let isProbe = probing == id
+        let isProbe = probing?.id == id
         if isProbe { probing = nil }
         switch verdict {
         case .up:
@@ -80,24 +94,24 @@ public struct Breaker: Sendable, Equatable {
             // before a key was revoked or a quota was used up say nothing.
             if isProbe || cause == nil || cause == .down { self = Breaker() }
         case .silent:
-            if isProbe { untilUnixMs = nowUnixMs + waitMs }
+            if isProbe { untilMs = nowMs + waitMs }
         case .failure(let weight, let hintMs):
             if isOpen {
-                if isProbe { open(.down, hintMs, nowUnixMs, random) }
+                if isProbe { open(.down, hintMs, nowMs, random) }
             } else {
                 failures += weight
-                if failures >= Self.failuresMax { open(.down, hintMs, nowUnixMs, random) }
+                if failures >= Self.failuresMax { open(.down, hintMs, nowMs, random) }
             }
         case .closed(let cause, let hintMs):
             // Outcomes of requests that left before the opening do not lengthen the wait.
             guard !isOpen || isProbe || cause != self.cause else { return }
             if cause != self.cause { openings = 0 }
-            open(cause, hintMs, nowUnixMs, random)
+            open(cause, hintMs, nowMs, random)
         }
     }
 
     private mutating func open(
-        _ why: Cause, _ hintMs: UInt64, _ nowUnixMs: UInt64, _ random: Double
+        _ why: Cause, _ hintMs: UInt64, _ nowMs: UInt64, _ random: Double
     ) {
         let doubled = why.waitFirstMs << UInt64(min(openings, 16))
         let hint = min(hintMs, Self.hintMaxMs)
@@ -109,7 +123,7 @@ public struct Breaker: Sendable, Equatable {
         waitMs = wait + UInt64(Double(wait) * 0.2 * random)
         cause = why
         openings += 1
-        untilUnixMs = nowUnixMs + waitMs
+        untilMs = nowMs + waitMs
     }
 }
 

@@ -1,0 +1,59 @@
+internal import SignalboxCore
+internal import SignalboxDispatch
+internal import SignalboxThreads
+
+/// Time, chance and threads of the gateway, for lanes.
+struct GatewayClock: LaneClock {
+    let workers: WorkerThreads
+    let alarms: AlarmClock
+    let inMemory: UnderWay
+    /// Milliseconds since 1970.
+    let unixMs: @Sendable () -> UInt64
+
+    var now: LaneTime {
+        LaneTime(unixMs: unixMs(), steadyMs: SystemClock.monotonicNs / 1_000_000)
+    }
+
+    func random() -> Double { Double.random(in: 0..<1) }
+    func run(_ job: @escaping @Sendable () -> Void) { workers.submitBounded(job) }
+
+    func wake(lane: Int, inMs ms: UInt64, _ ring: @escaping @Sendable () -> Void) {
+        alarms.set(lane: lane, inMs: ms, ring: ring)
+    }
+
+    func after(ms: UInt64, _ ring: @escaping @Sendable () -> Void) {
+        alarms.after(ms: ms, ring: ring)
+    }
+
+    func adjust(inMemory delta: Int) { inMemory.adjust(by: delta) }
+}
+
+/// The gateway's store, as lanes see it.
+struct GatewayLaneStore: LaneStore {
+    let store: any GatewayStore
+    /// Is woken when something is told to receivers.
+    let outcomes: OutcomeStream
+
+    func lease(
+        _ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease?) -> Void
+    ) { store.lease(lane, wish) { done(try? $0.get()) } }
+
+    func settle(
+        _ ends: [LeaseEnd], under token: LeaseToken, outcomes pack: OutcomePack,
+        done: @escaping @Sendable (LeaseRefusal?) -> Void
+    ) {
+        let outcomes = outcomes
+        store.settle(ends, under: token, outcomes: pack) { result in
+            let refusal = try? result.get()
+            if refusal != nil, !pack.isEmpty { outcomes.wake() }
+            done(refusal)
+        }
+    }
+
+    func extend(
+        _ ids: [UInt64], under token: LeaseToken, forMs: UInt64,
+        done: @escaping @Sendable (LeaseRefusal?) -> Void
+    ) { store.extend(ids, under: token, forMs: forMs) { done(try? $0.get()) } }
+
+    func hasten(_ lane: LaneKey) { store.hasten(lane) }
+}

@@ -1,0 +1,88 @@
+internal import SignalboxCore
+internal import SignalboxDispatch
+internal import SignalboxHTTP
+internal import SignalboxPluginHost
+
+/// A plugin that renders requests and reads answers; the gateway carries them.
+struct TranslatedCarrier: LaneCarrier {
+    let app: String
+    let instance: any HostedInstance
+    let role: any Translating
+    let transport: any LaneTransport
+    let traits: LaneTraits
+    var batchMax: Int? { role.maxBatch }
+
+    /// `isPatient`: a request's answer may come after its time-out.
+    init(
+        app: String, instance: any HostedInstance, role: any Translating, endpoint: SendEndpoint,
+        transport: any LaneTransport, isPatient: Bool
+    ) {
+        self.app = app
+        self.instance = instance
+        self.role = role
+        self.transport = transport
+        var traits = LaneTraits()
+        traits.isAtMostOnce = endpoint.isAtMostOnce
+        // Half as long again as it had.
+        if isPatient { traits.lateAnswerMs = UInt64(max(0, endpoint.requestTimeoutMs)) / 2 }
+        self.traits = traits
+    }
+
+    func offer(_ batch: [Delivery]) -> LaneOffer {
+        switch role.prepare(app: app, deliveries: batch) {
+        case .ready(let requests, let settled):
+            if !requests.requests.isEmpty { transport.submit(requests) }
+            return .taken(settled: settled)
+        case .again: return .held(from: 0)
+        case .failed(let fault):
+            return .failed(words: fault.message, isCredential: fault.kind == .auth)
+        }
+    }
+
+    func classify(_ responses: [HTTPResponse]) -> [Outcome] {
+        let (settled, requests) = role.classify(app: app, responses: responses)
+        if !requests.requests.isEmpty { transport.submit(requests) }
+        return settled
+    }
+
+    func withdraw() { transport.withdraw() }
+    func leave(connection: UInt64) { transport.drain(connection: connection) }
+    func credentialRefused(_ name: String) { instance.credentialRefused(name) }
+    func renew() async throws { try transport.renew(try await role.endpoint(app: app)) }
+    func connections() async -> LaneConnections { await transport.connections() }
+    func shutdown(deadlineMs: Int) async { await transport.shutdown(deadlineMs: deadlineMs) }
+}
+
+/// A plugin with a transport of its own.
+struct OwnCarrier: LaneCarrier {
+    let app: String
+    let instance: any HostedInstance
+    let role: any Sending
+    let sink: LaneSink
+
+    var batchMax: Int? { role.maxBatch }
+    var traits: LaneTraits {
+        var traits = LaneTraits()
+        // It says itself how much it takes.
+        traits.startsSlowly = false
+        return traits
+    }
+
+    func offer(_ batch: [Delivery]) -> LaneOffer {
+        let sink = sink
+        switch role.submit(app: app, deliveries: batch, onOutcomes: { sink.learned($0) }) {
+        case .success(batch.count): return .taken(settled: [])
+        case .success(let taken): return .held(from: taken)
+        case .failure(let fault):
+            return .failed(words: fault.message, isCredential: fault.kind == .auth)
+        }
+    }
+
+    func classify(_ responses: [HTTPResponse]) -> [Outcome] { [] }
+    func withdraw() {}
+    func leave(connection: UInt64) {}
+    func credentialRefused(_ name: String) { instance.credentialRefused(name) }
+    func renew() async throws {}
+    func connections() async -> LaneConnections { LaneConnections() }
+    func shutdown(deadlineMs: Int) async {}
+}

@@ -1,0 +1,389 @@
+public import SignalboxCore
+internal import Synchronization
+
+/// Deliveries of one sender and app on their way: lease, offer, classify, settle.
+///
+/// Own window, own breaker, own connections: nothing that happens to another lane shows here. `LaneState` decides;
+/// this is its shell, which calls store, carrier, ledger and clock. At most one worker runs a lane at a time.
+/// The lock guards the state and is held while nothing else is called but the clock's dice and the ledger's
+/// policies.
+public final class Lane: Sendable {
+    private struct Cell {
+        var state: LaneState
+        var waiters: [LaneWaiter] = []
+
+        /// Those who waited for this.
+        mutating func takeWaiters() -> [LaneWaiter] {
+            guard !waiters.isEmpty else { return [] }
+            let (isStopped, isIdle) = (state.isStopped, state.isIdle)
+            func isOver(_ waiter: LaneWaiter) -> Bool {
+                isStopped || isIdle && !waiter.isForEnd
+            }
+            defer { waiters.removeAll(where: isOver) }
+            return waiters.filter(isOver)
+        }
+    }
+
+    /// Unlike that of any other lane of the process.
+    public let number: Int
+    /// The sender and the app.
+    public let key: LaneKey
+    /// What takes its deliveries to the provider.
+    public let carrier: any LaneCarrier
+    private let batchMax: Int
+    private let leaseMs: UInt64
+    private let world: LaneWorld
+    /// The other lanes of the same instance.
+    private let siblings: @Sendable () -> [Lane]
+    /// Something waits on disk that this lane does not send any more.
+    private let onReturned: @Sendable () -> Void
+    private let cell: Mutex<Cell>
+    private let sink: LaneSink
+
+    /// Makes a lane with the carrier that `carrier` makes, which tells the sink what comes back.
+    public init(
+        _ key: LaneKey, number: Int, rules: (LaneTraits) -> LaneRules, world: LaneWorld,
+        siblings: @escaping @Sendable () -> [Lane], onReturned: @escaping @Sendable () -> Void,
+        carrier make: (LaneSink) throws -> any LaneCarrier
+    ) rethrows {
+        let sink = LaneSink()
+        self.sink = sink
+        carrier = try make(sink)
+        self.key = key
+        self.number = number
+        self.world = world
+        self.siblings = siblings
+        self.onReturned = onReturned
+        let rules = rules(carrier.traits)
+        batchMax = rules.batchMax
+        leaseMs = rules.leaseMs
+        cell = Mutex(Cell(state: LaneState(rules)))
+        sink.set(self)
+    }
+
+    /// Deliveries of the lane that are in memory.
+    public var count: Int { cell.withLock { $0.state.count } }
+    /// Why nothing is sent but one delivery at a time; nil: everything is sent.
+    public var hold: LaneHold? { cell.withLock { $0.state.hold } }
+
+    /// It neither works nor waits for anything, or has missed its time.
+    public var isAsleep: Bool {
+        let now = world.clock.now
+        return cell.withLock { $0.state.isAsleep(now) }
+    }
+
+    // MARK: Deliveries come
+
+    /// Keeps room for deliveries that are being committed; those that it will take over at once.
+    public func reserve(_ deliveries: [Delivery]) -> Set<UInt64> {
+        cell.withLock { $0.state.reserve(deliveries) }
+    }
+
+    /// Deliveries are on disk: these were reserved, and others wait there or not. False: the lane is on
+    /// its way out, and what waits on disk is for its successor.
+    public func committed(
+        _ taken: [Delivery], under token: LeaseToken, isMoreOnDisk: Bool
+    ) -> Bool {
+        let (isServed, todo) = cell.withLock {
+            $0.state.committed(taken, under: token, isMoreOnDisk: isMoreOnDisk)
+        }
+        perform(todo)
+        return isServed
+    }
+
+    /// Deliveries were not committed after all.
+    public func cancelled(_ count: Int) {
+        let waiters = cell.withLock { cell in
+            cell.state.cancelled(count)
+            return cell.takeWaiters()
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    // MARK: Something happens
+
+    /// Something waits on disk.
+    public func backlog() { step { state, _ in state.backlog() } }
+
+    /// What the plugin was waiting for may be there now: a credential, or room.
+    public func resume() { step { state, _ in state.resume() } }
+
+    /// Credentials are new: what was refused with the previous ones may be taken now.
+    public func credentialsChanged() { step { state, _ in state.credentialsChanged() } }
+
+    /// What held the lane may be mended: it tries at once.
+    public func tryNow() { step { state, _ in state.tryNow() } }
+
+    /// Writes the log lines whose interval is over.
+    public func writeLines() { step { state, now in state.dueLines(now) } }
+
+    func answered(_ results: [PushResult]) { step { state, _ in state.answered(results) } }
+
+    func learned(_ outcomes: [Outcome]) { step { state, _ in state.learned(outcomes) } }
+
+    // MARK: The end
+
+    /// Leases nothing more; what is in memory is still sent.
+    public func drain() { cell.withLock { $0.state.drain() } }
+
+    /// Gives back what was not sent, for the lane that has taken this one's place; what is in flight ends here.
+    public func leave() { step { state, now in state.leave(now) } }
+
+    /// Waits until nothing is in memory, at most so long.
+    public func idle(deadlineMs: UInt64) async { await wait(isForEnd: false, ms: deadlineMs) {} }
+
+    /// Ends, with what is left given back: its connections have a second to finish.
+    public func stop() async {
+        await carrier.shutdown(deadlineMs: 1_000)
+        // A plugin that does not return is not waited for.
+        await wait(isForEnd: true, ms: 1_000) { beginStop() }
+        end()
+    }
+
+    /// Ends when what has come back is read.
+    func beginStop() { step { state, now in state.stop(now) } }
+
+    /// Ends now.
+    func end() {
+        step { state, now in state.end(now) }
+        sink.close()
+    }
+
+    /// Nothing is in memory, and nothing is on its way here.
+    var isIdle: Bool { cell.withLock { $0.state.isIdle } }
+    /// It has ended.
+    var isStopped: Bool { cell.withLock { $0.state.isStopped } }
+
+    private func wait(isForEnd: Bool, ms: UInt64, _ begin: () -> Void) async {
+        await withCheckedContinuation { continuation in
+            let waiter = LaneWaiter(isForEnd: isForEnd, continuation)
+            cell.withLock { $0.waiters.append(waiter) }
+            world.clock.after(ms: ms) { waiter.resume() }
+            begin()
+            for waiter in cell.withLock({ $0.takeWaiters() }) { waiter.resume() }
+        }
+    }
+
+    // MARK: Work
+
+    private func step(_ change: (inout LaneState, LaneTime) -> LaneTodo) {
+        let now = world.clock.now
+        perform(cell.withLock { change(&$0.state, now) })
+    }
+
+    /// Works until there is nothing to do now.
+    private func run() {
+        while true {
+            let now = world.clock.now
+            let batchMax = min(self.batchMax, carrier.batchMax ?? .max)
+            let (turn, waiters) = cell.withLock { cell in
+                let turn = cell.state.turn(now, batchMax: batchMax)
+                return (turn, turn.isLast ? cell.takeWaiters() : [])
+            }
+            var todo = turn.todo
+            if !turn.isLast { work(turn, batchMax, now, &todo) }
+            perform(todo)
+            for waiter in waiters { waiter.resume() }
+            if turn.isLast { return }
+        }
+    }
+
+    private func work(
+        _ turn: LaneTurn, _ batchMax: Int, _ now: LaneTime, _ todo: inout LaneTodo
+    ) {
+        take(turn.outcomes, now, &todo)
+        if !turn.late.isEmpty {
+            let outcomes = carrier.classify(turn.late)
+            let clock = world.clock
+            todo.add(
+                cell.withLock {
+                    $0.state.takeLate(outcomes, now, random: { clock.random() })
+                })
+        }
+        var start = 0
+        while start < turn.responses.count {
+            let end = min(turn.responses.count, start + batchMax)
+            let isWhole = start == 0 && end == turn.responses.count
+            let part = isWhole ? turn.responses : Array(turn.responses[start..<end])
+            start = end
+            let outcomes = carrier.classify(part)
+            for outcome in outcomes where outcome.reconnect {
+                guard let from = part.first(where: { $0.items.contains(outcome.item) })
+                else { continue }
+                carrier.leave(connection: from.connection)
+            }
+            take(outcomes, now, &todo)
+        }
+        guard !turn.batch.isEmpty else { return }
+        switch carrier.offer(turn.batch) {
+        case .taken(let settled): take(settled, now, &todo)
+        case .held(let first):
+            let back = Array(turn.batch.dropFirst(first))
+            cell.withLock {
+                $0.state.heldBack(back, pauseEndings: turn.pauseEndings, now)
+            }
+        case .failed(let words, let isCredential):
+            take(turn.batch.map { Self.outcome($0, words, isCredential) }, now, &todo)
+        }
+    }
+
+    private static func outcome(
+        _ delivery: Delivery, _ words: String, _ isCredential: Bool
+    ) -> Outcome {
+        var outcome = Outcome(item: delivery.id, kind: .retry, reason: "plugin_failed")
+        if isCredential {
+            // Nothing of this sender can be sent until somebody mends that.
+            outcome = Outcome(item: delivery.id, kind: .config, reason: "credential_refused")
+            outcome.scope = .instance
+        }
+        outcome.detail = words
+        return outcome
+    }
+
+    private func take(_ outcomes: [Outcome], _ now: LaneTime, _ todo: inout LaneTodo) {
+        guard !outcomes.isEmpty else { return }
+        let (clock, ledger) = (world.clock, world.ledger)
+        todo.add(
+            cell.withLock {
+                $0.state.take(
+                    outcomes, now, random: { clock.random() },
+                    policy: { ledger.policy(of: $0) })
+            })
+    }
+
+    // MARK: What is to be done
+
+    private func perform(_ todo: LaneTodo) {
+        guard !todo.isEmpty else { return }
+        if todo.arrived != 0 { world.clock.adjust(inMemory: todo.arrived) }
+        if !todo.endings.isEmpty { settle(todo.endings) }
+        if !todo.returned.isEmpty, let token = todo.returnedToken {
+            giveBack(todo.returned.map { .released($0.id) }, under: token)
+        }
+        for line in todo.lines { world.ledger.write(line, of: key) }
+        if todo.isWithdrawal { carrier.withdraw() }
+        for change in todo.holds { turned(change) }
+        if todo.isForSuccessor { onReturned() }
+        if let wish = todo.wish {
+            world.store.lease(key, wish) { lease in
+                self.step { state, now in state.leased(lease, wish, now) }
+            }
+        }
+        if let ms = todo.wakeInMs {
+            world.clock.wake(lane: number, inMs: ms) {
+                self.step { state, _ in state.woken() }
+            }
+        }
+        if todo.isTurn { world.clock.run { self.run() } }
+    }
+
+    private func settle(_ endings: [LaneEnding]) {
+        for ending in endings where ending.outcome.kind == .auth {
+            carrier.credentialRefused(ending.outcome.credential)
+        }
+        let pack = world.ledger.record(endings)
+        let count = endings.count { $0.wasInMemory }
+        guard let token = cell.withLock({ $0.state.token }) else {
+            // They were lost in the meantime.
+            return world.clock.adjust(inMemory: -count)
+        }
+        settle(endings.map(\.end), under: token, pack, count, wereLate: false)
+    }
+
+    /// Tries until the store has them: a push that was taken must not be sent again.
+    private func settle(
+        _ ends: [LeaseEnd], under token: LeaseToken, _ pack: OutcomePack, _ count: Int,
+        wereLate: Bool
+    ) {
+        world.store.settle(ends, under: token, outcomes: pack) { refusal in
+            guard let refusal else {
+                if !wereLate { self.cell.withLock { $0.state.unsettled(ends.count) } }
+                self.world.clock.after(ms: LaneState.pauseMs) {
+                    self.settle(ends, under: token, pack, count, wereLate: true)
+                }
+                return
+            }
+            self.step { state, now in state.stored(ends, wereLate: wereLate, now) }
+            self.world.clock.adjust(inMemory: -count)
+            self.refused(refusal, ends.count, under: token)
+        }
+    }
+
+    /// What came too late for this lane is due for whoever is next.
+    private func giveBack(_ ends: [LeaseEnd], under token: LeaseToken) {
+        world.store.settle(ends, under: token, outcomes: OutcomePack()) { refusal in
+            if refusal != nil { return self.onReturned() }
+            self.world.clock.after(ms: LaneState.pauseMs) { self.giveBack(ends, under: token) }
+        }
+    }
+
+    /// Makes the leases of what is in memory last longer, if they have lasted a good part of their time.
+    public func extendLeases() {
+        let now = world.clock.now
+        let held = cell.withLock { $0.state.leasesToExtend(now) }
+        guard let held else { return }
+        world.store.extend(held.ids, under: held.token, forMs: leaseMs) { refusal in
+            // After a failure they last as long as they did; the next round tries again.
+            if let refusal { self.refused(refusal, held.ids.count, under: held.token) }
+        }
+    }
+
+    private func refused(_ refusal: LeaseRefusal, _ count: Int, under token: LeaseToken) {
+        guard refusal != LeaseRefusal() else { return }
+        world.ledger.leasesLost(
+            key, count: refusal.isFenced ? count : refusal.lost.count, isFenced: refusal.isFenced)
+        step { state, _ in state.refused(refusal, under: token) }
+    }
+
+    private func turned(_ change: LaneHoldChange) {
+        world.ledger.held(key, change)
+        switch change {
+        case .held(let cause, let why):
+            guard let why, why.scope == .instance, cause != .down else { return }
+            for lane in siblings() {
+                let chance = world.clock.random()
+                lane.step { state, now in state.hear(why, now, random: chance) }
+            }
+        case .back(let cause):
+            // What waits for the provider alone need not wait any longer.
+            world.store.hasten(key)
+            for lane in siblings() { lane.step { state, _ in state.tryNow(after: cause) } }
+        case .forgotten: break
+        }
+    }
+}
+
+/// Where a carrier tells its lane what comes back; made before the lane.
+public final class LaneSink: Sendable {
+    private let lane = Mutex<Lane?>(nil)
+
+    init() {}
+
+    /// Requests have their results.
+    public func answered(_ results: [PushResult]) { lane.withLock { $0 }?.answered(results) }
+
+    /// A plugin with a transport of its own knows outcomes.
+    public func learned(_ outcomes: [Outcome]) { lane.withLock { $0 }?.learned(outcomes) }
+
+    fileprivate func set(_ new: Lane) { lane.withLock { $0 = new } }
+
+    fileprivate func close() { lane.withLock { $0 = nil } }
+}
+
+/// Somebody who waits for a lane, until it is idle or has stopped, or the time is over.
+private final class LaneWaiter: Sendable {
+    let isForEnd: Bool
+    private let continuation: Mutex<CheckedContinuation<Void, Never>?>
+
+    init(isForEnd: Bool, _ continuation: CheckedContinuation<Void, Never>) {
+        self.isForEnd = isForEnd
+        self.continuation = Mutex(continuation)
+    }
+
+    func resume() {
+        continuation.withLock { waiting in
+            defer { waiting = nil }
+            return waiting
+        }?.resume()
+    }
+}

@@ -1,0 +1,141 @@
+public import SignalboxCore
+
+/// A moment on both clocks.
+///
+/// Waits are measured on the steady clock: a wall clock that is set must neither hold a lane nor hurry it.
+/// Deadlines are on the wall clock; what is on disk is due by the store's.
+public struct LaneTime: Sendable, Equatable {
+    /// Milliseconds since 1970.
+    public var unixMs: UInt64
+    /// Milliseconds that never go back.
+    public var steadyMs: UInt64
+
+    /// Makes a moment.
+    public init(unixMs: UInt64, steadyMs: UInt64) {
+        self.unixMs = unixMs
+        self.steadyMs = steadyMs
+    }
+}
+
+/// What all lanes of a gateway share.
+public struct LaneWorld: Sendable {
+    let clock: any LaneClock
+    let store: any LaneStore
+    let ledger: any LaneLedger
+
+    /// Puts a world together.
+    public init(clock: any LaneClock, store: any LaneStore, ledger: any LaneLedger) {
+        self.clock = clock
+        self.store = store
+        self.ledger = ledger
+    }
+}
+
+/// Time, chance and threads of a lane.
+public protocol LaneClock: Sendable {
+    /// The current time.
+    var now: LaneTime { get }
+    /// 0..<1.
+    func random() -> Double
+    /// Runs a job on a worker soon. Bounded: one job per lane.
+    func run(_ job: @escaping @Sendable () -> Void)
+    /// Rings once in `ms` milliseconds; replaces the alarm that the lane has set before.
+    func wake(lane: Int, inMs ms: UInt64, _ ring: @escaping @Sendable () -> Void)
+    /// Rings once in `ms` milliseconds.
+    func after(ms: UInt64, _ ring: @escaping @Sendable () -> Void)
+    /// Deliveries that came into memory, or left it.
+    func adjust(inMemory delta: Int)
+}
+
+/// Where a lane's deliveries wait.
+///
+/// `done` is called once, on any thread, and must return soon.
+public protocol LaneStore: Sendable {
+    /// Lends deliveries of a lane; nil: the store failed.
+    func lease(_ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease?) -> Void)
+    /// Ends leases, and appends to the stream of outcomes in the same commit; nil: the store failed, and nothing
+    /// has changed.
+    func settle(
+        _ ends: [LeaseEnd], under token: LeaseToken, outcomes: OutcomePack,
+        done: @escaping @Sendable (LeaseRefusal?) -> Void)
+    /// Makes leases last so many milliseconds from now; nil: the store failed.
+    func extend(
+        _ ids: [UInt64], under token: LeaseToken, forMs: UInt64,
+        done: @escaping @Sendable (LeaseRefusal?) -> Void)
+    /// Makes deliveries due that wait only for their provider to be back.
+    func hasten(_ lane: LaneKey)
+}
+
+/// What is written down about a lane's deliveries.
+public protocol LaneLedger: Sendable {
+    /// How often a delivery is tried, and when.
+    func policy(of delivery: Delivery) -> RetryPolicy
+    /// Deliveries ended their stay in memory; what receivers of outcomes are told of it.
+    func record(_ endings: [LaneEnding]) -> OutcomePack
+    /// Somebody else has what a lane thought it held. `isFenced`: all of it.
+    func leasesLost(_ lane: LaneKey, count: Int, isFenced: Bool)
+    /// A lane is held, or is no longer.
+    func held(_ lane: LaneKey, _ change: LaneHoldChange)
+    /// A line for the log.
+    func write(_ line: LaneLine, of lane: LaneKey)
+}
+
+/// What takes a lane's deliveries to their provider: a plugin with its transport, or with the gateway's.
+///
+/// `offer` and `classify` are called on the worker that runs the lane, one call at a time.
+public protocol LaneCarrier: Sendable {
+    /// What the lane has to know of it.
+    var traits: LaneTraits { get }
+    /// Most deliveries per call; nil: the lane's choice. It may change: after a crash a plugin gets one at a time.
+    var batchMax: Int? { get }
+    /// Hands deliveries over. What comes of them is told to the lane's `answered`.
+    func offer(_ batch: [Delivery]) -> LaneOffer
+    /// Reads answers; further requests that they ask for are on their way when it returns.
+    func classify(_ responses: [HTTPResponse]) -> [Outcome]
+    /// Gives back what was not sent yet.
+    func withdraw()
+    /// Takes nothing more to a connection.
+    func leave(connection: UInt64)
+    /// The provider has refused this credential.
+    func credentialRefused(_ name: String)
+    /// The plugin's secrets have changed: connections to come use the new ones.
+    func renew() async throws
+    /// The connections at this moment, for readiness.
+    func connections() async -> LaneConnections
+    /// Gives its connections up; each request has its result when this returns.
+    func shutdown(deadlineMs: Int) async
+}
+
+/// A carrier's connections at one moment.
+public struct LaneConnections: Sendable {
+    /// Connections that take requests.
+    public var readyCount = 0
+    /// The last connect failed and none has succeeded since.
+    public var isFailing = false
+
+    /// None.
+    public init() {}
+}
+
+/// What a lane knows of its carrier.
+public struct LaneTraits: Sendable {
+    /// A push whose fate is unknown must not be sent again.
+    public var isAtMostOnce = false
+    /// How long a delivery whose request timed out waits at least for its late answer.
+    public var lateAnswerMs: UInt64 = 0
+    /// It does not say how much it takes, so the lane begins with a little.
+    public var startsSlowly = true
+
+    /// A carrier that takes as much as it likes.
+    public init() {}
+}
+
+/// What a carrier did with a batch.
+public enum LaneOffer: Sendable {
+    /// It has all of them; of these the outcome is known already.
+    case taken(settled: [Outcome])
+    /// It has no use for those from this index on, until it says so.
+    case held(from: Int)
+    /// It failed; `isCredential`: no credential can be had.
+    case failed(words: String, isCredential: Bool)
+}

@@ -1,0 +1,138 @@
+public import SignalboxCore
+
+/// Deliveries come, from events that are being committed and from the disk.
+extension LaneState {
+    /// Keeps room for deliveries that are being committed; those that it will take over at once.
+    public mutating func reserve(_ deliveries: [Delivery]) -> Set<UInt64> {
+        // What waits on disk is older, and goes first.
+        guard life == .open, !disk.hasBacklog, !disk.isLeasing, disk.unsettledCount == 0,
+            !health.breaker.isOpen
+        else { return [] }
+        return window.reserve(deliveries)
+    }
+
+    /// Deliveries are on disk: these were reserved, and others wait there or not.
+    ///
+    /// `isServed` false: the lane is on its way out, and what waits on disk is for its successor.
+    public mutating func committed(
+        _ taken: [Delivery], under token: LeaseToken, isMoreOnDisk: Bool
+    ) -> (isServed: Bool, todo: LaneTodo) {
+        window.release(reserved: taken.count)
+        if isMoreOnDisk { noteBacklog() }
+        var todo = turnSoon()
+        if life == .open || life == .draining {
+            todo.arrived = take(taken, under: token)
+        } else {
+            (todo.returned, todo.returnedToken) = (taken, token)
+        }
+        return (life == .open, todo)
+    }
+
+    /// Deliveries were not committed after all.
+    public mutating func cancelled(_ count: Int) { window.release(reserved: count) }
+
+    /// Something waits on disk.
+    public mutating func backlog() -> LaneTodo {
+        noteBacklog()
+        return turnSoon()
+    }
+
+    private mutating func noteBacklog() {
+        disk.hasBacklog = true
+        disk.hasNews = disk.isLeasing
+    }
+
+    // MARK: The disk
+
+    /// What to ask the store for, if there is room and something is due.
+    mutating func nextWish(_ now: LaneTime) -> LeaseWish? {
+        if let due = disk.nextDueMs, due <= now.steadyMs {
+            disk.nextDueMs = nil
+            disk.hasBacklog = true
+        }
+        // A held lane with nothing in memory asks anyway: with nothing on disk either, the hold is over.
+        let isCurious = hold != nil && window.isEmpty && disk.nextDueMs == nil
+        guard life == .open, disk.hasBacklog || isCurious, !disk.isLeasing,
+            disk.unsettledCount == 0, disk.retryMs <= now.steadyMs
+        else { return nil }
+        let room: Int
+        var isProbe = false
+        switch health.breaker.permission(nowMs: now.steadyMs) {
+        // While the provider takes nothing the rest stays on disk.
+        case .none: return nil
+        case .probe:
+            isProbe = true
+            room = window.readyCount == 0 ? 1 : 0
+        case .all:
+            let isLow = window.count < rules.inMemoryMax / 2
+            room = isLow ? min(1_024, window.room) : 0
+        }
+        guard room > 0 else { return nil }
+        disk.isLeasing = true
+        disk.hasNews = false
+        return LeaseWish(max: room, forMs: rules.leaseMs, isProbe: isProbe)
+    }
+
+    /// The store has lent deliveries, or could not: then it is asked again a second later.
+    public mutating func leased(
+        _ lease: StoreLease?, _ wish: LeaseWish, _ now: LaneTime
+    ) -> LaneTodo {
+        disk.isLeasing = false
+        guard let lease else {
+            disk.retryMs = now.steadyMs + Self.pauseMs
+            return turnSoon()
+        }
+        // A probe need not be due: what else waits is not known.
+        disk.hasBacklog =
+            lease.hasMore || disk.hasNews || (wish.isProbe && !lease.deliveries.isEmpty)
+        if let wait = lease.nextDueInMs { noteDue(now.steadyMs + wait) }
+        var todo = turnSoon()
+        guard life == .open || life == .draining else {
+            (todo.returned, todo.returnedToken) = (lease.deliveries, lease.token)
+            return todo
+        }
+        let lent =
+            ended.isEmpty
+            ? lease.deliveries : lease.deliveries.filter { !ended.contains($0.id) }
+        todo.arrived = take(lent, under: lease.token)
+        if todo.arrived < lent.count {
+            // The store has answered out of order: these were given back, and lent before the lane knew of it.
+            todo.returned = lent.filter { window.isSettling($0.id) }
+            todo.returnedToken = lease.token
+        }
+        if wish.isProbe, lease.deliveries.isEmpty, lease.nextDueInMs == nil {
+            forgetHold(into: &todo)
+        }
+        return todo
+    }
+
+    private mutating func noteDue(_ steadyMs: UInt64) {
+        disk.nextDueMs = min(disk.nextDueMs ?? .max, steadyMs)
+    }
+
+    /// The store knows how these deliveries ended; `wereLate`: it had failed on them before.
+    ///
+    /// Only now can a lease find those that wait again.
+    public mutating func stored(
+        _ ends: [LeaseEnd], wereLate: Bool, _ now: LaneTime
+    ) -> LaneTodo {
+        window.committed(ends.lazy.map(\.id))
+        var isWaiting = false
+        for end in ends {
+            switch end {
+            case .retry(_, let wait, _, _): noteDue(now.steadyMs + wait)
+            case .released: noteBacklog()
+            case .delivered, .dead: continue
+            }
+            isWaiting = true
+        }
+        if wereLate { disk.unsettledCount -= ends.count }
+        var todo = LaneTodo()
+        if isWaiting || wereLate, life == .open { todo = turnSoon() }
+        todo.isForSuccessor = isWaiting && life.rawValue >= Life.leaving.rawValue
+        return todo
+    }
+
+    /// The store could not take these for the first time: until it has, nothing more comes into memory.
+    public mutating func unsettled(_ count: Int) { disk.unsettledCount += count }
+}

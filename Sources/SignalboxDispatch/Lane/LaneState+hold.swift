@@ -1,0 +1,66 @@
+public import SignalboxCore
+
+/// What a lane does when its breaker opens or closes.
+extension LaneState {
+    /// The breaker has changed. `why`: the outcome that did it, as far as it is known.
+    mutating func turned(
+        from before: Breaker.Cause?, to after: Breaker.Cause?, _ why: Outcome?, _ now: LaneTime,
+        into todo: inout LaneTodo
+    ) {
+        disk.hasBacklog = true
+        guard let after else {
+            hold = nil
+            todo.lines += lines.flush()
+            if let before { todo.holds.append(.back(before)) }
+            return
+        }
+        hold = LaneHold(cause: after, sinceUnixMs: now.unixMs, reason: why?.reason ?? "")
+        todo.holds.append(.held(after, why: why))
+        todo.isWithdrawal = true
+        releaseReady(into: &todo, now)
+    }
+
+    /// Another lane of the instance was told something that holds for all of them.
+    public mutating func hear(
+        _ why: Outcome, _ now: LaneTime, random: Double
+    ) -> LaneTodo {
+        guard life.rawValue < Life.stopping.rawValue else { return LaneTodo() }
+        let before = health.breaker.cause
+        let verdict = Breaker.verdict(why, isFirst: true)
+        health.hear(verdict, nowMs: now.steadyMs, random: random)
+        let after = health.breaker.cause
+        guard before != after else { return LaneTodo() }
+        var own = why
+        // It is not told on.
+        own.scope = .app
+        var todo = turnSoon()
+        turned(from: before, to: after, own, now, into: &todo)
+        return todo
+    }
+
+    /// The lane has nothing to try with: whether the provider is back shows with the next delivery.
+    mutating func forgetHold(into todo: inout LaneTodo) {
+        guard window.isEmpty, let cause = health.breaker.cause else { return }
+        health.forget()
+        hold = nil
+        todo.lines += lines.flush()
+        todo.holds.append(.forgotten(cause))
+    }
+
+    /// What held the lane may be mended: it tries at once.
+    public mutating func tryNow() -> LaneTodo {
+        health.tryNow()
+        return turnSoon()
+    }
+
+    /// Another lane of the instance has found that what held them is over.
+    public mutating func tryNow(after cause: Breaker.Cause) -> LaneTodo {
+        health.breaker.cause == cause ? tryNow() : LaneTodo()
+    }
+
+    /// Credentials are new: what was refused with the previous ones may be taken now.
+    public mutating func credentialsChanged() -> LaneTodo {
+        if health.breaker.cause == .misconfigured { health.tryNow() }
+        return resume()
+    }
+}

@@ -1,0 +1,120 @@
+public import SignalboxCore
+
+/// From outcomes to what becomes of deliveries.
+extension LaneState {
+    /// Settles outcomes. `policy`: how often a delivery is tried.
+    public mutating func take(
+        _ outcomes: [Outcome], _ now: LaneTime, random: () -> Double,
+        policy: (Delivery) -> RetryPolicy
+    ) -> LaneTodo {
+        var todo = LaneTodo()
+        guard !outcomes.isEmpty else { return todo }
+        todo.endings.reserveCapacity(outcomes.count)
+        var moved: [UInt64] = []
+        let before = health.breaker.cause
+        for outcome in outcomes {
+            if isMoved(outcome) {
+                moved.append(outcome.item)
+                continue
+            }
+            guard let delivery = window.settle(outcome.item) else { continue }
+            health.take(
+                outcome, isFirst: delivery.attempt == 1, nowMs: now.steadyMs, random: random())
+            let kind = decide(outcome, delivery, now, random, policy, into: &todo)
+            note(outcome, of: delivery, kind)
+            todo.endings.append(LaneEnding(delivery, kind, outcome, unixMs: now.unixMs))
+        }
+        // Before the breaker gives back what is ready.
+        if !moved.isEmpty { window.restore(moved) }
+        let after = health.breaker.cause
+        if before != after {
+            let why = outcomes.last { Breaker.verdict($0, isFirst: true) != .silent }
+            turned(from: before, to: after, why, now, into: &todo)
+        }
+        return todo
+    }
+
+    /// Whether a delivery left its connection unsent, with nothing else wrong: it goes first to the next one,
+    /// costs no attempt, and need not see the disk.
+    private func isMoved(_ outcome: Outcome) -> Bool {
+        outcome.kind == .retry && outcome.reason == TransportFault.withdrawn.rawValue
+            && (life == .open || life == .draining) && !health.breaker.isOpen
+    }
+
+    private mutating func decide(
+        _ outcome: Outcome, _ delivery: Delivery, _ now: LaneTime, _ random: () -> Double,
+        _ policy: (Delivery) -> RetryPolicy, into todo: inout LaneTodo
+    ) -> LaneEnding.Kind {
+        let decision = Settlement.decide(
+            outcome, delivery: delivery, policy: policy(delivery), nowUnixMs: now.unixMs,
+            random: random())
+        switch decision {
+        case .delivered: return .delivered
+        case .released: return .released
+        case .retry(let at, let isFree):
+            count(.retried, outcome.reason, outcome.detail, now, into: &todo)
+            return .retry(atUnixMs: at, isFree: isFree)
+        case .failed(let reason):
+            count(.failed, reason, outcome.detail, now, into: &todo)
+            return .failed(reason: reason, wasSent: true)
+        }
+    }
+
+    private mutating func count(
+        _ what: LaneLine.What, _ reason: String, _ detail: String, _ now: LaneTime,
+        into todo: inout LaneTodo
+    ) {
+        let line = lines.note(what, reason, detail: detail, nowMs: now.steadyMs)
+        if let line { todo.lines.append(line) }
+    }
+
+    /// Log lines whose interval is over.
+    public mutating func dueLines(_ now: LaneTime) -> LaneTodo {
+        var todo = LaneTodo()
+        todo.lines = lines.due(nowMs: now.steadyMs)
+        return todo
+    }
+
+    /// Remembers a delivery whose answer may still come, and forgets one that is settled.
+    private mutating func note(
+        _ outcome: Outcome, of delivery: Delivery, _ kind: LaneEnding.Kind
+    ) {
+        if case .retry = kind, outcome.reason == TransportFault.timeout.rawValue {
+            // Each leaves within two time-outs, or is forgotten here.
+            if overdue.count >= rules.inMemoryMax { overdue = [:] }
+            overdue[delivery.id] = delivery
+        } else if !overdue.isEmpty {
+            overdue[delivery.id] = nil
+        }
+    }
+
+    private mutating func noteEnded(_ id: UInt64) {
+        if ended.count >= rules.inMemoryMax { ended = [] }
+        ended.insert(id)
+    }
+
+    /// Outcomes of answers that came after their time-out.
+    ///
+    /// A push that was taken after all must not be sent again; any other late answer says nothing, since the
+    /// delivery is tried again anyway.
+    public mutating func takeLate(
+        _ outcomes: [Outcome], _ now: LaneTime, random: () -> Double
+    ) -> LaneTodo {
+        var todo = LaneTodo()
+        for outcome in outcomes where outcome.kind == .delivered {
+            guard let delivery = overdue.removeValue(forKey: outcome.item) else { continue }
+            let before = health.breaker.cause
+            health.take(outcome, isFirst: false, nowMs: now.steadyMs, random: random())
+            // Its next attempt may be on its way, or ready; else it waits on disk.
+            let isHere =
+                window.settle(outcome.item) != nil || window.withdraw(outcome.item)
+            if !isHere { noteEnded(outcome.item) }
+            todo.endings.append(
+                LaneEnding(
+                    delivery, .delivered, outcome, unixMs: now.unixMs, wasInMemory: isHere))
+            let after = health.breaker.cause
+            if before != after { turned(from: before, to: after, outcome, now, into: &todo) }
+        }
+        return todo
+    }
+}

@@ -1,0 +1,182 @@
+public import SignalboxCore
+
+/// Turns: what a worker does for the lane, one thing after the other, until there is nothing to do.
+extension LaneState {
+    /// Requests have their results.
+    public mutating func answered(_ results: [PushResult]) -> LaneTodo {
+        inbox.results.append(contentsOf: results)
+        return turnSoon()
+    }
+
+    /// A plugin with a transport of its own knows outcomes.
+    public mutating func learned(_ outcomes: [Outcome]) -> LaneTodo {
+        inbox.outcomes.append(contentsOf: outcomes)
+        return turnSoon()
+    }
+
+    /// The alarm rings.
+    public mutating func woken() -> LaneTodo { turnSoon() }
+
+    /// What to do now. If it is the last one, the lane rests until something happens.
+    ///
+    /// `batchMax`: most deliveries that the carrier takes at once.
+    public mutating func turn(_ now: LaneTime, batchMax: Int? = nil) -> LaneTurn {
+        var turn = LaneTurn()
+        sort(&turn)
+        turn.pauseEndings = pause.endings
+        take(into: &turn, min(rules.batchMax, batchMax ?? .max), now)
+        turn.isLast =
+            turn.responses.isEmpty && turn.late.isEmpty && turn.outcomes.isEmpty
+            && turn.batch.isEmpty && turn.todo.endings.isEmpty
+        guard turn.isLast else { return turn }
+        isScheduled = false
+        if life == .stopping {
+            turn.todo.add(end(now))
+        } else if life != .stopped {
+            turn.todo.wish = nextWish(now)
+            turn.todo.wakeInMs = nextWaitMs(now)
+        }
+        return turn
+    }
+
+    private mutating func sort(_ turn: inout LaneTurn) {
+        guard !inbox.isEmpty else { return }
+        let results = inbox.results
+        turn.outcomes = inbox.outcomes
+        inbox = Inbox()
+        turn.responses.reserveCapacity(results.count)
+        for result in results {
+            switch result.answer {
+            case .response(var response):
+                response.items = result.items
+                if result.isLate {
+                    turn.late.append(response)
+                } else {
+                    turn.responses.append(response)
+                }
+            case .fault(let fault):
+                for item in result.items {
+                    var outcome = Settlement.outcome(
+                        of: fault, item: item, isAtMostOnce: rules.traits.isAtMostOnce)
+                    outcome.detail = result.detail
+                    // Its answer may still come, and must find it waiting.
+                    if fault == .timeout { outcome.retryAfterMs = rules.traits.lateAnswerMs }
+                    turn.outcomes.append(outcome)
+                }
+            }
+        }
+    }
+
+    private mutating func take(into turn: inout LaneTurn, _ batchMax: Int, _ now: LaneTime) {
+        guard life.rawValue < Life.stopping.rawValue else { return }
+        if let until = pause.untilMs {
+            guard now.steadyMs >= until else { return }
+            pause.untilMs = nil
+        }
+        var most = batchMax
+        var isProbe = false
+        switch health.breaker.permission(nowMs: now.steadyMs) {
+        case .all: most = min(most, health.room(inFlight: window.inFlightCount))
+        case .none: return
+        case .probe:
+            isProbe = true
+            most = 1
+        }
+        let next = window.next(max: most, nowUnixMs: now.unixMs)
+        turn.batch = next.batch
+        for delivery in next.expired {
+            overdue[delivery.id] = nil
+            turn.todo.endings.append(
+                LaneEnding(
+                    delivery, .failed(reason: "expired", wasSent: false),
+                    Outcome(item: delivery.id, kind: .rejected, reason: "expired"),
+                    unixMs: now.unixMs))
+        }
+        for delivery in withdrawals.takeCovered(from: &turn.batch) {
+            // Nobody is to see it, and nothing has failed.
+            _ = window.settle(delivery.id)
+            overdue[delivery.id] = nil
+            turn.todo.endings.append(
+                LaneEnding(
+                    delivery, .delivered,
+                    Outcome(item: delivery.id, kind: .delivered, reason: "taken_back"),
+                    unixMs: now.unixMs))
+        }
+        if isProbe, let first = turn.batch.first { health.probe(first.id, nowMs: now.steadyMs) }
+    }
+
+    /// The plugin has no use for these now: they are offered again when it says so, or a second later.
+    ///
+    /// `pauseEndings`: of the turn that offered them. If the plugin has said so meanwhile, it is asked again.
+    public mutating func heldBack(_ batch: [Delivery], pauseEndings: Int, _ now: LaneTime) {
+        window.giveBack(batch)
+        health.probeReturned()
+        if pause.endings == pauseEndings { pause.untilMs = now.steadyMs + Self.pauseMs }
+    }
+
+    /// What the plugin was waiting for may be there now: a credential, or room.
+    public mutating func resume() -> LaneTodo {
+        pause.untilMs = nil
+        pause.endings += 1
+        return turnSoon()
+    }
+
+    /// How long until something is due; nil: nothing is.
+    private func nextWaitMs(_ now: LaneTime) -> UInt64? {
+        var wait = UInt64.max
+        func atSteady(_ ms: UInt64) { wait = min(wait, ms - min(ms, now.steadyMs)) }
+        if let until = pause.untilMs { atSteady(until) }
+        if case .none(let until) = health.breaker.permission(nowMs: now.steadyMs) {
+            // With nothing in memory, only an open lane has something to try with.
+            if life == .open || window.readyCount > 0 { atSteady(until) }
+        } else if life == .open, !disk.isLeasing {
+            if let due = disk.nextDueMs { atSteady(due) }
+            if disk.hasBacklog, disk.retryMs > now.steadyMs { atSteady(disk.retryMs) }
+        }
+        return wait == .max ? nil : min(wait, Self.lookMs)
+    }
+
+    // MARK: The end
+
+    /// Leases nothing more; what is in memory is still sent.
+    public mutating func drain() { if life == .open { life = .draining } }
+
+    /// Gives back what was not sent, for a successor that sends it elsewhere; what is in flight ends here.
+    public mutating func leave(_ now: LaneTime) -> LaneTodo {
+        guard life.rawValue < Life.leaving.rawValue else { return LaneTodo() }
+        life = .leaving
+        var todo = turnSoon()
+        todo.isWithdrawal = true
+        releaseReady(into: &todo, now)
+        return todo
+    }
+
+    /// All requests have their results: reads them, and ends.
+    public mutating func stop(_ now: LaneTime) -> LaneTodo {
+        guard life.rawValue < Life.stopping.rawValue else { return LaneTodo() }
+        life = .stopping
+        guard !isScheduled, inbox.isEmpty else { return turnSoon() }
+        return end(now)
+    }
+
+    /// Ends now: what is left is due for whoever is next.
+    public mutating func end(_ now: LaneTime) -> LaneTodo {
+        var todo = LaneTodo()
+        guard life != .stopped else { return todo }
+        life = .stopped
+        for delivery in window.removeAll() { todo.endings.append(released(delivery, now)) }
+        todo.lines = lines.flush()
+        return todo
+    }
+
+    mutating func releaseReady(into todo: inout LaneTodo, _ now: LaneTime) {
+        for delivery in window.takeReady() { todo.endings.append(released(delivery, now)) }
+    }
+
+    private func released(_ delivery: Delivery, _ now: LaneTime) -> LaneEnding {
+        LaneEnding(
+            delivery, .released,
+            Outcome(item: delivery.id, kind: .retry, reason: TransportFault.withdrawn.rawValue),
+            unixMs: now.unixMs)
+    }
+}

@@ -1,0 +1,146 @@
+public import SignalboxCore
+
+/// One lane as a value: the deliveries of one sender and app on their way.
+///
+/// Each function is one event, with its time, and returns what to do about it. It calls nothing, so that every
+/// transition can be tested, and so can any order of events (see LaneSimulationTests). `Lane` drives it.
+///
+/// - **Life**: open, then *draining* (leases nothing, sends what it has) or *leaving* (gives back what it has not
+///   sent, for its successor), then *stopping* (reads what has come back), then *stopped*.
+/// - **Hold**: the breaker opens, everything that was not sent goes back to the disk, and one delivery at a time
+///   tries. When one gets through, the lane starts slowly again. With nothing left to try, the hold is forgotten.
+/// - **Pause**: the plugin said "again"; nothing is offered until it says so, or a second later.
+/// - **Disk**: something waits there or not, a lease is being asked for or not, and the next delivery is due at a
+///   known time or never.
+public struct LaneState: Sendable {
+    enum Life: Int, Sendable { case open, draining, leaving, stopping, stopped }
+
+    /// What waits on disk, as far as the lane knows.
+    struct Disk: Sendable {
+        /// More waits and is due.
+        var hasBacklog = false
+        var isLeasing = false
+        /// Something was stored while a lease was being asked for, which may not have seen it.
+        var hasNews = false
+        /// When the next delivery is due, by the steady clock.
+        var nextDueMs: UInt64?
+        /// The store failed: nothing is asked of it before this steady time.
+        var retryMs: UInt64 = 0
+        /// Settlements that the store could not take yet.
+        var unsettledCount = 0
+    }
+
+    /// The plugin said "again".
+    struct Pause: Sendable {
+        /// Nothing is offered before this steady time; nil: all is offered.
+        var untilMs: UInt64?
+        /// How often the plugin said that what it waits for is there.
+        var endings = 0
+    }
+
+    /// What came back from the carrier and was not looked at yet.
+    struct Inbox: Sendable {
+        var results: [PushResult] = []
+        var outcomes: [Outcome] = []
+        var isEmpty: Bool { results.isEmpty && outcomes.isEmpty }
+    }
+
+    static let pauseMs: UInt64 = 1_000
+    /// Longest time without a look: a store's clock that was set makes deliveries due that were not.
+    static let lookMs: UInt64 = 30_000
+
+    let rules: LaneRules
+    var window: LaneWindow
+    var health: LaneHealth
+    var withdrawals = Withdrawals()
+    var inbox = Inbox()
+    /// Deliveries whose last attempt timed out, whose answer may still come.
+    var overdue: [UInt64: Delivery] = [:]
+    /// Ended by a late answer while they waited on disk: a lease that is on its way may still bring them.
+    var ended: Set<UInt64> = []
+    var life = Life.open
+    /// Under which it holds what is in memory.
+    var token: LeaseToken?
+    /// When its leases were last extended.
+    var extendedMs: UInt64 = 0
+    var pause = Pause()
+    var disk = Disk()
+    var lines = LaneLines()
+    /// A worker runs the lane, or will soon.
+    var isScheduled = false
+    /// Why it sends one delivery at a time; nil: it sends all.
+    public internal(set) var hold: LaneHold?
+
+    /// An open lane with nothing in it.
+    public init(_ rules: LaneRules) {
+        self.rules = rules
+        window = LaneWindow(countMax: rules.inMemoryMax)
+        health = LaneHealth(
+            inFlightMax: rules.inMemoryMax, startsSlowly: rules.traits.startsSlowly)
+    }
+
+    /// Deliveries in memory.
+    public var count: Int { window.count }
+
+    /// Nothing is in memory, and nothing is on its way here.
+    public var isIdle: Bool {
+        window.isEmpty && !disk.isLeasing && !isScheduled && inbox.isEmpty
+    }
+
+    /// It has ended.
+    public var isStopped: Bool { life == .stopped }
+
+    /// It neither works nor waits for anything, or has missed its time.
+    public func isAsleep(_ now: LaneTime) -> Bool {
+        guard isIdle, life == .open, pause.untilMs == nil, disk.retryMs <= now.steadyMs,
+            disk.unsettledCount == 0
+        else { return false }
+        if case .none = health.breaker.permission(nowMs: now.steadyMs) { return false }
+        return (disk.nextDueMs ?? 0) <= now.steadyMs
+    }
+
+    /// A turn on a worker, unless one is to come anyway.
+    mutating func turnSoon() -> LaneTodo {
+        var todo = LaneTodo()
+        guard !isScheduled, life != .stopped else { return todo }
+        isScheduled = true
+        todo.isTurn = true
+        return todo
+    }
+}
+
+/// The bounds of a lane.
+public struct LaneRules: Sendable {
+    /// Most deliveries in memory.
+    public var inMemoryMax = 4_096
+    /// Most deliveries per call of the carrier.
+    public var batchMax: Int
+    /// How long a lease lasts, in milliseconds.
+    public var leaseMs: UInt64 = 120_000
+    /// What it knows of its carrier.
+    public var traits: LaneTraits
+
+    /// The shipped bounds.
+    public init(_ traits: LaneTraits, batchMax: Int = 512) {
+        self.traits = traits
+        self.batchMax = batchMax
+    }
+}
+
+/// What a turn of a lane works on.
+public struct LaneTurn: Sendable {
+    /// Answers to classify.
+    public var responses: [HTTPResponse] = []
+    /// Answers that came after their request had timed out.
+    public var late: [HTTPResponse] = []
+    /// Outcomes that need no classifying.
+    public var outcomes: [Outcome] = []
+    /// Deliveries to offer to the carrier.
+    public var batch: [Delivery] = []
+    /// For `LaneState.heldBack`.
+    public var pauseEndings = 0
+    /// What else is to be done.
+    public var todo = LaneTodo()
+    /// Nothing was left to do: the lane rests.
+    public var isLast = false
+}

@@ -1,0 +1,126 @@
+public import SignalboxCore
+
+/// What the shell does for a lane, after it has let go of the lock.
+public struct LaneTodo: Sendable {
+    /// Run turns on a worker until one is empty.
+    public var isTurn = false
+    /// To be recorded, and settled in the store.
+    public var endings: [LaneEnding] = []
+    /// Deliveries that came too late for this lane: they go back to the disk, for its successor.
+    public var returned: [Delivery] = []
+    /// Under which those are held.
+    public var returnedToken: LeaseToken?
+    /// The breaker opened or closed.
+    public var holds: [LaneHoldChange] = []
+    /// Lines for the log.
+    public var lines: [LaneLine] = []
+    /// Ask the store for this.
+    public var wish: LeaseWish?
+    /// Run a turn after so many milliseconds; replaces the wait of before.
+    public var wakeInMs: UInt64?
+    /// How many deliveries came into memory; below zero: they left it.
+    public var arrived = 0
+    /// The carrier gives back what it has not sent.
+    public var isWithdrawal = false
+    /// Something waits on disk for the lane that comes after this one.
+    public var isForSuccessor = false
+
+    init() {}
+
+    /// There is nothing to do.
+    public var isEmpty: Bool {
+        !isTurn && endings.isEmpty && returned.isEmpty && holds.isEmpty && lines.isEmpty
+            && wish == nil && wakeInMs == nil && arrived == 0 && !isWithdrawal && !isForSuccessor
+    }
+
+    /// Adds what another step asks for.
+    public mutating func add(_ other: LaneTodo) {
+        isTurn = isTurn || other.isTurn
+        if endings.isEmpty { endings = other.endings } else { endings += other.endings }
+        returned += other.returned
+        returnedToken = returnedToken ?? other.returnedToken
+        holds += other.holds
+        lines += other.lines
+        wish = wish ?? other.wish
+        wakeInMs = wakeInMs ?? other.wakeInMs
+        arrived += other.arrived
+        isWithdrawal = isWithdrawal || other.isWithdrawal
+        isForSuccessor = isForSuccessor || other.isForSuccessor
+    }
+}
+
+/// How a delivery ended its stay in a lane.
+public struct LaneEnding: Sendable {
+    /// What becomes of it.
+    public enum Kind: Sendable, Equatable {
+        /// It is done.
+        case delivered
+        /// Again at this time, in Unix milliseconds; `isFree`: the attempt counts as none.
+        case retry(atUnixMs: UInt64, isFree: Bool)
+        /// Nothing was done with it: due again at once.
+        case released
+        /// It is over, for this reason; `wasSent`: the attempt that it is at went out.
+        case failed(reason: String, wasSent: Bool)
+    }
+
+    /// Which delivery.
+    public let delivery: Delivery
+    /// What becomes of it.
+    public let kind: Kind
+    /// What brought it about.
+    public let outcome: Outcome
+    /// When that was known, in Unix milliseconds.
+    public let unixMs: UInt64
+    /// False: it waited on disk when the answer to an earlier attempt came.
+    public let wasInMemory: Bool
+
+    /// Makes one.
+    public init(
+        _ delivery: Delivery, _ kind: Kind, _ outcome: Outcome, unixMs: UInt64,
+        wasInMemory: Bool = true
+    ) {
+        self.delivery = delivery
+        self.kind = kind
+        self.outcome = outcome
+        self.unixMs = unixMs
+        self.wasInMemory = wasInMemory
+    }
+
+    /// What the store is told.
+    public var end: LeaseEnd {
+        switch kind {
+        case .delivered: .delivered(delivery.id)
+        case .released: .released(delivery.id)
+        case .retry(let at, let isFree):
+            .retry(
+                delivery.id, afterMs: at - min(at, unixMs), attempt, isFree: isFree)
+        case .failed(let reason, _): .dead(delivery.id, reason: reason, attempt)
+        }
+    }
+
+    private var attempt: Attempt {
+        Attempt(
+            number: delivery.attempt, unixMs: unixMs, reason: outcome.reason,
+            code: outcome.providerCode, detail: outcome.detail)
+    }
+}
+
+/// Why a lane sends one delivery at a time.
+public struct LaneHold: Sendable, Equatable {
+    /// What kind of reason.
+    public var cause: Breaker.Cause
+    /// Since when, in Unix milliseconds.
+    public var sinceUnixMs: UInt64
+    /// The reason of the outcome that did it; may be empty.
+    public var reason: String
+}
+
+/// A lane is held from now on, or is no longer.
+public enum LaneHoldChange: Sendable {
+    /// It sends one delivery at a time. `why`: the outcome that did it, if it is known.
+    case held(Breaker.Cause, why: Outcome?)
+    /// The provider takes deliveries again.
+    case back(Breaker.Cause)
+    /// Nothing waits any more, so nothing can try.
+    case forgotten(Breaker.Cause)
+}

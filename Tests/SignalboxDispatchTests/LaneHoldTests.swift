@@ -1,0 +1,165 @@
+import SignalboxCore
+import Testing
+
+@testable import SignalboxDispatch
+
+/// A lane whose provider takes nothing: held, tried, released.
+@Suite struct LaneHoldTests {
+    /// A lane with twelve deliveries in memory, eight of them in flight, that is held.
+    static func held() -> (bench: LaneStateBench, todo: LaneTodo) {
+        var bench = LaneStateBench(batchMax: 8)
+        bench.submit(1...12)
+        _ = bench.state.turn(bench.now, batchMax: bench.batchMax)
+        let todo = bench.take((1...4).map { $0 }, .retry, reason: "unreachable")
+        return (bench, todo)
+    }
+
+    @Test func `failures hold a lane, and everything that was not sent goes back to the disk`() {
+        let (bench, todo) = Self.held()
+        #expect(bench.state.hold?.cause == .down && bench.state.hold?.reason == "unreachable")
+        #expect(todo.isWithdrawal && todo.holds.count == 1)
+        #expect(todo.kinds.filter { $0.value == .released }.keys.sorted() == [9, 10, 11, 12])
+        guard case .held(.down, _) = todo.holds.first else { return #expect(Bool(false)) }
+    }
+
+    @Test func `one delivery tries after each wait, and the rest follows when it gets through`() {
+        var (bench, todo) = Self.held()
+        _ = bench.state.stored(todo.endings.map(\.end), wereLate: false, bench.now)
+        _ = bench.fault([5, 6, 7, 8], .withdrawn)
+        todo = bench.run().todo
+        #expect(todo.wish == nil)
+        bench.wait(ms: 1_000)
+        _ = bench.state.woken()
+        let wish = bench.run().todo.wish
+        #expect(wish?.isProbe == true && wish?.max == 1)
+        _ = bench.lend([9], wish)
+        #expect(bench.run().sent == [9])
+        // Nothing more while it tries.
+        #expect(bench.state.reserve([delivery(20)]).isEmpty)
+        _ = bench.state.backlog()
+        #expect(bench.run().todo.wish == nil)
+        todo = bench.take([9], .delivered, code: 200)
+        guard case .back(.down) = todo.holds.first else { return #expect(Bool(false)) }
+        #expect(bench.state.hold == nil)
+        #expect(bench.run().todo.wish?.isProbe == false)
+    }
+
+    @Test func `a failed try waits longer`() {
+        var (bench, _) = Self.held()
+        for wait in [1_000, 2_000, 4_000] as [UInt64] {
+            bench.wait(ms: wait - 1)
+            _ = bench.state.woken()
+            #expect(bench.run().todo.wish == nil)
+            bench.wait(ms: 1)
+            _ = bench.state.woken()
+            let wish = bench.run().todo.wish
+            _ = bench.lend([50], wish)
+            #expect(bench.run().sent == [50])
+            let todo = bench.take([50], .retry, code: 503)
+            _ = bench.state.stored(todo.endings.map(\.end), wereLate: false, bench.now)
+        }
+    }
+
+    @Test func `a try without an outcome does not hold the lane for ever`() {
+        var (bench, _) = Self.held()
+        bench.wait(ms: 1_000)
+        _ = bench.state.woken()
+        let wish = bench.run().todo.wish
+        _ = bench.lend([50], wish)
+        #expect(bench.run().sent == [50])
+        bench.wait(ms: Breaker.probeMsMax)
+        _ = bench.state.woken()
+        #expect(bench.run().todo.wish?.isProbe == true)
+    }
+
+    @Test func `a hold with nothing left to try is forgotten`() {
+        var (bench, todo) = Self.held()
+        _ = bench.state.stored(todo.endings.map(\.end), wereLate: false, bench.now)
+        todo = bench.take([5, 6, 7, 8], .rejected)
+        _ = bench.state.stored(todo.endings.map(\.end), wereLate: false, bench.now)
+        bench.wait(ms: 1_000)
+        _ = bench.state.woken()
+        let wish = bench.run().todo.wish
+        todo = bench.lend([], wish)
+        guard case .forgotten(.down) = todo.holds.first else { return #expect(Bool(false)) }
+        #expect(bench.state.hold == nil)
+    }
+
+    @Test func `a hold is forgotten when the last delivery in flight has ended`() {
+        var (bench, todo) = Self.held()
+        _ = bench.state.stored(todo.endings.map(\.end), wereLate: false, bench.now)
+        bench.wait(ms: 1_000)
+        _ = bench.state.woken()
+        var wish = bench.run().todo.wish
+        #expect(bench.lend([], wish).holds.isEmpty)
+        #expect(bench.run().todo.wish == nil)
+        todo = bench.take([5, 6, 7, 8], .rejected)
+        _ = bench.state.stored(todo.endings.map(\.end), wereLate: false, bench.now)
+        _ = bench.state.woken()
+        wish = bench.run().todo.wish
+        #expect(wish?.isProbe == true)
+        #expect(bench.lend([], wish).holds.count == 1)
+        #expect(bench.state.hold == nil)
+    }
+
+    @Test func `what holds for the instance is heard by its other lanes, and not told on`() {
+        var bench = LaneStateBench()
+        bench.submit(1...2)
+        var refused = Outcome(item: 77, kind: .config, reason: "InvalidProviderToken")
+        refused.scope = .instance
+        let todo = bench.state.hear(refused, bench.now, random: 0)
+        #expect(bench.state.hold?.cause == .misconfigured)
+        guard case .held(.misconfigured, let why?) = todo.holds.first else {
+            return #expect(Bool(false))
+        }
+        #expect(why.scope == .app)
+        #expect(todo.kinds == [1: .released, 2: .released])
+        #expect(bench.state.hear(refused, bench.now, random: 0).isEmpty)
+        // New credentials are tried at once.
+        _ = bench.state.credentialsChanged()
+        #expect(bench.run().todo.wish?.isProbe == true)
+    }
+
+    @Test func `a delivery that is reset again and again says nothing about the others`() {
+        var bench = LaneStateBench()
+        for _ in 0..<50 {
+            bench.submit([delivery(1, attempt: 2)])
+            _ = bench.run()
+            let todo = bench.take([1], .retry, reason: "reset")
+            _ = bench.state.stored(todo.endings.map(\.end), wereLate: false, bench.now)
+            bench.wait(ms: 40_000)
+            _ = bench.run()
+        }
+        #expect(bench.state.hold == nil)
+    }
+
+    @Test func `an outage uses up no attempt`() {
+        var bench = LaneStateBench()
+        bench.submit(1...1)
+        _ = bench.run()
+        guard case .retry(_, let isFree) = bench.take([1], .retry, code: 503).kinds[1] else {
+            return #expect(Bool(false))
+        }
+        #expect(isFree)
+    }
+
+    @Test func `an outage is one line per reason and interval, with a count`() {
+        var bench = LaneStateBench(inMemoryMax: 4_096)
+        bench.policy.retries = 100
+        var lines: [LaneLine] = []
+        for id in UInt64(1)...1_000 {
+            bench.submit(id...id)
+            _ = bench.run()
+            lines += bench.take([id], .retry, code: 418, reason: "teapot").lines
+            _ = bench.state.leased(
+                StoreLease(token: SimStore.token), LeaseWish(max: 1, forMs: 0), bench.now)
+            bench.wait(ms: 100)
+        }
+        lines += bench.state.dueLines(bench.now).lines
+        #expect(lines.first?.count == 1)
+        #expect(lines.count <= 6)
+        bench.wait(ms: LaneLines.intervalMs)
+        lines += bench.state.dueLines(bench.now).lines
+        #expect(lines.map(\.count).reduce(0, +) == 1_000)
+    }
+}

@@ -1,0 +1,152 @@
+import SignalboxCore
+import SignalboxDispatch
+import Synchronization
+
+/// Virtual time, and everything that is to happen, in an order that a seed decides.
+///
+/// One thread runs the whole simulation. What is due in the same millisecond happens in any order, as it would
+/// on many threads.
+final class SimClock: LaneClock {
+    private struct Job {
+        var atMs: UInt64
+        var order: UInt64
+        /// The process that it belongs to; a dead process does nothing.
+        var life: Int?
+        var run: @Sendable () -> Void
+
+        func isBefore(_ other: Job) -> Bool {
+            (atMs, order) < (other.atMs, other.order)
+        }
+    }
+
+    private struct State {
+        var steadyMs: UInt64 = 1_000
+        /// What the wall clock shows beyond the steady one.
+        var wallAheadMs: UInt64 = 1_700_000_000_000
+        var random: SplitMix
+        /// A heap, the next one first.
+        var jobs: [Job] = []
+        var alarms: [Int: UInt64] = [:]
+        var life = 0
+        var inMemory = 0
+        /// What happened to each delivery, and to all of them (0).
+        var story: [(id: UInt64, words: String)] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(seed: UInt64) { state = Mutex(State(random: SplitMix(state: seed))) }
+
+    var now: LaneTime {
+        state.withLock {
+            LaneTime(unixMs: $0.steadyMs + $0.wallAheadMs, steadyMs: $0.steadyMs)
+        }
+    }
+
+    func random() -> Double { Double(dice(1 << 20)) / Double(1 << 20) }
+
+    /// 0..<sides.
+    func dice(_ sides: UInt64) -> UInt64 { state.withLock { $0.random.next() % max(1, sides) } }
+
+    func chance(_ share: Double) -> Bool { random() < share }
+
+    func run(_ job: @escaping @Sendable () -> Void) { later(ms: dice(3), job) }
+
+    func wake(lane: Int, inMs ms: UInt64, _ ring: @escaping @Sendable () -> Void) {
+        let number = state.withLock { state in
+            state.alarms[lane, default: 0] += 1
+            return state.alarms[lane]
+        }
+        later(ms: ms) { [self] in
+            if state.withLock({ $0.alarms[lane] == number }) { ring() }
+        }
+    }
+
+    func after(ms: UInt64, _ ring: @escaping @Sendable () -> Void) { later(ms: ms, ring) }
+
+    func adjust(inMemory delta: Int) { state.withLock { $0.inMemory += delta } }
+
+    var inMemory: Int { state.withLock { $0.inMemory } }
+
+    /// Notes what happened to a delivery, for whoever looks at a seed that fails.
+    func note(_ id: UInt64, _ words: String) {
+        state.withLock { $0.story.append((id, "\($0.steadyMs): \(words)")) }
+    }
+
+    /// What happened to a delivery, and to all of them.
+    func story(of id: UInt64) -> String {
+        state.withLock { state in
+            state.story.filter { $0.id == id || $0.id == 0 }.map { "\n    \($0.words)" }.joined()
+        }
+    }
+
+    /// Something of the current process.
+    func later(ms: UInt64, _ job: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            let life = state.life
+            Self.add(job, ms, life, &state)
+        }
+    }
+
+    /// Something that happens whatever becomes of the process.
+    func outside(ms: UInt64, _ job: @escaping @Sendable () -> Void) {
+        state.withLock { Self.add(job, ms, nil, &$0) }
+    }
+
+    private static func add(
+        _ job: @escaping @Sendable () -> Void, _ ms: UInt64, _ life: Int?, _ state: inout State
+    ) {
+        let order = state.random.next()
+        state.jobs.append(
+            Job(atMs: state.steadyMs + ms, order: order, life: life, run: job))
+        var place = state.jobs.count - 1
+        while place > 0, state.jobs[place].isBefore(state.jobs[(place - 1) / 2]) {
+            state.jobs.swapAt(place, (place - 1) / 2)
+            place = (place - 1) / 2
+        }
+    }
+
+    private static func next(_ state: inout State, untilMs end: UInt64) -> Job? {
+        while let first = state.jobs.first, first.atMs <= end {
+            state.jobs.swapAt(0, state.jobs.count - 1)
+            state.jobs.removeLast()
+            var place = 0
+            while true {
+                var least = place
+                for child in [2 * place + 1, 2 * place + 2]
+                where child < state.jobs.count && state.jobs[child].isBefore(state.jobs[least]) {
+                    least = child
+                }
+                guard least != place else { break }
+                state.jobs.swapAt(place, least)
+                place = least
+            }
+            guard first.life == nil || first.life == state.life else { continue }
+            state.steadyMs = max(state.steadyMs, first.atMs)
+            return first
+        }
+        return nil
+    }
+
+    /// The wall clock is set; the steady one goes on.
+    func setWall(byMs delta: Int64) {
+        state.withLock {
+            $0.wallAheadMs = UInt64(Int64($0.wallAheadMs) + delta)
+        }
+    }
+
+    /// Nothing of the process goes on.
+    func die() {
+        state.withLock { state in
+            state.life += 1
+            state.alarms = [:]
+            state.inMemory = 0
+        }
+    }
+
+    /// Runs all that happens until then.
+    func run(untilMs end: UInt64) {
+        while let job = state.withLock({ Self.next(&$0, untilMs: end) }) { job.run() }
+        state.withLock { $0.steadyMs = max($0.steadyMs, end) }
+    }
+}

@@ -1,0 +1,232 @@
+import SignalboxCore
+import SignalboxDispatch
+import Synchronization
+
+/// A provider and the way to it, for one lane; its mood changes while requests are on their way.
+final class SimProvider: Sendable {
+    enum Mood: CaseIterable {
+        case well, slow, down, unavailable, resets, drops, hangs, throttles, refuses, moves, sticks
+    }
+
+    private struct State {
+        var mood = Mood.well
+        var inFlight: Set<UInt64> = []
+        /// How often each was taken, by the provider's own account.
+        var taken: [UInt64: Int] = [:]
+        /// How often something happened that leaves open whether it was.
+        var unknown: [UInt64: Int] = [:]
+        var mostInFlight = 0
+        var sent = 0
+    }
+
+    private let state = Mutex(State())
+    let key: LaneKey
+
+    init(_ key: LaneKey) { self.key = key }
+
+    var mood: Mood {
+        get { state.withLock { $0.mood } }
+        set { state.withLock { $0.mood = newValue } }
+    }
+    var taken: [UInt64: Int] { state.withLock { $0.taken } }
+    var unknown: [UInt64: Int] { state.withLock { $0.unknown } }
+    var mostInFlight: Int { state.withLock { $0.mostInFlight } }
+    var sent: Int { state.withLock { $0.sent } }
+
+    /// False: it is in flight already.
+    func begin(_ id: UInt64) -> Bool {
+        state.withLock { state in
+            state.sent += 1
+            let isNew = state.inFlight.insert(id).inserted
+            state.mostInFlight = max(state.mostInFlight, state.inFlight.count)
+            return isNew
+        }
+    }
+
+    func end(_ id: UInt64) { state.withLock { _ = $0.inFlight.remove(id) } }
+    func take(_ id: UInt64) { state.withLock { $0.taken[id, default: 0] += 1 } }
+    func doubt(_ id: UInt64) { state.withLock { $0.unknown[id, default: 0] += 1 } }
+
+    /// The process died: nobody knows what became of these.
+    func die() {
+        state.withLock { state in
+            for id in state.inFlight { state.unknown[id, default: 0] += 1 }
+            state.inFlight = []
+        }
+    }
+}
+
+/// A lane's carrier to a provider of the simulation.
+final class SimCarrier: LaneCarrier {
+    private struct State {
+        /// Handed over and not sent yet.
+        var waiting: Set<UInt64> = []
+        var flying: Set<UInt64> = []
+        var isClosed = false
+    }
+
+    private let sink: LaneSink
+    private let provider: SimProvider
+    private let clock: SimClock
+    private let report: @Sendable (String) -> Void
+    private let state = Mutex(State())
+    let isAtMostOnce: Bool
+
+    init(
+        _ sink: LaneSink, _ provider: SimProvider, _ clock: SimClock, isAtMostOnce: Bool,
+        report: @escaping @Sendable (String) -> Void
+    ) {
+        self.sink = sink
+        self.provider = provider
+        self.clock = clock
+        self.isAtMostOnce = isAtMostOnce
+        self.report = report
+    }
+
+    var batchMax: Int? { 16 }
+
+    var traits: LaneTraits {
+        var traits = LaneTraits()
+        traits.isAtMostOnce = isAtMostOnce
+        traits.lateAnswerMs = 5_000
+        return traits
+    }
+
+    func offer(_ batch: [Delivery]) -> LaneOffer {
+        if batch.count > 16 { report("a batch of \(batch.count)") }
+        let ranks = batch.map(rank)
+        if ranks != ranks.sorted() { report("a batch in the order \(ranks)") }
+        if provider.mood == .sticks, clock.chance(0.5) {
+            return .held(from: 0)
+        }
+        for delivery in batch {
+            let id = delivery.id
+            clock.note(id, "offered, attempt \(delivery.attempt), \(provider.mood)")
+            if !provider.begin(id) { report("delivery \(id) is sent while it is in flight") }
+            state.withLock { _ = $0.waiting.insert(id) }
+            clock.later(ms: clock.dice(20)) { self.send(id) }
+        }
+        return .taken(settled: [])
+    }
+
+    private func send(_ id: UInt64) {
+        let isWaiting = state.withLock { state in
+            guard state.waiting.remove(id) != nil else { return false }
+            state.flying.insert(id)
+            return true
+        }
+        guard isWaiting else { return }
+        let pace: UInt64 = provider.mood == .slow ? 3_000 : 80
+        switch provider.mood {
+        case .well, .slow, .sticks: answer(id, status(id), ms: clock.dice(pace))
+        case .down: fault(id, .unreachable, ms: clock.dice(2_000))
+        case .unavailable: answer(id, 503, ms: clock.dice(50))
+        case .throttles: answer(id, clock.chance(0.5) ? 429 : status(id), ms: clock.dice(50))
+        case .refuses: answer(id, 403, ms: clock.dice(50))
+        case .resets: fault(id, .reset, ms: clock.dice(50), taken: 0.1)
+        case .drops: fault(id, .lost, ms: clock.dice(200), taken: 0.5)
+        case .moves:
+            if clock.chance(0.5) {
+                fault(id, .withdrawn, ms: clock.dice(10))
+            } else {
+                answer(id, status(id), ms: clock.dice(80))
+            }
+        case .hangs:
+            let isTaken = clock.chance(0.3)
+            if isTaken { provider.take(id) }
+            finish(id, .fault(.timeout), ms: 10_000)
+            provider.doubt(id)
+            guard isTaken else { return }
+            clock.later(ms: 10_000 + clock.dice(4_000)) {
+                self.clock.note(id, "answered late")
+                self.sink.answered([Self.result(id, .response(HTTPResponse(status: 200)), true)])
+            }
+        }
+    }
+
+    /// Some devices are gone, and some payloads are refused.
+    private func status(_ id: UInt64) -> UInt32 { id % 37 == 0 ? 410 : id % 41 == 0 ? 400 : 200 }
+
+    private func answer(_ id: UInt64, _ status: UInt32, ms: UInt64) {
+        if status == 200 { provider.take(id) }
+        finish(id, .response(HTTPResponse(status: status)), ms: ms)
+    }
+
+    private func fault(
+        _ id: UInt64, _ fault: TransportFault, ms: UInt64, taken: Double = 0
+    ) {
+        if fault.isFateUnknown {
+            provider.doubt(id)
+            if clock.chance(taken) { provider.take(id) }
+        }
+        finish(id, .fault(fault), ms: ms)
+    }
+
+    private func finish(_ id: UInt64, _ answer: PushResult.Answer, ms: UInt64) {
+        clock.later(ms: ms) { self.finish(id, answer) }
+    }
+
+    private func finish(_ id: UInt64, _ answer: PushResult.Answer) {
+        let isMine = state.withLock { $0.flying.remove(id) != nil }
+        guard isMine else { return }
+        provider.end(id)
+        clock.note(id, "answered: \(answer)")
+        sink.answered([Self.result(id, answer, false)])
+    }
+
+    private static func result(
+        _ id: UInt64, _ answer: PushResult.Answer, _ isLate: Bool
+    ) -> PushResult { PushResult(items: [id], answer: answer, isLate: isLate) }
+
+    func classify(_ responses: [HTTPResponse]) -> [Outcome] {
+        responses.flatMap { response in response.items.map { Self.outcome($0, response.status) } }
+    }
+
+    private static func outcome(_ id: UInt64, _ status: UInt32) -> Outcome {
+        let kind: Outcome.Kind =
+            switch status {
+            case 200: .delivered
+            case 400: .rejected
+            case 403: .config
+            case 410: .unregistered
+            case 429: .throttled
+            default: .retry
+            }
+        var outcome = Outcome(item: id, kind: kind, reason: "status_\(status)")
+        outcome.providerCode = status
+        if status == 403 { outcome.scope = .instance }
+        if status == 429 { (outcome.scope, outcome.retryAfterMs) = (.app, 4_000) }
+        return outcome
+    }
+
+    func withdraw() {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting.sorted()
+        }
+        for id in waiting { provider.end(id) }
+        guard !waiting.isEmpty else { return }
+        clock.later(ms: clock.dice(5)) {
+            self.sink.answered(waiting.map { Self.result($0, .fault(.withdrawn), false) })
+        }
+    }
+
+    func leave(connection: UInt64) {}
+    func credentialRefused(_ name: String) {}
+    func renew() async throws {}
+    func connections() async -> LaneConnections { LaneConnections() }
+
+    /// What waits is given back, what flies is lost.
+    func shutdown(deadlineMs: Int) async { close() }
+
+    func close() {
+        let (waiting, flying) = state.withLock { state in
+            defer { state = State(isClosed: true) }
+            return (state.waiting.sorted(), state.flying.sorted())
+        }
+        for id in waiting + flying { provider.end(id) }
+        for id in flying { provider.doubt(id) }
+        sink.answered(waiting.map { Self.result($0, .fault(.stopping), false) })
+        sink.answered(flying.map { Self.result($0, .fault(.lost), false) })
+    }
+}
