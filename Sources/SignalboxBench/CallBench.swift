@@ -59,7 +59,7 @@ enum CallBench {
         ])
         let key = try ThrowAway.p256Key().privateKeyPEM()
         let checked = CheckedConfig(json: config, secrets: ["key": PluginSecret(bytes: key)])
-        let services = PluginCheck.services()
+        let services = MeasuredServices.make()
         let library = try PluginLibrary.load(path)
         guard let isolation else {
             return try await PluginInstance.create(

@@ -1,7 +1,6 @@
 import ArgumentParser
 import CAllocator
 import Glibc
-import Signalbox
 
 /// Where the process begins.
 @main
@@ -13,51 +12,5 @@ enum Program {
         }
         // Not dispatchMain: tools that count instructions need a main thread that stays.
         while true { pause() }
-    }
-}
-
-/// Why a measurement is impossible.
-struct BenchFault: Error, CustomStringConvertible {
-    let description: String
-}
-
-/// Options that name a configuration and its plugins.
-struct ConfigOptions: ParsableArguments {
-    @Option(name: .shortAndLong, help: "Path of the configuration.")
-    var config = "gateway.yaml"
-
-    @Option(help: "A folder with plugins, searched first; repeatable.")
-    var pluginFolder: [String] = []
-
-    @Option(help: "Overrides gateway.listen, as host:port.")
-    var listen: String?
-
-    @Option(help: "Overrides gateway.admin, as host:port.")
-    var admin: String?
-
-    func gatewayOptions() throws -> GatewayOptions {
-        var options = GatewayOptions(configPath: config)
-        options.addPluginFolders(pluginFolder)
-        // Isolated plugins run in the program itself, which is beside this one.
-        let own = CommandLine.arguments[0]
-        let folder = own.lastIndex(of: "/").map { String(own[..<$0]) } ?? "."
-        options.setRunner(["\(folder)/signalbox"])
-        if let listen, !options.setListen(listen) {
-            throw ValidationError("--listen must be host:port, such as 127.0.0.1:8080")
-        }
-        if let admin, !options.setAdmin(admin) {
-            throw ValidationError("--admin must be host:port, such as 127.0.0.1:8081")
-        }
-        return options
-    }
-}
-
-/// What a measurement prints.
-enum Output {
-    /// Numbers by name, as a line of JSON.
-    static func figures(_ figures: [(name: String, value: Double)]) {
-        let line = "{" + figures.map { "\"\($0.name)\":\($0.value)" }.joined(separator: ",") + "}\n"
-        let bytes = Array(line.utf8)
-        bytes.withUnsafeBytes { _ = Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
     }
 }

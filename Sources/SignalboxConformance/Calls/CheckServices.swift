@@ -1,7 +1,7 @@
 internal import Signalbox
 internal import SignalboxCore
 internal import SignalboxJSON
-package import SignalboxPluginHost
+internal import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
 
@@ -175,9 +175,4 @@ final class CheckServices: HostServices {
 private struct NoMetric: PluginMetric {
     func add(_ delta: Int64) {}
     func set(_ value: Int64) {}
-}
-
-extension PluginCheck {
-    /// Host services without a gateway, for measurements of a plugin's calls.
-    package static func services() -> any HostServices { CheckServices(answers: []) }
 }
