@@ -47,7 +47,7 @@ public protocol StoreEngine: Sendable {
 public struct StoreRule: Sendable, CustomStringConvertible {
     /// What holds, as a sentence.
     public let description: String
-    /// Without this trait there is nothing to examine.
+    /// An engine without this trait passes unexamined.
     public let trait: StoreTrait?
     let body: @Sendable (StoreProbe) async throws -> Void
 

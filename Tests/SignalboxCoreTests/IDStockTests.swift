@@ -8,7 +8,7 @@ import Testing
         stock.arrive(5..<8)
         stock.arrive(20..<25)
         for count in [2, 2, 0, 3, 1] { taken.append(stock.take(count)) }
-        // What is left of a range is not enough for two: they stand in a row.
+        // The rest of the range is too short for two consecutive ids.
         #expect(taken == [nil, 5..<7, 20..<22, 22..<22, 22..<25, nil])
     }
 

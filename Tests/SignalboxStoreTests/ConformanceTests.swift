@@ -69,7 +69,7 @@ final class SQLiteEngine: StoreEngine {
     let traits: Set<StoreTrait> = [.durable]
     private let time = EngineTime()
     private let folder = Mutex(Workshop.place())
-    /// Those of before a crash still have their files open.
+    /// Stores opened before a simulated crash still have their files open.
     private let crashed = Mutex<[any GatewayStore]>([])
 
     func open(owner: String, _ setup: StoreSetup) async throws -> any GatewayStore {

@@ -171,7 +171,7 @@ public final class Lane: Sendable {
         perform(cell.withLock { change(&$0.state, now) })
     }
 
-    /// Works until there is nothing to do now.
+    /// Runs turns until one is empty.
     private func run() {
         while true {
             let now = world.clock.now

@@ -1,6 +1,6 @@
 public import SignalboxCore
 
-/// Turns: what a worker does for the lane, one thing after the other, until there is nothing to do.
+/// Turns: a worker runs one after the other until one is empty.
 extension LaneState {
     /// Requests have their results.
     public mutating func answered(_ results: [PushResult]) -> LaneTodo {

@@ -70,7 +70,7 @@ public final class LaneTable: Sendable {
         }
     }
 
-    /// Something of a lane waits on disk: tells the lane, which is made if it is not there.
+    /// Something of a lane waits on disk: tells the lane, and makes it if it is missing.
     public func backlog(_ key: LaneKey) {
         if let lane = lane(key) {
             lane.backlog()

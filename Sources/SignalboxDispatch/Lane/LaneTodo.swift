@@ -16,7 +16,7 @@ public struct LaneTodo: Sendable {
     public var lines: [LaneLine] = []
     /// Ask the store for this.
     public var wish: LeaseWish?
-    /// Run a turn after so many milliseconds; replaces the wait of before.
+    /// Run a turn after so many milliseconds; replaces the previous wait.
     public var wakeInMs: UInt64?
     /// How many deliveries came into memory; below zero: they left it.
     public var arrived = 0
@@ -27,7 +27,7 @@ public struct LaneTodo: Sendable {
 
     init() {}
 
-    /// There is nothing to do.
+    /// The shell has no work.
     public var isEmpty: Bool {
         !isTurn && endings.isEmpty && returned.isEmpty && holds.isEmpty && lines.isEmpty
             && wish == nil && wakeInMs == nil && arrived == 0 && !isWithdrawal && !isForSuccessor
