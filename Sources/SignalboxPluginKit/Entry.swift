@@ -93,21 +93,51 @@ final class Library: @unchecked Sendable {
     }
 }
 
-/// What an `sbx_instance` is.
-final class InstanceBox {
-    let plugin: any Plugin
-    let host: Host
-    /// Text that the host may read until `destroy`.
-    let kept = Arena()
-
-    init(plugin: any Plugin, host: Host) {
-        self.plugin = plugin
-        self.host = host
-    }
-
-    static func from(_ instance: OpaquePointer?) -> InstanceBox? {
-        instance.map {
-            Unmanaged<InstanceBox>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue()
+/// The functions of `sbx_plugin`.
+enum Lifecycle {
+    static func fill(_ plugin: inout sbx_plugin) {
+        plugin.create = { host, config, instance, error in
+            guard let host, let instance, let type = Library.shared.withLock({ $0?.type }) else {
+                return SBX_E_INTERNAL
+            }
+            let kit = Host(host)
+            return reporting(to: error) { () throws(PluginError) in
+                let made = try type.init(host: kit, config: try kit.parse(config))
+                let box = InstanceBox(plugin: made, host: kit)
+                instance.pointee = OpaquePointer(Unmanaged.passRetained(box).toOpaque())
+            }
+        }
+        plugin.role = { id in
+            guard let id, let library = Library.shared.withLock({ $0 }) else { return nil }
+            switch String(cString: id) {
+            case SBX_ROLE_INGEST where library.type is any IngestPlugin.Type:
+                return UnsafeRawPointer(library.ingest)
+            case SBX_ROLE_BUILD where library.type is any BuildPlugin.Type:
+                return UnsafeRawPointer(library.build)
+            case SBX_ROLE_SEND_HTTP where library.type is any SendHTTPPlugin.Type:
+                return UnsafeRawPointer(library.sendHTTP)
+            case SBX_ROLE_SEND where library.type is any SendPlugin.Type:
+                return UnsafeRawPointer(library.send)
+            case SBX_ROLE_REGISTER where library.type is any RegisterPlugin.Type:
+                return UnsafeRawPointer(library.register)
+            default: return nil
+            }
+        }
+        plugin.start = { instance, error in
+            guard let box = InstanceBox.from(instance) else { return SBX_E_INTERNAL }
+            return reporting(to: error) { () throws(PluginError) in
+                try box.plugin.start()
+            }
+        }
+        plugin.stop = { instance, _, _ in
+            InstanceBox.from(instance)?.plugin.stop()
+            return SBX_OK
+        }
+        plugin.destroy = { instance in
+            guard let instance else { return }
+            let box = Unmanaged<InstanceBox>.fromOpaque(UnsafeRawPointer(instance))
+            box.takeUnretainedValue().host.forget()
+            box.release()
         }
     }
 }

@@ -20,7 +20,7 @@ public final class SharedNotification: Sendable {
     ) {
         self.notification = notification
         self.eventType = eventType
-        self.eventKey = eventKey.utf8.count <= OutcomePack.textBytesMax ? eventKey : ""
+        self.eventKey = eventKey.utf8.count <= OutcomeResult.textBytesMax ? eventKey : ""
         self.data = data
     }
 

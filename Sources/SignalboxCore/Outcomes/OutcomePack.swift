@@ -3,9 +3,6 @@
 /// Each is its result, its route and its JSON object, whose opening brace is left out: the sequence
 /// number that comes first is known later. Numbers are LEB128. `OutcomeBatch` reads it.
 public struct OutcomePack: Sendable {
-    /// A longer text is left out, so that a batch always has room for an outcome.
-    static let textBytesMax = 1_024
-
     /// The outcomes.
     public private(set) var bytes: [UInt8] = []
     /// How many there are.
@@ -86,14 +83,14 @@ public struct OutcomePack: Sendable {
         bytes.append(UInt8(rest))
     }
 
-    /// The members of a JSON object; a text that is empty or too long is left out.
+    /// The members of a JSON object without texts that are empty or too long.
     private struct Members {
         var bytes: [UInt8] = []
 
         init() { bytes.reserveCapacity(512) }
 
         mutating func put(_ key: String, _ text: String) {
-            guard !text.isEmpty, text.utf8.count <= OutcomePack.textBytesMax else { return }
+            guard !text.isEmpty, text.utf8.count <= OutcomeResult.textBytesMax else { return }
             begin(key)
             JSONValue.write(string: text, to: &bytes)
         }

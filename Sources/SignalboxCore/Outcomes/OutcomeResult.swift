@@ -9,6 +9,9 @@ public enum OutcomeResult: UInt8, Sendable, Hashable, CaseIterable {
     /// The user opened the notification on a device.
     case opened = 4
 
+    /// An outcome leaves out a longer text, so that a batch always has room for one.
+    static let textBytesMax = 1_024
+
     /// `delivered`, `dead`, ...
     public var name: String { "\(self)" }
 

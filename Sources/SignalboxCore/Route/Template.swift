@@ -75,14 +75,6 @@ public struct Template: Sendable, Hashable {
         }
         return Self.bounded(out)
     }
-
-    /// Reads a template; `texts` are those that it can name.
-    public static func parse(
-        _ text: String, texts: [String: TextByLocale] = [:]
-    ) throws(TemplateFault) -> Template {
-        var parser = TemplateParser(text, texts: texts)
-        return Template(segments: try parser.parse())
-    }
 }
 
 extension Template.Filter {

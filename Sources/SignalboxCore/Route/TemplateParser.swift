@@ -1,5 +1,15 @@
+extension Template {
+    /// Reads a template; `texts` are those that it can name.
+    public static func parse(
+        _ text: String, texts: [String: TextByLocale] = [:]
+    ) throws(TemplateFault) -> Template {
+        var parser = TemplateParser(text, texts: texts)
+        return Template(segments: try parser.parse())
+    }
+}
+
 /// Reads the text of a `Template`.
-struct TemplateParser {
+private struct TemplateParser {
     private let text: String
     private let utf8: [UInt8]
     private let texts: [String: TextByLocale]

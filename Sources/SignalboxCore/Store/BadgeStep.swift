@@ -62,17 +62,6 @@ public struct BadgeSteps: Sendable {
     }
 }
 
-extension StoreEntry.Item {
-    /// The numbers of its deliveries, by their ids; `given` are those of its steps.
-    public func badgeNumbers(_ given: [Int32?]) -> [UInt64: Int32] {
-        var out: [UInt64: Int32] = [:]
-        for (step, number) in zip(badges, given) {
-            for place in step.places { out[deliveries[place].id] = number }
-        }
-        return out
-    }
-}
-
 extension Delivery {
     /// The delivery with its number, if there is one for it.
     public func with(badges: [UInt64: Int32]) -> Delivery {

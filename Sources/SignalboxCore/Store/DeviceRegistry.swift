@@ -107,20 +107,6 @@ public struct DeviceListeners: Sendable {
     }
 }
 
-/// Names a user of an app.
-public struct UserKey: Sendable, Hashable {
-    /// Bundle id or project.
-    public var app: String
-    /// The source's id of the user.
-    public var user: String
-
-    /// Names a user.
-    public init(app: String, user: String) {
-        self.app = app
-        self.user = user
-    }
-}
-
 /// What holds for every device.
 public enum DeviceRules {
     /// Tokens of one kind that a user keeps; the oldest goes first.

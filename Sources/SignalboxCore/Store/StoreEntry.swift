@@ -40,6 +40,17 @@ public struct StoreEntry: Sendable {
     }
 }
 
+extension StoreEntry.Item {
+    /// The numbers of its deliveries, by their ids; `given` are those of its steps.
+    public func badgeNumbers(_ given: [Int32?]) -> [UInt64: Int32] {
+        var out: [UInt64: Int32] = [:]
+        for (step, number) in zip(badges, given) {
+            for place in step.places { out[deliveries[place].id] = number }
+        }
+        return out
+    }
+}
+
 /// What the commit of an entry came to.
 public struct StoreCommit: Sendable, Equatable {
     /// Events at these indexes were seen before and were left out.

@@ -44,7 +44,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     private var isOld = false
     private var isKeptAlive = true
     private var isHead = false
-    /// Closed behind the answer of now.
+    /// Closed after the current answer.
     private var isLast = false
     /// Nothing more is read: the client has closed its end, or what it sends is not HTTP.
     /// The connection is closed after the answers of all that came before.
@@ -53,10 +53,8 @@ final class HTTPConnection: ChannelDuplexHandler {
     /// Of requests that wait for the answers before theirs; while there are some, nothing is read.
     private var early: Deque<HTTPServerRequestPart> = []
     private var isReadHeld = false
-    /// The decoder may stop after the request that it reads.
-    private var mayStop = false
-    /// The decoder has read such a request to its end, and nothing after it.
-    private var mayHaveStopped = false
+    /// What the decoder is told of the requests that it has read.
+    let decoderStops = DecoderStops()
     /// Since when the client takes no more answers, by the monotonic clock.
     private var blockedSinceNs: UInt64?
 
@@ -172,11 +170,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isInputOver else { return }
         let part = unwrapInboundIn(data)
-        switch part {
-        case .head(let head): mayStop = RequestDecoder.mayStop(after: head)
-        case .body: break
-        case .end: mayHaveStopped = mayStop
-        }
+        decoderStops.note(part)
         if early.isEmpty, !isHeld { handle(part) } else { early.append(part) }
     }
 
@@ -195,12 +189,6 @@ final class HTTPConnection: ChannelDuplexHandler {
         case .idle: !channel.isWritable
         case .reading, .skipping, .dropping, .closing: false
         }
-    }
-
-    /// Whether the decoder may have stopped; asked once per request.
-    func takeStop() -> Bool {
-        defer { mayHaveStopped = false }
-        return mayHaveStopped
     }
 
     /// Handles what came early, then reads on, as far as the client takes its answers.

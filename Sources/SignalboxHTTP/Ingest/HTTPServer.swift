@@ -70,7 +70,8 @@ public final class HTTPServer: Sendable {
         let connection = HTTPConnection(channel, connections, options: options, handler: handler)
         try pipeline.addHandler(
             ByteToMessageHandler(
-                RequestDecoder(connection), maximumBufferSize: RequestDecoder.bufferBytesMax))
+                RequestDecoder(connection.decoderStops),
+                maximumBufferSize: RequestDecoder.bufferBytesMax))
         try pipeline.addHandler(connection)
     }
 

@@ -11,15 +11,10 @@ final class RequestDecoder: ByteToMessageDecoder {
     /// No field of a head is larger, so a decoder that works never holds more.
     static let bufferBytesMax = 64 * 1_024
 
-    private let connection: HTTPConnection
+    private let stops: DecoderStops
     private var decoder = make()
 
-    init(_ connection: HTTPConnection) { self.connection = connection }
-
-    /// NIO's decoder may stop after this request; it does not do so after any other.
-    static func mayStop(after head: HTTPRequestHead) -> Bool {
-        head.method == .CONNECT || head.headers.contains(name: "upgrade")
-    }
+    init(_ stops: DecoderStops) { self.stops = stops }
 
     func decoderAdded(context: ChannelHandlerContext) { decoder.decoderAdded(context: context) }
 
@@ -29,7 +24,7 @@ final class RequestDecoder: ByteToMessageDecoder {
         context: ChannelHandlerContext, buffer: inout ByteBuffer
     ) throws -> DecodingState {
         let state = try decoder.decode(context: context, buffer: &buffer)
-        guard connection.takeStop(), isBetweenRequests(context) else { return state }
+        guard stops.take(), isBetweenRequests(context) else { return state }
         decoder.decoderRemoved(context: context)
         decoder = Self.make()
         decoder.decoderAdded(context: context)
@@ -56,5 +51,29 @@ final class RequestDecoder: ByteToMessageDecoder {
         limits.maxHeaderListSize = 64 * 1_024
         limits.maxHeaderFieldCount = 100
         return HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
+    }
+}
+
+/// Whether NIO's decoder may have stopped, by the requests that it passed to the connection.
+final class DecoderStops {
+    /// It may stop after the request that it reads.
+    private var mayStop = false
+    /// It has read such a request to its end, and nothing after it.
+    private var mayHaveStopped = false
+
+    /// The decoder has passed this part to the connection.
+    func note(_ part: HTTPServerRequestPart) {
+        switch part {
+        case .head(let head):
+            mayStop = head.method == .CONNECT || head.headers.contains(name: "upgrade")
+        case .body: break
+        case .end: mayHaveStopped = mayStop
+        }
+    }
+
+    /// Whether it may have stopped; asked once per request.
+    func take() -> Bool {
+        defer { mayHaveStopped = false }
+        return mayHaveStopped
     }
 }

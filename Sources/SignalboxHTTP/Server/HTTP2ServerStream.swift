@@ -2,6 +2,35 @@ internal import CNghttp2
 internal import NIOCore
 public import SignalboxCore
 
+/// A request that has come in whole.
+public struct HTTP2ServerRequest: Sendable {
+    /// `POST`.
+    public var method: String
+    /// With query.
+    public var path: String
+    /// `host:port`.
+    public var authority: String
+    /// Names in lower case, without pseudo fields.
+    public var headers: [Attribute]
+    /// At most 16 MiB.
+    public var body: [UInt8]
+    /// The connection it came on.
+    public var connection: UInt64
+    /// The client's certificate, DER; empty: it showed none.
+    public var clientCertificate: [UInt8]
+
+    /// The first value of a field, or nil.
+    public func header(_ name: String) -> String? { headers.first { $0.key == name }?.value }
+}
+
+/// Says what to do with requests.
+public protocol HTTP2ServerHandler: Sendable {
+    /// A request has come in; answer it now or later through `stream`.
+    ///
+    /// Thread: the server's event loop; must return soon.
+    func handle(_ request: HTTP2ServerRequest, on stream: HTTP2ServerStream)
+}
+
 /// Where the answer to one request goes; or what is done instead of answering.
 ///
 /// `@unchecked Sendable`: the connection is touched on its event loop alone.

@@ -1,0 +1,32 @@
+import ArgumentParser
+import Glibc
+import Signalbox
+
+/// How the program ends; the numbers are those of sysexits.h.
+enum Exit {
+    static let fault = ExitCode(1)
+    static let config = ExitCode(78)
+
+    /// Reports an error on standard error; the code to exit with.
+    static func report(_ error: any Error) -> ExitCode {
+        if let error = error as? ConfigurationError {
+            for diagnostic in error.diagnostics { Output.error("\(diagnostic)") }
+            let count = error.diagnostics.count
+            Output.error(count == 1 ? "1 fault" : "\(count) faults")
+            return config
+        }
+        Output.error("signalbox: \(error)")
+        return fault
+    }
+}
+
+/// Lines for people.
+enum Output {
+    static func line(_ text: String) { write(text, to: STDOUT_FILENO) }
+    static func error(_ text: String) { write(text, to: STDERR_FILENO) }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        let bytes = Array((text + "\n").utf8)
+        bytes.withUnsafeBytes { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    }
+}
