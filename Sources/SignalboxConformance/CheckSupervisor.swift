@@ -84,14 +84,14 @@ struct CheckSupervisor {
 
     /// Runs processes until all steps are done: one that ends early costs its step.
     private mutating func examine(environment: [String: String]) {
-        for _ in 0...Examination.steps.count {
+        for _ in 0...CheckSteps.all.count {
             let (progress, output) = process(command, environment: environment, slowness: 1)
             order.done = progress.done
             guard let output else { return }
             faults += SanitizerReport.faults(in: output.errors, plugin: order.file)
             judge(output)
             if progress.isComplete { return }
-            let step = Examination.steps.first { $0.name == progress.step }
+            let step = CheckSteps.all.first { $0.name == progress.step }
             blame(step, progress.doing, output)
             guard let step else { return }
             order.done.append(step.name)

@@ -67,7 +67,7 @@ public enum PluginCheck {
             text += chunk[..<count]
         }
         guard let order = CheckOrder(text) else { return }
-        Examination(order).run()
+        Examination(order).run(CheckSteps.all)
     }
 
     private static func json(

@@ -57,7 +57,8 @@ final class FlightBook: Sendable {
         }
     }
 
-    fileprivate func complete(
+    /// The plugin settles deliveries.
+    func complete(
         _ given: UnsafePointer<sbx_outcome>?, _ count: Int, _ stride: Int, _ structs: StructReader
     ) {
         guard let given, count > 0 else { return }
@@ -85,21 +86,5 @@ final class FlightBook: Sendable {
         }
     }
 
-    fileprivate func credit() { gate.updateAll { $0.credits += 1 } }
-}
-
-/// `sbx.send-host/1`, which leads into the book of the instance.
-enum SendHostProbe {
-    static var table: sbx_send_host {
-        var table = sbx_send_host()
-        table.struct_size = UInt32(MemoryLayout<sbx_send_host>.size)
-        table.complete = { host, outcomes, count, stride in
-            let probe = HostProbe.note(host, SBX_SVC_SEND_HOST, "complete", .any)
-            if let probe { probe.flights.complete(outcomes, count, stride, probe.bare.structs) }
-        }
-        table.credit = { host, _ in
-            HostProbe.note(host, SBX_SVC_SEND_HOST, "credit", .any)?.flights.credit()
-        }
-        return table
-    }
+    func credit() { gate.updateAll { $0.credits += 1 } }
 }

@@ -11,6 +11,12 @@ final class HostProbe: @unchecked Sendable {
     /// From where a function may be called.
     enum Allowed { case any, control, call, refresh }
 
+    /// Finds the table of a service by its id.
+    typealias Lookup =
+        @convention(c) (
+            UnsafePointer<sbx_host>?, UnsafePointer<CChar>?
+        ) -> UnsafeRawPointer?
+
     private static let known = Mutex<[UInt: HostProbe]>([:])
     /// Bytes that a struct of a newer host has behind those that are known today.
     static let tailBytes = 64
@@ -29,7 +35,7 @@ final class HostProbe: @unchecked Sendable {
 
     init(
         name: String, config: CheckedConfig, services: CheckServices, minor: UInt32,
-        isNewer: Bool = false
+        isNewer: Bool, lookup: Lookup
     ) {
         self.services = services
         self.isNewer = isNewer
@@ -51,10 +57,7 @@ final class HostProbe: @unchecked Sendable {
             raw.pointee.struct_size = UInt32(size + Self.tailBytes)
             raw.pointee.abi_minor = SBX_ABI_MINOR + 1
         }
-        raw.pointee.service = { host, id in
-            guard let probe = HostProbe.from(host), let id = String(plugin: id) else { return nil }
-            return ProbedServices.table(id, isNewer: probe.isNewer)
-        }
+        raw.pointee.service = lookup
         Self.known.withLock { $0[UInt(bitPattern: raw)] = self }
     }
 

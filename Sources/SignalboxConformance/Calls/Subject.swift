@@ -48,7 +48,7 @@ final class Subject: @unchecked Sendable {
         confidential = Confidential(config: config.secrets.mapValues(\.bytes))
         probe = HostProbe(
             name: name, config: config, services: services, minor: table.abi_minor,
-            isNewer: isNewer)
+            isNewer: isNewer, lookup: ProbedServices.lookup)
     }
 
     /// Runs a call with a fresh error, which must be written as the contract says.

@@ -1,23 +1,6 @@
-internal import CSignalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import SignalboxThreads
-
-/// A plugin in this process.
-struct LoadedPlugin {
-    let given: UnsafePointer<sbx_plugin>
-    let library: PluginLibrary
-
-    func has(_ role: String) -> Bool { library.descriptor.roles.contains(role) }
-
-    /// The table of a role, or nil: there is none that can be used.
-    func role<Table: PluginStruct>(_ id: String, _ type: Table.Type) -> Table? {
-        guard has(id), let raw = id.withCString({ library.table.role($0) }) else { return nil }
-        // The step that looks at the tables says what is wrong with them.
-        return try? StructReader(minor: library.table.abi_minor) { _, _ in }
-            .read(raw.assumingMemoryBound(to: Table.self))
-    }
-}
 
 /// A part of an examination; a crash costs the rest of its step and no other.
 struct CheckStep: Sendable {
@@ -47,10 +30,6 @@ final class Examination: @unchecked Sendable {
     private let factsBefore: ProcessFacts
     private var isLoaded = false
 
-    static let steps: [CheckStep] =
-        LoadSteps.all + LifeSteps.all + IngestSteps.all + BuildSteps.all + SendHTTPSteps.all
-        + RegisterSteps.all + SendSteps.all + StructSteps.all
-
     /// Rules that every step can break.
     static let common: [CheckRule] = [
         .lifeProcess, .structsSize, .structsStride, .threadsServices, .threadsSinks, .threadsLate,
@@ -68,8 +47,8 @@ final class Examination: @unchecked Sendable {
     func amount(_ full: Int, light: Int) -> Int { order.isLight ? light : full }
 
     /// Runs all steps that were not done before.
-    func run() {
-        for step in Self.steps {
+    func run(_ steps: [CheckStep]) {
+        for step in steps {
             let isDone = order.done.contains(step.name)
             // Without these there is nothing to examine, so they are done in every process.
             if isDone, step.name != "load", step.name != "config" { continue }

@@ -18,10 +18,6 @@ enum LoadSteps {
         CheckStep(name: "config", rules: [.configSchema, .configValues], run: findConfig),
     ]
 
-    static let knownRoles = [
-        SBX_ROLE_INGEST, SBX_ROLE_BUILD, SBX_ROLE_SEND_HTTP, SBX_ROLE_SEND, SBX_ROLE_REGISTER,
-    ]
-
     private static func load(_ exam: Examination) {
         let findings = exam.findings
         let (threads, files) = (ProcessCounts.threads, ProcessCounts.files)
@@ -103,7 +99,7 @@ enum LoadSteps {
         if summary.isEmpty || summary.count > 120 || summary.contains(where: \.isNewline) {
             findings.fail(.descriptorSummary, "it has \(summary.count) characters")
         }
-        for role in descriptor.roles where !knownRoles.contains(role) {
+        for role in descriptor.roles where !RoleTables.known.contains(role) {
             findings.fail(
                 .descriptorRoles, "\"\(role)\" is not a role of contract 1.\(SBX_ABI_MINOR)")
         }

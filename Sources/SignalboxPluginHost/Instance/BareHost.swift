@@ -23,7 +23,7 @@ package final class BareHost: Sendable {
     ) {
         context = InstanceContext(
             name: name, program: "signalbox", version: version, minor: minor, secrets: secrets,
-            services: services, onStructFault: onStructFault)
+            services: services, lookup: Services.lookup, onStructFault: onStructFault)
     }
 
     /// Reads what the plugin hands over.
@@ -69,7 +69,7 @@ package final class BareHost: Sendable {
 
     /// What a plugin filled in, with its secrets looked up.
     package func endpoint(_ raw: sbx_endpoint) -> Result<SendEndpoint, PluginFault> {
-        SendEndpoint.read(raw, context)
+        EndpointQuestion.read(raw, context)
     }
 
     /// Where a request of an ingest role writes; `done` is called once.

@@ -1,11 +1,16 @@
 internal import CSignalbox
 internal import SignalboxCore
-internal import SignalboxThreads
 
-/// The host as one plugin instance sees it: what stands behind its `sbx_host`.
+/// The host as one plugin instance sees it: what is behind its `sbx_host`.
 ///
 /// `@unchecked Sendable`: the pointers are set in `init` and only read afterwards.
 final class InstanceContext: @unchecked Sendable {
+    /// Finds the table of a service by its id.
+    typealias ServiceLookup =
+        @convention(c) (
+            UnsafePointer<sbx_host>?, UnsafePointer<CChar>?
+        ) -> UnsafeRawPointer?
+
     let name: String
     let services: any HostServices
     let secrets: SecretBox
@@ -22,7 +27,7 @@ final class InstanceContext: @unchecked Sendable {
 
     init(
         name: String, program: String, version: String, minor: UInt32,
-        secrets: [String: PluginSecret], services: any HostServices,
+        secrets: [String: PluginSecret], services: any HostServices, lookup: ServiceLookup,
         onStructFault: (@Sendable (StructFault, _ call: String) -> Void)? = nil
     ) {
         self.name = name
@@ -41,7 +46,7 @@ final class InstanceContext: @unchecked Sendable {
         table.name = UnsafePointer(texts[0])
         table.version = UnsafePointer(texts[1])
         table.instance = UnsafePointer(texts[2])
-        table.service = { _, id in String(plugin: id).flatMap { Services.table($0) } }
+        table.service = lookup
         host.initialize(to: table)
         host.pointee.state = Unmanaged.passUnretained(self).toOpaque()
     }
@@ -68,82 +73,27 @@ final class InstanceContext: @unchecked Sendable {
         return false
     }
 
+    /// Starts something whose answer reaches the plugin later, on a worker; a stop waits for it.
+    ///
+    /// `start` gets a function that runs the answer; it is called exactly once if the status is OK.
+    func answering(
+        _ start: (@escaping @Sendable (@escaping @Sendable () -> Void) -> Void) -> sbx_status
+    ) -> sbx_status {
+        guard calls.enter() else { return SBX_E_STOPPING }
+        let status = start { [self] answer in
+            services.onWorker {
+                defer { self.calls.leave() }
+                answer()
+            }
+        }
+        if status != SBX_OK { calls.leave() }
+        return status
+    }
+
     private static func copy(_ text: String) -> UnsafeMutablePointer<CChar> {
         let bytes = Array(text.utf8).filter { $0 != 0 } + [0]
         let room = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
         for (index, byte) in bytes.enumerated() { room[index] = CChar(bitPattern: byte) }
         return room
-    }
-}
-
-/// The thread of an instance's `[control]` calls.
-final class ControlThread: Sendable {
-    private struct State {
-        var jobs: [@Sendable () -> Void] = []
-        var wakeNs: UInt64?
-        var isStopping = false
-        var hasEnded = false
-    }
-
-    private enum Next {
-        case job(@Sendable () -> Void)
-        case tick
-        case end
-    }
-
-    private let gate = Gate(State())
-
-    /// Starts the thread; `tick` runs whenever the time of `wake` has come.
-    init(tick: @escaping @Sendable () -> Void) {
-        let gate = gate
-        SystemThread.start("sbx-control") { Self.run(gate, tick) }
-    }
-
-    /// Runs something after what is waiting. False: the thread has ended.
-    @discardableResult
-    func run(_ job: @escaping @Sendable () -> Void) -> Bool {
-        gate.update { state in
-            if !state.hasEnded { state.jobs.append(job) }
-            return !state.hasEnded
-        }
-    }
-
-    /// Runs something and waits for it, by suspending; nil: the thread has ended.
-    func value<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value? {
-        await withCheckedContinuation { continuation in
-            let isTaken = run { continuation.resume(returning: body()) }
-            if !isTaken { continuation.resume(returning: nil) }
-        }
-    }
-
-    /// Asks for a tick at a monotonic time; an earlier one that is set stays.
-    func wake(atNs ns: UInt64) {
-        gate.update { state in state.wakeNs = min(state.wakeNs ?? .max, ns) }
-    }
-
-    /// Lets the thread end after what is waiting; nothing ticks any more.
-    func stop() { gate.update { $0.isStopping = true } }
-
-    private static func run(_ gate: Gate<State>, _ tick: () -> Void) {
-        while true {
-            let next: Next = gate.wait(until: { state in
-                if !state.jobs.isEmpty { return (.job(state.jobs.removeFirst()), nil) }
-                if state.isStopping {
-                    state.hasEnded = true
-                    return (.end, nil)
-                }
-                guard let at = state.wakeNs else { return (nil, nil) }
-                if at <= SystemClock.monotonicNs {
-                    state.wakeNs = nil
-                    return (.tick, nil)
-                }
-                return (nil, at)
-            })
-            switch next {
-            case .job(let job): job()
-            case .tick: tick()
-            case .end: return
-            }
-        }
     }
 }

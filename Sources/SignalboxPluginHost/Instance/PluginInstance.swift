@@ -33,7 +33,7 @@ public final class PluginInstance: @unchecked Sendable {
     ) async throws(PluginFault) -> PluginInstance {
         let context = InstanceContext(
             name: name, program: program, version: version, minor: library.table.abi_minor,
-            secrets: config.secrets, services: services)
+            secrets: config.secrets, services: services, lookup: Services.lookup)
         let instance = PluginInstance(name: name, library: library, context: context)
         let control = ControlThread { [weak instance] in instance?.tick() }
         instance.control = control

@@ -39,8 +39,10 @@ struct GivenJSON {
         lengthMax = 0
     }
 
-    /// The parse of one of the texts, made now if need be; nil: it is none of them, or no JSON.
-    func document(_ text: UnsafeBufferPointer<UInt8>, _ scope: CallScope) -> JSONDocument? {
+    /// The parse of one of the texts, made now with `parse` if need be; nil: it is none of them, or no JSON.
+    func document(
+        _ text: UnsafeBufferPointer<UInt8>, _ parse: (String) -> JSONDocument?
+    ) -> JSONDocument? {
         let bytes = UnsafeRawBufferPointer(text)
         guard bytes.count <= lengthMax, let found = byHash[Self.hash(bytes)],
             found.bytes.elementsEqual(bytes)
@@ -48,7 +50,7 @@ struct GivenJSON {
         return switch found.source {
         case .parsed(let parsed): parsed as? JSONDocument
         case .part(let content, let part):
-            content.parsed(part) { scope.document($0) } as? JSONDocument
+            content.parsed(part) { parse($0) } as? JSONDocument
         }
     }
 

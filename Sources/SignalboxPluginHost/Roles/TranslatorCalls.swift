@@ -82,29 +82,3 @@ package enum TranslatorCalls {
         return UnsafePointer(batch)
     }
 }
-
-/// Asks a plugin where an app's requests go.
-enum EndpointQuestion {
-    typealias Call =
-        @Sendable (
-            OpaquePointer, sbx_str, UnsafeMutablePointer<sbx_endpoint>,
-            UnsafeMutablePointer<sbx_error>
-        ) -> sbx_status
-
-    static func ask(
-        _ instance: PluginInstance, app: String, _ call: @escaping Call
-    ) async throws(PluginFault) -> SendEndpoint {
-        let context = instance.context
-        let asked = await instance.controlled { raw, arena -> Result<SendEndpoint, PluginFault> in
-            let out = arena.make(sbx_endpoint.self)
-            out.pointee.struct_size = UInt32(MemoryLayout<sbx_endpoint>.size)
-            var error = sbx_error.fresh
-            let status = call(raw.instance, arena.text(app), out, &error)
-            guard status == SBX_OK else {
-                return .failure(PluginFault(status: status, error: error))
-            }
-            return SendEndpoint.read(out.pointee, context)
-        }
-        return try (asked ?? .failure(PluginFault(.stopping, "the instance is stopped"))).get()
-    }
-}

@@ -45,7 +45,7 @@ package final class CallScope {
     ///
     /// JSON that the host gave to the plugin in this call is not parsed again.
     func parse(_ text: UnsafeBufferPointer<UInt8>) throws(JSONFault) -> JSONParser.Value {
-        if let document = arena.given.document(text, self) {
+        if let document = arena.given.document(text, { document($0) }) {
             if let memory = document.root.document, documents.insert(memory).inserted {
                 kept.append(document)
             }

@@ -1,5 +1,4 @@
 internal import CSignalbox
-internal import Synchronization
 
 /// `sbx.credential/1`.
 enum CredentialService {
@@ -39,91 +38,5 @@ enum CredentialService {
             }
         }
         return table
-    }
-}
-
-/// The credentials of one instance.
-final class CredentialTable: Sendable {
-    typealias Refresh =
-        @convention(c) (OpaquePointer?, sbx_str, UnsafeMutablePointer<sbx_error>?) -> sbx_status
-
-    private struct Entry {
-        var state: CredentialState
-        var refresh: Refresh
-        /// `set` was called since the refresh began.
-        var wasSet = false
-    }
-
-    private let entries = Mutex<[String: Entry]>([:])
-
-    /// Declares one; false: there is one of that name.
-    func define(_ name: String, minIntervalMs: UInt64, refresh: @escaping Refresh) -> Bool {
-        entries.withLock { entries in
-            guard entries[name] == nil else { return false }
-            entries[name] = Entry(
-                state: CredentialState(minIntervalMs: minIntervalMs), refresh: refresh)
-            return true
-        }
-    }
-
-    /// Takes a new value; false: it is not defined.
-    func set(
-        _ name: String, value: String, refreshMs: UInt64, expiresMs: UInt64, nowMs: UInt64
-    ) -> Bool {
-        entries.withLock { entries in
-            guard entries[name] != nil else { return false }
-            entries[name]?.state.succeed(
-                value, refreshMs: refreshMs, expiresMs: expiresMs, nowMs: nowMs)
-            entries[name]?.wasSet = true
-            return true
-        }
-    }
-
-    /// The value of now; nil: it is not defined.
-    func answer(_ name: String, nowMs: UInt64) -> CredentialState.Answer? {
-        entries.withLock { $0[name]?.state.answer(nowMs: nowMs) }
-    }
-
-    /// A provider refused it; an empty name: whichever there is, if there is one.
-    func refuse(_ name: String, nowMs: UInt64) {
-        entries.withLock { entries in
-            let names = name.isEmpty && entries.count == 1 ? Array(entries.keys) : [name]
-            for name in names { _ = entries[name]?.state.refuse(nowMs: nowMs) }
-        }
-    }
-
-    /// The secrets they are made with have changed: all are due.
-    func renewAll(nowMs: UInt64) {
-        entries.withLock { entries in
-            for name in entries.keys { entries[name]?.state.renew(nowMs: nowMs) }
-        }
-    }
-
-    /// Those whose refresh is due, and when the next one is.
-    func due(nowMs: UInt64) -> (names: [(String, Refresh)], nextMs: UInt64?) {
-        entries.withLock { entries in
-            var due: [(String, Refresh)] = []
-            var next: UInt64?
-            for (name, entry) in entries {
-                let at = entry.state.refreshDueMs
-                if at <= nowMs {
-                    due.append((name, entry.refresh))
-                    entries[name]?.wasSet = false
-                } else {
-                    next = min(next ?? .max, at)
-                }
-            }
-            return (due, next)
-        }
-    }
-
-    /// A refresh has ended; whether there is a new value.
-    func finish(_ name: String, status: sbx_status, nowMs: UInt64) -> Bool {
-        entries.withLock { entries in
-            if status == SBX_OK, entries[name]?.wasSet == true { return true }
-            let isHopeless = status == SBX_E_AUTH || status == SBX_E_INVALID
-            entries[name]?.state.fail(isHopeless: isHopeless, nowMs: nowMs)
-            return false
-        }
     }
 }

@@ -1,5 +1,4 @@
 internal import CSignalbox
-internal import SignalboxCore
 
 /// The services that this host offers, by id.
 enum Services {
@@ -8,6 +7,11 @@ enum Services {
         SBX_SVC_CREDENTIAL, SBX_SVC_HTTP, SBX_SVC_CLOCK, SBX_SVC_KV,
         SBX_SVC_REGISTRY, SBX_SVC_CERTIFICATE, SBX_SVC_SEND_HOST, SBX_SVC_FIT,
     ]
+
+    /// Finds a table for a plugin.
+    static let lookup: InstanceContext.ServiceLookup = { _, id in
+        String(plugin: id).flatMap { table($0) }
+    }
 
     /// The table of a service; it lives as long as the process.
     static func table(_ id: String) -> UnsafeRawPointer? {
@@ -55,49 +59,6 @@ enum Services {
             let room = UnsafeMutablePointer<Table>.allocate(capacity: 1)
             room.initialize(to: table)
             raw = UnsafeRawPointer(room)
-        }
-    }
-}
-
-extension InstanceContext {
-    /// Starts something whose answer reaches the plugin later, on a worker; a stop waits for it.
-    ///
-    /// `start` gets a function that runs the answer; it is called exactly once if the status is OK.
-    func answering(
-        _ start: (@escaping @Sendable (@escaping @Sendable () -> Void) -> Void) -> sbx_status
-    ) -> sbx_status {
-        guard calls.enter() else { return SBX_E_STOPPING }
-        let status = start { [self] answer in
-            services.onWorker {
-                defer { self.calls.leave() }
-                answer()
-            }
-        }
-        if status != SBX_OK { calls.leave() }
-        return status
-    }
-}
-
-/// A pointer that a plugin wants back, on whatever thread.
-///
-/// `@unchecked Sendable`: the host never looks at what it points to; the contract says which thread
-/// the plugin gets it back on.
-struct PluginContext: @unchecked Sendable {
-    let pointer: UnsafeMutableRawPointer?
-}
-
-enum KeyValues {
-    /// Copies pairs of a plugin.
-    static func copy(_ start: UnsafePointer<sbx_kv>?, _ count: Int) -> [Attribute] {
-        guard let start else { return [] }
-        return (0..<count).map { Attribute(start[$0].key.text, start[$0].value.text) }
-    }
-
-    /// The same as overrides of a notification.
-    static func copy(_ start: UnsafePointer<sbx_kv>?, _ count: Int) -> [PayloadOverride] {
-        guard let start else { return [] }
-        return (0..<count).map {
-            PayloadOverride(family: start[$0].key.text, json: start[$0].value.text)
         }
     }
 }

@@ -1,4 +1,4 @@
-public import SignalboxCore
+internal import SignalboxCore
 internal import SignalboxThreads
 internal import Synchronization
 
@@ -8,7 +8,7 @@ internal import Synchronization
 /// `@unchecked Sendable`: `control` is set before the object is handed out.
 public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
     struct State {
-        /// The process of now, whether it serves or is still being made.
+        /// The current process, whether it serves or is still being made.
         var child: IsolatedChild?
         /// It serves.
         var isUp = false
@@ -43,7 +43,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
     /// Deliveries that a transport of the plugin's own had when the process ended.
     let sending = Mutex(Suspects())
     private(set) var control: ControlThread?
-    private let made = Mutex<PluginRoles?>(nil)
+    let made = Mutex<PluginRoles?>(nil)
 
     private init(
         name: String, library: PluginDescriptor, config: CheckedConfig,
@@ -97,32 +97,6 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
             throw PluginFault(.stopping, "the instance is stopped")
         }
         if let fault = begun { throw fault }
-    }
-
-    /// Its roles; asked after `start`, and the same each time.
-    public func roles(limits: Limits) async throws(PluginFault) -> PluginRoles {
-        guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
-        if let known = made.withLock({ $0 }) { return known }
-        guard let asked = await control.value({ [self] in askRoles(limits) }) else {
-            throw PluginFault(.stopping, "the instance is stopped")
-        }
-        let facts = try asked.get()
-        var roles = PluginRoles()
-        if let paths = facts.paths {
-            roles.ingest = IsolatedIngest(self, paths: paths, limits: limits)
-        }
-        if facts.builds { roles.build = IsolatedBuilder(self) }
-        roles.sendHTTP = facts.sendHTTP.map {
-            IsolatedTranslator(self, .sendHTTP, maxBatch: $0.maxBatch)
-        }
-        roles.send = facts.send.map { IsolatedSender(self, maxBatch: $0.maxBatch) }
-        roles.register = facts.register.map {
-            IsolatedReporter(
-                IsolatedTranslator(self, .register, maxBatch: $0.maxBatch), kinds: $0.kinds)
-        }
-        made.withLock { [roles] in $0 = roles }
-        isServing()
-        return roles
     }
 
     /// Calls this whenever a credential has a new value, and when the process is up again.

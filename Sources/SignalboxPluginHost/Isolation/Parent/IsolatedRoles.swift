@@ -1,4 +1,33 @@
-internal import SignalboxCore
+public import SignalboxCore
+internal import Synchronization
+
+extension IsolatedInstance {
+    /// Its roles; asked after `start`, and the same each time.
+    public func roles(limits: Limits) async throws(PluginFault) -> PluginRoles {
+        guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
+        if let known = made.withLock({ $0 }) { return known }
+        guard let asked = await control.value({ [self] in askRoles(limits) }) else {
+            throw PluginFault(.stopping, "the instance is stopped")
+        }
+        let facts = try asked.get()
+        var roles = PluginRoles()
+        if let paths = facts.paths {
+            roles.ingest = IsolatedIngest(self, paths: paths, limits: limits)
+        }
+        if facts.builds { roles.build = IsolatedBuilder(self) }
+        roles.sendHTTP = facts.sendHTTP.map {
+            IsolatedTranslator(self, .sendHTTP, maxBatch: $0.maxBatch)
+        }
+        roles.send = facts.send.map { IsolatedSender(self, maxBatch: $0.maxBatch) }
+        roles.register = facts.register.map {
+            IsolatedReporter(
+                IsolatedTranslator(self, .register, maxBatch: $0.maxBatch), kinds: $0.kinds)
+        }
+        made.withLock { [roles] in $0 = roles }
+        isServing()
+        return roles
+    }
+}
 
 /// The ingest role of an isolated instance.
 final class IsolatedIngest: Ingesting {
@@ -48,7 +77,7 @@ final class IsolatedIngest: Ingesting {
         }
         switch message {
         case .done(let made):
-            // If it is not there any more, the end of the process was faster, and has ended the request.
+            // If it is gone, the end of the process was faster, and has ended the request.
             guard child.peer.forget(frame.call) else { return }
             done(result(child) { made })
         case .deferred(let ms):
@@ -89,7 +118,7 @@ final class IsolatedBuilder: Building {
 
     init(_ instance: IsolatedInstance) { self.instance = instance }
 
-    /// Builds notifications; a fault of kind `again`: the process is not there, or ended meanwhile.
+    /// Builds notifications; a fault of kind `again`: there is no process, or it ended meanwhile.
     func build(
         _ event: Event, recipients: [Recipient], route: String, options: JSONText
     ) -> Result<BuildResult, PluginFault> {

@@ -1,0 +1,40 @@
+internal import CSignalbox
+internal import SignalboxPluginHost
+
+/// A service of the host with an eye on its callers: each function notes the call and passes it on.
+struct ProbedService<Table: BitwiseCopyable & Sendable>: Sendable {
+    private let id: String
+    /// The host's own table.
+    let real: Table
+
+    init(_ id: String, _ type: Table.Type) {
+        guard let raw = BareHost.service(id) else {
+            preconditionFailure("the host offers every service of the contract")
+        }
+        self.id = id
+        real = raw.assumingMemoryBound(to: Table.self).pointee
+    }
+
+    /// Passes a call on; `refused` is the answer to a host that was never given out.
+    func pass<Answer>(
+        _ host: UnsafePointer<sbx_host>?, _ function: String,
+        _ allowed: HostProbe.Allowed = .any, else refused: Answer, _ call: (Table) -> Answer
+    ) -> Answer {
+        guard HostProbe.note(host, id, function, allowed) != nil else { return refused }
+        return call(real)
+    }
+
+    /// The same for a function that answers with a status.
+    func pass(
+        _ host: UnsafePointer<sbx_host>?, _ function: String,
+        _ allowed: HostProbe.Allowed = .any, _ call: (Table) -> sbx_status
+    ) -> sbx_status {
+        pass(host, function, allowed, else: SBX_E_INVALID, call)
+    }
+
+    /// The same for a function that gets no host, so that the thread alone tells.
+    func pass<Answer>(inCall function: String, _ call: (Table) -> Answer) -> Answer {
+        HostProbe.check("\(id) \(function)()", .call)
+        return call(real)
+    }
+}

@@ -1,0 +1,73 @@
+internal import SignalboxThreads
+
+/// The thread of an instance's `[control]` calls.
+final class ControlThread: Sendable {
+    private struct State {
+        var jobs: [@Sendable () -> Void] = []
+        var wakeNs: UInt64?
+        var isStopping = false
+        var hasEnded = false
+    }
+
+    private enum Next {
+        case job(@Sendable () -> Void)
+        case tick
+        case end
+    }
+
+    private let gate = Gate(State())
+
+    /// Starts the thread; `tick` runs whenever the time of `wake` has come.
+    init(tick: @escaping @Sendable () -> Void) {
+        let gate = gate
+        SystemThread.start("sbx-control") { Self.run(gate, tick) }
+    }
+
+    /// Runs something after what is waiting. False: the thread has ended.
+    @discardableResult
+    func run(_ job: @escaping @Sendable () -> Void) -> Bool {
+        gate.update { state in
+            if !state.hasEnded { state.jobs.append(job) }
+            return !state.hasEnded
+        }
+    }
+
+    /// Runs something and waits for it, by suspending; nil: the thread has ended.
+    func value<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value? {
+        await withCheckedContinuation { continuation in
+            let isTaken = run { continuation.resume(returning: body()) }
+            if !isTaken { continuation.resume(returning: nil) }
+        }
+    }
+
+    /// Asks for a tick at a monotonic time; an earlier one that is set stays.
+    func wake(atNs ns: UInt64) {
+        gate.update { state in state.wakeNs = min(state.wakeNs ?? .max, ns) }
+    }
+
+    /// Lets the thread end after what is waiting; nothing ticks any more.
+    func stop() { gate.update { $0.isStopping = true } }
+
+    private static func run(_ gate: Gate<State>, _ tick: () -> Void) {
+        while true {
+            let next: Next = gate.wait(until: { state in
+                if !state.jobs.isEmpty { return (.job(state.jobs.removeFirst()), nil) }
+                if state.isStopping {
+                    state.hasEnded = true
+                    return (.end, nil)
+                }
+                guard let at = state.wakeNs else { return (nil, nil) }
+                if at <= SystemClock.monotonicNs {
+                    state.wakeNs = nil
+                    return (.tick, nil)
+                }
+                return (nil, at)
+            })
+            switch next {
+            case .job(let job): job()
+            case .tick: tick()
+            case .end: return
+            }
+        }
+    }
+}
