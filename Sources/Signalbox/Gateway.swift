@@ -2,7 +2,6 @@ internal import Logging
 internal import SignalboxConfig
 public import SignalboxCore
 internal import SignalboxHTTP
-internal import SignalboxObservability
 internal import SignalboxThreads
 internal import Synchronization
 
@@ -16,10 +15,8 @@ public final class Gateway: Sendable {
     /// The port of the admin listener; nil: there is none.
     public let adminPort: Int?
     let options: GatewayOptions
-    let parts: GatewayParts
+    let engine: Engine
     let adminService: AdminService
-    /// Where the admin listener is, until the gateway stops; nil: there is none.
-    let adminAddress: ListenAddress?
     let ingestService: IngestService
     /// The last reload, for which the next one waits, and how many have not ended.
     let reloads = Mutex<(last: Task<Void, Never>?, count: Int)>((nil, 0))
@@ -43,51 +40,41 @@ public final class Gateway: Sendable {
         let plan = try GatewayPlan.make(options)
         var quiet = options
         quiet.logger = Logger(label: "signalbox.check") { _ in SwiftLogNoOpLogHandler() }
-        let parts = try GatewayParts(plan, options: quiet)
+        let machinery = try Machinery(plan, quiet)
         do throws(ConfigurationError) {
             let set = try await InstanceSet.create(
-                plan.plugins, program: parts.program, services: parts.services)
+                plan.plugins, program: InstanceSet.Program(options),
+                services: GatewayServices(machinery))
             await set.stop(deadlineMs: 1_000)
         } catch {
-            await parts.shutdown()
+            await machinery.shutdown()
             throw error
         }
-        await parts.shutdown()
+        await machinery.shutdown()
         return plan.warnings
     }
 
     /// Starts a gateway: everything runs when this returns, or nothing does when it throws.
     public static func start(_ options: GatewayOptions) async throws -> Gateway {
         let plan = try GatewayPlan.make(options)
-        let parts = try GatewayParts(plan, options: options)
+        let engine = try await Engine.start(plan, options)
         do {
-            return try await Gateway(plan, parts, options)
+            return try await Gateway(plan, engine, options)
         } catch {
-            await parts.shutdown()
+            await engine.shutdown()
             throw error
         }
     }
 
-    private init(_ plan: GatewayPlan, _ parts: GatewayParts, _ options: GatewayOptions) async throws
-    {
+    private init(_ plan: GatewayPlan, _ engine: Engine, _ options: GatewayOptions) async throws {
         let settings = plan.config.gateway
-        try await parts.open(plan)
-        let (pipeline, lanes) = (parts.pipeline, parts.lanes)
-        guard let pipeline, let lanes, let context = parts.context else {
-            throw ConfigurationError(diagnostics: [])
-        }
         let ingest = IngestService(
-            context: context, pipeline: pipeline,
-            devices: try parts.devicesService(plan, context))
+            context: engine.context, pipeline: engine.pipeline, feedback: engine.feedback)
         ingestService = ingest
-        adminAddress = options.admin ?? settings.admin
         let admin = AdminService(
-            access: AdminAccess(adminAddress, settings), lanes: lanes, metrics: parts.metrics,
-            store: context.store, outcomes: context.outcomes,
-            orphans: { parts.sweep?.waitingOrphans ?? [] },
-            clock: context.clock)
+            context: engine.context, lanes: engine.lanes, sweep: engine.sweep)
         adminService = admin
-        self.parts = parts
+        self.engine = engine
         self.options = options
         // Whoever fills the public listener leaves descriptors for providers, the database and the
         // admin listener.
@@ -95,14 +82,14 @@ public final class Gateway: Sendable {
         var publicServer: HTTPServer?
         if let address = options.listen ?? settings.listen {
             publicServer = try await Self.listen(
-                address, "gateway.listen", parts.logger, ingest, tls: settings.tls,
+                address, "gateway.listen", engine.logger, ingest, tls: settings.tls,
                 connectionsMax: max(16, min(10_000, descriptors / 2)))
         }
         var adminServer: HTTPServer?
-        if let address = adminAddress {
+        if let address = engine.adminAddress {
             do {
                 adminServer = try await Self.listen(
-                    address, "gateway.admin", parts.logger, admin,
+                    address, "gateway.admin", engine.logger, admin,
                     connectionsMax: max(8, min(256, descriptors / 8)))
             } catch {
                 await publicServer?.shutdown()
@@ -112,8 +99,8 @@ public final class Gateway: Sendable {
         servers = (publicServer, adminServer)
         port = publicServer?.port ?? 0
         adminPort = adminServer?.port
-        plan.logWarnings(parts.logger)
-        parts.logger.info(
+        plan.logWarnings(engine.logger)
+        engine.logger.info(
             "gateway is up",
             metadata: [
                 "listen.port": "\(publicServer?.port ?? 0)",
@@ -131,16 +118,16 @@ public final class Gateway: Sendable {
     public func stop() async -> Int {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return 0 }
         // Who has drained has said how long to wait.
-        let drainMs = isTaking ? parts.live?.now.plan.config.gateway.drainMs ?? 0 : 0
+        let drainMs = isTaking ? engine.context.live.now.plan.config.gateway.drainMs : 0
         let left = await drain(timeoutMs: drainMs)
         await reloads.withLock { $0.last }?.value
         if left > 0 {
-            parts.logger.notice(
+            engine.logger.notice(
                 "deliveries wait on disk for the next startup", metadata: ["count": "\(left)"])
         }
         await servers.admin?.shutdown()
-        await parts.shutdown()
-        parts.logger.info("gateway stopped")
+        await engine.shutdown()
+        engine.logger.info("gateway stopped")
         return left
     }
 
@@ -152,7 +139,7 @@ public final class Gateway: Sendable {
         adminService.stopping()
         isClosed.store(true, ordering: .releasing)
         await servers.ingest?.shutdown()
-        return await parts.drain(deadlineNs: SystemClock.monotonicNs + timeoutMs * 1_000_000)
+        return await engine.drain(deadlineNs: SystemClock.monotonicNs + timeoutMs * 1_000_000)
     }
 
     private static func listen(

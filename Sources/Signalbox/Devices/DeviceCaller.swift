@@ -28,17 +28,17 @@ extension DevicesService {
                 if let client = client(bearer: given) {
                     return DeviceCaller(app: client.app, scopes: client.scopes)
                 }
-                guard !users.isEmpty else {
+                guard !access.users.isEmpty else {
                     throw UserAuthenticator.Failure.refused("the token is not known")
                 }
-                return caller(try await users.user(token: given))
+                return caller(try await access.users.user(token: given))
             }
-            if !users.isEmpty, request.method == "POST",
+            if !access.users.isEmpty, request.method == "POST",
                 let body = try? JSONValue.parse(request.body), let code = body["code"]?.string,
                 body["token"]?.string?.isEmpty == false, body["platform"]?.string != nil
             {
                 return caller(
-                    try await users.user(
+                    try await access.users.user(
                         code: code, verifier: body["code_verifier"]?.string ?? "",
                         redirectURI: body["redirect_uri"]?.string ?? "",
                         clientID: body["client_id"]?.string ?? ""))
@@ -62,7 +62,7 @@ extension DevicesService {
     private func client(bearer: Substring) -> DeviceClient? {
         let given = Digest.sha256(Array(bearer.utf8))
         var found: DeviceClient?
-        for client in clients
+        for client in access.clients
         where HMACDigest.isEqual(given, Digest.sha256(Array(client.token.utf8))) {
             found = client
         }

@@ -30,7 +30,7 @@ extension DevicesService {
             }
             // What is not ours, or nobody wants, is left out: an app that says it again and again is not helped
             // by a refusal.
-            guard let mark = OpenMark(event), routes.contains(mark.route),
+            guard let mark = OpenMark(event), access.routes.contains(mark.route),
                 wish?.takes(.opened, route: mark.route) == true
             else { continue }
             // A device's clock may be ahead.

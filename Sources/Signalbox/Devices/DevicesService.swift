@@ -14,14 +14,11 @@ struct DevicesService: Sendable {
     ]
     static let opens = "/v1/opens"
 
-    let clients: [DeviceClient]
-    let users: UserAuthenticator
+    let access: DeviceAccess
     let registry: any GatewayStore
     let names: UserNames
     let feedback: Feedback
     let outcomes: OutcomeStream
-    /// Names of all routes: an open of another one is nothing that a push said.
-    let routes: Set<String>
     let clock: @Sendable () -> UInt64
 
     /// Whether a path is this service's.
@@ -31,7 +28,8 @@ struct DevicesService: Sendable {
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
         // Without clients nobody may use it, so there is no such path.
-        guard !clients.isEmpty || !users.isEmpty, let allowed = Self.methods[path] else {
+        guard !access.clients.isEmpty || !access.users.isEmpty, let allowed = Self.methods[path]
+        else {
             return Problem(404, "nothing is served under this path").answer
         }
         if allowed.contains(method) { return nil }

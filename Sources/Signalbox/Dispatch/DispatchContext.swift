@@ -1,27 +1,23 @@
 internal import Logging
 internal import SignalboxCore
-internal import SignalboxDispatch
-internal import SignalboxHTTP
 internal import SignalboxThreads
 
-/// What all lanes of a gateway share.
+/// What everything on the way of an event shares.
 struct DispatchContext: Sendable {
-    let limits: Limits
-    let live: Live
-    let workers: WorkerThreads
-    let alarms: AlarmClock
-    let engine: PushEngine
-    let logger: Logger
-    let metrics: GatewayMetrics
-    /// What lanes share.
-    let world: LaneWorld
+    let machinery: Machinery
     let store: any GatewayStore
+    let live: Live
+    let ids: IDSource
     /// How log lines name users.
     let users: UserNames
-    /// Tells sources of dead tokens.
-    let feedback: Feedback
     /// Tells receivers how deliveries end.
     let outcomes: OutcomeStream
+
+    var limits: Limits { machinery.limits }
+    var workers: WorkerThreads { machinery.workers }
+    var alarms: AlarmClock { machinery.alarms }
+    var logger: Logger { machinery.logger }
+    var metrics: GatewayMetrics { machinery.metrics }
     /// Milliseconds since 1970.
-    let clock: @Sendable () -> UInt64
+    var clock: @Sendable () -> UInt64 { machinery.clock }
 }

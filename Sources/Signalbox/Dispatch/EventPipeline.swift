@@ -9,12 +9,12 @@ internal import SignalboxThreads
 final class EventPipeline: Sendable {
     private let context: DispatchContext
     private let lanes: LaneTable
-    private let ids: IDSource
+    private let feedback: Feedback
 
-    init(context: DispatchContext, lanes: LaneTable, ids: IDSource) {
+    init(context: DispatchContext, lanes: LaneTable, feedback: Feedback) {
         self.context = context
         self.lanes = lanes
-        self.ids = ids
+        self.feedback = feedback
     }
 
     /// Commits the deliveries of all events of one request, or nothing.
@@ -64,7 +64,7 @@ final class EventPipeline: Sendable {
     }
 
     /// An id for an event that its giver wants to know.
-    func nextEventID() -> UInt64? { ids.next()?.id }
+    func nextEventID() -> UInt64? { context.ids.next()?.id }
 
     /// The user all of whose devices go.
     private static func userKey(_ change: DeviceChange) -> UserKey? {
@@ -178,14 +178,14 @@ final class EventPipeline: Sendable {
             }
         }
         let parts = reserve(&items)
-        let reports = context.feedback.items(for: changes, from: source)
+        let reports = feedback.items(for: changes, from: source)
         let entry = StoreEntry(
             items: items + reports, changes: changes, receivedUnixMs: receivedUnixMs,
             dedupeMs: generation.plan.config.gateway.dedupeMs)
         let count = items.count
         context.store.append(entry) { [unbuilt, unrouted] answer in
             self.finish(items: entry.items.prefix(count), parts, unbuilt, unrouted, answer)
-            if case .committed = answer { self.context.feedback.committed(reports) }
+            if case .committed = answer { self.feedback.committed(reports) }
             done(answer)
         }
     }
@@ -327,7 +327,7 @@ final class EventPipeline: Sendable {
                 context.metrics.skipped(route: route.name, reason: skip.reason)
             }
             let count = built.contents.reduce(0) { $0 + $1.targets.count }
-            guard var own = ids.take(count) else { throw Unavailable(words: Self.noIDs) }
+            guard var own = context.ids.take(count) else { throw Unavailable(words: Self.noIDs) }
             fanOut.add(
                 built.contents, route: route, fields: fields, recipients: recipients,
                 receivedUnixMs: receivedUnixMs, ids: &own)
@@ -335,7 +335,7 @@ final class EventPipeline: Sendable {
             SkipReport(context: context).write(late, of: event, on: route)
         case .failure(let fault) where fault.kind == .again || fault.kind == .stopping:
             context.logger.warning(
-                "an event is refused: its builder is not there",
+                "event rejected: builder is unavailable",
                 metadata: [
                     "event.id": "\(event.id)", "route.name": "\(route.name)",
                     "plugin.instance": "\(route.builder)", "error": "\(fault.message)",
@@ -344,7 +344,7 @@ final class EventPipeline: Sendable {
         case .failure(let fault):
             context.metrics.event(source: event.source, result: "build_failed")
             context.logger.error(
-                "the builder failed on an event",
+                "builder failed on an event",
                 metadata: [
                     "event.id": "\(event.id)", "route.name": "\(route.name)",
                     "plugin.instance": "\(route.builder)", "error": "\(fault.message)",

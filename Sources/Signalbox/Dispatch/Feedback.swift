@@ -3,7 +3,6 @@ internal import SignalboxCore
 internal import SignalboxCrypto
 internal import SignalboxDispatch
 internal import SignalboxPluginHost
-internal import Synchronization
 
 /// Closes the loop: what happens to a device is told to the plugins that want to know.
 ///
@@ -26,22 +25,18 @@ final class Feedback: Sendable {
     private let clock: @Sendable () -> UInt64
     /// Says which changes each instance wants, and who is told of an app's devices.
     private let live: Live
-    private let lanes = Mutex<LaneTable?>(nil)
+    private let lanes: LaneTable
     private let ids: IDSource
 
-    init(
-        store: any GatewayStore, metrics: GatewayMetrics, live: Live, ids: IDSource,
-        logger: Logger, clock: @escaping @Sendable () -> UInt64
-    ) {
-        self.logger = logger
-        self.store = store
-        self.metrics = metrics
-        self.live = live
-        self.ids = ids
-        self.clock = clock
+    init(_ context: DispatchContext, _ lanes: LaneTable) {
+        logger = context.logger
+        store = context.store
+        metrics = context.metrics
+        live = context.live
+        ids = context.ids
+        clock = context.clock
+        self.lanes = lanes
     }
-
-    func set(lanes table: LaneTable) { lanes.withLock { $0 = table } }
 
     /// Whether a lane carries reports and no pushes.
     static func isReport(_ key: LaneKey) -> Bool { key.sender.hasSuffix(suffix) }
@@ -127,9 +122,8 @@ final class Feedback: Sendable {
 
     /// Reports of a committed entry are on disk.
     func committed(_ items: [StoreEntry.Item]) {
-        let table = lanes.withLock { $0 }
         for key in Set(items.flatMap(\.deliveries).map { LaneKey($0) }) where Self.isReport(key) {
-            table?.backlog(key)
+            lanes.backlog(key)
         }
     }
 

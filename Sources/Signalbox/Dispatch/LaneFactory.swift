@@ -5,42 +5,54 @@ internal import SignalboxHTTP
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// Makes the lane of a sender and app, with the instances of now.
+/// Makes the lane of a sender and app, with the current instances.
 struct LaneFactory: Sendable {
     let context: DispatchContext
-    let rest: RESTClient
+    let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
 
     /// An empty table that makes its lanes here.
     func table() -> LaneTable {
-        let burial = Burial(context.world)
-        return LaneTable(
+        LaneTable(
             make: { key, number, table in try await lane(key, number, table) },
             onRefused: { key, error, table in
-                // A reload has removed its plugin: its deliveries stay, another may bring it back.
+                // A reload removed its plugin: its deliveries stay, another reload may bring it back.
                 guard context.live.now.instances.serves(key) else { return }
                 let fault = error as? PluginFault
                 let isForGood = fault?.kind == .notFound || fault?.kind == .unsupported
                 context.logger.error(
                     isForGood
-                        ? "no sender handles this app" : "sender cannot start, it is tried again",
+                        ? "no sender handles this app" : "sender cannot start, retrying",
                     metadata: [
                         "plugin.instance": "\(key.sender)", "app": "\(key.app)",
                         "error": "\(error)",
                     ])
                 guard isForGood else {
                     context.metrics.held(key, .down)
-                    // Its process is being started again, descriptors ran out, a certificate is
-                    // missing: none of that is the deliveries' fault, so they wait.
+                    // Its process is restarting, descriptors ran out, a certificate is missing:
+                    // none of that is the deliveries' fault, so they wait.
                     let pauseMs: UInt64 = fault?.kind == .again ? 1_000 : 5_000
                     context.alarms.after(ms: pauseMs) { [weak table] in table?.backlog(key) }
                     return
                 }
-                burial.buryDue(key, reason: "no_endpoint", detail: "\(error)")
+                Burial(world(table)).buryDue(key, reason: "no_endpoint", detail: "\(error)")
             })
     }
 
+    /// What lanes share. A lane's outcomes may be reports for other lanes.
+    private func world(_ lanes: LaneTable) -> LaneWorld {
+        let (machinery, outcomes) = (context.machinery, context.outcomes)
+        return LaneWorld(
+            clock: GatewayClock(
+                workers: machinery.workers, alarms: machinery.alarms,
+                inMemory: machinery.inMemory, unixMs: machinery.clock),
+            store: GatewayLaneStore(store: context.store, outcomes: outcomes),
+            ledger: OutcomeRecord(
+                logger: machinery.logger, metrics: machinery.metrics, live: context.live,
+                feedback: Feedback(context, lanes), stream: outcomes, onOutcome: onOutcome))
+    }
+
     private func lane(_ key: LaneKey, _ number: Int, _ table: LaneTable) async throws -> Lane {
-        // A new lane knows of no outage: its connection, key or settings may be new.
+        // A new lane has seen no outage: its connection, key or settings may be new.
         defer {
             context.store.hasten(key)
             context.metrics.held(key, nil)
@@ -54,7 +66,7 @@ struct LaneFactory: Sendable {
                 rules.leaseMs = context.limits.leaseMs
                 return rules
             },
-            world: context.world,
+            world: world(table),
             siblings: { [weak table] in
                 table?.all.filter { $0.key.sender == key.sender && $0.number != number } ?? []
             },
@@ -73,7 +85,8 @@ struct LaneFactory: Sendable {
             let endpoint = try await registrar.role.endpoint(app: app)
             return { sink in
                 let transport = RESTTransport(
-                    client: rest, endpoint: endpoint, onResults: { sink.answered($0) })
+                    client: context.machinery.rest, endpoint: endpoint,
+                    onResults: { sink.answered($0) })
                 return TranslatedCarrier(
                     app: app, instance: registrar.instance, role: registrar.role,
                     endpoint: endpoint, transport: transport, isPatient: false)
@@ -98,7 +111,7 @@ struct LaneFactory: Sendable {
         _ endpoint: SendEndpoint, _ name: String, _ sink: LaneSink
     ) throws -> PushPool {
         let (logger, metrics) = (context.logger, context.metrics)
-        return try context.engine.makePool(
+        return try context.machinery.pushes.makePool(
             endpoint: try endpoint.pushEndpoint(),
             onResults: { sink.answered($0) },
             onEvent: { event in

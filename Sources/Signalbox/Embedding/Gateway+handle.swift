@@ -66,5 +66,5 @@ extension Gateway {
     public var metricsText: String { adminService.metricsText }
 
     /// Deliveries that wait or are under way.
-    public var waitingCount: Int { parts.store?.waitingCount ?? 0 }
+    public var waitingCount: Int { engine.context.store.waitingCount }
 }

@@ -58,9 +58,10 @@ extension Gateway {
         _ events: [Event], from source: String,
         done: @escaping @Sendable (Result<[SubmittedEvent], SubmitError>) -> Void
     ) throws(SubmitError) {
-        guard isTaking, let context = parts.context, let pipeline = parts.pipeline else {
+        guard isTaking else {
             throw SubmitError(kind: .stopping, message: "the gateway is stopping")
         }
+        let (context, pipeline) = (engine.context, engine.pipeline)
         guard context.live.now.plan.config.gateway.sources.contains(source) else {
             throw SubmitError(
                 kind: .invalid,

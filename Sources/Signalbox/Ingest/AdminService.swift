@@ -7,35 +7,21 @@ internal import Synchronization
 /// The admin listener: `/healthz`, `/readyz`, `/metrics`, `/dead`.
 final class AdminService: AsyncHTTPServerHandler {
     private static let paths: Set = ["/healthz", "/readyz", "/metrics"]
-    private let access: Mutex<AdminAccess>
+    private let context: DispatchContext
     private let lanes: LaneTable
-    private let metrics: GatewayMetrics
-    private let store: any GatewayStore
+    private let sweep: LaneSweep
     private let dead: DeadAdmin
-    /// Lanes with deliveries of plugins that are not configured.
-    private let orphans: @Sendable () -> [LaneKey]
-    private let outcomes: OutcomeStream
     private let isStopping = Atomic<Bool>(false)
 
-    init(
-        access: AdminAccess, lanes: LaneTable, metrics: GatewayMetrics, store: any GatewayStore,
-        outcomes: OutcomeStream,
-        orphans: @escaping @Sendable () -> [LaneKey], clock: @escaping @Sendable () -> UInt64
-    ) {
-        self.orphans = orphans
-        self.outcomes = outcomes
-        self.access = Mutex(access)
-        self.store = store
-        dead = DeadAdmin(store: store)
+    init(context: DispatchContext, lanes: LaneTable, sweep: LaneSweep) {
+        self.context = context
         self.lanes = lanes
-        self.metrics = metrics
+        self.sweep = sweep
+        dead = DeadAdmin(store: context.store)
     }
 
     /// From now on `/readyz` answers 503, so that load balancers send nothing more.
     func stopping() { isStopping.store(true, ordering: .relaxed) }
-
-    /// The configuration has changed.
-    func replace(access new: AdminAccess) { access.withLock { $0 = new } }
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
         if path == "/dead" || path.hasPrefix("/dead/") {
@@ -53,7 +39,7 @@ final class AdminService: AsyncHTTPServerHandler {
     }
 
     func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
-        if let refusal = access.withLock({ $0 }).refusal(request) { return refusal }
+        if let refusal = context.live.now.admin.refusal(request) { return refusal }
         if request.path.hasPrefix("/dead") { return await dead.answer(request) }
         var answer: HTTPServerAnswer
         switch request.path {
@@ -73,9 +59,10 @@ final class AdminService: AsyncHTTPServerHandler {
 
     /// The current metrics.
     var metricsText: String {
+        let metrics = context.metrics
         for lane in lanes.all { metrics.inMemory(lane.key, count: lane.count) }
-        metrics.waiting(store.waitingCount)
-        for sender in outcomes.senders {
+        metrics.waiting(context.store.waitingCount)
+        for sender in context.outcomes.senders {
             metrics.outcomesWaiting(sender.name, count: sender.waitingCount)
         }
         return metrics.registry.text
@@ -92,6 +79,7 @@ final class AdminService: AsyncHTTPServerHandler {
     /// `degraded`, but must not keep webhooks away, since their pushes are kept until they can be sent.
     private func readiness() async -> HTTPServerAnswer {
         let isStopping = isStopping.load(ordering: .relaxed)
+        let store = context.store
         let isDiskFull = store.isDiskFull
         var senders: [JSONValue] = []
         var isDegraded = false
@@ -121,11 +109,11 @@ final class AdminService: AsyncHTTPServerHandler {
             senders.append(
                 .object(Self.members(key, "cannot_start") + [.init("reason", .string(reason))]))
         }
-        for key in orphans() {
+        for key in sweep.waitingOrphans {
             isDegraded = true
             senders.append(.object(Self.members(key, "not_configured")))
         }
-        let receivers = outcomes.senders
+        let receivers = context.outcomes.senders
         if receivers.contains(where: { $0.hold != nil }) { isDegraded = true }
         let isFileGone = store.isFileGone
         let status =

@@ -11,24 +11,25 @@ internal import Synchronization
 final class IngestService: HTTPServerHandler {
     private let context: DispatchContext
     private let pipeline: EventPipeline
-    private let devices: Mutex<DevicesService>
+    private let feedback: Feedback
 
-    init(
-        context: DispatchContext, pipeline: EventPipeline, devices: DevicesService
-    ) {
-        self.devices = Mutex(devices)
+    init(context: DispatchContext, pipeline: EventPipeline, feedback: Feedback) {
         self.context = context
         self.pipeline = pipeline
+        self.feedback = feedback
     }
 
-    /// The configuration has changed.
-    func replace(devices new: DevicesService) { devices.withLock { $0 = new } }
+    private var devices: DevicesService {
+        DevicesService(
+            access: context.live.now.devices, registry: context.store, names: context.users,
+            feedback: feedback, outcomes: context.outcomes, clock: context.clock)
+    }
 
     private var paths: PathTable<any Ingesting> { context.live.now.instances.paths }
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
         if DevicesService.serves(path) {
-            return devices.withLock { $0 }.refusal(method: method, path: path).map { refused($0) }
+            return devices.refusal(method: method, path: path).map { refused($0) }
         }
         switch paths.find(method: method, path: path) {
         case .match: return nil
@@ -48,7 +49,7 @@ final class IngestService: HTTPServerHandler {
     ) {
         let metrics = context.metrics
         if DevicesService.serves(request.path) {
-            let devices = devices.withLock { $0 }
+            let devices = devices
             Task {
                 let answer = await devices.answer(request)
                 metrics.request(instance: "devices", status: answer.status)

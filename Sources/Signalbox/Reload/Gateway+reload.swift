@@ -3,16 +3,6 @@ internal import SignalboxConfig
 internal import SignalboxThreads
 internal import Synchronization
 
-/// What a reload came to.
-public struct ReloadReport: Sendable {
-    /// Plugin instances that were replaced, added or removed.
-    public let changed: [String]
-    /// Keys of `gateway:` that have changed and that only a restart takes over.
-    public let needRestart: [String]
-    /// Previous instances that did not stop in time.
-    public let leftBehind: [String]
-}
-
 extension Gateway {
     /// Takes the configuration over as it is now; `text` instead of the file, if given.
     ///
@@ -23,7 +13,7 @@ extension Gateway {
         let task = reloads.withLock { reloads -> Task<ReloadReport, any Error> in
             let before = reloads.last
             if reloads.count > 0 {
-                parts.logger.notice("reload waits for the previous reload")
+                engine.logger.notice("reload waits for the previous reload")
             }
             let task = Task { () async throws -> ReloadReport in
                 await before?.value
@@ -43,33 +33,28 @@ extension Gateway {
         }
         var options = options
         if let text { options.setConfig(text: text, folder: options.configFolder) }
-        let logger = parts.logger
+        let logger = engine.logger
         do {
             // Libraries are loaded on a thread of their own: it may take its time.
             let given = options
             let plan = try await SystemThread.value { Result { try GatewayPlan.make(given) } }.get()
             // A new address needs a restart, so the rule holds for the current one, too.
-            if let fault = GatewayPlan.adminFault(adminAddress, plan.config) {
+            if let fault = GatewayPlan.adminFault(engine.adminAddress, plan.config) {
                 throw ConfigurationError(diagnostics: [fault])
             }
-            let reload = Reload(
-                parts: parts, ingest: ingestService, admin: adminService,
-                adminAddress: adminAddress)
-            let result = try await reload.run(plan)
+            let report = try await engine.reload(plan)
             plan.logWarnings(logger)
             logger.notice(
                 "configuration reloaded",
                 metadata: [
-                    "changed": "\(result.changed.joined(separator: ", "))",
+                    "changed": "\(report.changed.joined(separator: ", "))",
                     "routes": "\(plan.routes.count)",
                 ])
-            for key in result.needRestart {
+            for key in report.needRestart {
                 logger.warning(
                     "changed setting needs a restart", metadata: ["key": "gateway.\(key)"])
             }
-            return ReloadReport(
-                changed: result.changed, needRestart: result.needRestart,
-                leftBehind: result.leftBehind)
+            return report
         } catch let error as ConfigurationError {
             for fault in error.diagnostics {
                 logger.error("configuration fault", metadata: ["fault": "\(fault)"])

@@ -10,14 +10,18 @@ final class Generation: Sendable {
     let instances: InstanceSet
     /// The kinds of changes that each instance wants to be told of.
     let reporters: [String: Set<DeviceChange.Kind>]
+    let devices: DeviceAccess
+    let admin: AdminAccess
     /// How long the keys of an instance's events are remembered, where gateway.yaml says it.
     private let dedupeMs: [String: UInt64]
 
     init(
         _ plan: GatewayPlan, instances: InstanceSet,
-        reporters: [String: Set<DeviceChange.Kind>]
+        reporters: [String: Set<DeviceChange.Kind>], devices: DeviceAccess, admin: AdminAccess
     ) {
         self.plan = plan
+        self.devices = devices
+        self.admin = admin
         self.instances = instances
         self.reporters = reporters
         router = Router(routes: plan.routes)

@@ -5,35 +5,31 @@ internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import SignalboxPluginHost
 internal import SignalboxThreads
-internal import Synchronization
 
 /// What the gateway gives to its plugins.
 final class GatewayServices: HostServices {
-    private let logger: Logger
-    private let metrics: GatewayMetrics
-    private let workers: WorkerThreads
-    private let alarms: AlarmClock
-    private let rest: RESTClient
-    private let clock: @Sendable () -> UInt64
-    let hasSystemClock: Bool
-    private let keys = KeyRing()
-    private let store = Mutex<(any GatewayStore)?>(nil)
-    private let pipeline = Mutex<EventPipeline?>(nil)
-
-    init(
-        logger: Logger, metrics: GatewayMetrics, workers: WorkerThreads, alarms: AlarmClock,
-        rest: RESTClient, clock: @escaping @Sendable () -> UInt64, hasSystemClock: Bool
-    ) {
-        self.hasSystemClock = hasSystemClock
-        self.clock = clock
-        self.logger = logger
-        self.metrics = metrics
-        self.workers = workers
-        self.alarms = alarms
-        self.rest = rest
+    /// What plugins reach only in a gateway that runs.
+    struct Running {
+        let store: any GatewayStore
+        let live: Live
+        let pipeline: EventPipeline
     }
 
-    var nowUnixMs: UInt64 { clock() }
+    private let machinery: Machinery
+    private let running: Running?
+    private let keys = KeyRing()
+
+    /// `running` is nil where a configuration is only checked.
+    init(_ machinery: Machinery, running: Running? = nil) {
+        self.machinery = machinery
+        self.running = running
+    }
+
+    private var logger: Logger { machinery.logger }
+    private var metrics: GatewayMetrics { machinery.metrics }
+
+    var hasSystemClock: Bool { machinery.hasSystemClock }
+    var nowUnixMs: UInt64 { machinery.clock() }
 
     func isLogged(_ level: PluginLogLevel) -> Bool { logger.logLevel <= Self.level(level) }
 
@@ -74,7 +70,7 @@ final class GatewayServices: HostServices {
         made.redirectsMax = call.redirectsMax
         made.refusesPrivateAddresses = call.refusesPrivateAddresses
         do throws(RESTFault) {
-            try rest.submit(made) { result in
+            try machinery.rest.submit(made) { result in
                 done(
                     result.map {
                         PluginHTTPAnswer(status: $0.status, headers: $0.headers, body: $0.body)
@@ -85,14 +81,11 @@ final class GatewayServices: HostServices {
         }
     }
 
-    /// The store is there once plugins are started.
-    func set(store new: any GatewayStore) { store.withLock { $0 = new } }
-
     private func openStore() throws(PluginFault) -> any GatewayStore {
-        guard let store = store.withLock({ $0 }) else {
-            throw PluginFault(.again, "the store is not open yet")
+        guard let running else {
+            throw PluginFault(.again, "the store is not open, the configuration is only checked")
         }
-        return store
+        return running.store
     }
 
     func value(
@@ -118,9 +111,6 @@ final class GatewayServices: HostServices {
             }
         }
     }
-
-    /// The pipeline is there once lanes are.
-    func set(pipeline new: EventPipeline?) { pipeline.withLock { $0 = new } }
 
     func devices(
         app: String, user: String,
@@ -149,12 +139,14 @@ final class GatewayServices: HostServices {
         instance: String, _ change: DeviceChange,
         done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault) {
-        guard let pipeline = pipeline.withLock({ $0 }) else {
+        // Before the first generation nobody could be told of a change.
+        guard let running, !running.live.now.instances.instances.isEmpty else {
             throw PluginFault(.again, "the gateway is not up yet")
         }
         let now = nowUnixMs
-        workers.submitBounded {
-            pipeline.accept([], changes: [change], from: instance, receivedUnixMs: now) { answer in
+        machinery.workers.submitBounded {
+            running.pipeline.accept([], changes: [change], from: instance, receivedUnixMs: now) {
+                answer in
                 switch answer {
                 case .committed: done(nil)
                 case .full, .diskFull: done(PluginFault(.again, answer.words))
@@ -180,11 +172,11 @@ final class GatewayServices: HostServices {
         try KeyRing.identity(bytes, password: password)
     }
 
-    func onWorker(_ work: @escaping @Sendable () -> Void) { workers.submitBounded(work) }
+    func onWorker(_ work: @escaping @Sendable () -> Void) { machinery.workers.submitBounded(work) }
 
     func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void) {
-        let workers = workers
-        alarms.after(ms: ms) { workers.submitBounded(work) }
+        let workers = machinery.workers
+        machinery.alarms.after(ms: ms) { workers.submitBounded(work) }
     }
 
     func readFile(_ path: String) -> [UInt8]? { try? ConfigEnvironment.read(path).get() }

@@ -32,6 +32,11 @@ struct GatewayPlan: Sendable {
             warnings: doublePushes(config, check.plugins).inOrder)
     }
 
+    /// A fault of a start that no line of the configuration is to blame for.
+    func fault(_ code: String, _ message: String) -> ConfigurationError {
+        ConfigurationError(diagnostics: [Diagnostic(code, at: config.start, message)])
+    }
+
     func logWarnings(_ logger: Logger) {
         for warning in warnings {
             logger.warning("configuration warning", metadata: ["warning": "\(warning)"])

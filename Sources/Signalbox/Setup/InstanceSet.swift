@@ -18,6 +18,11 @@ struct InstanceSet: Sendable {
         var version: String
         /// How plugins are run in processes of their own.
         var isolation: IsolationOptions
+
+        init(_ options: GatewayOptions) {
+            (name, version) = options.program
+            isolation = options.isolation
+        }
     }
 
     private(set) var instances: [any HostedInstance] = []
@@ -105,6 +110,23 @@ struct InstanceSet: Sendable {
                     .invalid, "its path is taken by another plugin; give each its own")
             }
         }
+    }
+
+    /// Instances that want to know of changes and name an endpoint for them, with the kinds they want.
+    func reporters() async -> [String: Set<DeviceChange.Kind>] {
+        var out: [String: Set<DeviceChange.Kind>] = [:]
+        for (name, registrar) in registrars {
+            let kinds = Set(DeviceChange.Kind.allCases.filter { registrar.role.wants($0) })
+            guard !kinds.isEmpty else { continue }
+            do throws(PluginFault) {
+                _ = try await registrar.role.endpoint(app: "")
+            } catch {
+                // No default app is no reason: its apps have endpoints of their own.
+                if error.kind == .unsupported || error.kind == .notFound { continue }
+            }
+            out[name] = kinds
+        }
+        return out
     }
 
     /// Stops and destroys all instances but some.

@@ -1,0 +1,20 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+
+/// Who may use the device registry's API, as the configuration says.
+struct DeviceAccess: Sendable {
+    let clients: [DeviceClient]
+    let users: UserAuthenticator
+    /// Names of all routes: an open that names another route did not come from a push.
+    let routes: Set<String>
+
+    init(
+        _ plan: GatewayPlan, _ machinery: Machinery, _ store: any GatewayStore
+    ) throws(ConfigurationError) {
+        clients = plan.config.deviceClients
+        users = try UserAuthenticator(
+            plan.config.deviceUsers, rest: machinery.rest, store: store, logger: machinery.logger,
+            clock: machinery.clock)
+        routes = Set(plan.config.routes.map(\.route.name))
+    }
+}

@@ -1,0 +1,195 @@
+internal import Logging
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxDispatch
+internal import SignalboxPluginHost
+internal import SignalboxThreads
+
+/// What a running gateway consists of.
+///
+/// It is built with an empty generation, in which nothing can happen. What a start and a reload make is the next
+/// generation: that is why nothing here is filled in later.
+final class Engine: Sendable {
+    let machinery: Machinery
+    let context: DispatchContext
+    let lanes: LaneTable
+    let feedback: Feedback
+    let pipeline: EventPipeline
+    let sweep: LaneSweep
+    /// Where the admin listener is, until the gateway stops; nil: there is none.
+    let adminAddress: ListenAddress?
+    private let services: GatewayServices
+    private let program: InstanceSet.Program
+
+    var logger: Logger { machinery.logger }
+
+    /// Starts everything, or nothing if this throws.
+    static func start(
+        _ plan: GatewayPlan, _ options: GatewayOptions
+    ) async throws(ConfigurationError) -> Engine {
+        let machinery = try Machinery(plan, options)
+        let store: any GatewayStore
+        do throws(ConfigurationError) {
+            store = try machinery.openStore(plan, options)
+        } catch {
+            await machinery.shutdown()
+            throw error
+        }
+        let engine: Engine
+        do throws(ConfigurationError) {
+            engine = try await Engine(plan, options, machinery, store)
+        } catch {
+            await store.close()
+            await machinery.shutdown()
+            throw error
+        }
+        do throws(ConfigurationError) {
+            try await engine.begin(plan)
+        } catch {
+            await engine.shutdown()
+            throw error
+        }
+        return engine
+    }
+
+    private init(
+        _ plan: GatewayPlan, _ options: GatewayOptions, _ machinery: Machinery,
+        _ store: any GatewayStore
+    ) async throws(ConfigurationError) {
+        self.machinery = machinery
+        adminAddress = options.admin ?? plan.config.gateway.admin
+        program = InstanceSet.Program(options)
+        let ids: IDSource
+        do throws(StoreFailure) {
+            ids = try await IDSource.open(store)
+        } catch {
+            throw plan.fault("store-failed", error.message)
+        }
+        let empty = Generation(
+            plan, instances: InstanceSet(), reporters: [:],
+            devices: try DeviceAccess(plan, machinery, store),
+            admin: AdminAccess(adminAddress, plan.config.gateway))
+        let style = UserNames.Style(rawValue: plan.config.gateway.logUsers) ?? .hashed
+        context = DispatchContext(
+            machinery: machinery, store: store, live: Live(empty), ids: ids,
+            users: await UserNames.open(style, store),
+            outcomes: OutcomeStream(
+                store: store, rest: machinery.rest, alarms: machinery.alarms,
+                logger: machinery.logger, metrics: machinery.metrics, clock: machinery.clock))
+        lanes = LaneFactory(context: context, onOutcome: options.onOutcome).table()
+        feedback = Feedback(context, lanes)
+        pipeline = EventPipeline(context: context, lanes: lanes, feedback: feedback)
+        sweep = LaneSweep(context: context, lanes: lanes)
+        services = GatewayServices(
+            machinery, running: .init(store: store, live: context.live, pipeline: pipeline))
+    }
+
+    /// Starts the plugins of the first generation, and a lane for every sender that a route names.
+    private func begin(_ plan: GatewayPlan) async throws(ConfigurationError) {
+        let first = try await make(plan, kept: [])
+        context.live.replace(with: first)
+        try await openLanes(plan)
+        wire(first.instances.senders)
+        await context.outcomes.replace(with: plan.config.outcomeReceivers)
+        let waitingCount = context.store.waitingCount
+        if waitingCount > 0 {
+            logger.notice(
+                "resuming deliveries from the previous run", metadata: ["count": "\(waitingCount)"])
+        }
+        sweep.start()
+    }
+
+    // MARK: Generations
+
+    /// Makes and starts the instances of a plan; those that are kept run already. If this throws, only these
+    /// still run.
+    func make(
+        _ plan: GatewayPlan, kept: [any HostedInstance]
+    ) async throws(ConfigurationError) -> Generation {
+        let new = plan.plugins.filter { plugin in !kept.contains { $0.name == plugin.name } }
+        var instances = try await InstanceSet.create(new, program: program, services: services)
+        do throws(ConfigurationError) {
+            try await instances.start(plan.plugins, kept: kept, limits: machinery.limits)
+            return Generation(
+                plan, instances: instances, reporters: await instances.reporters(),
+                devices: try DeviceAccess(plan, machinery, context.store),
+                admin: AdminAccess(adminAddress, plan.config.gateway))
+        } catch {
+            await instances.stop(except: kept, deadlineMs: 1_000)
+            throw error
+        }
+    }
+
+    /// Makes the missing lanes of senders that a route names.
+    func openLanes(_ plan: GatewayPlan) async throws(ConfigurationError) {
+        for name in Set(plan.routes.flatMap(\.senders.values)).sorted() {
+            let key = LaneKey(sender: name, app: "")
+            guard lanes.lane(key) == nil else { continue }
+            do {
+                try await lanes.open(key)
+            } catch let fault as PluginFault where fault.kind == .notFound {
+                // The plugin has no default app; its lanes are made when deliveries name one.
+            } catch {
+                let plugin = plan.plugins.first { $0.name == name }
+                throw ConfigurationError(diagnostics: [
+                    Diagnostic(
+                        "bad-endpoint", at: plugin?.configPosition ?? plan.config.start,
+                        "plugin \"\(name)\": \(error)")
+                ])
+            }
+        }
+    }
+
+    /// Lets senders tell their lanes when a credential, room or new secrets have come.
+    func wire(_ senders: [String: InstanceSet.Sender]) {
+        let (lanes, logger) = (lanes, logger)
+        for (name, sender) in senders {
+            sender.instance.whenCredentialReady {
+                for lane in lanes.all where lane.key.sender == name { lane.credentialsChanged() }
+            }
+            sender.own?.whenRoom {
+                for lane in lanes.all where lane.key.sender == name { lane.resume() }
+            }
+            guard sender.http != nil else { continue }
+            sender.instance.whenSecretsChange {
+                for lane in lanes.all where lane.key.sender == name {
+                    Task { await Self.renew(lane, logger) }
+                }
+            }
+        }
+    }
+
+    /// New connections log in with the current secrets or, if these are unusable, the previous ones.
+    private static func renew(_ lane: Lane, _ logger: Logger) async {
+        do {
+            try await lane.carrier.renew()
+            lane.credentialsChanged()
+        } catch {
+            logger.error(
+                "changed secrets are unusable, keeping the previous ones",
+                metadata: [
+                    "plugin.instance": "\(lane.key.sender)", "app": "\(lane.key.app)",
+                    "error": "\(error)",
+                ])
+        }
+    }
+
+    // MARK: The end
+
+    /// Sends what is in memory until the deadline; the rest stays on disk. Returns how many deliveries that are.
+    func drain(deadlineNs: UInt64) async -> Int {
+        for lane in lanes.all { lane.drain() }
+        let inMemory = machinery.inMemory
+        _ = await SystemThread.value { inMemory.waitForNone(deadlineNs: deadlineNs) }
+        return context.store.waitingCount
+    }
+
+    /// Ends everything, in the reverse order of its beginning.
+    func shutdown() async {
+        for lane in lanes.close() { await lane.stop() }
+        await context.outcomes.stop()
+        await context.live.now.instances.stop(deadlineMs: 5_000)
+        await context.store.close()
+        await machinery.shutdown()
+    }
+}

@@ -1,0 +1,125 @@
+internal import Logging
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxObservability
+internal import SignalboxStore
+internal import SignalboxThreads
+
+/// What a gateway runs on: threads, clients, clock, log and metrics. None of it knows the store or a plugin.
+struct Machinery: Sendable {
+    let logger: Logger
+    let metrics = GatewayMetrics(registry: MetricsRegistry())
+    let limits = Limits()
+    let workers: WorkerThreads
+    let alarms: AlarmClock
+    let rest: RESTClient
+    let pushes: PushEngine
+    /// Milliseconds since 1970.
+    let clock: @Sendable () -> UInt64
+    let hasSystemClock: Bool
+    /// Deliveries that are in memory, over all lanes.
+    let inMemory = UnderWay()
+
+    init(_ plan: GatewayPlan, _ options: GatewayOptions) throws(ConfigurationError) {
+        let settings = plan.config.gateway
+        logger =
+            options.logger
+            ?? Logger(label: "signalbox") { label in
+                LineLogHandler(
+                    label: label, format: .init(rawValue: settings.logFormat) ?? .text,
+                    level: .init(rawValue: settings.logLevel) ?? .info)
+            }
+        clock = options.nowUnixMs
+        hasSystemClock = options.hasSystemClock
+        let cores = SystemThread.cores
+        // A thread that waits for another process needs no core.
+        let isolatedCount = plan.plugins.count(where: \.settings.isIsolated)
+        let workerCount = max(2, cores) + min(isolatedCount, 16)
+        do throws(ResourceError) {
+            try Self.requireRoom(workerCount: workerCount, isolatedCount: isolatedCount, plan)
+        } catch {
+            throw plan.fault("no-resources", "the gateway cannot start: \(error.message)")
+        }
+        workers = WorkerThreads(count: workerCount, waitingMax: 10_000)
+        alarms = AlarmClock()
+        do throws(ResourceError) {
+            pushes = try PushEngine(threads: max(1, cores / 2))
+        } catch {
+            throw plan.fault("no-event-loops", "the push engine cannot start: \(error.message)")
+        }
+        do throws(RESTFault) {
+            rest = try RESTClient()
+        } catch {
+            throw plan.fault("no-rest-client", error.message)
+        }
+    }
+
+    /// Checks that the system has room for all threads and descriptors of a start: a thread or descriptor that
+    /// is refused later would end the process.
+    private static func requireRoom(
+        workerCount: Int, isolatedCount: Int, _ plan: GatewayPlan
+    ) throws(ResourceError) {
+        // Alarms, REST, the store's two, and one for something that blocks.
+        let threads = workerCount + 5 + max(1, SystemThread.cores / 2) + plan.plugins.count
+        // The database with its log, listeners and their loops, sockets of the first connections; an
+        // isolated plugin needs more.
+        let descriptors = 48 + 2 * plan.plugins.count + 4 * isolatedCount
+        try ProcessRoom.require(threads: threads, descriptors: descriptors)
+    }
+
+    /// Opens the database of the data folder; what it notices goes to the log and the metrics.
+    func openStore(
+        _ plan: GatewayPlan, _ given: GatewayOptions
+    ) throws(ConfigurationError) -> any GatewayStore {
+        if let store = given.store { return store }
+        var options = SQLiteStore.Options(
+            folder: given.dataFolder ?? plan.config.dataPath, nowUnixMs: clock,
+            onNotice: { [metrics, logger] in Self.note($0, metrics, logger) })
+        options.waitingMax = limits.deliveriesWaitingMax
+        options.leaseMs = limits.leaseMs
+        options.bytesMax = given.dataBytesMax
+        do throws(StoreError) {
+            return try SQLiteStore.open(options)
+        } catch {
+            throw plan.fault(error.code, error.message)
+        }
+    }
+
+    private static func note(_ notice: StoreNotice, _ metrics: GatewayMetrics, _ logger: Logger) {
+        let error: Logger.Metadata = ["error": "\(notice.text)"]
+        switch notice {
+        case .fault:
+            metrics.storeFault()
+            logger.error("store failed to write", metadata: error)
+        case .damaged(let count, _):
+            metrics.damaged(count)
+            logger.error("found damaged deliveries", metadata: error)
+        case .diskFull:
+            metrics.diskFull(true)
+            logger.error("disk is full, rejecting events", metadata: error)
+        case .fileGone:
+            metrics.fileGone(true)
+            logger.error("database file is gone", metadata: error)
+        case .fileIsBack:
+            metrics.fileGone(false)
+            logger.notice("database file is back", metadata: error)
+        case .outcomesLost(let receiver, let count):
+            metrics.outcomesLost(receiver, count: count)
+            logger.error(
+                "outcomes dropped as too old or too many",
+                metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
+        case .diskHasRoom:
+            metrics.diskFull(false)
+            logger.notice("disk has room again")
+        }
+    }
+
+    /// Ends all threads.
+    func shutdown() async {
+        alarms.stop()
+        await rest.close()
+        workers.stop()
+        await pushes.shutdown()
+    }
+}

@@ -1,0 +1,9 @@
+/// What a reload changed.
+public struct ReloadReport: Sendable {
+    /// Plugin instances that were replaced, added or removed.
+    public let changed: [String]
+    /// Keys of `gateway:` that changed and take effect only after a restart.
+    public let needRestart: [String]
+    /// Previous instances that did not stop in time.
+    public let leftBehind: [String]
+}

@@ -1,0 +1,108 @@
+internal import SignalboxCore
+
+/// Which lanes exist, which are being made, and which could not be made: a value without threads or time.
+///
+/// A lane is made outside of any lock, by asking its plugin, and the instances may change in the meantime. Whoever
+/// makes one gets a ticket first; a ticket of before a change is outdated.
+struct LaneRoster<Member: Sendable>: Sendable {
+    struct Ticket: Sendable {
+        /// No other lane has this number.
+        let number: Int
+        fileprivate let epoch: Int
+    }
+
+    /// What a backlog asks for.
+    enum Call {
+        case tell(Member)
+        case make
+        /// It is being made, or the gateway stops.
+        case nothing
+    }
+
+    /// What became of a lane that was made.
+    enum Entrance {
+        case entered
+        /// Another one was made at the same time and is in use.
+        case isTaken
+        /// The instances changed in the meantime: make it again.
+        case isOutdated
+    }
+
+    private enum Entry: Sendable {
+        case ready(Member)
+        case making
+    }
+
+    private var entries: [LaneKey: Entry] = [:]
+    /// Why lanes could not be made.
+    private(set) var refusals: [LaneKey: String] = [:]
+    private var nextNumber = 1
+    private var epoch = 0
+    private var isClosed = false
+
+    /// All lanes that are ready.
+    var all: [Member] {
+        entries.values.compactMap { if case .ready(let member) = $0 { member } else { nil } }
+    }
+
+    /// A lane that is ready, or nil.
+    func lane(_ key: LaneKey) -> Member? {
+        if case .ready(let member) = entries[key] { member } else { nil }
+    }
+
+    /// Something waits for a lane.
+    mutating func backlog(_ key: LaneKey) -> Call {
+        switch entries[key] {
+        case .ready(let member): return .tell(member)
+        case .making: return .nothing
+        case nil where isClosed: return .nothing
+        case nil:
+            entries[key] = .making
+            return .make
+        }
+    }
+
+    /// Somebody begins to make a lane; nil: the gateway stops.
+    mutating func begin(_ key: LaneKey) -> Ticket? {
+        guard !isClosed else { return nil }
+        if entries[key] == nil { entries[key] = .making }
+        defer { nextNumber += 1 }
+        return Ticket(number: nextNumber, epoch: epoch)
+    }
+
+    /// A lane is made.
+    mutating func enter(_ member: Member, _ key: LaneKey, _ ticket: Ticket) -> Entrance {
+        guard ticket.epoch == epoch else { return .isOutdated }
+        if case .ready = entries[key] { return .isTaken }
+        entries[key] = .ready(member)
+        refusals[key] = nil
+        return .entered
+    }
+
+    /// A lane could not be made; false: the instances changed in the meantime, and the new ones were not asked.
+    mutating func refuse(_ key: LaneKey, _ reason: String, _ ticket: Ticket) -> Bool {
+        guard ticket.epoch == epoch else { return false }
+        // Another maker may have had more luck.
+        guard case .making = entries[key] else { return true }
+        entries[key] = nil
+        refusals[key] = reason
+        return true
+    }
+
+    /// The instances of some lanes have changed: takes these lanes out.
+    mutating func remove(where isWanted: @Sendable (LaneKey) -> Bool) -> [Member] {
+        epoch += 1
+        refusals = refusals.filter { !isWanted($0.key) }
+        return entries.keys.filter(isWanted).compactMap { key in
+            guard let member = lane(key) else { return nil }
+            entries[key] = nil
+            return member
+        }
+    }
+
+    /// Takes all lanes out, for good.
+    mutating func close() -> [Member] {
+        isClosed = true
+        return remove { _ in true }
+    }
+}

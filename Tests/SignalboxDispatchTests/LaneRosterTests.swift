@@ -1,0 +1,131 @@
+import SignalboxCore
+import Testing
+
+@testable import SignalboxDispatch
+
+/// Every transition of the table of lanes, one at a time; a lane is a word here.
+@Suite struct LaneRosterTests {
+    private let apns = LaneKey(sender: "apns", app: "")
+    private let fcm = LaneKey(sender: "fcm", app: "")
+
+    @Test func `a backlog makes its lane once and is then told to it`() {
+        let roster = Roster()
+        #expect(roster.backlog(apns) == "make")
+        #expect(roster.backlog(apns) == "nothing")
+        let ticket = roster.begin(apns)
+        #expect(roster.enter("one", apns, ticket) == .entered)
+        #expect(roster.backlog(apns) == "tell one")
+        #expect(roster.all == ["one"])
+    }
+
+    @Test func `no two lanes have one number`() {
+        let roster = Roster()
+        let one = roster.begin(apns)
+        let two = roster.begin(apns)
+        #expect(one?.number != two?.number)
+    }
+
+    @Test func `a lane that is opened is not made a second time by a backlog`() {
+        let roster = Roster()
+        let ticket = roster.begin(apns)
+        #expect(roster.backlog(apns) == "nothing")
+        #expect(roster.enter("one", apns, ticket) == .entered)
+    }
+
+    @Test func `of two lanes made at once the first stays`() {
+        let roster = Roster()
+        let (one, two) = (roster.begin(apns), roster.begin(apns))
+        #expect(roster.enter("one", apns, one) == .entered)
+        #expect(roster.enter("two", apns, two) == .isTaken)
+        #expect(roster.lane(apns) == "one")
+    }
+
+    @Test func `a lane that was made for replaced instances is made again`() {
+        let roster = Roster()
+        let old = roster.begin(apns)
+        #expect(roster.remove { _ in true }.isEmpty)
+        #expect(roster.enter("old", apns, old) == .isOutdated)
+        #expect(roster.lane(apns) == nil)
+        let new = roster.begin(apns)
+        #expect(roster.enter("new", apns, new) == .entered)
+    }
+
+    @Test func `a refusal is kept until the lane is made`() {
+        let roster = Roster()
+        #expect(roster.backlog(apns) == "make")
+        #expect(roster.refuse(apns, "no key", roster.begin(apns)) == true)
+        #expect(roster.refusals == [apns: "no key"])
+        #expect(roster.backlog(apns) == "make")
+        #expect(roster.enter("one", apns, roster.begin(apns)) == .entered)
+        #expect(roster.refusals.isEmpty)
+    }
+
+    @Test func `what a replaced instance refused is asked of its successor`() {
+        let roster = Roster()
+        let old = roster.begin(apns)
+        #expect(roster.remove { _ in true }.isEmpty)
+        #expect(roster.refuse(apns, "stopping", old) == false)
+        #expect(roster.refusals.isEmpty)
+    }
+
+    @Test func `a refusal does not take out the lane that another maker entered`() {
+        let roster = Roster()
+        let (one, two) = (roster.begin(apns), roster.begin(apns))
+        #expect(roster.enter("one", apns, one) == .entered)
+        #expect(roster.refuse(apns, "timeout", two) == true)
+        #expect(roster.lane(apns) == "one")
+        #expect(roster.refusals.isEmpty)
+    }
+
+    @Test func `only lanes of changed instances are taken out`() {
+        let roster = Roster()
+        #expect(roster.enter("a", apns, roster.begin(apns)) == .entered)
+        #expect(roster.enter("f", fcm, roster.begin(fcm)) == .entered)
+        #expect(roster.remove { $0.sender == "apns" } == ["a"])
+        #expect(roster.all == ["f"])
+        #expect(roster.backlog(apns) == "make")
+    }
+
+    @Test func `nothing is made once the gateway stops`() {
+        let roster = Roster()
+        let late = roster.begin(fcm)
+        #expect(roster.enter("a", apns, roster.begin(apns)) == .entered)
+        #expect(roster.close() == ["a"])
+        #expect(roster.backlog(apns) == "nothing")
+        #expect(roster.begin(apns) == nil)
+        #expect(roster.enter("late", fcm, late) == .isOutdated)
+        #expect(roster.all.isEmpty)
+    }
+}
+
+/// The value in a box, so that expectations may change it.
+private final class Roster {
+    typealias Ticket = LaneRoster<String>.Ticket
+    var value = LaneRoster<String>()
+
+    var all: [String] { value.all }
+    var refusals: [LaneKey: String] { value.refusals }
+    func lane(_ key: LaneKey) -> String? { value.lane(key) }
+    func begin(_ key: LaneKey) -> Ticket? { value.begin(key) }
+    func close() -> [String] { value.close() }
+
+    func backlog(_ key: LaneKey) -> String {
+        switch value.backlog(key) {
+        case .tell(let lane): "tell \(lane)"
+        case .make: "make"
+        case .nothing: "nothing"
+        }
+    }
+
+    func enter(_ lane: String, _ key: LaneKey, _ ticket: Ticket?) -> LaneRoster<String>.Entrance? {
+        ticket.map { value.enter(lane, key, $0) }
+    }
+
+    func refuse(_ key: LaneKey, _ reason: String, _ ticket: Ticket?) -> Bool? {
+        ticket.map { value.refuse(key, reason, $0) }
+    }
+
+    func remove(where isWanted: @Sendable (LaneKey) -> Bool) -> [String] {
+        value.remove(where: isWanted)
+    }
+}
