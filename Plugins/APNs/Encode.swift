@@ -49,13 +49,15 @@ struct Encoder {
         if !authorization.isEmpty { draft.header("authorization", authorization) }
         draft.header("apns-topic", payload.topic)
         draft.header("apns-push-type", payload.pushType)
-        draft.header("apns-id", delivery.stableID)
+        draft.header("apns-id", delivery.stableID, isIndexed: false)
         draft.header("apns-priority", payload.priority)
         if delivery.deadlineUnixMs > 0 {
             let seconds = payload.expiresAtOnce ? 0 : delivery.deadlineUnixMs / 1000
-            draft.header("apns-expiration", String(seconds))
+            draft.header("apns-expiration", String(seconds), isIndexed: false)
         }
-        if !payload.collapse.isEmpty { draft.header("apns-collapse-id", payload.collapse) }
+        if !payload.collapse.isEmpty {
+            draft.header("apns-collapse-id", payload.collapse, isIndexed: false)
+        }
         draft.appendBody(payload.bytes.span)
     }
 

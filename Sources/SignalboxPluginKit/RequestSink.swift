@@ -12,6 +12,7 @@ public struct RequestDraft {
     private var method = Slice(start: 0, count: 0)
     private var path = Slice(start: 0, count: 0)
     private var headers: [(name: Slice, value: Slice)] = []
+    private var unindexed: UInt64 = 0
     private var body = Slice(start: 0, count: 0)
 
     /// Makes an empty one; use it for a whole batch.
@@ -21,6 +22,7 @@ public struct RequestDraft {
     public mutating func begin(_ method: String, path: String) {
         bytes.removeAll(keepingCapacity: true)
         headers.removeAll(keepingCapacity: true)
+        unindexed = 0
         self.method = append(method)
         self.path = append(path)
         body = Slice(start: 0, count: 0)
@@ -33,12 +35,17 @@ public struct RequestDraft {
     }
 
     /// Adds a header field; the name is in lower case.
-    public mutating func header(_ name: String, _ value: String) {
+    ///
+    /// `isIndexed`: false for a value that differs from request to request (an id, an expiry), so that the
+    /// provider's HPACK table does not keep it.
+    public mutating func header(_ name: String, _ value: String, isIndexed: Bool = true) {
+        if !isIndexed, headers.count < 64 { unindexed |= 1 << UInt64(headers.count) }
         headers.append((append(name), append(value)))
     }
 
-    /// Adds a header field.
-    public mutating func header(_ name: String, _ value: Span<UInt8>) {
+    /// The same with a value of bytes.
+    public mutating func header(_ name: String, _ value: Span<UInt8>, isIndexed: Bool = true) {
+        if !isIndexed, headers.count < 64 { unindexed |= 1 << UInt64(headers.count) }
         headers.append((append(name), append(value)))
     }
 
@@ -91,6 +98,7 @@ public struct RequestDraft {
                 raw.header_count = headers.count
                 raw.body_segments = 1
                 raw.item_count = items.count
+                raw.unindexed_headers = unindexed
                 return withUnsafePointer(to: &segment) { segment in
                     items.withUnsafeBufferPointer { ids in
                         raw.body = segment

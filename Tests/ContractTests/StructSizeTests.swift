@@ -65,8 +65,8 @@ import Testing
             name: "sbx_target", size: 16, calls: ["emit()"], refused: ["build"], hasStride: true),
         Given(name: "sbx_endpoint", size: 112, calls: ["endpoint()"]),
         Given(
-            name: "sbx_http_request", size: 88, calls: ["request()"], refused: ["request"],
-            hasStride: true),
+            name: "sbx_http_request", size: 96, first: 88, calls: ["request()"],
+            refused: ["request"], hasStride: true),
         Given(
             name: "sbx_outcome", size: 128, calls: ["settle()", "complete()"],
             refused: ["settle"], hasStride: true),

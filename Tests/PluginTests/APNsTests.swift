@@ -44,6 +44,7 @@ import Testing
         #expect(request.headers["apns-priority"] == "10")
         #expect(request.headers["apns-expiration"] == String((now + 60_000) / 1000))
         #expect(request.headers["apns-collapse-id"] == "ticket-5")
+        #expect(request.unindexed == ["apns-id", "apns-expiration", "apns-collapse-id"])
         #expect(
             request.body
                 == (try JSONValue.parse(

@@ -91,6 +91,8 @@ struct RenderedRequest {
     var method: String
     var path: String
     var headers: [String: String] = [:]
+    /// Headers that the peer's table does not keep.
+    var unindexed: Set<String> = []
     var body: JSONValue
     var text: String
     var items: [UInt64]
@@ -98,10 +100,11 @@ struct RenderedRequest {
     init(_ request: RequestBatch.Request, in batch: RequestBatch) {
         method = batch.text(request.method)
         path = batch.text(request.path)
-        for header in batch.headers[
-            Int(request.headers.lowerBound)..<Int(request.headers.upperBound)]
-        {
-            headers[batch.text(header.name)] = batch.text(header.value)
+        for (index, place) in request.headers.enumerated() {
+            let header = batch.headers[Int(place)]
+            let name = batch.text(header.name)
+            headers[name] = batch.text(header.value)
+            if request.unindexedHeaders >> UInt64(index) & 1 == 1 { unindexed.insert(name) }
         }
         text = batch.text(request.body)
         body = (try? JSONValue.parse(text)) ?? .null

@@ -118,7 +118,9 @@ struct Chance {
                 batch.append(header: .init(name: name, value: batch.append(bytes: bytes())))
             }
             for _ in 0..<below(3) { batch.append(item: next()) }
-            batch.appendRequest(method: method, path: path, body: batch.append(bytes: bytes()))
+            batch.appendRequest(
+                method: method, path: path, body: batch.append(bytes: bytes()),
+                unindexedHeaders: next())
         }
         return batch
     }

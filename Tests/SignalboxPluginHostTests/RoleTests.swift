@@ -102,6 +102,20 @@ import Testing
         #expect(services.faults == [])
     }
 
+    @Test func `a request says which of its headers no table keeps`() async throws {
+        let (instance, role) = try await sender(
+            prepare: """
+                sbx_kv headers[] = {{STR("a"), STR("b")}, {STR("id"), STR("1")}};
+                sbx_http_request r = {.struct_size = sizeof r, .method = STR("POST"), .path = STR("/p"),
+                  .headers = headers, .header_count = 2, .items = &d->id, .item_count = 1, .unindexed_headers = 2};
+                return sink->request(sink, &r, 1, sizeof r);
+                """)
+        guard case .ready(let batch, _) = role.prepare(app: "", deliveries: Self.deliveries(1...1))
+        else { throw PluginBench.Failure(description: "not ready") }
+        #expect(batch.requests.map(\.unindexedHeaders) == [2])
+        #expect(await instance.stop(deadlineMs: 5_000))
+    }
+
     @Test func `a forgotten delivery is a passing fault and is reported`() async throws {
         let (instance, role) = try await sender(prepare: "return SBX_OK;")
         guard

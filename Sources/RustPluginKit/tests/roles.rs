@@ -150,6 +150,7 @@ impl SendHttp for Probe {
                 headers: &[Pair::new("a", "b")],
                 body: &body,
                 items: &items,
+                unindexed_headers: 1,
             })?;
         }
         Ok(())

@@ -46,16 +46,20 @@ public struct RequestBatch: Sendable {
         public var body: Slice
         /// Range in `items`: the deliveries or changes it stands for.
         public var items: Range<Int32>
+        /// Bit i: its header i differs from request to request, so a peer's table need not keep it.
+        public var unindexedHeaders: UInt64
 
         /// Makes a request of slices and ranges of one batch.
         public init(
-            method: Slice, path: Slice, headers: Range<Int32>, body: Slice, items: Range<Int32>
+            method: Slice, path: Slice, headers: Range<Int32>, body: Slice, items: Range<Int32>,
+            unindexedHeaders: UInt64 = 0
         ) {
             self.method = method
             self.path = path
             self.headers = headers
             self.body = body
             self.items = items
+            self.unindexedHeaders = unindexedHeaders
         }
     }
 
@@ -123,14 +127,17 @@ public struct RequestBatch: Sendable {
     public mutating func append(item: UInt64) { items.append(item) }
 
     /// Closes a request over the headers and items that were added since the last one.
-    public mutating func appendRequest(method: Slice, path: Slice, body: Slice) {
+    public mutating func appendRequest(
+        method: Slice, path: Slice, body: Slice, unindexedHeaders: UInt64 = 0
+    ) {
         let firstHeader = requests.last?.headers.upperBound ?? 0
         let firstItem = requests.last?.items.upperBound ?? 0
         requests.append(
             Request(
                 method: method, path: path,
                 headers: firstHeader..<Int32(truncatingIfNeeded: headers.count), body: body,
-                items: firstItem..<Int32(truncatingIfNeeded: items.count)))
+                items: firstItem..<Int32(truncatingIfNeeded: items.count),
+                unindexedHeaders: unindexedHeaders))
     }
 
     /// Adds all requests of another batch.
@@ -149,7 +156,8 @@ public struct RequestBatch: Sendable {
                 method: moved(request.method), path: moved(request.path),
                 headers: request.headers.lowerBound + header..<request.headers.upperBound + header,
                 body: moved(request.body),
-                items: request.items.lowerBound + item..<request.items.upperBound + item)
+                items: request.items.lowerBound + item..<request.items.upperBound + item,
+                unindexedHeaders: request.unindexedHeaders)
         }
     }
 

@@ -25,8 +25,8 @@ final class PushBatch {
         return bytes.slice(body.start, body.count)
     }
 
-    /// Writes the header block of a request; `:path` and what differs from push to push is never
-    /// put into the peer's table, where it would only push the useful fields out.
+    /// Writes the header block of a request. `:path`, credentials and what the plugin says differs from request
+    /// to request are never put into the peer's table: they would push the useful fields out.
     func fields(
         of index: Int, authority: UnsafeBufferPointer<UInt8>, into fields: inout [nghttp2_nv]
     ) {
@@ -44,13 +44,16 @@ final class PushBatch {
         fields.append(
             HTTP2Session.field(
                 Names.path, bytes.slice(request.path.start, request.path.count), flags: unindexed))
+        var unindexedHeaders = request.unindexedHeaders
         for position in request.headers {
+            let isUnindexed = unindexedHeaders & 1 == 1
+            unindexedHeaders >>= 1
             let header = batch.headers[Int(position)]
             let name = bytes.slice(header.name.start, header.name.count)
             fields.append(
                 HTTP2Session.field(
                     name, bytes.slice(header.value.start, header.value.count),
-                    flags: Names.isVolatile(name) ? unindexed : plain))
+                    flags: isUnindexed || Names.isAuthorization(name) ? unindexed : plain))
         }
     }
 
@@ -63,24 +66,14 @@ final class PushBatch {
         static nonisolated(unsafe) let path = HTTP2Session.bytes(":path")
         static nonisolated(unsafe) let contentLength = HTTP2Session.bytes("content-length")
         private static nonisolated(unsafe) let authorization = HTTP2Session.bytes("authorization")
-        private static nonisolated(unsafe) let apnsID = HTTP2Session.bytes("apns-id")
-        private static nonisolated(unsafe) let expiration = HTTP2Session.bytes("apns-expiration")
-        private static nonisolated(unsafe) let collapse = HTTP2Session.bytes("apns-collapse-id")
-
         private static nonisolated(unsafe) let status = HTTP2Session.bytes(":status")
 
         static func isStatus(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
             name.count == status.count && isEqual(name, status)
         }
 
-        static func isVolatile(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-            switch name.count {
-            case 7: isEqual(name, apnsID)
-            case 13: isEqual(name, authorization)
-            case 15: isEqual(name, expiration)
-            case 16: isEqual(name, collapse)
-            default: false
-            }
+        static func isAuthorization(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+            name.count == authorization.count && isEqual(name, authorization)
         }
 
         private static func isEqual(

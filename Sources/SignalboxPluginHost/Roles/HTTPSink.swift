@@ -145,7 +145,8 @@ package final class HTTPSink {
         for index in 0..<raw.item_count {
             if let item = raw.items?[index] { requests.append(item: item) }
         }
-        requests.appendRequest(method: method, path: path, body: body)
+        requests.appendRequest(
+            method: method, path: path, body: body, unindexedHeaders: raw.unindexed_headers)
     }
 
     /// Why a request cannot go onto a wire without harm to its neighbours; nil: it can.

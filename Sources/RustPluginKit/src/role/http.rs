@@ -21,6 +21,9 @@ pub struct HttpRequest<'a> {
     pub body: &'a [Text<'a>],
     /// The deliveries or changes it stands for; at least one.
     pub items: &'a [u64],
+    /// Bit i: `headers[i]` differs from request to request (an id, an expiry), so the peer's HPACK table does not
+    /// keep it.
+    pub unindexed_headers: u64,
 }
 
 impl HttpRequest<'_> {
@@ -35,6 +38,7 @@ impl HttpRequest<'_> {
             body_segments: self.body.len(),
             items: self.items.as_ptr(),
             item_count: self.items.len(),
+            unindexed_headers: self.unindexed_headers,
             ..sys::fresh()
         }
     }

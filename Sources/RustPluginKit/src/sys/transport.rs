@@ -41,6 +41,7 @@ contract! {
         body_segments: usize,
         items: *const u64,
         item_count: usize,
+        unindexed_headers: u64,
     }
     growing sbx_http_response {
         struct_size: u32,

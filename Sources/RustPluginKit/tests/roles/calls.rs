@@ -247,6 +247,7 @@ unsafe extern "C" fn requested(
         body += &text_of(*request.body.add(index));
     }
     let item = *request.items;
+    assert_eq!(request.unindexed_headers, 1);
     line(format!("{} {} {body} for {item}", text_of(request.method), text_of(request.path)))
 }
 

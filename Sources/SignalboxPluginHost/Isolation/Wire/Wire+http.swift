@@ -106,6 +106,7 @@ extension RequestBatch: WireValue {
             writer.put(request.headers)
             writer.put(request.body)
             writer.put(request.items)
+            writer.put(request.unindexedHeaders)
         }
     }
 
@@ -120,14 +121,14 @@ extension RequestBatch: WireValue {
         }
         let items = try reader.items()
         var requests: [Request] = []
-        let requestCount = try reader.count(least: 40)
+        let requestCount = try reader.count(least: 48)
         requests.reserveCapacity(requestCount)
         for _ in 0..<requestCount {
             requests.append(
                 Request(
                     method: try reader.slice(), path: try reader.slice(),
                     headers: try reader.range(), body: try reader.slice(),
-                    items: try reader.range()))
+                    items: try reader.range(), unindexedHeaders: try reader.number()))
         }
         guard
             let batch = RequestBatch(

@@ -4,7 +4,7 @@ internal import SignalboxCore
 /// Bounds and names of what goes between a gateway and the process of a plugin.
 enum Wire {
     /// Raised with every change of a message: a runner of another program may be of another version.
-    static let version: UInt32 = 3
+    static let version: UInt32 = 4
     /// Largest message. What a peer says beyond it is not believed.
     static let bytesMax = 32 << 20
     /// Bytes in front of each message: length, method, kind, number of the call.

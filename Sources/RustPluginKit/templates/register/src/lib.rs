@@ -57,6 +57,7 @@ impl Register for Instance {
             ],
             body: &[body.as_str().into()],
             items: &items,
+            ..HttpRequest::default()
         })
     }
 

@@ -55,6 +55,8 @@ impl SendHttp for Instance {
                 ],
                 body: &[body.as_str().into()],
                 items: &[delivery.id()],
+                // The key is another one each time.
+                unindexed_headers: 1 << 2,
             })?;
         }
         Ok(())

@@ -34,6 +34,8 @@ typedef struct sbx_http_request {
   size_t body_segments;
   const uint64_t *items;            /* the deliveries or changes it stands for; at least one */
   size_t item_count;
+  uint64_t unindexed_headers;       /* bit i: headers[i] differs from request to request (an id, an expiry), so the
+                                       peer's HPACK table does not keep it; for the first 64 headers. Since 1.1 */
 } sbx_http_request;
 
 /* One answer. Only real answers arrive: refused streams are moved and broken connections are
