@@ -16,6 +16,7 @@ final class Engine: Sendable {
     let feedback: Feedback
     let pipeline: EventPipeline
     let sweep: LaneSweep
+    private let relay: ReportRelay
     /// Where the admin listener is, until the gateway stops; nil: there is none.
     let adminAddress: ListenAddress?
     private let services: GatewayServices
@@ -76,8 +77,9 @@ final class Engine: Sendable {
             outcomes: OutcomeStream(
                 store: store, rest: machinery.rest, alarms: machinery.alarms,
                 logger: machinery.logger, metrics: machinery.metrics, clock: machinery.clock))
-        lanes = LaneFactory(context: context, onOutcome: options.onOutcome).table()
-        feedback = Feedback(context, lanes)
+        feedback = Feedback(context)
+        lanes = LaneFactory(context, feedback, onOutcome: options.onOutcome).table()
+        relay = ReportRelay(context, lanes)
         pipeline = EventPipeline(context: context, lanes: lanes, feedback: feedback)
         sweep = LaneSweep(context: context, lanes: lanes)
         services = GatewayServices(
@@ -96,6 +98,7 @@ final class Engine: Sendable {
             logger.notice(
                 "resuming deliveries from the previous run", metadata: ["count": "\(waitingCount)"])
         }
+        relay.start()
         sweep.start()
     }
 
@@ -145,14 +148,18 @@ final class Engine: Sendable {
         let (lanes, logger) = (lanes, logger)
         for (name, sender) in senders {
             sender.instance.whenCredentialReady {
-                for lane in lanes.all where lane.key.sender == name { lane.credentialsChanged() }
+                for lane in lanes.all where lane.key.kind == .push && lane.key.sender == name {
+                    lane.credentialsChanged()
+                }
             }
             sender.own?.whenRoom {
-                for lane in lanes.all where lane.key.sender == name { lane.resume() }
+                for lane in lanes.all where lane.key.kind == .push && lane.key.sender == name {
+                    lane.resume()
+                }
             }
             guard sender.http != nil else { continue }
             sender.instance.whenSecretsChange {
-                for lane in lanes.all where lane.key.sender == name {
+                for lane in lanes.all where lane.key.kind == .push && lane.key.sender == name {
                     Task { await Self.renew(lane, logger) }
                 }
             }

@@ -103,7 +103,7 @@ final class MemoryStore: DeliveryQueue {
 }
 
 /// There are no dead letters, no devices, no values and no stream of outcomes here.
-extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore, OutcomeStore {
+extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, OutcomeStore {
     var nextOutcome: UInt64 { 1 }
     func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] { [:] }
     func outcomes(from first: UInt64) async throws -> (rows: [OutcomeRow], hasMore: Bool) {
@@ -123,8 +123,21 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore, OutcomeSt
         DeadPart(count: 0, nextID: nil)
     }
 
-    func register(_ device: Device, isUnique: Bool) async throws -> Int { 0 }
-    func unregister(app: String, token: String, user: String) async throws -> Int { 0 }
+    func register(_ device: Device, isUnique: Bool, reports: [DeviceReport]) async throws -> Int {
+        0
+    }
+    func unregister(_ devices: [Device], reports: [DeviceReport]) async throws -> Int { 0 }
+    func change(
+        _ changes: [DeviceChange], reports: [DeviceReport],
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    ) { done(.success(())) }
+    func outbox(
+        max: Int, done: @escaping @Sendable (Result<[OutboxEntry], StoreFailure>) -> Void
+    ) { done(.success([])) }
+    func removeFromOutbox(
+        through id: UInt64, done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    ) { done(.success(())) }
+    func watchOutbox(_ onReport: @escaping @Sendable () -> Void) {}
     func setAttributes(
         _ attributes: [Attribute], app: String, token: String, user: String
     ) async throws -> Int { 0 }
@@ -142,10 +155,10 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, KeyValueStore, OutcomeSt
         done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void
     ) { done(.success([:])) }
     func learn(
-        _ news: TokenNews, dedupeMs: UInt64,
-        reports: @escaping @Sendable (Invalidation, [Device]) -> [StoreEntry.Item],
-        done: @escaping @Sendable (Result<[StoreEntry.Item], StoreFailure>) -> Void
-    ) { done(.success([])) }
+        _ news: TokenNews,
+        reports: @escaping @Sendable (Invalidation, [Device]) -> [DeviceReport],
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    ) { done(.success(())) }
 
     func value(
         instance: String, key: String,

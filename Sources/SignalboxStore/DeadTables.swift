@@ -53,7 +53,8 @@ enum DeadTables {
         let attempts = try Row.fetchAll(
             db, sql: "SELECT * FROM attempt WHERE delivery = ? ORDER BY number", arguments: [id])
         return DeadLetter(
-            id: UInt64(clamping: id), unixMs: number(row, "at"), reason: row["reason"],
+            kind: number(row, "kind") == 1 ? .report : .push, id: UInt64(clamping: id),
+            unixMs: number(row, "at"), reason: row["reason"],
             sender: row["sender"], route: row["route"], eventID: number(row, "event"),
             source: row["source"], type: row["type"], subject: row["subject"],
             receivedUnixMs: number(row, "received"), stableID: row["stable"],
@@ -104,11 +105,14 @@ enum DeadTables {
         var lanes: Set<LaneKey> = []
         let now = Int64(clamping: nowUnixMs)
         for id in ids {
-            let select = try db.cachedStatement(sql: "SELECT sender, app FROM dead WHERE id = ?")
+            let select = try db.cachedStatement(
+                sql: "SELECT sender, app, kind FROM dead WHERE id = ?")
             guard let row = try Row.fetchOne(select, arguments: [id]) else { continue }
-            lanes.insert(LaneKey(sender: row[0], app: row[1]))
-            try db.cachedStatement(sql: "INSERT OR IGNORE INTO lane (sender, app) VALUES (?, ?)")
-                .execute(arguments: [row[0] as String, row[1] as String])
+            let lane = LaneKey(row)
+            lanes.insert(lane)
+            try db.cachedStatement(
+                sql: "INSERT OR IGNORE INTO lane (sender, app, kind) VALUES (?, ?, ?)"
+            ).execute(arguments: lane.columns)
             nextID += 1
             let payload = Int64(clamping: nextID)
             try db.cachedStatement(
@@ -124,7 +128,8 @@ enum DeadTables {
                     SELECT d.id, l.id, d.rank, 0, 0, 1,
                       CASE d.deadline WHEN 0 THEN 0 ELSE ? + d.deadline - d.received END, ?, d.route,
                       d.stable, d.badge, d.device
-                    FROM dead d JOIN lane l ON l.sender = d.sender AND l.app = d.app WHERE d.id = ?
+                    FROM dead d JOIN lane l ON l.sender = d.sender AND l.app = d.app AND l.kind = d.kind
+                    WHERE d.id = ?
                     """
             ).execute(arguments: [now, payload, id])
             try remove(id, db)

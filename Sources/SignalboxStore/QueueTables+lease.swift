@@ -100,9 +100,9 @@ extension QueueTables {
             let id = Int64(clamping: nextID)
             try db.cachedStatement(
                 sql: """
-                    INSERT INTO dead (id, at, reason, sender, app, route, event, source, type, subject,
+                    INSERT INTO dead (id, at, reason, sender, app, kind, route, event, source, type, subject,
                       received, rank, deadline, stable, badge, note, device)
-                    VALUES (?, ?, 'damaged', ?, ?, '', 0, '', '', '', 0, ?, 0, '', NULL, '', '')
+                    VALUES (?, ?, 'damaged', ?, ?, 0, '', 0, '', '', '', 0, ?, 0, '', NULL, '', '')
                     """
             ).execute(arguments: [
                 id, nowUnixMs, damage.lane.sender, damage.lane.app, Int64(damage.rank),
@@ -158,12 +158,13 @@ extension QueueTables {
                   WHERE lane = ?1 AND rank IN (0, 1, 2) AND due <= ?2 AND leased = 0)
                 """)
         var found: [LaneKey] = []
-        for row in try Row.fetchAll(db, sql: "SELECT id, sender, app FROM lane ORDER BY id") {
-            let id: Int64 = row[0]
+        let lanes = "SELECT sender, app, kind, id FROM lane ORDER BY id"
+        for row in try Row.fetchAll(db, sql: lanes) {
+            let id: Int64 = row[3]
             let isWaiting =
                 try Bool.fetchOne(hasRow, arguments: [id, due]) == true
                 || blocks.hasDue(lane: id, nowUnixMs: due, hot, db)
-            if isWaiting { found.append(LaneKey(sender: row[1], app: row[2])) }
+            if isWaiting { found.append(LaneKey(row)) }
         }
         return found
     }
@@ -181,8 +182,8 @@ extension QueueTables {
     private mutating func knownLane(_ lane: LaneKey, _ db: Database) throws -> Int64? {
         if let known = laneIDs[lane] { return known }
         let found = try Int64.fetchOne(
-            db, sql: "SELECT id FROM lane WHERE sender = ? AND app = ?",
-            arguments: [lane.sender, lane.app])
+            db, sql: "SELECT id FROM lane WHERE sender = ? AND app = ? AND kind = ?",
+            arguments: lane.columns)
         laneIDs[lane] = found
         return found
     }
@@ -228,7 +229,8 @@ extension QueueTables {
     ) -> Delivery? {
         guard let device = RowCodec.device(row, 7, app: lane.app) else { return nil }
         return Delivery(
-            id: UInt64(clamping: row.integer(0)), eventID: content.event, source: content.source,
+            kind: lane.kind, id: UInt64(clamping: row.integer(0)), eventID: content.event,
+            source: content.source,
             subject: content.subject, route: row.text(4), sender: lane.sender,
             stableID: row.text(5), attempt: UInt32(clamping: row.integer(1)),
             freeAttempts: UInt32(clamping: row.integer(8)),

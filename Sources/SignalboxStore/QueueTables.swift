@@ -44,8 +44,8 @@ struct QueueTables {
         let waiting = try waiting(db)
         try seen.start(hot, db)
         try outcomes.start(db)
-        for row in try Row.fetchAll(db, sql: "SELECT id, sender, app FROM lane") {
-            laneIDs[LaneKey(sender: row[1], app: row[2])] = row[0]
+        for row in try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane") {
+            laneIDs[LaneKey(row)] = row[3]
         }
         let last = try Int64.fetchOne(
             db,
@@ -123,7 +123,7 @@ struct QueueTables {
             let until = item.taken.contains(delivery.id) ? Int64(clamping: leaseUntilUnixMs) : nil
             let lane = try laneID(LaneKey(delivery), db)
             let rank = Self.rank(delivery.content.notification.priority ?? .normal)
-            guard delivery.route.isEmpty else {
+            guard delivery.kind == .report else {
                 try blocks.add(
                     delivery, of: item.event, receivedUnixMs: receivedUnixMs, lane: lane,
                     rank: Int(rank), takenUntilUnixMs: until, hot, nextID: &nextID, db)
@@ -230,12 +230,12 @@ struct QueueTables {
     private mutating func laneID(_ lane: LaneKey, _ db: Database) throws -> Int64 {
         if let known = laneIDs[lane] { return known }
         try db.execute(
-            sql: "INSERT OR IGNORE INTO lane (sender, app) VALUES (?, ?)",
-            arguments: [lane.sender, lane.app])
+            sql: "INSERT OR IGNORE INTO lane (sender, app, kind) VALUES (?, ?, ?)",
+            arguments: lane.columns)
         let id =
             try Int64.fetchOne(
-                db, sql: "SELECT id FROM lane WHERE sender = ? AND app = ?",
-                arguments: [lane.sender, lane.app]) ?? 0
+                db, sql: "SELECT id FROM lane WHERE sender = ? AND app = ? AND kind = ?",
+                arguments: lane.columns) ?? 0
         laneIDs[lane] = id
         return id
     }
@@ -413,9 +413,9 @@ struct QueueTables {
     ) throws -> Bool {
         let copy = try db.cachedStatement(
             sql: """
-                INSERT OR REPLACE INTO dead (id, at, reason, sender, app, route, event, source, type,
+                INSERT OR REPLACE INTO dead (id, at, reason, sender, app, kind, route, event, source, type,
                   subject, key, received, rank, deadline, stable, badge, note, device)
-                SELECT d.id, ?, ?, l.sender, l.app, d.route, coalesce(p.event, 0),
+                SELECT d.id, ?, ?, l.sender, l.app, l.kind, d.route, coalesce(p.event, 0),
                   coalesce(p.source, ''), coalesce(p.type, ''), coalesce(p.subject, ''),
                   coalesce(p.key, ''), coalesce(p.received, 0), d.rank, d.deadline, d.stable,
                   d.badge, coalesce(p.note, ''), d.device
@@ -428,4 +428,17 @@ struct QueueTables {
         try note(attempt, id, db)
         return true
     }
+}
+
+extension LaneKey {
+    /// From the columns sender, app and kind.
+    init(_ row: Row) {
+        let kind: Int64 = row[2]
+        self.init(
+            sender: row[0], app: row[1],
+            kind: DeliveryKind(rawValue: UInt8(clamping: kind)) ?? .push)
+    }
+
+    /// For the columns sender, app and kind.
+    var columns: StatementArguments { [sender, app, Int64(kind.rawValue)] }
 }

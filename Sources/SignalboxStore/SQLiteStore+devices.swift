@@ -3,18 +3,64 @@ public import SignalboxCore
 
 extension SQLiteStore: DeviceRegistry {
     /// Registers a device.
-    public func register(_ device: Device, isUnique: Bool) async throws -> Int {
+    public func register(
+        _ device: Device, isUnique: Bool, reports: [DeviceReport]
+    ) async throws -> Int {
         let now = nowUnixMs()
-        return try await perform { db in
+        return try await reporting(reports) { db in
             try DeviceTables.register(device, isUnique: isUnique, nowUnixMs: now, db)
         }
     }
 
-    /// Forgets one token of a user.
-    public func unregister(app: String, token: String, user: String) async throws -> Int {
-        try await perform { db in
-            try DeviceTables.unregister(app: app, token: token, user: user, db)
+    /// Forgets devices of their users.
+    public func unregister(_ devices: [Device], reports: [DeviceReport]) async throws -> Int {
+        try await reporting(reports) { db in
+            try devices.reduce(0) { count, device in
+                try count
+                    + DeviceTables.unregister(
+                        app: device.app, token: device.token, user: device.user, db)
+            }
         }
+    }
+
+    /// Does what changes say.
+    public func change(
+        _ changes: [DeviceChange], reports: [DeviceReport],
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    ) {
+        let now = nowUnixMs()
+        submitWork(
+            { db in
+                guard try self.hasPlace(for: reports, db) else { throw StoreFailure.full }
+                for change in changes { try DeviceTables.apply(change, nowUnixMs: now, db) }
+                try OutboxTables.write(reports, db)
+            },
+            { fault in
+                if let fault { return done(.failure(StoreFailure(message: fault))) }
+                done(.success(()))
+                if !reports.isEmpty { self.outboxWatcher.tell(()) }
+            })
+    }
+
+    /// Does something and writes its reports in one transaction.
+    private func reporting<Value: Sendable>(
+        _ reports: [DeviceReport], _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
+        let value: Value? = try await perform { db in
+            guard try self.hasPlace(for: reports, db) else { return nil }
+            let value = try body(db)
+            try OutboxTables.write(reports, db)
+            return value
+        }
+        guard let value else { throw StoreFailure.full }
+        if !reports.isEmpty { outboxWatcher.tell(()) }
+        return value
+    }
+
+    /// Whether so many more reports may wait.
+    private func hasPlace(for reports: [DeviceReport], _ db: Database) throws -> Bool {
+        try reports.isEmpty
+            || waitingCount + OutboxTables.count(db) + reports.count <= waitingMax
     }
 
     /// Gives a user's device other attributes.
@@ -128,28 +174,21 @@ extension SQLiteStore: DeviceRegistry {
 
     /// Takes in what a provider says of a token.
     public func learn(
-        _ news: TokenNews, dedupeMs: UInt64,
-        reports: @escaping @Sendable (Invalidation, [Device]) -> [StoreEntry.Item],
-        done: @escaping @Sendable (Result<[StoreEntry.Item], StoreFailure>) -> Void
+        _ news: TokenNews,
+        reports: @escaping @Sendable (Invalidation, [Device]) -> [DeviceReport],
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
     ) {
-        let now = nowUnixMs
         submitQueue(
             mustHappen: true,
-            { db, tables, lastID in
-                let nowUnixMs = now()
+            { db, _, _ in
                 let (result, devices) = try DeviceTables.learn(news, db)
-                var delta = 0
-                let items = try reports(result, devices).filter { item in
-                    let isKnown = try tables.isDuplicate(
-                        item.event, nowUnixMs: nowUnixMs, windowMs: dedupeMs, db)
-                    guard !isKnown else { return false }
-                    delta -= try tables.insert(
-                        item, receivedUnixMs: nowUnixMs, leaseUntilUnixMs: nowUnixMs,
-                        nextID: &lastID, db)
-                    delta += item.deliveries.count
-                    return true
-                }
-                return (items, delta)
-            }, done)
+                let made = reports(result, devices)
+                try OutboxTables.write(made, db)
+                return (!made.isEmpty, 0)
+            },
+            { result in
+                done(result.map { _ in })
+                if case .success(true) = result { self.outboxWatcher.tell(()) }
+            })
     }
 }

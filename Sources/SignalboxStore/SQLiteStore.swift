@@ -58,9 +58,11 @@ public final class SQLiteStore: DeliveryQueue {
     }
 
     let token: LeaseToken
-    private let watcher: Watcher
+    private let watcher: Watcher<[LaneKey]>
+    let outboxWatcher = Watcher<Void>()
     private let inbox: Gate<Inbox>
     private let waiting: SharedCount
+    let waitingMax: Int
     private let diskFull: SharedCount
     private let fileGone: SharedCount
     let outcomes: SharedCount
@@ -89,7 +91,7 @@ public final class SQLiteStore: DeliveryQueue {
         let diskFull = SharedCount(0)
         let fileGone = SharedCount(0)
         let outcomes = SharedCount(Int(clamping: tables.outcomes.next))
-        let watcher = Watcher()
+        let watcher = Watcher<[LaneKey]>()
         let writer = StoreWriter(
             queue: queue, files: files, tables: tables, options: options, waiting: waiting,
             diskFull: diskFull, fileGone: fileGone, outcomes: outcomes, start: start,
@@ -98,13 +100,14 @@ public final class SQLiteStore: DeliveryQueue {
         SystemThread.start("sbx-store") { Self.run(writer, inbox) }
         return SQLiteStore(
             start.token, watcher, inbox, waiting, diskFull, fileGone, outcomes, reader,
-            nowUnixMs: options.nowUnixMs)
+            waitingMax: options.waitingMax, nowUnixMs: options.nowUnixMs)
     }
 
     private init(
-        _ token: LeaseToken, _ watcher: Watcher, _ inbox: Gate<Inbox>, _ waiting: SharedCount,
+        _ token: LeaseToken, _ watcher: Watcher<[LaneKey]>, _ inbox: Gate<Inbox>,
+        _ waiting: SharedCount,
         _ diskFull: SharedCount, _ fileGone: SharedCount, _ outcomes: SharedCount,
-        _ reader: StoreReader,
+        _ reader: StoreReader, waitingMax: Int,
         nowUnixMs: @escaping @Sendable () -> UInt64
     ) {
         self.token = token
@@ -116,6 +119,7 @@ public final class SQLiteStore: DeliveryQueue {
         self.outcomes = outcomes
         self.nowUnixMs = nowUnixMs
         self.reader = reader
+        self.waitingMax = waitingMax
     }
 
     /// Deliveries that were committed and are not settled.
@@ -314,15 +318,14 @@ public enum StoreNotice: Sendable {
     }
 }
 
-/// Who is told of lanes that have work.
-final class Watcher: Sendable {
-    private let onWork = Mutex<(@Sendable ([LaneKey]) -> Void)?>(nil)
+/// Who is told of something, if anybody is.
+final class Watcher<News: Sendable>: Sendable {
+    private let onNews = Mutex<(@Sendable (News) -> Void)?>(nil)
 
-    func set(_ new: @escaping @Sendable ([LaneKey]) -> Void) { onWork.withLock { $0 = new } }
+    func set(_ new: @escaping @Sendable (News) -> Void) { onNews.withLock { $0 = new } }
 
-    func tell(_ lanes: Set<LaneKey>) {
-        guard !lanes.isEmpty, let tell = onWork.withLock({ $0 }) else { return }
-        tell(lanes.sorted { ($0.sender, $0.app) < ($1.sender, $1.app) })
+    func tell(_ news: News) {
+        if let tell = onNews.withLock({ $0 }) { tell(news) }
     }
 }
 

@@ -139,6 +139,7 @@ enum Schema {
                     INSERT INTO owner (name, epoch) VALUES (lower(hex(randomblob(16))), 0);
                     """)
         }
+        migrator.registerMigration("outbox") { db in try db.execute(sql: OutboxTables.schema) }
         return migrator
     }
 }

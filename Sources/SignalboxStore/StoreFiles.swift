@@ -1,6 +1,7 @@
 internal import GRDB
 internal import GRDBSQLite
 internal import Glibc
+internal import SignalboxCore
 
 /// The folder of a store: the database and the lock that keeps a second gateway out.
 final class StoreFiles: Sendable {
@@ -126,6 +127,7 @@ final class StoreFiles: Sendable {
 
     /// A fault of SQLite in words that say what to do.
     func fault(_ error: any Error) -> StoreError {
+        if let own = error as? StoreFailure { return StoreError("store-failed", own.message) }
         guard let error = error as? DatabaseError else {
             return StoreError("store-failed", "\(path): \(error)")
         }

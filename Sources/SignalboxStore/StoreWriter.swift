@@ -17,7 +17,7 @@ final class StoreWriter: @unchecked Sendable {
     private var tables: QueueTables
     private var lastID: UInt64
     private let token: LeaseToken
-    private let watcher: Watcher
+    private let watcher: Watcher<[LaneKey]>
     private var lastSweepMs: UInt64 = 0
     private static let freeBytesMin: UInt64 = 32 << 20
     private var hasDiskRoom = true
@@ -28,7 +28,7 @@ final class StoreWriter: @unchecked Sendable {
     init(
         queue: DatabaseQueue, files: StoreFiles, tables: QueueTables, options: SQLiteStore.Options,
         waiting: SharedCount, diskFull: SharedCount, fileGone: SharedCount,
-        outcomes: SharedCount, start: QueueTables.Start, watcher: Watcher
+        outcomes: SharedCount, start: QueueTables.Start, watcher: Watcher<[LaneKey]>
     ) {
         self.queue = queue
         self.files = files
@@ -120,7 +120,7 @@ final class StoreWriter: @unchecked Sendable {
             outcomes.set(Int(clamping: tables.outcomes.next))
             for notice in tables.takeNotices() { options.onNotice(notice) }
             for report in reports { report() }
-            watcher.tell(given)
+            if !given.isEmpty { watcher.tell(Array(given)) }
         } catch {
             tables.rolledBack()
             giveUp(jobs, error)
@@ -187,7 +187,9 @@ final class StoreWriter: @unchecked Sendable {
         _ entry: StoreEntry, _ now: UInt64, _ db: Database, _ delta: inout Int
     ) throws -> StoreAnswer {
         let count = entry.items.reduce(0) { $0 + $1.deliveries.count }
-        guard waiting.value + delta + count <= options.waitingMax else { return .full }
+        guard entry.isFromOutbox || waiting.value + delta + count <= options.waitingMax else {
+            return .full
+        }
         guard try hasRoom(db) else { return .diskFull }
         var commit = StoreCommit(token: token)
         for (index, var item) in entry.items.enumerated() {
@@ -205,9 +207,6 @@ final class StoreWriter: @unchecked Sendable {
                 item, receivedUnixMs: entry.receivedUnixMs, leaseUntilUnixMs: now + options.leaseMs,
                 nextID: &lastID, db)
             delta += item.deliveries.count
-        }
-        for change in entry.changes {
-            try DeviceTables.apply(change, nowUnixMs: now, db)
         }
         return .committed(commit)
     }

@@ -85,7 +85,7 @@ public struct StoreFinding: Error, Sendable, CustomStringConvertible {
 public enum StoreConformance {
     /// All rules.
     public static let rules: [StoreRule] =
-        queueRules + retryRules + leaseRules + sharedRules + deadRules + registryRules
+        queueRules + retryRules + leaseRules + sharedRules + deadRules + registryRules + outboxRules
         + streamRules + failureRules + modelRules
 
     /// Examines one rule with an engine whose storage is new; throws a `StoreFinding` if it is broken.

@@ -38,10 +38,10 @@ struct Session: Sendable {
 
     /// Events with a delivery each, to be made one by one with `item`.
     func append(
-        _ items: [StoreEntry.Item], changes: [DeviceChange] = [], dedupeMs: UInt64 = 0
+        _ items: [StoreEntry.Item], dedupeMs: UInt64 = 0
     ) async -> StoreAnswer {
         let entry = StoreEntry(
-            items: items, changes: changes, receivedUnixMs: 1_000, dedupeMs: dedupeMs)
+            items: items, receivedUnixMs: 1_000, dedupeMs: dedupeMs)
         return await withCheckedContinuation { continuation in
             store.append(entry) { continuation.resume(returning: $0) }
         }
@@ -49,14 +49,26 @@ struct Session: Sendable {
 
     @discardableResult
     func commit(
-        _ items: [StoreEntry.Item], changes: [DeviceChange] = [], dedupeMs: UInt64 = 0,
+        _ items: [StoreEntry.Item], dedupeMs: UInt64 = 0,
         line: UInt = #line
     ) async throws -> StoreCommit {
-        let answer = await append(items, changes: changes, dedupeMs: dedupeMs)
+        let answer = await append(items, dedupeMs: dedupeMs)
         guard case .committed(let commit) = answer else {
             throw StoreFinding(rule: probe.rule, detail: "append: \(answer) (line \(line))")
         }
         return commit
+    }
+
+    func isTaken(_ entry: StoreEntry) async -> Bool {
+        await withCheckedContinuation { continuation in
+            store.append(entry) { answer in
+                if case .committed = answer {
+                    continuation.resume(returning: true)
+                } else {
+                    continuation.resume(returning: false)
+                }
+            }
+        }
     }
 
     /// Commits new deliveries of a lane, one event each; their ids.
@@ -106,6 +118,10 @@ struct Session: Sendable {
         try await result { store.find(app: app, token: token, done: $0) }
     }
 
+    func outbox(max: Int = 1_000) async throws -> [OutboxEntry] {
+        try await result { store.outbox(max: max, done: $0) }
+    }
+
     func value(_ instance: String, _ key: String) async throws -> [UInt8]? {
         try await result { store.value(instance: instance, key: key, done: $0) }
     }
@@ -134,13 +150,15 @@ struct Session: Sendable {
     // MARK: What is stored
 
     static func delivery(
-        _ id: UInt64, _ lane: LaneKey = lane, priority: Priority = .normal
+        _ id: UInt64, _ lane: LaneKey = lane, priority: Priority = .normal,
+        kind: DeliveryKind = .push
     ) -> Delivery {
         var note = Notification()
         note.priority = priority
         note.title = "Title \(id)"
         return Delivery(
-            id: id, eventID: id, source: "source", subject: "subject", route: "route",
+            kind: kind, id: id, eventID: id, source: "source", subject: "subject",
+            route: kind == .push ? "route" : "",
             sender: lane.sender, stableID: "stable-\(id)", deadlineUnixMs: 0,
             content: SharedNotification(note, eventType: "type"),
             device: Device(app: lane.app, platform: "ios", token: "token-\(id)", user: "user"))

@@ -87,7 +87,9 @@ import Testing
         try await Self.register(bench, "t1")
         try await Self.register(bench, "t1", user: "v")
         #expect(await Self.add(bench, 2) == 43)
-        #expect(try await bench.store.unregister(app: "a", token: "t2", user: "u") == 1)
+        #expect(
+            try await bench.store.unregister(
+                [Device(app: "a", token: "t2", user: "u")], reports: []) == 1)
         #expect(try bench.count("badge") == 0)
         #expect(await Self.add(bench, 3) == nil)
         #expect(try await !bench.store.setBadge(1, of: Self.user))

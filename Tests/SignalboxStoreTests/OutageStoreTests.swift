@@ -31,38 +31,6 @@ import Testing
         await bench.store.close()
     }
 
-    @Test func `what waits for its provider alone is due once the provider is back`() async throws {
-        let bench = try Bench()
-        _ = await bench.append([StoreTests.item((UInt64(1)...3).map { StoreTests.delivery($0) })])
-        _ = await bench.lease()
-        await bench.settle([
-            .retry(1, afterMs: bench.until(99_000), Self.attempt(1), isFree: true),
-            .retry(2, afterMs: bench.until(99_000), Self.attempt(1), isFree: false),
-            .delivered(3),
-        ])
-        #expect(await bench.lease(nowUnixMs: 3_000).deliveries.isEmpty)
-        bench.store.hasten(LaneKey(sender: "apns", app: ""))
-        #expect(await bench.lease(nowUnixMs: 3_000).deliveries.map(\.id) == [1])
-        await bench.store.close()
-    }
-
-    @Test func `a probe is one that was never tried, or else one that is not due`() async throws {
-        let bench = try Bench()
-        _ = await bench.append([StoreTests.item([StoreTests.delivery(1)])])
-        _ = await bench.lease()
-        await bench.settle([.retry(1, afterMs: bench.until(2_500), Self.attempt(1), isFree: true)])
-        _ = await bench.append([StoreTests.item([StoreTests.delivery(2)])])
-        #expect(
-            await bench.lease(max: 1, nowUnixMs: 3_000, isProbe: true).deliveries.map(\.id) == [2])
-        await bench.settle([.retry(2, afterMs: bench.until(90_000), Self.attempt(1), isFree: true)])
-        let next = await bench.lease(max: 1, nowUnixMs: 2_000, isProbe: true)
-        #expect(next.deliveries.map(\.id) == [1])
-        await bench.settle([.delivered(1)])
-        let last = await bench.lease(max: 1, nowUnixMs: 2_000, isProbe: true)
-        #expect(last.deliveries.map(\.id) == [2])
-        await bench.store.close()
-    }
-
     @Test func `lanes with something that nobody has are found`() async throws {
         let bench = try Bench()
         _ = await bench.append([
@@ -111,19 +79,11 @@ import Testing
         try await queue.write { db in
             try db.execute(
                 sql: """
-                    CREATE TRIGGER refuse BEFORE INSERT ON delivery WHEN NEW.route = ''
+                    CREATE TRIGGER refuse BEFORE INSERT ON outbox
                     BEGIN SELECT RAISE(FAIL, 'not now'); END
                     """)
         }
         return queue
-    }
-
-    static func report(_ id: UInt64) -> StoreEntry.Item {
-        var report = StoreTests.delivery(id, sender: "z#register")
-        report.route = ""
-        return StoreEntry.Item(
-            event: Event(id: 901, source: "z#register", type: "device.invalid", dedupe: "tok"),
-            deliveries: [report])
     }
 
     @Test func `a dead token and its report are kept together, and tried until they are`()
@@ -131,48 +91,30 @@ import Testing
     {
         let bench = try Bench()
         let queue = try await refusing(bench)
-        let (told, tell) = AsyncStream.makeStream(of: Int.self)
+        let (told, tell) = AsyncStream.makeStream(of: Bool.self)
         bench.store.learn(
-            .dead(app: "a", token: "tok", sinceUnixMs: 0), dedupeMs: 60_000,
+            .dead(app: "a", token: "tok", sinceUnixMs: 0),
             reports: { result, devices in
                 #expect(result == .removed && devices.map(\.token) == ["tok"])
-                return [Self.report(5)]
-            }, done: { tell.yield((try? $0.get())?.count ?? -1) })
+                return devices.map {
+                    DeviceReport(to: "z", DeviceChange(kind: .invalid, device: $0))
+                }
+            }, done: { tell.yield((try? $0.get()) != nil) })
         // It is asked for again after the first try, so the store has failed by then.
         for _ in 0..<3_000 where bench.faults.value.count < 2 {
             _ = await bench.waitingLanes()
         }
         #expect(bench.faults.value.contains { $0.contains("not now") })
         #expect(try await bench.store.devices(app: "a", user: "u").count == 1)
-        #expect(bench.store.waitingCount == 0)
         try await queue.write { db in try db.execute(sql: "DROP TRIGGER refuse") }
         try queue.close()
-        #expect(await told.first { _ in true } == 1)
+        #expect(await told.first { _ in true } == true)
         #expect(try await bench.store.devices(app: "a", user: "u").isEmpty)
-        let lane = LaneKey(sender: "z#register", app: "")
-        #expect(await bench.lease(lane).deliveries.map(\.id) == [5])
+        let reports = try await withCheckedThrowingContinuation { continuation in
+            bench.store.outbox(max: 9) { continuation.resume(with: $0) }
+        }
+        #expect(reports.map(\.report.change.device.token) == ["tok"])
         await bench.store.close()
     }
 
-    @Test func `a token that has moved keeps its device, and takes no other's place`() async throws
-    {
-        let bench = try Bench()
-        for token in ["old", "other", "taken"] {
-            _ = try await bench.store.register(
-                Device(app: "a", platform: "ios", token: token, user: "u"), isUnique: true)
-        }
-        func move(_ token: String, _ newToken: String) async {
-            await withCheckedContinuation { continuation in
-                bench.store.learn(
-                    .moved(app: "a", token: token, newToken: newToken),
-                    dedupeMs: 0, reports: { _, _ in [] }, done: { _ in continuation.resume() })
-            }
-        }
-        await move("old", "new")
-        await move("other", "taken")
-        await move("unknown", "x")
-        let tokens = try await bench.store.devices(app: "a", user: "u").map(\.device.token)
-        #expect(Set(tokens) == ["new", "taken"])
-        await bench.store.close()
-    }
 }

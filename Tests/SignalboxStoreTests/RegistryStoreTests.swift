@@ -95,7 +95,7 @@ import Testing
             await withCheckedContinuation { continuation in
                 let result = Mutex<Invalidation?>(nil)
                 bench.store.learn(
-                    .dead(app: "a", token: "AA", sinceUnixMs: since), dedupeMs: 0,
+                    .dead(app: "a", token: "AA", sinceUnixMs: since),
                     reports: { said, _ in
                         result.withLock { $0 = said }
                         return []

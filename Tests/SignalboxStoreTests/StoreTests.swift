@@ -191,51 +191,6 @@ import Testing
         await bench.store.close()
     }
 
-    @Test func `high priority comes first, then the longest due`() async throws {
-        let bench = try Bench()
-        _ = await bench.append([
-            Self.item([
-                Self.delivery(1), Self.delivery(2, priority: .low), Self.delivery(3),
-                Self.delivery(4, priority: .high),
-            ])
-        ])
-        let first = await bench.lease(max: 3)
-        #expect(first.deliveries.map(\.id) == [4, 1, 3])
-        #expect(first.hasMore)
-        #expect(await bench.lease().deliveries.map(\.id) == [2])
-        await bench.store.close()
-    }
-
-    @Test func `what a lane takes over at once is not leased again`() async throws {
-        let bench = try Bench()
-        _ = await bench.append([Self.item([Self.delivery(1), Self.delivery(2)], taken: [1])])
-        #expect(await bench.lease().deliveries.map(\.id) == [2])
-        await bench.store.close()
-    }
-
-    @Test func `a lease that ran out is given back`() async throws {
-        let bench = try Bench()
-        _ = await bench.append([Self.item([Self.delivery(1)])])
-        #expect(await bench.lease(nowUnixMs: 2_000).deliveries.count == 1)
-        let early = await bench.lease(nowUnixMs: 2_999)
-        #expect(early.deliveries.isEmpty && early.nextDueInMs == 1)
-        #expect(await bench.lease(nowUnixMs: 3_000).deliveries.count == 1)
-        await bench.store.close()
-    }
-
-    @Test func `a retry waits for its time and counts its attempt`() async throws {
-        let bench = try Bench()
-        _ = await bench.append([Self.item([Self.delivery(1)])])
-        _ = await bench.lease()
-        await bench.settle([.retry(1, afterMs: bench.until(8_000), Self.attempt(), isFree: false)])
-        let early = await bench.lease(nowUnixMs: 7_999)
-        #expect(early.deliveries.isEmpty && early.nextDueInMs == 1)
-        let late = await bench.lease(nowUnixMs: 8_000).deliveries
-        #expect(late.map(\.attempt) == [2])
-        #expect(late.map(\.stableID) == ["uuid-1"])
-        await bench.store.close()
-    }
-
     @Test func `a new process goes on where the old one stopped`() async throws {
         let bench = try Bench()
         _ = await bench.append([
@@ -262,36 +217,6 @@ import Testing
         let next = try Bench(folder: bench.folder)
         #expect(await next.ids(10).lowerBound > id)
         await next.store.close()
-    }
-
-    @Test func `the same key is taken once within its window`() async throws {
-        let bench = try Bench()
-        let one = Self.item([Self.delivery(1)], key: "k")
-        let two = Self.item([Self.delivery(2)], key: "k")
-        let other = Self.item([Self.delivery(3)], key: "other")
-        #expect(await bench.append([one], dedupeMs: 500) == .committed(duplicates: []))
-        #expect(await bench.append([two, other], dedupeMs: 500) == .committed(duplicates: [0]))
-        #expect(bench.store.waitingCount == 2)
-        let later = await bench.append([two], dedupeMs: 500, nowUnixMs: 1_500)
-        #expect(later == .committed(duplicates: []))
-        await bench.store.close()
-    }
-
-    @Test func `a full store refuses and takes again when there is room`() async throws {
-        let bench = try Bench(waitingMax: 2)
-        #expect(
-            await bench.append([Self.item([Self.delivery(1), Self.delivery(2)])])
-                == .committed(duplicates: []))
-        #expect(
-            await bench.append([Self.item([Self.delivery(3)], key: "k")], dedupeMs: 500)
-                == .refused(.full))
-        _ = await bench.lease(max: 1)
-        await bench.settle([.delivered(1)])
-        // The key of a refused event was not remembered.
-        #expect(
-            await bench.append([Self.item([Self.delivery(3)], key: "k")], dedupeMs: 500)
-                == .committed(duplicates: []))
-        await bench.store.close()
     }
 
     @Test func `a second gateway is kept out`() async throws {
@@ -364,22 +289,6 @@ import Testing
     @Test func `a folder that cannot be made is named`() {
         let fault = #expect(throws: StoreError.self) { try Bench(folder: "/proc/nowhere/x") }
         #expect(fault?.code == "store-not-writable")
-    }
-
-    @Test func `many requests at once are all committed`() async throws {
-        let bench = try Bench()
-        await withTaskGroup { group in
-            for id in UInt64(1)...500 {
-                group.addTask {
-                    #expect(
-                        await bench.append([Self.item([Self.delivery(id)])])
-                            == .committed(duplicates: []))
-                }
-            }
-        }
-        #expect(bench.store.waitingCount == 500)
-        #expect(Set(await bench.lease(max: 1_000).deliveries.map(\.id)).count == 500)
-        await bench.store.close()
     }
 
     /// Against a model in memory: whatever is asked for in whatever order, nothing is lost or doubled.
@@ -478,14 +387,15 @@ extension StoreTests {
         _ = try await store.register(first, isUnique: true)
         bench.time.set(2_000)
         _ = try await store.register(second, isUnique: true)
-        #expect(try await store.unregister(app: "a", token: "phone", user: "first") == 0)
+        #expect(
+            try await store.unregister(
+                [Device(app: "a", token: "phone", user: "first")], reports: []) == 0)
         let muted = [Attribute("muted", "agent")]
         #expect(
             try await store.setAttributes(muted, app: "a", token: "phone", user: "first") == 0)
         var change = DeviceChange(kind: .unregistered, device: first)
-        let entry = StoreEntry(items: [], changes: [change], receivedUnixMs: 3_000, dedupeMs: 0)
-        _ = await withCheckedContinuation { continuation in
-            store.append(entry) { continuation.resume(returning: $0) }
+        try await withCheckedThrowingContinuation { continuation in
+            store.change([change], reports: []) { continuation.resume(with: $0) }
         }
         #expect(try await store.devices(app: "a", user: "second").map(\.device.user) == ["second"])
         #expect(
@@ -493,7 +403,9 @@ extension StoreTests {
         let kept = try await store.devices(app: "a", user: "second").first?.device
         #expect(kept?.attributes == muted && kept?.registeredUnixMs == 2_000)
         change.device = second
-        #expect(try await store.unregister(app: "a", token: "phone", user: "second") == 1)
+        #expect(
+            try await store.unregister(
+                [Device(app: "a", token: "phone", user: "second")], reports: []) == 1)
         await store.close()
     }
 }

@@ -39,8 +39,8 @@ import Testing
         let change = change(["apns", "desk"], ["apns", "desk"], unchanged: ["apns"])
         #expect(!change.retires(LaneKey(sender: "apns", app: "com.a")))
         #expect(change.retires(LaneKey(sender: "desk", app: "")))
-        #expect(change.retires(LaneKey(sender: "desk" + Feedback.suffix, app: "")))
-        #expect(!change.retires(LaneKey(sender: "apns" + Feedback.suffix, app: "com.a")))
+        #expect(change.retires(LaneKey(sender: "desk", app: "", kind: .report)))
+        #expect(!change.retires(LaneKey(sender: "apns", app: "com.a", kind: .report)))
     }
 
     @Test func `a new instance named like an old lane's takes no lane along`() {

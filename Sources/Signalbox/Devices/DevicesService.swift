@@ -68,6 +68,8 @@ struct DevicesService: Sendable {
             }
         } catch let problem as Refusal {
             return Problem(problem.status, problem.detail).answer
+        } catch let failure as StoreFailure where failure == .full {
+            return Problem.busy(failure.message)
         } catch {
             return Problem.busy("the registry cannot be reached")
         }
@@ -143,14 +145,15 @@ struct DevicesService: Sendable {
         }
         device.attributes = try attributes(json)
         let isUnique = try flag(json, "unique", otherwise: true)
+        var changes: [DeviceChange] = []
         if isUnique {
             // Who had the token has it no more, and those who were told of them must know.
             let former = try await find(app: caller.app, token: device.token)
-            try await tell(
-                former.filter { $0.user != device.user }.map { change(.unregistered, $0) })
+            changes = former.filter { $0.user != device.user }.map { change(.unregistered, $0) }
         }
-        let evicted = try await registry.register(device, isUnique: isUnique)
-        try await tell([change(.registered, device)])
+        changes.append(change(.registered, device))
+        let evicted = try await registry.register(
+            device, isUnique: isUnique, reports: feedback.reports(of: changes, from: ""))
         return Self.json([.init("evicted", .integer(Int64(evicted)))])
     }
 
@@ -188,13 +191,9 @@ struct DevicesService: Sendable {
             ])
         default: break
         }
-        // Told first: whoever asks again after a failure finds the devices still there.
-        try await tell(devices.map { change(.unregistered, $0) })
-        var removed = 0
-        for device in devices {
-            removed += try await registry.unregister(
-                app: device.app, token: device.token, user: device.user)
-        }
+        let changes = devices.map { change(.unregistered, $0) }
+        let removed = try await registry.unregister(
+            devices, reports: feedback.reports(of: changes, from: ""))
         return Self.json([.init("removed", .integer(Int64(removed)))])
     }
 
@@ -215,18 +214,6 @@ struct DevicesService: Sendable {
                 continuation.resume(with: result.map { $0.map(\.device) })
             }
         }
-    }
-
-    /// Stores reports for the plugins that follow the app's devices.
-    private func tell(_ changes: [DeviceChange]) async throws {
-        let items = feedback.items(for: changes, from: "")
-        guard !items.isEmpty else { return }
-        let entry = StoreEntry(items: items, receivedUnixMs: clock(), dedupeMs: 0)
-        let answer = await withCheckedContinuation { continuation in
-            registry.append(entry) { continuation.resume(returning: $0) }
-        }
-        guard case .committed = answer else { throw StoreFailure(message: "not committed") }
-        feedback.committed(items)
     }
 
     private func attributes(_ json: JSONValue) throws -> [Attribute] {

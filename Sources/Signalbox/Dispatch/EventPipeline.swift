@@ -177,15 +177,39 @@ final class EventPipeline: Sendable {
                 return
             }
         }
+        let marks = Marks(unbuilt: unbuilt, unrouted: unrouted)
+        let dedupeMs = generation.plan.config.gateway.dedupeMs
+        guard !changes.isEmpty else {
+            append(&items, marks, receivedUnixMs: receivedUnixMs, dedupeMs: dedupeMs, done: done)
+            return
+        }
+        // First, since they can be done again: a request whose events are refused then is sent again.
+        let reports = feedback.reports(of: changes, from: source)
+        context.store.change(changes, reports: reports) { [items] result in
+            switch result {
+            case .success:
+                var items = items
+                self.append(
+                    &items, marks, receivedUnixMs: receivedUnixMs, dedupeMs: dedupeMs, done: done)
+            case .failure(let fault): done(.failed(fault.message))
+            }
+        }
+    }
+
+    /// Which of a request's events no route takes, and on which a builder failed.
+    private struct Marks: Sendable {
+        var unbuilt: Set<Int>
+        var unrouted: Set<Int>
+    }
+
+    private func append(
+        _ items: inout [StoreEntry.Item], _ marks: Marks, receivedUnixMs: UInt64, dedupeMs: UInt64,
+        done: @escaping @Sendable (StoreAnswer) -> Void
+    ) {
         let parts = reserve(&items)
-        let reports = feedback.items(for: changes, from: source)
-        let entry = StoreEntry(
-            items: items + reports, changes: changes, receivedUnixMs: receivedUnixMs,
-            dedupeMs: generation.plan.config.gateway.dedupeMs)
-        let count = items.count
-        context.store.append(entry) { [unbuilt, unrouted] answer in
-            self.finish(items: entry.items.prefix(count), parts, unbuilt, unrouted, answer)
-            if case .committed = answer { self.feedback.committed(reports) }
+        let entry = StoreEntry(items: items, receivedUnixMs: receivedUnixMs, dedupeMs: dedupeMs)
+        context.store.append(entry) { answer in
+            self.finish(items: entry.items, parts, marks, answer)
             done(answer)
         }
     }
@@ -225,8 +249,7 @@ final class EventPipeline: Sendable {
     }
 
     private func finish(
-        items: ArraySlice<StoreEntry.Item>, _ parts: [[Part]], _ unbuilt: Set<Int>,
-        _ unrouted: Set<Int>, _ answer: StoreAnswer
+        items: [StoreEntry.Item], _ parts: [[Part]], _ marks: Marks, _ answer: StoreAnswer
     ) {
         for (index, item) in items.enumerated() {
             var isKept = false
@@ -237,9 +260,9 @@ final class EventPipeline: Sendable {
                 isKept = !commit.duplicates.contains(index)
                 if let given = commit.badges[index] { numbers = item.badgeNumbers(given) }
             }
-            if isKept, !(item.deliveries.isEmpty && unbuilt.contains(index)) {
+            if isKept, !(item.deliveries.isEmpty && marks.unbuilt.contains(index)) {
                 let result =
-                    unrouted.contains(index)
+                    marks.unrouted.contains(index)
                     ? "unrouted" : item.deliveries.isEmpty ? "unreached" : "accepted"
                 context.metrics.event(source: item.event.source, result: result)
             } else if !isKept, case .committed = answer {

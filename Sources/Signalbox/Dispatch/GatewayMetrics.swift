@@ -53,20 +53,20 @@ struct GatewayMetrics: Sendable {
 
     func leasesLost(_ lane: LaneKey, count: Int) {
         registry.counter(
-            "signalbox_leases_lost_total", [("sender", lane.sender), ("app", lane.app)]
+            "signalbox_leases_lost_total", [("sender", lane.name), ("app", lane.app)]
         ).add(Int64(count))
     }
 
     func inMemory(_ lane: LaneKey, count: Int) {
         registry.gauge(
-            "signalbox_deliveries_in_memory", [("sender", lane.sender), ("app", lane.app)]
+            "signalbox_deliveries_in_memory", [("sender", lane.name), ("app", lane.app)]
         ).set(Int64(count))
     }
 
     /// A lane sends one delivery at a time, for this cause; nil: it sends all.
     func held(_ lane: LaneKey, _ cause: Breaker.Cause?) {
         registry.gauge(
-            "signalbox_sender_held", [("sender", lane.sender), ("app", lane.app)]
+            "signalbox_sender_held", [("sender", lane.name), ("app", lane.app)]
         ).set(cause == nil ? 0 : 1)
     }
 
@@ -89,7 +89,7 @@ struct GatewayMetrics: Sendable {
     }
 
     func stranded(_ lane: LaneKey) {
-        registry.counter("signalbox_stranded_total", [("sender", lane.sender)]).add()
+        registry.counter("signalbox_stranded_total", [("sender", lane.name)]).add()
     }
 
     func storeFault() { registry.counter("signalbox_store_faults_total").add() }

@@ -7,8 +7,25 @@ internal import SignalboxThreads
 
 /// Makes the lane of a sender and app, with the current instances.
 struct LaneFactory: Sendable {
-    let context: DispatchContext
-    let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
+    private let context: DispatchContext
+    /// What lanes share.
+    private let world: LaneWorld
+
+    init(
+        _ context: DispatchContext, _ feedback: Feedback,
+        onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
+    ) {
+        self.context = context
+        let (machinery, outcomes) = (context.machinery, context.outcomes)
+        world = LaneWorld(
+            clock: GatewayClock(
+                workers: machinery.workers, alarms: machinery.alarms,
+                inMemory: machinery.inMemory, unixMs: machinery.clock),
+            store: GatewayLaneStore(store: context.store, outcomes: outcomes),
+            ledger: OutcomeRecord(
+                logger: machinery.logger, metrics: machinery.metrics, live: context.live,
+                feedback: feedback, stream: outcomes, onOutcome: onOutcome))
+    }
 
     /// An empty table that makes its lanes here.
     func table() -> LaneTable {
@@ -23,7 +40,7 @@ struct LaneFactory: Sendable {
                     isForGood
                         ? "no sender handles this app" : "sender cannot start, retrying",
                     metadata: [
-                        "plugin.instance": "\(key.sender)", "app": "\(key.app)",
+                        "plugin.instance": "\(key.name)", "app": "\(key.app)",
                         "error": "\(error)",
                     ])
                 guard isForGood else {
@@ -34,21 +51,8 @@ struct LaneFactory: Sendable {
                     context.alarms.after(ms: pauseMs) { [weak table] in table?.backlog(key) }
                     return
                 }
-                Burial(world(table)).buryDue(key, reason: "no_endpoint", detail: "\(error)")
+                Burial(world).buryDue(key, reason: "no_endpoint", detail: "\(error)")
             })
-    }
-
-    /// What lanes share. A lane's outcomes may be reports for other lanes.
-    private func world(_ lanes: LaneTable) -> LaneWorld {
-        let (machinery, outcomes) = (context.machinery, context.outcomes)
-        return LaneWorld(
-            clock: GatewayClock(
-                workers: machinery.workers, alarms: machinery.alarms,
-                inMemory: machinery.inMemory, unixMs: machinery.clock),
-            store: GatewayLaneStore(store: context.store, outcomes: outcomes),
-            ledger: OutcomeRecord(
-                logger: machinery.logger, metrics: machinery.metrics, live: context.live,
-                feedback: Feedback(context, lanes), stream: outcomes, onOutcome: onOutcome))
     }
 
     private func lane(_ key: LaneKey, _ number: Int, _ table: LaneTable) async throws -> Lane {
@@ -66,9 +70,11 @@ struct LaneFactory: Sendable {
                 rules.leaseMs = context.limits.leaseMs
                 return rules
             },
-            world: world(table),
+            world: world,
             siblings: { [weak table] in
-                table?.all.filter { $0.key.sender == key.sender && $0.number != number } ?? []
+                table?.all.filter {
+                    $0.key.sender == key.sender && $0.key.kind == key.kind && $0.number != number
+                } ?? []
             },
             onReturned: { [weak table] in table?.backlog(key) }, carrier: make)
     }
@@ -77,9 +83,8 @@ struct LaneFactory: Sendable {
     private func carrier(_ key: LaneKey) async throws -> (LaneSink) throws -> any LaneCarrier {
         let instances = context.live.now.instances
         let app = key.app
-        if Feedback.isReport(key) {
-            let name = String(key.sender.dropLast(Feedback.suffix.count))
-            guard let registrar = instances.registrars[name] else {
+        if key.kind == .report {
+            guard let registrar = instances.registrars[key.sender] else {
                 throw PluginFault(.unsupported, "the instance takes no reports")
             }
             let endpoint = try await registrar.role.endpoint(app: app)

@@ -23,7 +23,7 @@ final class LaneSweep: Sendable {
 
     /// Lanes with deliveries of plugins that are not configured.
     var waitingOrphans: [LaneKey] {
-        orphans.withLock { $0.sorted { ($0.sender, $0.app) < ($1.sender, $1.app) } }
+        orphans.withLock { $0.sorted { ($0.name, $0.app) < ($1.name, $1.app) } }
     }
 
     /// Wakes every lane that has something on disk, and goes on looking for those that sleep too long.
@@ -68,7 +68,7 @@ final class LaneSweep: Sendable {
         context.metrics.stranded(key)
         context.logger.warning(
             "deliveries were due and their lane was asleep, it is awake now",
-            metadata: ["plugin.instance": "\(key.sender)", "app": "\(key.app)"])
+            metadata: ["plugin.instance": "\(key.name)", "app": "\(key.app)"])
         lanes.backlog(key)
     }
 
@@ -78,7 +78,7 @@ final class LaneSweep: Sendable {
         if isNew {
             context.logger.warning(
                 "deliveries wait for a plugin that is not configured, they stay on disk",
-                metadata: ["plugin.instance": "\(key.sender)", "app": "\(key.app)"])
+                metadata: ["plugin.instance": "\(key.name)", "app": "\(key.app)"])
         }
         return false
     }
@@ -87,7 +87,9 @@ final class LaneSweep: Sendable {
 extension InstanceSet {
     /// Whether there is an instance that takes the deliveries of a lane.
     func serves(_ key: LaneKey) -> Bool {
-        guard Feedback.isReport(key) else { return senders[key.sender] != nil }
-        return registrars[String(key.sender.dropLast(Feedback.suffix.count))] != nil
+        switch key.kind {
+        case .push: senders[key.sender] != nil
+        case .report: registrars[key.sender] != nil
+        }
     }
 }

@@ -20,7 +20,7 @@ struct OutcomeTally {
     ) {
         if wish == nil { wish = stream.wish }
         guard let wish, wish.takes(result, route: delivery.route), !delivery.isDryRun,
-            !delivery.route.isEmpty
+            delivery.kind == .push
         else { return }
         pack.add(
             result, of: delivery, reason: reason, providerID: providerID, attempts: attempts,
@@ -51,7 +51,7 @@ final class OutcomeRecord: LaneLedger {
     }
 
     func policy(of delivery: Delivery) -> RetryPolicy {
-        Feedback.isReport(LaneKey(delivery))
+        delivery.kind == .report
             ? .reports : live.now.router.rules(of: delivery.route).retry
     }
 
@@ -163,7 +163,7 @@ extension OutcomeRecord {
     /// One line stands for all of a lane that came to the same within an interval.
     func write(_ line: LaneLine, of lane: LaneKey) {
         var fields: Logger.Metadata = [
-            "plugin.instance": "\(lane.sender)", "app": "\(lane.app)",
+            "plugin.instance": "\(lane.name)", "app": "\(lane.app)",
             "reason": "\(line.reason)", "count": "\(line.count)",
         ]
         if !line.detail.isEmpty { fields["detail"] = "\(line.detail)" }
@@ -178,7 +178,7 @@ extension OutcomeRecord {
         guard isFenced else { return }
         logger.warning(
             "leases were lost to another gateway, its deliveries are dropped here",
-            metadata: ["plugin.instance": "\(lane.sender)", "app": "\(lane.app)"])
+            metadata: ["plugin.instance": "\(lane.name)", "app": "\(lane.app)"])
     }
 
     func held(_ lane: LaneKey, _ change: LaneHoldChange) {
@@ -210,7 +210,7 @@ extension OutcomeRecord {
         _ lane: LaneKey, _ cause: Breaker.Cause, _ why: Outcome?
     ) -> Logger.Metadata {
         var fields: Logger.Metadata = [
-            "plugin.instance": "\(lane.sender)", "app": "\(lane.app)",
+            "plugin.instance": "\(lane.name)", "app": "\(lane.app)",
             "cause": "\(cause.rawValue)", "reason": "\(why?.reason ?? "")",
         ]
         if let why, !why.detail.isEmpty { fields["detail"] = "\(why.detail)" }

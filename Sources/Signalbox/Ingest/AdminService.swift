@@ -70,7 +70,7 @@ final class AdminService: AsyncHTTPServerHandler {
 
     private static func members(_ key: LaneKey, _ state: String) -> [JSONValue.Member] {
         [
-            .init("sender", .string(key.sender)), .init("app", .string(key.app)),
+            .init("sender", .string(key.name)), .init("app", .string(key.app)),
             .init("state", .string(state)),
         ]
     }
@@ -84,7 +84,7 @@ final class AdminService: AsyncHTTPServerHandler {
         var senders: [JSONValue] = []
         var isDegraded = false
         for lane in lanes.all.sorted(by: {
-            ($0.key.sender, $0.key.app) < ($1.key.sender, $1.key.app)
+            ($0.key.name, $0.key.app) < ($1.key.name, $1.key.app)
         }) {
             let status = await lane.carrier.connections()
             let held = lane.hold

@@ -32,12 +32,7 @@ struct PlanChange: Sendable {
     }
 
     /// Whether a lane ends: its instance does.
-    func retires(_ lane: LaneKey) -> Bool {
-        let name =
-            Feedback.isReport(lane)
-            ? String(lane.sender.dropLast(Feedback.suffix.count)) : lane.sender
-        return !kept.contains(name)
-    }
+    func retires(_ lane: LaneKey) -> Bool { !kept.contains(lane.sender) }
 
     private static func needRestart(_ old: GatewaySettings, _ new: GatewaySettings) -> [String] {
         var keys: [String] = []

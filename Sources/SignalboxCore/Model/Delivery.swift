@@ -1,10 +1,20 @@
-/// One notification on its way to one device.
+/// What a delivery carries.
+public enum DeliveryKind: UInt8, Sendable {
+    /// A notification, to a device.
+    case push = 0
+    /// What happened to a device, to the system that supplied it. It belongs to no route.
+    case report = 1
+}
+
+/// One notification on its way to one device, or one report on its way to a source's system.
 ///
 /// A value behind one reference, since it is handed on from queue to queue many times; a change makes a new
 /// one.
 public struct Delivery: Sendable {
     private var box: Shared<Fields>
 
+    /// What it carries.
+    public var kind: DeliveryKind { box.fields.kind }
     /// Unique among deliveries of this process.
     public var id: UInt64 {
         get { box.fields.id }
@@ -25,12 +35,12 @@ public struct Delivery: Sendable {
         get { box.fields.subject }
         set { box = box.with(\.subject, newValue) }
     }
-    /// Name of the route that made it.
+    /// Name of the route that made it; empty: a report.
     public var route: String {
         get { box.fields.route }
         set { box = box.with(\.route, newValue) }
     }
-    /// The sender's plugin instance.
+    /// The plugin instance that sends it; of a report, the one that tells its system.
     public var sender: String {
         get { box.fields.sender }
         set { box = box.with(\.sender, newValue) }
@@ -73,20 +83,23 @@ public struct Delivery: Sendable {
 
     /// Makes a delivery.
     public init(
-        id: UInt64, eventID: UInt64, source: String = "", subject: String = "", route: String,
+        kind: DeliveryKind = .push, id: UInt64, eventID: UInt64, source: String = "",
+        subject: String = "", route: String,
         sender: String, stableID: String,
         attempt: UInt32 = 1, freeAttempts: UInt32 = 0, badge: Int32? = nil, deadlineUnixMs: UInt64,
         content: SharedNotification, device: Device
     ) {
         box = Shared(
             Fields(
-                id: id, eventID: eventID, source: source, subject: subject, route: route,
+                kind: kind, id: id, eventID: eventID, source: source, subject: subject,
+                route: route,
                 sender: sender, stableID: stableID, attempt: attempt, freeAttempts: freeAttempts,
                 badge: badge,
                 deadlineUnixMs: deadlineUnixMs, content: content, device: device))
     }
 
     private struct Fields: Sendable {
+        var kind: DeliveryKind
         var id: UInt64
         var eventID: UInt64
         var source: String

@@ -1,5 +1,7 @@
 /// A delivery that is over and failed, with everything needed to understand it or to send it again.
 public struct DeadLetter: Sendable {
+    /// What it carried.
+    public var kind: DeliveryKind
     /// The delivery's id.
     public var id: UInt64
     /// When it was given up, in Unix milliseconds.
@@ -31,10 +33,12 @@ public struct DeadLetter: Sendable {
 
     /// Makes a dead letter.
     public init(
-        id: UInt64, unixMs: UInt64, reason: String, sender: String, route: String, eventID: UInt64,
+        kind: DeliveryKind = .push, id: UInt64, unixMs: UInt64, reason: String, sender: String,
+        route: String, eventID: UInt64,
         source: String, type: String, subject: String, receivedUnixMs: UInt64, stableID: String,
         notification: Notification, device: Device, attempts: [Attempt]
     ) {
+        self.kind = kind
         self.id = id
         self.unixMs = unixMs
         self.reason = reason

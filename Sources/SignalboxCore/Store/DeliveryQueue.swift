@@ -63,5 +63,5 @@ public protocol DeliveryQueue: Sendable {
 }
 
 /// Everything that a gateway asks of its store.
-public typealias GatewayStore = DeliveryQueue & DeadLetterStore & DeviceRegistry & KeyValueStore
-    & OutcomeStore
+public typealias GatewayStore = DeliveryQueue & DeadLetterStore & DeviceRegistry & Outbox
+    & KeyValueStore & OutcomeStore

@@ -23,14 +23,26 @@ public enum Invalidation: Sendable, Equatable {
 }
 
 /// The devices that a gateway knows by user.
+///
+/// What changes them takes the reports that the change causes, and writes them to the outbox in the same
+/// transaction. If these find no place among the deliveries that may wait, the change fails and nothing is done.
+/// Only what a provider says of a token is always taken: the delivery that showed it has made room.
 public protocol DeviceRegistry: Sendable {
     /// Registers a device; of the user's tokens of one kind the newest `DeviceRules.tokensMax` stay. How many of
     /// them had to go.
     ///
     /// `isUnique`: the token leaves every other user of the app.
-    func register(_ device: Device, isUnique: Bool) async throws -> Int
-    /// Forgets one token, if it is still this user's; how many there were.
-    func unregister(app: String, token: String, user: String) async throws -> Int
+    func register(
+        _ device: Device, isUnique: Bool, reports: [DeviceReport]
+    ) async throws -> Int
+    /// Forgets these devices, each if its token is still its user's; how many there were.
+    func unregister(_ devices: [Device], reports: [DeviceReport]) async throws -> Int
+    /// Does what changes say, in their order; one that names no token means all of the user's.
+    ///
+    /// Done twice they come to the same.
+    func change(
+        _ changes: [DeviceChange], reports: [DeviceReport],
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void)
     /// Gives a user's device other attributes; how many there were.
     func setAttributes(
         _ attributes: [Attribute], app: String, token: String, user: String
@@ -39,8 +51,6 @@ public protocol DeviceRegistry: Sendable {
     func devices(app: String, user: String) async throws -> [RegisteredDevice]
     /// The devices with a token, newest first: of each user who has it. An empty app stands for whichever app
     /// has it; the token may be in another spelling.
-    ///
-    /// `done` is called on a thread of the store.
     func find(
         app: String, token: String,
         done: @escaping @Sendable (Result<[RegisteredDevice], StoreFailure>) -> Void)
@@ -52,20 +62,24 @@ public protocol DeviceRegistry: Sendable {
     /// Sets a user's badge counter; false: the user has no device, and so no counter.
     func setBadge(_ number: Int32, of user: UserKey) async throws -> Bool
     /// The devices of users named in events; in an empty app, those of every app.
-    ///
-    /// `done` is called on a thread of the store.
     func devices(
         of users: [UserKey],
         done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void)
-    /// Takes in what a provider says of a token, and appends what `reports` makes of it, in one
-    /// transaction that is tried until it succeeds: neither happens without the other.
+    /// Takes in what a provider says of a token, and writes what `reports` makes of it.
     ///
-    /// `reports` is given the devices that it concerns as they were before, and is called on a thread of the store,
-    /// as is `done`, with what was appended: a report whose key was seen within `dedupeMs` is left out.
+    /// `reports` is given the devices that it concerns as they were before, on a thread of the store. The store
+    /// tries until it succeeds; a failure means that it has ended.
     func learn(
-        _ news: TokenNews, dedupeMs: UInt64,
-        reports: @escaping @Sendable (Invalidation, [Device]) -> [StoreEntry.Item],
-        done: @escaping @Sendable (Result<[StoreEntry.Item], StoreFailure>) -> Void)
+        _ news: TokenNews,
+        reports: @escaping @Sendable (Invalidation, [Device]) -> [DeviceReport],
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void)
+}
+
+extension DeviceRegistry {
+    /// Registers a device of which nobody is told.
+    public func register(_ device: Device, isUnique: Bool) async throws -> Int {
+        try await register(device, isUnique: isUnique, reports: [])
+    }
 }
 
 /// What a provider says of a token; an empty app stands for whichever app has it.

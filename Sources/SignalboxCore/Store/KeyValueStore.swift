@@ -21,4 +21,7 @@ public struct StoreFailure: Error, Sendable, Hashable {
 
     /// Makes a failure.
     public init(message: String) { self.message = message }
+
+    /// As many deliveries wait as may.
+    public static let full = StoreFailure(message: StoreAnswer.full.words)
 }

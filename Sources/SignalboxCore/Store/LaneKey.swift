@@ -4,16 +4,22 @@ public struct LaneKey: Sendable, Hashable {
     public var sender: String
     /// Bundle id or project; empty: the default app.
     public var app: String
+    /// What its deliveries carry.
+    public var kind: DeliveryKind
 
     /// Names a lane.
-    public init(sender: String, app: String) {
+    public init(sender: String, app: String, kind: DeliveryKind = .push) {
         self.sender = sender
         self.app = app
+        self.kind = kind
     }
+
+    /// What people see of it in metrics and in the admin API.
+    public var name: String { kind == .push ? sender : "\(sender) reports" }
 
     /// The lane of a delivery.
     public init(_ delivery: Delivery) {
-        self.init(sender: delivery.sender, app: delivery.device.app)
+        self.init(sender: delivery.sender, app: delivery.device.app, kind: delivery.kind)
     }
 }
 
@@ -47,6 +53,6 @@ extension LaneKey {
     }
 
     private func isLane(of delivery: Delivery) -> Bool {
-        sender == delivery.sender && app == delivery.device.app
+        sender == delivery.sender && app == delivery.device.app && kind == delivery.kind
     }
 }

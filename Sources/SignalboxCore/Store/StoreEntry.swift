@@ -22,19 +22,19 @@ public struct StoreEntry: Sendable {
     }
     /// The events.
     public var items: [Item]
-    /// Devices that came or went with them.
-    public var changes: [DeviceChange]
     /// When the request came in, in Unix milliseconds; kept with its events, and compared with nothing.
     public var receivedUnixMs: UInt64
     /// How long an event's dedupe key is remembered, in milliseconds.
     public var dedupeMs: UInt64
+    /// Its deliveries come out of the outbox, where they had their place: they are taken even if as many wait
+    /// as may.
+    public var isFromOutbox = false
 
     /// Makes an entry.
     public init(
-        items: [Item], changes: [DeviceChange] = [], receivedUnixMs: UInt64, dedupeMs: UInt64
+        items: [Item], receivedUnixMs: UInt64, dedupeMs: UInt64
     ) {
         self.items = items
-        self.changes = changes
         self.receivedUnixMs = receivedUnixMs
         self.dedupeMs = dedupeMs
     }

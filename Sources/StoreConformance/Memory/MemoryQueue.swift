@@ -71,7 +71,7 @@ struct MemoryQueue: Sendable {
     ) -> Set<LaneKey> {
         var given: Set<LaneKey> = []
         for delivery in item.deliveries {
-            if delivery.route.isEmpty { supersede(delivery) }
+            if delivery.kind == .report { supersede(delivery) }
             let isTaken = item.taken.contains(delivery.id)
             entries[delivery.id] = Entry(
                 delivery: delivery, event: item.event, receivedUnixMs: receivedUnixMs,
@@ -97,7 +97,7 @@ struct MemoryQueue: Sendable {
             eventKey: dead.content.eventKey)
         let lifeMs = dead.deadlineUnixMs - min(dead.deadlineUnixMs, letter.receivedUnixMs)
         let delivery = Delivery(
-            id: letter.id, eventID: letter.eventID, source: letter.source,
+            kind: letter.kind, id: letter.id, eventID: letter.eventID, source: letter.source,
             subject: letter.subject, route: letter.route, sender: letter.sender,
             stableID: letter.stableID, badge: dead.badge,
             deadlineUnixMs: dead.deadlineUnixMs == 0 ? 0 : nowUnixMs + lifeMs, content: content,
@@ -113,8 +113,7 @@ struct MemoryQueue: Sendable {
     private mutating func supersede(_ report: Delivery) {
         let key = LaneKey(report)
         let old = entries.values.filter {
-            $0.delivery.stableID == report.stableID && $0.delivery.route.isEmpty
-                && LaneKey($0.delivery) == key
+            $0.delivery.stableID == report.stableID && LaneKey($0.delivery) == key
         }
         for entry in old { entries[entry.delivery.id] = nil }
     }
@@ -263,7 +262,8 @@ struct MemoryQueue: Sendable {
             entries[id] = nil
             let (delivery, event) = (entry.delivery, entry.event)
             let letter = DeadLetter(
-                id: id, unixMs: attempt.unixMs, reason: reason, sender: delivery.sender,
+                kind: delivery.kind, id: id, unixMs: attempt.unixMs, reason: reason,
+                sender: delivery.sender,
                 route: delivery.route, eventID: event.id, source: event.source, type: event.type,
                 subject: event.subject, receivedUnixMs: entry.receivedUnixMs,
                 stableID: delivery.stableID, notification: delivery.content.notification,
@@ -293,7 +293,7 @@ struct MemoryQueue: Sendable {
             (0..<3).contains {
                 (firstWaiting(lane, $0) ?? .max) <= due && firstWaiting(lane, $0) != nil
             }
-        }.sorted { ($0.sender, $0.app) < ($1.sender, $1.app) }
+        }.sorted { ($0.name, $0.app) < ($1.name, $1.app) }
     }
 
     private mutating func firstWaiting(_ lane: LaneKey, _ rank: Int) -> UInt64? {

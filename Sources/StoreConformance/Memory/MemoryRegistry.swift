@@ -53,8 +53,11 @@ struct MemoryRegistry: Sendable {
         return count
     }
 
-    mutating func unregister(app: String, token: String, user: String) -> Int {
-        remove { $0.app == app && $0.user == user && DeviceToken.isSame($0.token, named: token) }
+    mutating func unregister(_ device: Device) -> Int {
+        remove {
+            $0.app == device.app && $0.user == device.user
+                && DeviceToken.isSame($0.token, named: device.token)
+        }
     }
 
     /// Changes a user's devices; how many there were.

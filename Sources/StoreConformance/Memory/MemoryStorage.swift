@@ -22,6 +22,7 @@ public final class MemoryStorage: Sendable {
     struct State: Sendable {
         var queue = MemoryQueue()
         var registry = MemoryRegistry()
+        var outbox = MemoryOutbox()
         var outcomes = MemoryOutcomes()
         var values: [[String]: (bytes: [UInt8], untilUnixMs: UInt64)] = [:]
         var epochs: [String: UInt64] = [:]

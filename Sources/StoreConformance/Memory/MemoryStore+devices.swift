@@ -1,18 +1,57 @@
 public import SignalboxCore
+internal import Synchronization
 
 extension MemoryStore: DeviceRegistry {
     /// Registers a device.
-    public func register(_ device: Device, isUnique: Bool) async throws -> Int {
-        try perform { state, now in
-            state.registry.register(device, isUnique: isUnique, nowUnixMs: now)
+    public func register(
+        _ device: Device, isUnique: Bool, reports: [DeviceReport]
+    ) async throws -> Int {
+        let count = try perform { state, now throws(StoreFailure) in
+            try requirePlace(for: reports, state)
+            state.outbox.write(reports)
+            return state.registry.register(device, isUnique: isUnique, nowUnixMs: now)
         }.get()
+        tell(reports)
+        return count
     }
 
-    /// Forgets one token of a user.
-    public func unregister(app: String, token: String, user: String) async throws -> Int {
-        try perform { state, _ in
-            state.registry.unregister(app: app, token: token, user: user)
+    /// Forgets devices of their users.
+    public func unregister(_ devices: [Device], reports: [DeviceReport]) async throws -> Int {
+        let count = try perform { state, _ throws(StoreFailure) in
+            try requirePlace(for: reports, state)
+            state.outbox.write(reports)
+            return devices.reduce(0) { $0 + state.registry.unregister($1) }
         }.get()
+        tell(reports)
+        return count
+    }
+
+    /// Does what changes say.
+    public func change(
+        _ changes: [DeviceChange], reports: [DeviceReport],
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    ) {
+        let result: Result<Void, StoreFailure> = perform { state, now throws(StoreFailure) in
+            try requirePlace(for: reports, state)
+            for change in changes { state.registry.apply(change, nowUnixMs: now) }
+            state.outbox.write(reports)
+        }
+        done(result)
+        if case .success = result { tell(reports) }
+    }
+
+    private func requirePlace(
+        for reports: [DeviceReport], _ state: MemoryStorage.State
+    ) throws(StoreFailure) {
+        let count = state.queue.entries.count + state.outbox.entries.count + reports.count
+        guard reports.isEmpty || count <= storage.options.waitingMax else {
+            throw StoreFailure.full
+        }
+    }
+
+    private func tell(_ reports: [DeviceReport]) {
+        guard !reports.isEmpty else { return }
+        for watch in storage.state.withLock({ Array($0.outbox.watchers.values) }) { watch() }
     }
 
     /// Gives a user's device other attributes.
@@ -70,21 +109,48 @@ extension MemoryStore: DeviceRegistry {
 
     /// Takes in what a provider says of a token.
     public func learn(
-        _ news: TokenNews, dedupeMs: UInt64,
-        reports: @escaping @Sendable (Invalidation, [Device]) -> [StoreEntry.Item],
-        done: @escaping @Sendable (Result<[StoreEntry.Item], StoreFailure>) -> Void
+        _ news: TokenNews,
+        reports: @escaping @Sendable (Invalidation, [Device]) -> [DeviceReport],
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
     ) {
-        done(
-            perform { state, now in
-                let (result, devices) = state.registry.learn(news)
-                return reports(result, devices).filter { item in
-                    let isKnown = state.queue.isDuplicate(
-                        item.event, nowUnixMs: now, windowMs: dedupeMs)
-                    guard !isKnown else { return false }
-                    _ = state.queue.add(
-                        item, receivedUnixMs: now, nowUnixMs: now, untilUnixMs: now, token)
-                    return true
-                }
-            })
+        let result = perform { state, _ -> [DeviceReport] in
+            let (invalidation, devices) = state.registry.learn(news)
+            let made = reports(invalidation, devices)
+            state.outbox.write(made)
+            return made
+        }
+        done(result.map { _ in })
+        if case .success(let made) = result { tell(made) }
+    }
+}
+
+extension MemoryStore: Outbox {
+    /// The oldest reports.
+    public func outbox(
+        max: Int, done: @escaping @Sendable (Result<[OutboxEntry], StoreFailure>) -> Void
+    ) { done(perform { state, _ in Array(state.outbox.entries.prefix(max)) }) }
+
+    /// Everything up to this entry is in the queue.
+    public func removeFromOutbox(
+        through id: UInt64, done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    ) { done(perform { state, _ in state.outbox.entries.removeAll { $0.id <= id } }) }
+
+    /// Tells that reports were written, by whomever.
+    public func watchOutbox(_ onReport: @escaping @Sendable () -> Void) {
+        storage.state.withLock { $0.outbox.watchers[token] = onReport }
+    }
+}
+
+/// The outbox as a value.
+struct MemoryOutbox: Sendable {
+    var entries: [OutboxEntry] = []
+    var watchers: [LeaseToken: @Sendable () -> Void] = [:]
+    private var lastID: UInt64 = 0
+
+    mutating func write(_ reports: [DeviceReport]) {
+        for report in reports {
+            lastID += 1
+            entries.append(OutboxEntry(id: lastID, report: report))
+        }
     }
 }

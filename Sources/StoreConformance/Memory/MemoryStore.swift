@@ -36,7 +36,7 @@ public final class MemoryStore: DeliveryQueue {
     func tell(_ lanes: Set<LaneKey>, includingItself: Bool = false) {
         guard !lanes.isEmpty else { return }
         let watchers = storage.state.withLock(\.watchers)
-        let sorted = lanes.sorted { ($0.sender, $0.app) < ($1.sender, $1.app) }
+        let sorted = lanes.sorted { ($0.name, $0.app) < ($1.name, $1.app) }
         for (owner, watch) in watchers where includingItself || owner != token { watch(sorted) }
     }
 
@@ -67,7 +67,10 @@ public final class MemoryStore: DeliveryQueue {
     public func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
         let result = perform { state, now -> (StoreAnswer, Set<LaneKey>) in
             let count = entry.items.reduce(0) { $0 + $1.deliveries.count }
-            guard state.queue.entries.count + count <= storage.options.waitingMax else {
+            guard
+                entry.isFromOutbox
+                    || state.queue.entries.count + count <= storage.options.waitingMax
+            else {
                 return (.full, [])
             }
             guard !isFenced(token, state) else {
@@ -92,7 +95,6 @@ public final class MemoryStore: DeliveryQueue {
                         item, receivedUnixMs: entry.receivedUnixMs, nowUnixMs: now,
                         untilUnixMs: now + storage.options.leaseMs, token))
             }
-            for change in entry.changes { state.registry.apply(change, nowUnixMs: now) }
             return (.committed(commit), given)
         }
         switch result {
@@ -162,6 +164,9 @@ public final class MemoryStore: DeliveryQueue {
     /// Ends this owner's life; what it held is due when its leases run out, or when it comes back.
     public func close() async {
         isClosed.withLock { $0 = true }
-        storage.state.withLock { $0.watchers[token] = nil }
+        storage.state.withLock { state in
+            state.watchers[token] = nil
+            state.outbox.watchers[token] = nil
+        }
     }
 }

@@ -15,10 +15,12 @@ extension StoreConformance {
             _ = try await store.store.register(device("t", "w"), isUnique: true)
             try probe.equal(try await store.find("a", "t").map(\.device.user), ["w"])
             try probe.equal(try await store.store.devices(app: "a", user: "u"), [])
-            let late = try await store.store.unregister(app: "a", token: "t", user: "u")
+            let late = try await store.store.unregister(
+                [Device(app: "a", token: "t", user: "u")], reports: [])
             try probe.equal(late, 0, "a late logout of the former user")
             try probe.equal(
-                try await store.store.unregister(app: "a", token: "t", user: "w"), 1)
+                try await store.store.unregister(
+                    [Device(app: "a", token: "t", user: "w")], reports: []), 1)
             try probe.equal(try await store.find("", "t"), [])
             await store.store.close()
         },
@@ -83,26 +85,165 @@ extension StoreConformance {
                 try await store.lease().deliveries.map(\.badge), [1, 2, 40], "of the deliveries:")
             try probe.equal(try await store.store.setBadge(7, of: user), true)
             try probe.equal(try await count("4"), [8])
-            _ = try await store.store.unregister(app: "a", token: "t", user: "u")
+            _ = try await store.store.unregister(
+                [Device(app: "a", token: "t", user: "u")], reports: [])
             try probe.equal(try await count("5"), [nil])
             try probe.equal(try await store.store.setBadge(7, of: user), false)
             await store.store.close()
         },
-        StoreRule("changes are done with the events that they came with") { probe in
+        StoreRule("changes are done in their order, and again without harm") { probe in
+            let store = try await probe.open()
+            let registered = DeviceChange(kind: .registered, device: device("t", "u"))
+            let logout = DeviceChange(kind: .unregistered, device: device("", "u"))
+            for changes in [[registered], [registered], [logout, registered]] {
+                try await store.result { store.store.change(changes, reports: [], done: $0) }
+                try probe.equal(try await store.find("a", "t").map(\.device.user), ["u"])
+            }
+            for _ in 0..<2 {
+                try await store.result { store.store.change([logout], reports: [], done: $0) }
+                try probe.equal(try await store.find("a", "t"), [])
+            }
+            await store.store.close()
+        },
+    ]
+
+    /// Reports are written with what causes them.
+    static let outboxRules: [StoreRule] = [
+        StoreRule("a change and its reports are one, in the order of the changes") { probe in
+            let store = try await probe.open()
+            let (told, tell) = AsyncStream.makeStream(of: Void.self)
+            store.store.watchOutbox { tell.yield() }
+            @Sendable func report(_ kind: DeviceChange.Kind, _ token: String) -> DeviceReport {
+                var change = DeviceChange(kind: kind, device: device(token, "u"), timeUnixMs: 7)
+                change.reason = "reason"
+                change.subject = "subject"
+                return DeviceReport(to: "source", change, eventID: 9, isDeduped: kind == .invalid)
+            }
+            _ = try await store.store.register(
+                device("1", "u"), isUnique: true, reports: [report(.registered, "1")])
+            await told.first { true }
+            try await store.result {
+                store.store.change([], reports: [report(.registered, "2")], done: $0)
+            }
+            try await store.result {
+                store.store.learn(
+                    .dead(app: "a", token: "1", sinceUnixMs: 0),
+                    reports: { result, devices in
+                        result == .removed ? devices.map { report(.invalid, $0.token) } : []
+                    }, done: $0)
+            }
+            _ = try await store.store.unregister(
+                [device("2", "u")], reports: [report(.unregistered, "2")])
+            try probe.equal(try await store.find("a", "1"), [], "a dead token stays")
+            if probe.engine.traits.contains(.durable) {
+                try await probe.engine.crash(store.store)
+            } else {
+                await store.store.close()
+            }
+            let next = try await probe.open()
+            guard !probe.engine.traits.isDisjoint(with: [.durable, .shared]) else { return }
+            let all = try await next.outbox()
+            let kinds: [DeviceChange.Kind] = [.registered, .registered, .invalid, .unregistered]
+            try probe.equal(all.map(\.report.change.kind), kinds)
+            try probe.equal(all.map(\.report.change.device.token), ["1", "2", "1", "2"])
+            try probe.equal(all.map(\.report.isDeduped), [false, false, true, false])
+            try probe.expect(
+                all.allSatisfy {
+                    let change = $0.report.change
+                    return $0.report.instance == "source" && $0.report.eventID == 9
+                        && change.device.user == "u" && change.timeUnixMs == 7
+                        && change.reason == "reason" && change.subject == "subject"
+                }, "a report is not as it was written")
+            try probe.equal(try await next.outbox(max: 2).map(\.id), all.prefix(2).map(\.id))
+            let place = all.count > 1 ? all[1].id : 0
+            try await next.result { next.store.removeFromOutbox(through: place, done: $0) }
+            try probe.equal(try await next.outbox().map(\.id), all.suffix(2).map(\.id))
+            await next.store.close()
+        },
+        StoreRule("a change whose reports find no place is refused whole, a dead token never") {
+            probe in
             var setup = StoreSetup()
-            setup.waitingMax = 1
+            setup.waitingMax = 2
             let store = try await probe.open("one", setup)
-            let ids = try await store.ids(2)
-            let item = Session.item(ids.map { Session.delivery($0) })
-            let change = DeviceChange(kind: .registered, device: device("t", "u"))
-            try probe.equal(await store.append([item], changes: [change]), .full)
+            let change = DeviceChange(kind: .registered, device: device("t", "u"), timeUnixMs: 7)
+            let report = DeviceReport(to: "source", change)
+            try await store.fill(1)
+            _ = try await store.store.register(
+                device("t", "u"), isUnique: true, reports: [report])
+            let refused: [() async throws -> Void] = [
+                {
+                    _ = try await store.store.register(
+                        device("late", "u"), isUnique: true, reports: [report])
+                },
+                {
+                    _ = try await store.store.unregister([device("t", "u")], reports: [report])
+                },
+                {
+                    let logout = DeviceChange(
+                        kind: .unregistered, device: device("t", "u"), timeUnixMs: 8)
+                    try await store.result {
+                        store.store.change([logout], reports: [report], done: $0)
+                    }
+                },
+            ]
+            for call in refused {
+                do {
+                    try await call()
+                } catch {
+                    continue
+                }
+                try probe.expect(false, "a change is taken whose reports find no place")
+            }
+            try probe.equal(try await store.find("a", "late"), [], "a refused registration")
+            try probe.equal(try await store.find("a", "t").count, 1, "after a refused logout")
+            try await store.result {
+                store.store.learn(
+                    .dead(app: "a", token: "t", sinceUnixMs: 0), reports: { _, _ in [report] },
+                    done: $0)
+            }
+            try probe.equal(try await store.outbox().count, 2)
+            // What leaves the outbox for the queue has had its place.
+            let items = try await store.ids(2).map { id in
+                Session.item([Session.delivery(id, kind: .report)])
+            }
+            var entry = StoreEntry(items: items, receivedUnixMs: 1_000, dedupeMs: 0)
+            entry.isFromOutbox = true
+            try probe.expect(await store.isTaken(entry), "reports of the outbox are refused")
+            await store.store.close()
+        },
+        StoreRule("a token that was registered after it died is kept") { probe in
+            let store = try await probe.open()
+            _ = try await store.store.register(device("t", "u"), isUnique: true)
+            let registered = try await store.find("a", "t").first?.device.registeredUnixMs ?? 0
+            for (since, found) in [(registered - 1, Invalidation.kept), (registered, .removed)] {
+                let (results, tell) = AsyncStream.makeStream(of: Invalidation.self)
+                try await store.result {
+                    store.store.learn(
+                        .dead(app: "", token: "t", sinceUnixMs: since),
+                        reports: { result, _ in
+                            tell.yield(result)
+                            return []
+                        }, done: $0)
+                }
+                try probe.equal(await results.first { _ in true }, found)
+            }
             try probe.equal(try await store.find("a", "t"), [])
-            try await store.commit([], changes: [change])
-            try probe.equal(try await store.find("a", "t").map(\.device.user), ["u"])
-            var gone = change
-            gone.kind = .unregistered
-            try await store.commit([], changes: [gone])
-            try probe.equal(try await store.find("a", "t"), [])
+            await store.store.close()
+        },
+        StoreRule("a token that has moved keeps its device, and takes no other's place") { probe in
+            let store = try await probe.open()
+            for token in ["old", "other", "taken"] {
+                _ = try await store.store.register(device(token, "u"), isUnique: true)
+            }
+            for (token, newToken) in [("old", "new"), ("other", "taken"), ("unknown", "x")] {
+                try await store.result {
+                    store.store.learn(
+                        .moved(app: "a", token: token, newToken: newToken),
+                        reports: { _, _ in [] }, done: $0)
+                }
+            }
+            let tokens = try await store.store.devices(app: "a", user: "u").map(\.device.token)
+            try probe.equal(Set(tokens), ["new", "taken"])
             await store.store.close()
         },
     ]

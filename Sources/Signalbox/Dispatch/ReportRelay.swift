@@ -1,0 +1,99 @@
+internal import SignalboxCore
+internal import SignalboxCrypto
+internal import SignalboxDispatch
+internal import SignalboxPluginHost
+internal import SignalboxThreads
+internal import Synchronization
+
+/// Moves reports from the outbox to the queue, each as a delivery to the instance that tells it: durable, retried,
+/// and a dead letter if all fails.
+final class ReportRelay: Sendable {
+    /// A token that is reported again and again is reported once an hour.
+    private static let windowMs: UInt64 = 3_600_000
+    private static let expiresMs: UInt64 = 7 * 86_400_000
+    private static let partMax = 256
+    private static let pauseMs: UInt64 = 1_000
+
+    private let store: any GatewayStore
+    private let ids: IDSource
+    private let lanes: LaneTable
+    private let alarms: AlarmClock
+    private let clock: @Sendable () -> UInt64
+    private let transfer = Mutex(OutboxTransfer())
+
+    init(_ context: DispatchContext, _ lanes: LaneTable) {
+        store = context.store
+        ids = context.ids
+        self.lanes = lanes
+        alarms = context.alarms
+        clock = context.clock
+    }
+
+    /// Begins to move reports, also those that a previous process left.
+    func start() {
+        store.watchOutbox { [weak self] in self?.step { $0.written() } }
+        step { $0.written() }
+    }
+
+    /// Does what the transfer wants next; `found`: what it has read.
+    private func step(
+        _ found: [OutboxEntry] = [], _ change: (inout OutboxTransfer) -> OutboxTransfer.Step
+    ) {
+        switch transfer.withLock({ change(&$0) }) {
+        case .rest: break
+        case .read:
+            store.outbox(max: Self.partMax) { result in
+                guard case .success(let found) = result else { return self.step { $0.failed() } }
+                self.step(found) { $0.found(last: found.last?.id) }
+            }
+        case .append: append(found)
+        case .remove(let last):
+            store.removeFromOutbox(through: last) { result in
+                self.step {
+                    if case .success = result { $0.removed() } else { $0.failed() }
+                }
+            }
+        case .pause:
+            alarms.after(ms: Self.pauseMs) { [weak self] in self?.step { $0.waited() } }
+        }
+    }
+
+    private func append(_ found: [OutboxEntry]) {
+        guard var own = ids.take(found.count) else { return step { $0.failed() } }
+        let items = found.map { item($0, own.next()) }
+        var entry = StoreEntry(items: items, receivedUnixMs: clock(), dedupeMs: Self.windowMs)
+        entry.isFromOutbox = true
+        let keys = Set(items.flatMap(\.deliveries).map { LaneKey($0) })
+        store.append(entry) { answer in
+            guard case .committed = answer else { return self.step { $0.failed() } }
+            for key in keys { self.lanes.backlog(key) }
+            self.step { $0.appended() }
+        }
+    }
+
+    private func item(
+        _ entry: OutboxEntry, _ own: (id: UInt64, stableID: String)
+    ) -> StoreEntry.Item {
+        let (report, change) = (entry.report, entry.report.change)
+        let device = change.device
+        let eventID = report.eventID == 0 ? own.id : report.eventID
+        // Equal for all that happens to a user's device, so that the newest is told. What came of a dry
+        // run is told each time.
+        let isState = [.registered, .unregistered, .invalid].contains(change.kind)
+        let delivery = Delivery(
+            kind: .report, id: own.id, eventID: eventID, source: report.instance, route: "",
+            sender: report.instance, stableID: isState ? Self.name(device) : own.stableID,
+            deadlineUnixMs: clock() + Self.expiresMs, content: change.carrier, device: device)
+        let token = device.sourceToken.isEmpty ? device.token : device.sourceToken
+        // No instance has such a name, so its keys are nobody else's.
+        let event = Event(
+            id: eventID, source: LaneKey(delivery).name, type: "device.\(change.kind)",
+            dedupe: report.isDeduped ? "\(device.app) \(token)" : "outbox \(entry.id)")
+        return StoreEntry.Item(event: event, deliveries: [delivery])
+    }
+
+    private static func name(_ device: Device) -> String {
+        let text = [device.app, device.user, device.token].map { "\($0.utf8.count):\($0)" }
+        return Hex.encode(Digest.sha256(Array(text.joined().utf8)).prefix(16))
+    }
+}

@@ -1,0 +1,62 @@
+import GRDB
+import SignalboxCore
+import Testing
+
+@testable import SignalboxStore
+
+/// Lanes and dead letters of reports, as older versions kept them.
+@Suite struct ReportStoreTests {
+    private typealias Bench = StoreTests.Bench
+
+    @Test func `reports that an older version named by their lane are reports still`()
+        async throws
+    {
+        let bench = try Bench()
+        let lane = LaneKey(sender: "zendesk", app: "a", kind: .report)
+        let ids = Array(await bench.ids(2))
+        let items = ids.map { id in
+            StoreEntry.Item(
+                event: Event(id: id, source: "zendesk", type: "device.invalid"),
+                deliveries: [
+                    Delivery(
+                        kind: .report, id: id, eventID: id, route: "", sender: "zendesk",
+                        stableID: "\(id)", deadlineUnixMs: 0,
+                        content: SharedNotification(Notification(), eventType: "device.invalid"),
+                        device: Device(app: "a", token: "t\(id)"))
+                ])
+        }
+        _ = await bench.append(items)
+        _ = await bench.lease(lane, max: 1)
+        let attempt = Attempt(number: 1, unixMs: 3, reason: "gone", code: 0, detail: "")
+        await bench.settle([.dead(ids[0], reason: "gone", attempt)])
+        await bench.store.close()
+        let queue = try bench.connection()
+        try await queue.write { db in
+            try db.execute(
+                sql: """
+                    DELETE FROM grdb_migrations WHERE identifier = 'outbox';
+                    DROP TABLE outbox;
+                    UPDATE dead SET sender = sender || '#register';
+                    ALTER TABLE dead DROP COLUMN kind;
+                    CREATE TABLE old (
+                      id INTEGER PRIMARY KEY, sender TEXT NOT NULL, app TEXT NOT NULL,
+                      UNIQUE (sender, app));
+                    INSERT INTO old SELECT id, sender || '#register', app FROM lane;
+                    DROP TABLE lane;
+                    ALTER TABLE old RENAME TO lane;
+                    """)
+        }
+        try queue.close()
+        let next = try Bench(folder: bench.folder)
+        #expect(await next.waitingLanes() == [lane])
+        let letters = try await next.store.deadLetters(DeadFilter(), fromID: 0, limit: 10)
+        #expect(letters.map(\.sender) == ["zendesk"])
+        #expect(letters.map(\.kind) == [.report])
+        // Replayed, it goes where it came from.
+        _ = try await next.store.replay(DeadFilter(), fromID: 0, limit: 10)
+        let found = await next.lease(lane).deliveries
+        #expect(Set(found.map(\.id)) == Set(ids))
+        #expect(found.allSatisfy { $0.kind == .report && $0.sender == "zendesk" })
+        await next.store.close()
+    }
+}
