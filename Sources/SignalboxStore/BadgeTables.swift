@@ -20,7 +20,7 @@ enum BadgeTables {
     static let count = "\(start) min(number + ?3, \(Int32.max)) RETURNING number"
     static let set = "\(start) excluded.number RETURNING number"
 
-    /// Does the steps of an item, and gives its deliveries their numbers; the number of each step.
+    /// Applies an item's badge steps to its deliveries. Returns the number after each step.
     static func perform(
         on item: inout StoreEntry.Item, _ hot: HotStatements, _ db: Database
     ) throws -> [Int32?] {
@@ -35,7 +35,7 @@ enum BadgeTables {
         return numbers
     }
 
-    /// The counter once it is set, or counted up; nil: the user has no device.
+    /// The counter after setting or incrementing it; nil if the user has no device.
     static func number(
         after given: Int32?, of user: UserKey, _ hot: HotStatements, _ db: Database
     ) throws -> Int32? {

@@ -1,8 +1,8 @@
 internal import GRDB
 internal import SignalboxThreads
 
-/// Moves what was committed from the log into the database file, on a connection and a thread of its
-/// own, so that no commit waits for it.
+/// Moves committed pages from the log into the database file, on its own connection and
+/// thread, so that no commit waits for it.
 final class Checkpointer: Sendable {
     private enum Phase {
         case running, stopping, stopped
@@ -16,7 +16,7 @@ final class Checkpointer: Sendable {
         SystemThread.start("sbx-checkpoint") {
             var configuration = Configuration()
             configuration.busyMode = .immediateError
-            // Without a connection of its own the writer's automatic checkpoint is left.
+            // Without its own connection the writer's automatic checkpoint does it.
             let queue = try? DatabaseQueue(path: path, configuration: configuration)
             while Self.pause(phase) {
                 _ = try? queue?.writeWithoutTransaction { try $0.checkpoint(.passive) }
@@ -26,13 +26,13 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Ends it; when this returns its connection is closed.
+    /// Stops it and closes its connection.
     func stop() {
         phase.updateAll { $0 = .stopping }
         phase.wait(for: { $0 == .stopped ? () : nil })
     }
 
-    /// Waits for the next turn; false: there is none.
+    /// Waits for the next round; false at the end.
     private static func pause(_ phase: Gate<Phase>) -> Bool {
         let due = SystemClock.monotonicNs + everyNs
         return phase.wait(until: { phase in

@@ -69,7 +69,7 @@ enum DeadTables {
             })
     }
 
-    /// Ids of the next part, and where the one behind it begins.
+    /// Ids of the next part, and the id at which the part after it starts.
     private static func part(
         _ filter: DeadFilter, fromID: UInt64, limit: Int, _ db: Database
     ) throws -> (ids: [Int64], nextID: UInt64?) {
@@ -96,7 +96,7 @@ enum DeadTables {
         try db.cachedStatement(sql: "DELETE FROM dead WHERE id = ?").execute(arguments: [id])
     }
 
-    /// Each gets a payload row of its own: what it once shared is long gone.
+    /// Each gets its own payload row, because the one it shared was removed.
     static func replay(
         _ filter: DeadFilter, fromID: UInt64, limit: Int, nowUnixMs: UInt64,
         nextID: inout UInt64, _ db: Database

@@ -9,12 +9,12 @@ enum DeviceTables {
         let now = Int64(clamping: nowUnixMs)
         let kind = device.provider.isEmpty ? device.platform : device.provider
         if isUnique {
-            // It is on this user's device now, whoever had it.
+            // The token now belongs to this user alone.
             try db.cachedStatement(
                 sql: "DELETE FROM device WHERE app = ? AND token = ? AND user <> ?"
             ).execute(arguments: [device.app, device.token, device.user])
         }
-        // Registered again it gets a new id, so that it is the newest also within a millisecond.
+        // A new id makes it the newest, even within a millisecond.
         try db.cachedStatement(
             sql: """
                 INSERT INTO device (app, token, kind, platform, provider, source_token, user, locale,
@@ -39,7 +39,7 @@ enum DeviceTables {
         return db.changesCount
     }
 
-    /// Whoever names a token may write it in another way than the registry does.
+    /// A caller may spell a token differently from the registry.
     static let hasToken = "token IN (?, ?)"
 
     private static func unregister(app: String, token: String, _ db: Database) throws -> Int {
@@ -70,7 +70,7 @@ enum DeviceTables {
         return db.changesCount
     }
 
-    /// What is a device's own, the id last.
+    /// The columns of a device, the id last.
     private static let own =
         "token, platform, provider, source_token, locale, registered, online, attributes, id"
     static let columns = "SELECT app, user, \(own) FROM device"
@@ -90,7 +90,7 @@ enum DeviceTables {
 
     }
 
-    /// The devices of each, the newest first; an empty app stands for all of them.
+    /// The devices of each user, newest first; an empty app means all apps.
     static func devices(
         of keys: ArraySlice<UserKey>, nowUnixMs: UInt64, _ hot: HotStatements, _ db: Database,
         _ found: (UserKey, [RegisteredDevice]) -> Void
@@ -118,7 +118,7 @@ enum DeviceTables {
         let isFew = keys.count <= fewUsers
         let rows = try hot.statement(isFew ? .devicesOfFewUsers : .devicesOfUsers, db)
         for key in keys { rows.bind(key.user) }
-        // Nobody's name.
+        // Matches no user.
         for _ in keys.count..<(isFew ? fewUsers : usersMax) { rows.bind(nil) }
         rows.bind(app)
         var number = 0
@@ -148,7 +148,7 @@ enum DeviceTables {
         return newestFirst(found)
     }
 
-    /// Here, since most users have one, and SQLite would make ready to sort for each.
+    /// Sorted here: most users have one device, and SQLite would set up a sorter for each.
     private static func newestFirst(
         _ found: [(id: Int64, device: RegisteredDevice)]
     ) -> [RegisteredDevice] {
@@ -159,7 +159,7 @@ enum DeviceTables {
         }.map(\.device)
     }
 
-    /// The devices with a token, newest first; an empty app stands for whichever app has it.
+    /// The devices with a token, newest first; an empty app means all apps.
     static func find(
         app: String, token: String, nowUnixMs: UInt64, _ hot: HotStatements, _ db: Database
     ) throws -> [RegisteredDevice] {
@@ -193,7 +193,7 @@ enum DeviceTables {
             isOnline: row.integer(first + 6) > now)
     }
 
-    /// Does what a change says; one that names no token means all of the user's.
+    /// Applies a change; without a token it means all of the user's devices.
     static func apply(_ change: DeviceChange, nowUnixMs: UInt64, _ db: Database) throws {
         let device = change.device
         switch change.kind {
@@ -203,7 +203,7 @@ enum DeviceTables {
             _ = try unregister(app: device.app, user: device.user, db)
         case .unregistered where device.user.isEmpty:
             _ = try unregister(app: device.app, token: device.token, db)
-        // Somebody else may have it by now.
+        // Another user may have it by now.
         case .unregistered:
             _ = try unregister(app: device.app, token: device.token, user: device.user, db)
         case .invalid, .proven, .unproven: break
@@ -226,7 +226,7 @@ enum DeviceTables {
         return db.changesCount
     }
 
-    /// Takes in what a provider says of a token; the devices that it concerns.
+    /// Applies a provider's news about a token. Returns the devices it concerns.
     static func learn(_ news: TokenNews, _ db: Database) throws -> (Invalidation, [Device]) {
         func find(_ app: String, _ token: String) throws -> [Device] {
             try Self.find(app: app, token: token, nowUnixMs: 0, HotStatements(), db).map(\.device)
@@ -238,7 +238,7 @@ enum DeviceTables {
         case .moved(let app, let old, let new):
             let (moved, owners) = (try find(app, old), try find(app, new))
             for device in moved {
-                // The new one may be registered already.
+                // The new token may be registered already.
                 if owners.contains(where: { $0.app == device.app }) {
                     _ = try unregister(
                         app: device.app, token: device.token, user: device.user, db)
@@ -258,7 +258,7 @@ enum DeviceTables {
     private static func invalidate(
         _ known: [Device], goneSinceUnixMs: UInt64, _ db: Database
     ) throws -> (Invalidation, [Device]) {
-        // Registered again since, by whomever: it lives.
+        // It was registered again since, so it is valid.
         let living = known.filter { goneSinceUnixMs > 0 && $0.registeredUnixMs > goneSinceUnixMs }
         var gone: [Device] = []
         for device in known where !living.contains(where: { $0.app == device.app }) {

@@ -4,7 +4,7 @@ internal import GRDBSQLite
 /// Statements that run for every delivery, prepared once for their connection, and bound and stepped without anything between them
 /// and SQLite: looking one up by its text, or boxing its arguments, would cost as much as running it.
 ///
-/// One thread: the one whose turn it is with the database.
+/// Used by one thread at a time: the one that holds the database.
 final class HotStatements {
     enum Name: Int, CaseIterable {
         case begin, commit, rollback
@@ -51,7 +51,7 @@ final class HotStatements {
                 ORDER BY due, id LIMIT ?
                 """
             case .leaseUntried:
-                // Among those that are next, so that a long queue is not read for one of them.
+                // Searches only the next few, so that a long queue is not read for one delivery.
                 """
                 SELECT * FROM (
                   SELECT id, attempt, deadline, payload, route, stable, badge, device, free, due
@@ -103,7 +103,7 @@ final class HotStatements {
 
     private var prepared = [HotStatement?](repeating: nil, count: Name.allCases.count)
 
-    /// Lets go of all: a connection with statements cannot be closed.
+    /// Finalizes all: a connection with open statements cannot be closed.
     func removeAll() { prepared = [HotStatement?](repeating: nil, count: Name.allCases.count) }
 
     /// A statement, ready for its arguments.
@@ -136,7 +136,7 @@ final class HotStatement {
         connection = db.sqliteConnection
     }
 
-    /// Ready again, also if it was left before its end.
+    /// Resets it, even if it was not run to its end.
     func begin() {
         sqlite3_reset(raw)
         bound = 0
@@ -160,7 +160,7 @@ final class HotStatement {
         bound += 1
         var text = text
         text.withUTF8 { bytes in
-            // No address would be NULL, which is something else than an empty text.
+            // A nil address would bind NULL, which differs from an empty text.
             bytes.withMemoryRebound(to: CChar.self) { bytes in
                 _ = sqlite3_bind_text(
                     raw, bound, bytes.baseAddress ?? Self.nothing, Int32(bytes.count),
@@ -181,10 +181,10 @@ final class HotStatement {
     private static nonisolated(unsafe) let nothing = UnsafePointer<CChar>(
         UnsafeMutablePointer<CChar>.allocate(capacity: 1))
 
-    /// Runs it to its end; rows that it gives are dropped.
+    /// Runs it to its end and drops its rows.
     func run() throws { while try step() {} }
 
-    /// Goes to the next row; false: there is none, and the statement can be used again.
+    /// Steps to the next row; false at the end, when the statement is reset.
     func step() throws -> Bool {
         let status = sqlite3_step(raw)
         if status == SQLITE_ROW { return true }
@@ -197,7 +197,7 @@ final class HotStatement {
         return false
     }
 
-    /// Ends it before its last row.
+    /// Resets it before its last row.
     func end() { sqlite3_reset(raw) }
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(raw, column) }
@@ -212,7 +212,7 @@ final class HotStatement {
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
-    /// Reads a blob in place; it is there until the next step.
+    /// Reads a blob in place; valid until the next step.
     func withBlob<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         let start = sqlite3_column_blob(raw, column)
         let count = start == nil ? 0 : Int(sqlite3_column_bytes(raw, column))

@@ -1,20 +1,20 @@
 internal import GRDB
 
-/// When leases run out.
+/// When leases end.
 ///
-/// What is leased stands in no index: most deliveries are taken over at once and gone before anybody could look
-/// for them. So the writer remembers in which ranges of ids there are some, and looks there when it is time.
+/// Leased rows are in no index: most deliveries are taken over at commit and gone before anyone looks
+/// for them. The writer remembers the id ranges that hold leases, and searches them when leases end.
 struct LeaseBook {
     private struct Entry {
-        /// When the first of them runs out, and the last, in Unix milliseconds.
+        /// When the first and the last of them end, in Unix milliseconds.
         var firstUntil: Int64
         var lastUntil: Int64
         var ids: ClosedRange<Int64>
     }
 
-    /// Leases that end within so many milliseconds share an entry.
+    /// Leases that end within this many milliseconds share an entry.
     private static let width: Int64 = 100
-    /// In the order in which they run out.
+    /// In the order in which they end.
     private var entries: [Entry] = []
 
     /// A delivery is leased.
@@ -29,7 +29,7 @@ struct LeaseBook {
         entries.insert(Entry(firstUntil: until, lastUntil: until, ids: id...id), at: place)
     }
 
-    /// Gives back what has run out.
+    /// Releases expired leases.
     mutating func expire(now: Int64, _ hot: HotStatements, _ db: Database) throws {
         while let entry = entries.first, entry.firstUntil <= now {
             let update = try hot.statement(.expireLeases, db)
@@ -47,7 +47,7 @@ struct LeaseBook {
         }
     }
 
-    /// When the next lease of a lane runs out; nil: it has none.
+    /// When the next lease of a lane ends; nil if it has none.
     mutating func nextEnd(
         lane: Int64, _ hot: HotStatements, _ db: Database
     ) throws -> Int64? {
@@ -58,7 +58,7 @@ struct LeaseBook {
             find.bind(lane)
             find.bind(ids.lowerBound)
             find.bind(ids.upperBound)
-            // Of the lane's, when the first ends; and how many there are of any lane.
+            // The end of the lane's first lease, and the number of leases of all lanes.
             guard try find.step() else { return nil }
             let end = find.isNull(0) ? nil : find.integer(0)
             let count = find.integer(1)

@@ -1,7 +1,7 @@
 internal import SignalboxCore
 internal import SignalboxJSON
 
-/// Notifications and devices as older gateways wrote them: JSON without the fields that are empty.
+/// Notifications and devices as older gateways wrote them: JSON without empty fields.
 enum OldRows {
     /// nil: the row is damaged.
     static func notification(_ text: String) -> Notification? {

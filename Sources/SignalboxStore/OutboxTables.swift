@@ -2,9 +2,9 @@ internal import Foundation
 internal import GRDB
 internal import SignalboxCore
 
-/// Reports that were written with a change of the registry and are not in the queue yet.
+/// Reports that were written with a registry change and are not in the queue yet.
 enum OutboxTables {
-    /// Lanes of reports used to be known by the end of their senders' names.
+    /// Older versions marked lanes of reports by a suffix of the sender's name.
     static let schema = """
         CREATE TABLE outbox (
           id INTEGER PRIMARY KEY AUTOINCREMENT, instance TEXT NOT NULL, kind INTEGER NOT NULL,
@@ -22,7 +22,7 @@ enum OutboxTables {
           WHERE sender LIKE '%#register';
         """
 
-    /// How many there are, at most: they leave in their order.
+    /// At most how many there are; they are removed in order.
     static func count(_ db: Database) throws -> Int {
         try Int.fetchOne(db, sql: "SELECT coalesce(max(id) - min(id) + 1, 0) FROM outbox") ?? 0
     }
@@ -44,7 +44,7 @@ enum OutboxTables {
         }
     }
 
-    /// One that cannot be read is left out: there is nobody left to tell.
+    /// A report that cannot be read gets an empty device.
     static func read(max: Int, _ db: Database) throws -> [OutboxEntry] {
         let select = try db.cachedStatement(sql: "SELECT * FROM outbox ORDER BY id LIMIT ?")
         return try Row.fetchAll(select, arguments: [max]).map { row in

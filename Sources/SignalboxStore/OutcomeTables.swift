@@ -2,19 +2,19 @@ internal import Foundation
 internal import GRDB
 internal import SignalboxCore
 
-/// The stream of outcomes: a row per commit, in order, and how far each receiver has come.
+/// The stream of outcomes: one row per commit, in order, and each receiver's position.
 ///
-/// A row goes once every receiver is past it, or when it is too old or one of too many. Sequence numbers only
-/// grow; a commit that failed leaves a gap.
+/// A row is removed when every receiver is past it, or when it is too old or one too many. Sequence numbers only
+/// grow; a failed commit leaves a gap.
 struct OutcomeTables {
-    /// Rows are cut about here, so that a reader does not read much more than it sends.
+    /// About the size of a row, so that a reader reads little more than it sends.
     private static let rowBytesMax = OutcomeBatch.bytesMax
 
-    /// The sequence number that comes next.
+    /// The next sequence number.
     private(set) var next: UInt64 = 1
-    /// What the disk had no room for; it is written as soon as there is some.
+    /// Outcomes that did not fit on the disk; they are written when there is room.
     private var unwritten = OutcomePack()
-    /// A commit is about to write what was unwritten.
+    /// A commit is about to write them.
     private var isWriting = false
     private static let counter = "outcome"
 
@@ -37,7 +37,7 @@ struct OutcomeTables {
     mutating func write(
         _ packs: [OutcomePack], nowUnixMs: UInt64, _ hot: HotStatements, _ db: Database
     ) throws {
-        // Once per transaction.
+        // Runs once per transaction.
         var row = isWriting ? OutcomePack() : unwritten
         isWriting = isWriting || hasUnwritten
         for pack in packs {
@@ -62,9 +62,9 @@ struct OutcomeTables {
         next += UInt64(row.count)
     }
 
-    /// Keeps packs for later: the deliveries that they tell of have ended, and the disk had no room.
+    /// Keeps packs for later: their deliveries have ended, and the disk had no room.
     ///
-    /// Returns how many are lost, since too much waits already.
+    /// Returns how many were dropped because too many wait.
     mutating func postpone(_ packs: [OutcomePack]) -> Int {
         var lost = 0
         for pack in packs {
@@ -87,7 +87,7 @@ struct OutcomeTables {
     // MARK: Receivers
 
     mutating func setReceivers(_ names: [String], _ db: Database) throws -> [String: UInt64] {
-        // Without receivers nothing else remembers it.
+        // Without receivers this is the only record of it.
         try db.execute(
             sql: "INSERT OR REPLACE INTO counter (name, value) VALUES (?, ?)",
             arguments: [Self.counter, Int64(clamping: next)])
@@ -116,7 +116,7 @@ struct OutcomeTables {
         ).execute(arguments: [Int64(clamping: next), receiver])
     }
 
-    /// Removes what every receiver has taken; all of it, if there is none.
+    /// Removes what every receiver has taken; everything if there is no receiver.
     func removeTaken(_ db: Database) throws {
         try db.cachedStatement(
             sql: """
@@ -128,7 +128,7 @@ struct OutcomeTables {
 
     // MARK: Bounds
 
-    /// Removes what is too old, and the oldest of too many; how many outcomes each receiver lost by that.
+    /// Removes outcomes that are too old or too many. Returns how many each receiver lost.
     func trim(nowUnixMs: UInt64, _ db: Database) throws -> [String: Int] {
         let oldest = Int64(clamping: nowUnixMs - min(nowUnixMs, OutcomeLimits.ageMs))
         let first = try db.cachedStatement(
@@ -153,7 +153,7 @@ struct OutcomeTables {
 
     // MARK: Reading
 
-    /// Rows from a sequence number on, about as many as a request holds.
+    /// Rows from a sequence number on, about one request's worth.
     static func rows(
         from first: UInt64, _ hot: HotStatements, _ db: Database
     ) throws -> (rows: [OutcomeRow], hasMore: Bool) {

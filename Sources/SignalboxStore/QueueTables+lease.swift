@@ -1,9 +1,9 @@
 internal import GRDB
 internal import SignalboxCore
 
-/// Lending deliveries, and finding those that wait.
+/// Leasing deliveries, and finding those that wait.
 extension QueueTables {
-    /// Lends what is due, high priority first.
+    /// Leases due deliveries, high priority first.
     mutating func lease(
         _ lane: LaneKey, _ wish: LeaseWish, nowUnixMs: UInt64, _ token: LeaseToken,
         isMarked: Bool, nextID: inout UInt64, _ db: Database
@@ -14,8 +14,8 @@ extension QueueTables {
         let until = Int64(clamping: nowUnixMs &+ wish.forMs)
         if isMarked { try leases.expire(now: now, hot, db) }
         for rank in Int64(0)...2 where out.deliveries.count <= wish.max {
-            // What has a row of its own was tried before. So it is older, and comes first, but not
-            // where the provider is to be tried.
+            // A delivery with its own row was tried before. It is older and comes first, except
+            // for a probe.
             if !wish.isProbe {
                 try leaseRows(lane, id, rank, wish, due: now, now, until, isMarked, &out, db)
             }
@@ -40,13 +40,13 @@ extension QueueTables {
         return out
     }
 
-    /// Lends deliveries that have rows of their own.
+    /// Leases deliveries that have their own rows.
     private mutating func leaseRows(
         _ lane: LaneKey, _ id: Int64, _ rank: Int64, _ wish: LeaseWish, due: Int64,
         _ now: Int64, _ until: Int64, _ isMarked: Bool, _ out: inout StoreLease, _ db: Database
     ) throws {
         var contents: [Int64: Payload] = [:]
-        // One more than is wanted tells whether there is more.
+        // One more than wanted shows whether there are more.
         let room = wish.max + 1 - out.deliveries.count
         let rows = try hot.statement(wish.isProbe ? .leaseUntried : .lease, db)
         rows.bind(id)
@@ -75,7 +75,7 @@ extension QueueTables {
         out.deliveries += found
     }
 
-    /// What cannot be read is not sent: an empty push would be worse than none.
+    /// A damaged delivery is not sent: an empty push is worse than none.
     private mutating func bury(damaged id: Int64, _ nowUnixMs: UInt64, _ db: Database) throws {
         let attempt = Attempt(
             number: 1, unixMs: nowUnixMs, reason: "damaged", code: 0,
@@ -91,7 +91,7 @@ extension QueueTables {
                 "delivery \(id) is damaged in the database, it is a dead letter now"))
     }
 
-    /// Of what cannot be read of a block nothing is known but how many deliveries it was.
+    /// Of the unreadable part of a block only the number of deliveries is known.
     private mutating func bury(
         _ damage: BlockTables.Damage, nowUnixMs: Int64, nextID: inout UInt64, _ db: Database
     ) throws {
@@ -116,7 +116,7 @@ extension QueueTables {
                     + "\(damage.total) deliveries cannot be read, they are dead letters now"))
     }
 
-    /// Makes leases last until a time; those that nobody here holds.
+    /// Extends leases until a time. Returns those that are not held here.
     mutating func extend(
         _ ids: [UInt64], untilUnixMs: UInt64, _ db: Database
     ) throws -> [UInt64] {
@@ -137,7 +137,7 @@ extension QueueTables {
         return lost
     }
 
-    /// Makes due what waits only for its provider to be back.
+    /// Makes deliveries due that wait only for their provider to recover.
     mutating func hasten(_ lane: LaneKey, nowUnixMs: UInt64, _ db: Database) throws {
         guard let id = try knownLane(lane, db) else { return }
         let now = Int64(clamping: nowUnixMs)
@@ -149,7 +149,7 @@ extension QueueTables {
         ).execute(arguments: [now, id])
     }
 
-    /// Lanes with something that nobody has; `dueUnixMs`: that was due by then.
+    /// Lanes with deliveries that are not leased; with `dueUnixMs`, only those that were due by then.
     mutating func waitingLanes(dueUnixMs: UInt64?, _ db: Database) throws -> [LaneKey] {
         let due = Int64(clamping: dueUnixMs ?? .max)
         let hasRow = try db.cachedStatement(

@@ -11,7 +11,7 @@ struct QueueTables {
         }
     }
 
-    /// Lane ids by name, so that a delivery does not look its lane up.
+    /// Lane ids by key, to save a look-up per delivery.
     var laneIDs: [LaneKey: Int64] = [:]
     let hot = HotStatements()
     var leases = LeaseBook()
@@ -19,22 +19,22 @@ struct QueueTables {
     private var seen = SeenKeys()
     var outcomes = OutcomeTables()
     var notices: [StoreNotice] = []
-    /// Lanes that were given work by somebody else than an append, in this transaction.
+    /// Lanes that this transaction gave work by other means than an append.
     var given: Set<LaneKey> = []
-    /// Deliveries that turned out to be damaged since somebody asked.
+    /// Damaged deliveries found since the last call of `takeDamagedCount`.
     var damagedCount = 0
 
-    /// What reading the tables at the start gave.
+    /// The state found at startup.
     struct Start {
-        /// Of this life.
+        /// The token of this start.
         var token: LeaseToken
         var lastID: UInt64
         var waiting: Int
     }
 
-    /// Takes stock, and takes back what the previous life of the owner held.
+    /// Reads the state at startup, and takes back what the previous run held.
     ///
-    /// The file is used by one process at a time, so there is no other owner.
+    /// One process uses the file at a time, so there is no other owner.
     mutating func start(_ db: Database) throws -> Start {
         let row = try Row.fetchOne(
             db, sql: "UPDATE owner SET epoch = epoch + 1 RETURNING name, epoch")
@@ -67,7 +67,7 @@ struct QueueTables {
         return rows + inBlocks - doneCount
     }
 
-    /// Keeps ids that were given from being given again.
+    /// Records the last id that was given out.
     func keep(lastID: UInt64, _ db: Database) throws {
         try db.cachedStatement(
             sql: "INSERT OR REPLACE INTO counter (name, value) VALUES ('last_id', ?)"
@@ -85,7 +85,7 @@ struct QueueTables {
             db)
     }
 
-    /// Forgets keys and values whose time is over.
+    /// Removes expired keys and values.
     mutating func forgetSeen(nowUnixMs: UInt64, _ db: Database) throws {
         let now = Int64(clamping: nowUnixMs)
         try db.cachedStatement(sql: "DELETE FROM value WHERE expires <= ?").execute(arguments: [now]
@@ -93,9 +93,9 @@ struct QueueTables {
         try seen.forget(nowUnixMs: now, hot, db)
     }
 
-    /// Removes what waits for the same device in a lane of reports; how many there were.
+    /// Removes waiting reports about the same device. Returns how many.
     ///
-    /// A registration that could not be told must not be told after the logout that followed it.
+    /// A registration that could not be reported must not be reported after a later logout.
     private func supersede(_ lane: Int64, _ stableID: String, _ db: Database) throws -> Int {
         let rows = try Row.fetchAll(
             try db.cachedStatement(
@@ -110,9 +110,9 @@ struct QueueTables {
         return rows.count
     }
 
-    /// Writes the deliveries of one event, or notes them for `flush`.
+    /// Writes the deliveries of one event, or collects them for `flush`.
     ///
-    /// Returns how many older ones left for them.
+    /// Returns how many older reports they replaced.
     @discardableResult
     mutating func insert(
         _ item: StoreEntry.Item, receivedUnixMs: UInt64, leaseUntilUnixMs: UInt64,
@@ -129,7 +129,7 @@ struct QueueTables {
                     rank: Int(rank), takenUntilUnixMs: until, hot, nextID: &nextID, db)
                 continue
             }
-            // Reports of devices: a later one must find them.
+            // A report gets its own row, so that a later one can replace it.
             superseded += try supersede(lane, delivery.stableID, db)
             nextID += 1
             let payload = Int64(clamping: nextID)
@@ -139,24 +139,24 @@ struct QueueTables {
         return superseded
     }
 
-    /// Writes what `insert` noted.
+    /// Writes what `insert` collected.
     mutating func flush(nextID: inout UInt64, _ db: Database) throws {
         try blocks.flush(hot, nextID: &nextID, db)
     }
 
-    /// Writes the keys of what was inserted.
+    /// Writes the dedupe keys of what was inserted.
     mutating func noteSeen(nowUnixMs: UInt64, _ db: Database) throws {
         try seen.flush(nowUnixMs: Int64(clamping: nowUnixMs), hot, db)
     }
 
-    /// Writes down what `settle` has done; `isShortOfRoom`: only what frees room, the rest another time.
+    /// Writes the marks of settled deliveries; with `isShortOfRoom` only those that free room.
     mutating func note(isShortOfRoom: Bool, _ db: Database) throws {
         try blocks.note(isShortOfRoom: isShortOfRoom, hot, db)
     }
 
-    /// What was asked for is on disk.
+    /// The transaction was committed.
     ///
-    /// Returns the lanes that were given work.
+    /// Returns the lanes that got work.
     mutating func committed() -> Set<LaneKey> {
         blocks.committed()
         seen.committed()
@@ -165,7 +165,7 @@ struct QueueTables {
         return given
     }
 
-    /// Nothing of it is on disk; also a lane that was made in the group is not there.
+    /// The transaction was rolled back, including lanes that it created.
     mutating func rolledBack() {
         laneIDs = [:]
         given = []
@@ -174,16 +174,16 @@ struct QueueTables {
         outcomes.rolledBack()
     }
 
-    /// Lets go of the connection.
+    /// Releases the connection.
     func close() { hot.removeAll() }
 
-    /// What could not be read, in words.
+    /// Notices about damaged deliveries.
     mutating func takeNotices() -> [StoreNotice] {
         defer { notices = [] }
         return notices
     }
 
-    /// How many deliveries left the queue because they are damaged.
+    /// How many deliveries were removed as damaged.
     mutating func takeDamagedCount() -> Int {
         defer { damagedCount = 0 }
         return damagedCount
@@ -240,18 +240,18 @@ struct QueueTables {
         return id
     }
 
-    /// What `settle` came to.
+    /// The result of `settle`.
     struct Settled {
         /// How many deliveries left the queue.
         var gone = 0
-        /// Those that were not in it.
+        /// Deliveries that were not in the queue.
         var lost: Set<UInt64> = []
     }
 
     /// Ends leases.
     ///
-    /// `isShortOfRoom`: the disk was full a moment ago, so nothing is added: an attempt goes unrecorded,
-    /// and what should be a dead letter comes back in a minute.
+    /// With `isShortOfRoom` the disk was just full, so nothing is added: attempts are not recorded,
+    /// and a delivery that should become a dead letter is retried in a minute.
     mutating func settle(
         _ ends: [LeaseEnd], isShortOfRoom: Bool, nowUnixMs: UInt64, nextID: inout UInt64,
         _ db: Database
@@ -319,14 +319,14 @@ struct QueueTables {
         return out
     }
 
-    /// What was read and written for the deliveries that left their blocks in one go.
+    /// Caches for deliveries that leave their blocks in one call.
     private struct Ejection {
         var read: [Int64: BlockReader] = [:]
         /// Payload rows by block and content.
         var payloads: [[Int64]: Int64] = [:]
     }
 
-    /// Gives a delivery of a block a row of its own; nothing happens if it has one.
+    /// Moves a delivery out of its block into a row; does nothing if it has one.
     private mutating func eject(
         _ id: UInt64, _ ejection: inout Ejection, _ nextID: inout UInt64, _ db: Database
     ) throws {
@@ -366,7 +366,7 @@ struct QueueTables {
         try remove.run()
     }
 
-    /// Removes a delivery; nil: it is not there.
+    /// Removes a delivery; nil if it is missing.
     func remove(
         _ id: Int64, _ db: Database
     ) throws -> (payload: Int64, attempt: Int64)? {
@@ -390,7 +390,7 @@ struct QueueTables {
         ])
     }
 
-    /// Of an outage that goes on the first and the last attempt are kept: there may be hundreds.
+    /// During a long outage only the first and the last attempt are kept.
     private func forgetBetween(_ attempt: Attempt, _ id: Int64, _ db: Database) throws {
         try db.cachedStatement(
             sql: """
@@ -407,7 +407,7 @@ struct QueueTables {
         ])
     }
 
-    /// Copies a delivery to the dead letters; false: it is not there.
+    /// Copies a delivery to the dead letters; false if it is missing.
     func bury(
         _ id: Int64, _ reason: String, _ attempt: Attempt, _ db: Database
     ) throws -> Bool {

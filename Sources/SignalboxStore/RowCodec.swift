@@ -3,7 +3,7 @@ internal import GRDB
 internal import SignalboxCore
 internal import SignalboxJSON
 
-/// Notifications and devices in rows of their own: records.
+/// Notifications and devices in rows, as records.
 enum RowCodec {
     static func bytes(_ record: some RecordValue) -> [UInt8] {
         var out = RecordWriter()

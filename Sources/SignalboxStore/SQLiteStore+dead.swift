@@ -16,7 +16,7 @@ extension SQLiteStore: DeadLetterStore {
         try await perform { db in try DeadTables.count(filter, db) }
     }
 
-    /// Makes deliveries of a part of them again.
+    /// Puts a part of them back into the queue.
     public func replay(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
         let now = nowUnixMs()
         return try await queueWork { db, tables, lastID in
@@ -27,14 +27,14 @@ extension SQLiteStore: DeadLetterStore {
         }
     }
 
-    /// Forgets a part of them.
+    /// Removes a part of them.
     public func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
         try await perform { db in
             try DeadTables.purge(filter, fromID: fromID, limit: limit, db)
         }
     }
 
-    /// Does something in the next commit.
+    /// Runs work in the next commit.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {

@@ -23,7 +23,7 @@ extension SQLiteStore: DeviceRegistry {
         }
     }
 
-    /// Does what changes say.
+    /// Applies device changes.
     public func change(
         _ changes: [DeviceChange], reports: [DeviceReport],
         done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
@@ -42,7 +42,7 @@ extension SQLiteStore: DeviceRegistry {
             })
     }
 
-    /// Does something and writes its reports in one transaction.
+    /// Runs a change and writes its reports in the same transaction.
     private func reporting<Value: Sendable>(
         _ reports: [DeviceReport], _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
@@ -57,13 +57,13 @@ extension SQLiteStore: DeviceRegistry {
         return value
     }
 
-    /// Whether so many more reports may wait.
+    /// Whether this many more reports fit under the limit of waiting deliveries.
     private func hasPlace(for reports: [DeviceReport], _ db: Database) throws -> Bool {
         try reports.isEmpty
             || waitingCount + OutboxTables.count(db) + reports.count <= waitingMax
     }
 
-    /// Gives a user's device other attributes.
+    /// Replaces the attributes of a user's device.
     public func setAttributes(
         _ attributes: [Attribute], app: String, token: String, user: String
     ) async throws -> Int {
@@ -95,7 +95,7 @@ extension SQLiteStore: DeviceRegistry {
             done: { done($0.mapError { StoreFailure(message: $0.message) }) })
     }
 
-    /// Says until when an app is in front of its user.
+    /// Records how long an app stays in front of its user.
     public func setPresence(
         app: String, user: String, token: String?, onlineForMs: UInt64
     ) async throws -> Int {
@@ -110,7 +110,7 @@ extension SQLiteStore: DeviceRegistry {
     /// Sets a user's badge counter.
     public func setBadge(_ number: Int32, of user: UserKey) async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
-            // In the queue's order: an event that was taken before counts before.
+            // In queue order, so events accepted earlier count earlier.
             submitQueue({ db, tables, _ in
                 let set = try BadgeTables.number(after: number, of: user, tables.hot, db)
                 return (set != nil, 0)
@@ -126,7 +126,7 @@ extension SQLiteStore: DeviceRegistry {
         devices(of: users[...], found: Found(count: users.count), done: done)
     }
 
-    /// So many users are looked up before it is somebody else's turn.
+    /// Users per look-up; other requests get their turn in between.
     private static let turnMax = 512
 
     /// `@unchecked Sendable`: only the reader's thread touches it.
@@ -153,7 +153,7 @@ extension SQLiteStore: DeviceRegistry {
         }
     }
 
-    /// Looks something up beside the writer.
+    /// Runs a query on the reader's connection.
     func look<Value>(
         _ body: @escaping @Sendable (HotStatements, Database) throws -> Value,
         done: @escaping @Sendable (Result<Value, StoreError>) -> Void
@@ -172,7 +172,7 @@ extension SQLiteStore: DeviceRegistry {
         if !isTaken { done(.failure(StoreError("store-failed", "the store is closed"))) }
     }
 
-    /// Takes in what a provider says of a token.
+    /// Applies a provider's news about a token.
     public func learn(
         _ news: TokenNews,
         reports: @escaping @Sendable (Invalidation, [Device]) -> [DeviceReport],

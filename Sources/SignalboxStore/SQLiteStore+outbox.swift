@@ -16,7 +16,7 @@ extension SQLiteStore: Outbox {
         submitQueue({ db, _, _ in (try OutboxTables.remove(through: id, db), 0) }, done)
     }
 
-    /// Tells that reports were written.
+    /// Calls back when reports were written.
     public func watchOutbox(_ onReport: @escaping @Sendable () -> Void) {
         outboxWatcher.set { _ in onReport() }
     }

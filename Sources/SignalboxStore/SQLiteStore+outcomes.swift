@@ -5,7 +5,7 @@ extension SQLiteStore: OutcomeStore {
     /// The sequence number of the next outcome that is appended.
     public var nextOutcome: UInt64 { UInt64(clamping: outcomes.value) }
 
-    /// Says who the receivers are; where each of them stands.
+    /// Sets the receivers. Returns the position of each.
     public func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] {
         try await queueWork { db, tables, _ in (try tables.outcomes.setReceivers(names, db), 0) }
     }

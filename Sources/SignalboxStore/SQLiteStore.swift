@@ -5,22 +5,22 @@ internal import Synchronization
 
 /// The embedded store: one SQLite file, one writing thread, group commit.
 ///
-/// Whatever is asked for while a commit is on its way to the disk is done in the next one, so many
+/// Jobs that arrive during a commit go into the next one, so many
 /// requests share one fsync.
 public final class SQLiteStore: DeliveryQueue {
     /// How a store is set up.
     public struct Options: Sendable {
-        /// Folder of the files; made if it is not there.
+        /// Folder of the files; created if missing.
         public var folder: String
-        /// Most deliveries that wait.
+        /// Most deliveries that may wait.
         public var waitingMax = 10_000_000
-        /// How long a lease of a delivery that is taken over at once lasts, in milliseconds.
+        /// Lease of a delivery that its lane takes over at commit, in milliseconds.
         public var leaseMs: UInt64 = 120_000
-        /// Largest database file, in bytes; 0: as large as the disk allows.
+        /// Largest database file, in bytes; 0 for no limit but the disk.
         public var bytesMax = 0
         /// Milliseconds since 1970.
         public var nowUnixMs: @Sendable () -> UInt64
-        /// Told of what the store notices beside its answers.
+        /// Receives notices, on a thread of the store.
         public var onNotice: @Sendable (StoreNotice) -> Void
 
         /// Makes options.
@@ -40,14 +40,14 @@ public final class SQLiteStore: DeliveryQueue {
             LaneKey, LeaseWish, done: @Sendable (Result<StoreLease, StoreFailure>) -> Void)
         case settle(
             [LeaseEnd], OutcomePack, done: @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void)
-        /// Anything else; `done` gets what went wrong, or nil.
+        /// Anything else; `done` gets an error message, or nil.
         case work(
             @Sendable (Database) throws -> Void, done: @Sendable (String?) -> Void)
-        /// Something with the queue; one that `mustHappen` is tried until it succeeds.
+        /// Work on the queue; with `mustHappen` it is retried until it succeeds.
         case queue(QueueWork, mustHappen: Bool, done: @Sendable (String?) -> Void)
     }
 
-    /// A job with the queue; it gets the largest id in use, and says how many more deliveries wait afterwards.
+    /// Work on the queue. Gets the largest id in use; returns how many more deliveries wait afterwards.
     typealias QueueWork =
         @Sendable (Database, inout QueueTables, _ lastID: inout UInt64) throws -> Int
 
@@ -69,7 +69,7 @@ public final class SQLiteStore: DeliveryQueue {
     let nowUnixMs: @Sendable () -> UInt64
     let reader: StoreReader
 
-    /// Opens or makes a store.
+    /// Opens a store, or creates it.
     public static func open(_ options: Options) throws(StoreError) -> SQLiteStore {
         let files = try StoreFiles(folder: options.folder)
         let queue = try files.database(bytesMax: options.bytesMax)
@@ -125,7 +125,7 @@ public final class SQLiteStore: DeliveryQueue {
     /// Deliveries that were committed and are not settled.
     public var waitingCount: Int { waiting.value }
 
-    /// The disk has no room left but its reserve.
+    /// Only the disk's reserve is left.
     public var isDiskFull: Bool { diskFull.value > 0 }
 
     /// The database file was removed or replaced.
@@ -187,10 +187,10 @@ public final class SQLiteStore: DeliveryQueue {
         submitQueue({ db, tables, _ in (try tables.waitingLanes(dueUnixMs: due, db), 0) }, done)
     }
 
-    /// Tells of lanes that a replay has given work.
+    /// Calls back with lanes that a replay gave work.
     public func watch(_ onWork: @escaping @Sendable ([LaneKey]) -> Void) { watcher.set(onWork) }
 
-    /// Ends leases, and tells of their ends in the same commit.
+    /// Ends leases, and appends their outcomes in the same commit.
     public func settle(
         _ ends: [LeaseEnd], under token: LeaseToken, outcomes: OutcomePack,
         done: @escaping @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void
@@ -208,8 +208,8 @@ public final class SQLiteStore: DeliveryQueue {
         if !submit(.work(body, done: done)) { done(Self.closed.message) }
     }
 
-    /// Does something with the queue in the next commit; `body` gets the largest id in use, and says what came
-    /// of it and how many more deliveries wait afterwards.
+    /// Runs work on the queue in the next commit. `body` gets the largest id in use, and returns a value
+    /// and how many more deliveries wait afterwards.
     func submitQueue<Value: Sendable>(
         mustHappen: Bool = false,
         _ body:
@@ -235,7 +235,7 @@ public final class SQLiteStore: DeliveryQueue {
         if !submit(job) { done(.failure(Self.closed)) }
     }
 
-    /// The same as something to wait for.
+    /// The same, as an async call.
     func queueWork<Value: Sendable>(
         _ body:
             @escaping @Sendable (
@@ -247,9 +247,9 @@ public final class SQLiteStore: DeliveryQueue {
         }
     }
 
-    /// Ends the store once everything that was asked for is done.
+    /// Closes the store after all pending work.
     public func close() async {
-        // First, since the writer's connection must be the last: it tidies the files up.
+        // First, because the writer's connection must close last: it removes the log.
         let reader = reader
         await SystemThread.value { reader.close() }
         inbox.updateAll { $0.isClosing = true }
@@ -289,25 +289,25 @@ public final class SQLiteStore: DeliveryQueue {
     }
 }
 
-/// What a store notices beside its answers.
+/// What a store notices by itself.
 public enum StoreNotice: Sendable {
-    /// Something could not be written; the store goes on trying.
+    /// A write failed; the store retries it.
     case fault(String)
-    /// So many deliveries cannot be read, and are dead letters now.
+    /// This many deliveries could not be read, and are now dead letters.
     case damaged(count: Int, String)
-    /// Nothing more is appended: the disk has no room left but its reserve.
+    /// Events are refused: only the disk's reserve is left.
     case diskFull(String)
-    /// There is room again.
+    /// The disk has room again.
     case diskHasRoom(String)
     /// The database file was removed or replaced: what is committed now is lost when the process ends.
     case fileGone(String)
-    /// The database file is where it was.
+    /// The database file is back.
     case fileIsBack(String)
-    /// So many outcomes are lost to a receiver of them: they were too old or too many. Without a name: to all
-    /// of them, since the disk was full.
+    /// This many outcomes were dropped for a receiver as too old or too many. An empty name means
+    /// all receivers: the disk was full.
     case outcomesLost(receiver: String, count: Int)
 
-    /// Words for a log.
+    /// A message for the log.
     public var text: String {
         switch self {
         case .fault(let text), .damaged(_, let text), .diskFull(let text), .diskHasRoom(let text),
@@ -318,7 +318,7 @@ public enum StoreNotice: Sendable {
     }
 }
 
-/// Who is told of something, if anybody is.
+/// An optional callback.
 final class Watcher<News: Sendable>: Sendable {
     private let onNews = Mutex<(@Sendable (News) -> Void)?>(nil)
 

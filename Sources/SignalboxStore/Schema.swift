@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// The tables, and how they came to be.
+/// The tables and their migrations.
 enum Schema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -62,12 +62,12 @@ enum Schema {
                 sql: "ALTER TABLE device ADD COLUMN attributes TEXT NOT NULL DEFAULT ''")
         }
         migrator.registerMigration("4") { db in
-            // A newer report of a device takes the place of an older one that waits.
+            // A newer report replaces an older one that still waits.
             try db.execute(
                 sql: "CREATE INDEX delivery_report ON delivery (lane, stable) WHERE route = ''")
         }
         migrator.registerMigration("5") { db in
-            // Of what is leased most is gone before anybody could look for it: it stands in no index.
+            // Most leased rows are gone before anyone looks for them, so they are in no index.
             try db.execute(
                 sql: """
                     DROP INDEX delivery_leased;
@@ -76,7 +76,7 @@ enum Schema {
                     """)
         }
         migrator.registerMigration("6") { db in
-            // Deliveries that were never tried, many in a row; see BlockTables.
+            // New deliveries are stored in blocks; see BlockTables.
             try db.execute(
                 sql: """
                     CREATE TABLE block (
@@ -106,20 +106,20 @@ enum Schema {
             try db.execute(sql: "DROP TABLE seen")
         }
         migrator.registerMigration("8") { db in
-            // How many of a delivery's attempts count as none.
+            // How many of a delivery's attempts were free.
             try db.execute(
                 sql: "ALTER TABLE delivery ADD COLUMN free INTEGER NOT NULL DEFAULT 0")
         }
         migrator.registerMigration("presence") { db in
-            // `online` is the time until which a device is online. Nobody knows whether those that were
-            // are still: an app that is says so again.
+            // `online` is now the time until which a device is online. For old rows that time is
+            // unknown; an app that is still in front reports it again.
             try db.execute(sql: "UPDATE device SET online = 0")
         }
         migrator.registerMigration("tokens") { db in try TokenMigration.run(db) }
         migrator.registerMigration("badges") { db in try db.execute(sql: BadgeTables.schema) }
         migrator.registerMigration("outcomes") { db in
-            // The stream of outcomes, a row per commit; see OutcomeTables. The first sequence number that is
-            // not used yet outlives the rows.
+            // The stream of outcomes, one row per commit; see OutcomeTables. The next sequence number
+            // is kept even when all rows are gone.
             try db.execute(
                 sql: """
                     ALTER TABLE payload ADD COLUMN key TEXT NOT NULL DEFAULT '';
@@ -132,7 +132,7 @@ enum Schema {
                     """)
         }
         migrator.registerMigration("owner") { db in
-            // Whose leases these are, and in which of its lives.
+            // The owner of this database's leases, and its epoch.
             try db.execute(
                 sql: """
                     CREATE TABLE owner (name TEXT NOT NULL, epoch INTEGER NOT NULL);

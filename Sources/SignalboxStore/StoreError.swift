@@ -1,8 +1,8 @@
-/// Why a store cannot be opened, and what to do about it.
+/// Why a store cannot be opened, and how to fix it.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// Stable and listed in docs/errors.md: `store-damaged`.
     public let code: String
-    /// Names the file, the fault and what to do.
+    /// Names the file, the fault and the fix.
     public let message: String
 
     init(_ code: String, _ message: String) {

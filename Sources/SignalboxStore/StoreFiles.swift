@@ -35,11 +35,11 @@ final class StoreFiles: Sendable {
         }
     }
 
-    /// Tokens and message texts are nobody else's business, whatever the umask and the folder's mode are.
+    /// Tokens and message texts stay private, whatever the umask and the folder's mode are.
     ///
-    /// SQLite gives a log that it makes the mode of the database; what an older version left is changed.
+    /// SQLite gives new logs the mode of the database; files of older versions are changed here.
     private func makePrivate(_ folder: String) throws(StoreError) {
-        // SQLite has no connection yet: closing a descriptor would drop its locks.
+        // Before SQLite opens a connection: closing a descriptor would drop its locks.
         let database = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard database >= 0 else {
             throw StoreError(
@@ -67,7 +67,7 @@ final class StoreFiles: Sendable {
         return status == SQLITE_OK && hasMoved != 0
     }
 
-    /// What the disk has left for us.
+    /// Free bytes on the disk.
     var freeBytes: UInt64 {
         var facts = statvfs()
         guard statvfs(path, &facts) == 0 else { return .max }
@@ -125,7 +125,7 @@ final class StoreFiles: Sendable {
         }
     }
 
-    /// A fault of SQLite in words that say what to do.
+    /// Turns an SQLite error into a message that says what to do.
     func fault(_ error: any Error) -> StoreError {
         if let own = error as? StoreFailure { return StoreError("store-failed", own.message) }
         guard let error = error as? DatabaseError else {

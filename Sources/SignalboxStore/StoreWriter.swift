@@ -2,9 +2,9 @@ internal import GRDB
 internal import SignalboxCore
 internal import SignalboxThreads
 
-/// What the store's one thread does: a group of jobs, one transaction, one fsync.
+/// The work of the store's single thread: one transaction and one fsync per group of jobs.
 ///
-/// `@unchecked Sendable`: it is handed to that thread once and used by it alone.
+/// `@unchecked Sendable`: handed to that thread once, and used only there.
 final class StoreWriter: @unchecked Sendable {
     private let queue: DatabaseQueue
     private let files: StoreFiles
@@ -22,7 +22,7 @@ final class StoreWriter: @unchecked Sendable {
     private static let freeBytesMin: UInt64 = 32 << 20
     private var hasDiskRoom = true
     private var roomKnownNs: UInt64 = 0
-    /// Outcomes that could not be written yet: they are known, so they must not be lost.
+    /// Outcomes that could not be written yet. The provider has answered, so they must not be lost.
     private var retained: [SQLiteStore.Job] = []
 
     init(
@@ -46,13 +46,13 @@ final class StoreWriter: @unchecked Sendable {
 
     private var hasRetained: Bool { !retained.isEmpty }
 
-    /// Something is to be tried again in a moment, whether it is asked for or not.
+    /// There is work to retry soon, even if no new job arrives.
     var isWaiting: Bool { hasRetained || !hasDiskRoom || tables.outcomes.hasUnwritten }
 
-    /// Does the jobs in one transaction and tells everybody.
+    /// Runs the jobs in one transaction and reports their results.
     func commit(_ new: [SQLiteStore.Job]) {
         if !retained.isEmpty {
-            // By themselves, since what else was in their group may be what had no room.
+            // Without the rest of their group, which may be what did not fit.
             let known = retained
             retained = []
             var outcomes: [SQLiteStore.Job] = []
@@ -79,8 +79,8 @@ final class StoreWriter: @unchecked Sendable {
         do {
             try queue.writeWithoutTransaction { db in
                 try transaction(db) {
-                    // Outcomes first, and together: a lease of the same group must see the retries that
-                    // are due, and an append the room that was made.
+                    // Outcomes first, and together, so that a lease in the same group sees retries that
+                    // are due, and an append sees the room they made.
                     var ends: [LeaseEnd] = []
                     for case .settle(let own, let pack, _) in jobs {
                         ends += own
@@ -108,7 +108,7 @@ final class StoreWriter: @unchecked Sendable {
                     for job in jobs { try perform(job, now, db, &delta, &reports) }
                     try tables.flush(nextID: &lastID, db)
                     try tables.noteSeen(nowUnixMs: now, db)
-                    // What only lends must not fail for want of room.
+                    // A group of leases alone must not fail for lack of room.
                     let isWriting = jobs.contains { if case .lease = $0 { false } else { true } }
                     try tables.note(isShortOfRoom: isShortOfRoom || !isWriting, db)
                     try sweep(db)
@@ -127,7 +127,7 @@ final class StoreWriter: @unchecked Sendable {
         }
     }
 
-    /// All or nothing, like `db.inTransaction`, which compiles its statements anew each time.
+    /// Like `db.inTransaction`, which compiles its statements each time.
     private func transaction(_ db: Database, _ body: () throws -> Void) throws {
         try tables.hot.statement(.begin, db).run()
         do {
@@ -140,7 +140,7 @@ final class StoreWriter: @unchecked Sendable {
         }
     }
 
-    /// SQLite ends a transaction by itself after some errors; nothing may be written behind its end.
+    /// SQLite ends a transaction itself after some errors; nothing may be written after that.
     private func requireTransaction(_ db: Database) throws {
         guard db.isInsideTransaction else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
     }
@@ -154,7 +154,7 @@ final class StoreWriter: @unchecked Sendable {
             let answer = try append(entry, now, db, &delta)
             reports.append { done(answer) }
         case .lease(let lane, let wish, let done):
-            // It sees what was appended before it.
+            // A lease sees what was appended before it.
             try tables.flush(nextID: &lastID, db)
             let lease = try tables.lease(
                 lane, wish, nowUnixMs: now, token, isMarked: true, nextID: &lastID, db)
@@ -163,7 +163,7 @@ final class StoreWriter: @unchecked Sendable {
         case .settle: break
         case .work(let body, let done):
             do {
-                // A fault of its own must not fail the neighbours in the group.
+                // Its failure must not fail the other jobs in the group.
                 try db.inSavepoint {
                     try body(db)
                     return .commit
@@ -175,8 +175,8 @@ final class StoreWriter: @unchecked Sendable {
                 reports.append { done(words) }
             }
         case .queue(let body, _, let done):
-            // It sees what was appended before it. A fault undoes the whole group, so that what the tables
-            // keep in memory is undone with it.
+            // It sees what was appended before it. Its failure rolls back the whole group, including
+            // the in-memory state of the tables.
             try tables.flush(nextID: &lastID, db)
             delta += try body(db, &tables, &lastID)
             reports.append { done(nil) }
@@ -211,11 +211,11 @@ final class StoreWriter: @unchecked Sendable {
         return .committed(commit)
     }
 
-    /// Appends end before the disk does: outcomes and leases need a little room, too, and only they
-    /// make more of it.
+    /// Appends stop before the disk is full: outcomes and leases need a little room too, and
+    /// only they free more.
     private func hasRoom(_ db: Database) throws -> Bool {
         let now = SystemClock.monotonicNs
-        // A database with a bound of its own is looked at each time.
+        // A database with a size limit is checked each time.
         guard options.bytesMax > 0 || now > roomKnownNs + 500_000_000 || roomKnownNs == 0
         else { return hasDiskRoom }
         roomKnownNs = now
@@ -240,12 +240,12 @@ final class StoreWriter: @unchecked Sendable {
         return hasDiskRoom
     }
 
-    /// Whether there is room again, also if nobody asks because nothing is sent here any more.
+    /// Checks for room even when no requests arrive.
     private func lookForRoom() {
         do {
             _ = try queue.read { try hasRoom($0) }
         } catch {
-            // Looked for again in a moment.
+            // The next round checks again.
             return
         }
     }
@@ -279,7 +279,7 @@ final class StoreWriter: @unchecked Sendable {
         if lost > 0 { options.onNotice(.outcomesLost(receiver: "", count: lost)) }
     }
 
-    /// Nothing of the group is on disk: requests are told, outcomes are kept for the next try.
+    /// The group failed: requests get the error, outcomes are kept for the next try.
     private func giveUp(_ jobs: [SQLiteStore.Job], _ error: any Error) {
         let words = files.fault(error).message
         options.onNotice(.fault(words))
@@ -293,8 +293,8 @@ final class StoreWriter: @unchecked Sendable {
         }
     }
 
-    /// On a full disk a lease cannot be written down. Deliveries are lent all the same, since only
-    /// what is sent makes room; the lane knows which it has, and a crash gives all of them back.
+    /// A full disk cannot record a lease. Deliveries are leased anyway, since only sending
+    /// them frees room. The lane knows which ones it holds, and a crash releases them all.
     private func leaseUnmarked(
         _ lane: LaneKey, _ wish: LeaseWish, _ words: String
     ) -> Result<StoreLease, StoreFailure> {
@@ -304,18 +304,18 @@ final class StoreWriter: @unchecked Sendable {
                     lane, wish, nowUnixMs: options.nowUnixMs(), token, isMarked: false,
                     nextID: &lastID, db)
             }
-            // Asked again in a while, not at once: the same ones would come.
+            // The lane asks again later; asked at once, it would get the same ones.
             out.hasMore = false
             out.nextDueInMs = 200
             return .success(out)
         } catch {
-            // What it had lent by then reaches nobody: it must not wait until its lease runs out.
+            // Deliveries leased before the error reach no lane and must not wait for their lease to end.
             tables.rolledBack()
             return .failure(StoreFailure(message: words))
         }
     }
 
-    /// Writes what is still to be written, for a while, and closes the file.
+    /// Tries for a while to write what is left, then closes the file.
     func close() {
         let deadline = SystemClock.monotonicNs + 2_000_000_000
         let pause = Gate(())

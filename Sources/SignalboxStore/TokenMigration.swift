@@ -1,7 +1,7 @@
 internal import GRDB
 internal import SignalboxCore
 
-/// Gives tokens of older files their one spelling, and lets users share one.
+/// Normalizes tokens of older files, and lets several users share one.
 enum TokenMigration {
     static func run(_ db: Database) throws {
         let columns = """
@@ -22,7 +22,7 @@ enum TokenMigration {
                 CREATE INDEX device_user ON device (user, app, kind);
                 CREATE INDEX device_token ON device (token);
                 """)
-        // Those that hold anything else than lower-case digits, the oldest first.
+        // Tokens with anything but lower-case hex digits, oldest first.
         let rows = try Row.fetchAll(
             db,
             sql: """
@@ -36,7 +36,7 @@ enum TokenMigration {
             device.spellToken()
             guard device.token != row["token"] else { continue }
             let (id, registered): (Int64, Int64) = (row["id"], row["registered"])
-            // Until now a token had one user, the one who registered it last.
+            // Before, a token had one user: the last who registered it.
             let newer = try Int.fetchOne(
                 db,
                 sql: "SELECT 1 FROM device WHERE app = ? AND token = ? AND registered > ?",

@@ -23,13 +23,13 @@ struct BlockLane {
         returned[block.rank].append(block)
     }
 
-    /// Takes back what nobody settled in time.
+    /// Takes back blocks whose leases expired.
     mutating func expire(nowUnixMs: Int64) {
         var count = 0
         for (until, block) in leases {
             guard until <= nowUnixMs else { break }
             count += 1
-            // Leased once more since: it stands here again.
+            // Leased again since, so it is in the list once more.
             guard block.untilUnixMs <= nowUnixMs, !block.isGone else { continue }
             block.out = Marks()
             giveBack(block)
@@ -37,7 +37,7 @@ struct BlockLane {
         leases.removeFirst(count)
     }
 
-    /// When something of what is open can be lent next; nil: nothing is open.
+    /// When an open block can be leased from next; nil if none is open.
     func nextDue() -> Int64? {
         let end = leases.first { !$0.block.isGone && $0.block.untilUnixMs == $0.untilUnixMs }
         let waits = returned.joined().filter { !$0.isGone && $0.hasRest }.map(\.dueUnixMs).min()
@@ -45,7 +45,7 @@ struct BlockLane {
         return min(end.untilUnixMs, waits ?? .max)
     }
 
-    /// A block is gone; what remembers it is forgotten by and by.
+    /// A block is gone; entries that mention it are dropped when they come up.
     mutating func forget(_ block: OpenBlock) {
         block.isGone = true
         if block.isReturned { returned[block.rank].removeAll { $0 === block } }

@@ -1,14 +1,14 @@
 internal import SignalboxCore
 
-/// A row of deliveries, read again; see `BlockWriter`.
+/// Reads a block; see `BlockWriter`.
 struct BlockReader {
     private(set) var contents: [BlockContent] = []
     /// In the order in which they were added, each with the index of its content.
     private(set) var deliveries: [(delivery: Delivery, content: Int)] = []
-    /// The bytes are not what a writer makes: a damaged file.
+    /// The bytes are malformed: the file is damaged.
     private(set) var isBroken = false
 
-    /// Reads all of it; what is behind a broken place is left out.
+    /// Reads everything up to the first malformed record.
     init(_ bytes: UnsafeRawBufferPointer, lane: LaneKey) {
         switch bytes.first {
         case 1, 2:

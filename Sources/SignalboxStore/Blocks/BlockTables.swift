@@ -1,12 +1,12 @@
 internal import GRDB
 internal import SignalboxCore
 
-/// Deliveries that were never tried, many in a row: most are settled without ever standing in a row of their own.
+/// New deliveries, stored in blocks: most are settled without ever needing a row of their own.
 ///
-/// A row is written once and removed once all of it is settled; in between a small row of marks says what is
-/// done. Who has what is known in memory alone, since all leases end with the process.
+/// A block is written once, and removed when all of it is settled; in between a small row of marks
+/// says what is settled. Leases are kept in memory only, since they end with the process.
 struct BlockTables {
-    /// Where a delivery that is out stands.
+    /// The place of a leased delivery.
     private struct Place {
         var block: OpenBlock
         var index: Int
@@ -28,9 +28,9 @@ struct BlockTables {
     private var open: [Int64: OpenBlock] = [:]
     private var places: [UInt64: Place] = [:]
     private var lanes: [Int64: BlockLane] = [:]
-    /// What was appended in this transaction and is not written yet, in the order of its first delivery.
+    /// Blocks that this transaction appended to and has not written yet, in order of their first delivery.
     private var drafts: [Draft] = []
-    /// What could not be read of a block.
+    /// The part of a block that could not be read.
     struct Damage {
         var block: Int64
         var lane: LaneKey
@@ -39,14 +39,14 @@ struct BlockTables {
         var total: Int
     }
     private var damages: [Damage] = []
-    /// Those that were asked for in this transaction.
+    /// Damage reported in this transaction.
     private var takenDamages: [Damage] = []
 
-    // What a rollback takes back.
+    // State that a rollback restores.
     private var inserted: [OpenBlock] = []
     private var settled: [(id: UInt64, place: Place)] = []
     private var lent: [(id: UInt64, place: Place)] = []
-    /// Those of which more is done than the file says; what is postponed stays so.
+    /// Blocks with marks that are not written yet.
     private var dirty: [OpenBlock] = []
     private var postponed: [OpenBlock] = []
     private var gone: [OpenBlock] = []
@@ -59,7 +59,7 @@ struct BlockTables {
 
     // MARK: Writing
 
-    /// Notes a delivery for the next `flush`.
+    /// Collects a delivery for the next `flush`.
     mutating func add(
         _ delivery: Delivery, of event: Event, receivedUnixMs: UInt64, lane: Int64, rank: Int,
         takenUntilUnixMs: Int64?, _ hot: HotStatements, nextID: inout UInt64, _ db: Database
@@ -116,7 +116,7 @@ struct BlockTables {
 
     // MARK: Settling
 
-    /// Marks a delivery as done; false: it is not out of a block.
+    /// Marks a delivery as settled; false if it is not leased from a block.
     mutating func settle(_ id: UInt64) -> Bool {
         guard let place = places.removeValue(forKey: id) else { return false }
         settled.append((id, place))
@@ -129,7 +129,7 @@ struct BlockTables {
         return true
     }
 
-    /// Takes a delivery back; it can be lent from `dueUnixMs` on. False: it is not out of a block.
+    /// Releases a delivery, which is due at `dueUnixMs`; false if it is not leased from a block.
     mutating func giveBack(_ id: UInt64, dueUnixMs: Int64) -> Bool {
         guard let place = places.removeValue(forKey: id) else { return false }
         place.block.out[place.index] = false
@@ -138,9 +138,9 @@ struct BlockTables {
         return true
     }
 
-    /// Makes a lease last until a time, and with it those of its block; false: it is not out of a block.
+    /// Extends a lease and those of its block; false if it is not leased from a block.
     ///
-    /// One that ran out is taken again, unless it was settled.
+    /// An expired lease is taken again, unless the delivery was settled.
     mutating func extend(_ id: UInt64, untilUnixMs: Int64) -> Bool {
         guard let place = places[id], !place.block.isGone else { return false }
         place.block.out[place.index] = true
@@ -154,11 +154,11 @@ struct BlockTables {
         var content: BlockContent
         var rank: Int
         var lane: Int64
-        /// The block, and the index of the content in it: the same for all that share it.
+        /// The block and the index of its content, equal for deliveries that share one.
         var source: [Int64]
     }
 
-    /// Finds a delivery that is out of a block, or nil; `cache` keeps what was read for its neighbours.
+    /// Finds a delivery that is leased from a block; `cache` keeps blocks that were read.
     func find(
         _ id: UInt64, cache: inout [Int64: BlockReader], _ hot: HotStatements, _ db: Database
     ) throws -> Found? {
@@ -184,7 +184,7 @@ struct BlockTables {
         return select.withBlob(0) { BlockReader($0, lane: lane) }
     }
 
-    /// Writes down what is done; `isShortOfRoom`: only what frees room, the rest another time.
+    /// Writes the marks of settled deliveries; with `isShortOfRoom` only those that free room.
     mutating func note(isShortOfRoom: Bool, _ hot: HotStatements, _ db: Database) throws {
         for block in dirty where !block.isGone {
             if block.isDone {
@@ -211,7 +211,7 @@ struct BlockTables {
 
     // MARK: Lending
 
-    /// Lends what is due of one rank, at most `max`.
+    /// Leases due deliveries of one rank, at most `max`.
     mutating func lease(
         _ name: LaneKey, lane id: Int64, rank: Int, max: Int, nowUnixMs: Int64,
         untilUnixMs: Int64, _ hot: HotStatements, _ db: Database
@@ -222,7 +222,7 @@ struct BlockTables {
         lane.expire(nowUnixMs: nowUnixMs)
         for block in lane.returned[rank] where out.count < max && block.dueUnixMs <= nowUnixMs {
             guard let reader = try read(block.id, name, hot, db) else {
-                // Somebody has removed the row.
+                // The row was removed.
                 block.isReturned = false
                 continue
             }
@@ -257,7 +257,7 @@ struct BlockTables {
         return out
     }
 
-    /// What cannot be read of a block is done with.
+    /// The unreadable part of a block counts as settled.
     private mutating func writeOff(_ block: OpenBlock) {
         let lost = (block.readable..<block.count).filter { !block.done[$0] }
         guard !lost.isEmpty else { return }
@@ -286,7 +286,7 @@ struct BlockTables {
         }
     }
 
-    /// Whether a lane has more to lend now.
+    /// Whether a lane has more that is due.
     mutating func hasDue(
         lane id: Int64, nowUnixMs: Int64, _ hot: HotStatements, _ db: Database
     ) throws -> Bool {
@@ -311,12 +311,12 @@ struct BlockTables {
         return false
     }
 
-    /// When something of what is open can be lent; nil: nothing is open.
+    /// When an open block can be leased from; nil if none is open.
     func nextDue(lane: Int64) -> Int64? { lanes[lane]?.nextDue() }
 
     // MARK: The end of a transaction
 
-    /// It is on disk.
+    /// The transaction was committed.
     mutating func committed() {
         for block in dirty { block.isDirty = false }
         for block in postponed { block.isDirty = true }
@@ -328,7 +328,7 @@ struct BlockTables {
         forgetTransaction()
     }
 
-    /// Nothing of it is on disk: what it settled is out again, what it lent is not.
+    /// The transaction was rolled back: settled deliveries are leased again, leases are undone.
     mutating func rolledBack() {
         for (id, place) in settled {
             place.block.done[place.index] = false
@@ -350,7 +350,7 @@ struct BlockTables {
         forgetTransaction()
     }
 
-    /// What was lent outside of a transaction stays lent.
+    /// Leases made outside of a transaction stay.
     mutating func lentForGood() { lent = [] }
 
     private mutating func forgetTransaction() {

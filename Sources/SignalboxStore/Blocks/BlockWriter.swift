@@ -1,15 +1,15 @@
 internal import SignalboxCore
 
-/// Deliveries of one lane and priority on their way into one row: as bytes, a content that several share once.
+/// Encodes deliveries of one lane and priority into one row. Content that several share is written once.
 ///
-/// A version, then records, each with its kind in front: a content before the first delivery that points to it.
+/// A version, then records, each with its kind in front; content comes before the first delivery that uses it.
 /// `BlockReader` reads it.
 struct BlockWriter {
     /// As many as a row of progress has bits for.
     static let countMax = Marks.count
-    /// A block that has reached this many bytes takes nothing more.
+    /// A block of this many bytes is full.
     static let bytesMax = 64 << 10
-    /// What 1 and 2 were is in `OldBlock`.
+    /// `OldBlock` reads versions 1 and 2.
     static let version: UInt8 = 3
 
     enum Kind: UInt8 {
@@ -17,7 +17,7 @@ struct BlockWriter {
         case delivery
     }
 
-    /// The content of a delivery with what it shares with its neighbours.
+    /// The content of a delivery, with the fields that its neighbours share.
     private struct ContentKey: Hashable {
         var content: ObjectIdentifier
         var event: UInt64
@@ -32,7 +32,7 @@ struct BlockWriter {
     var bytes: [UInt8] { records.bytes }
     var isFull: Bool { ids.count >= Self.countMax || bytes.count >= Self.bytesMax }
 
-    /// Adds a delivery of an event that came in at a time.
+    /// Adds a delivery of an event.
     mutating func add(_ delivery: Delivery, of event: Event, receivedUnixMs: UInt64) {
         let content = index(of: delivery, event, receivedUnixMs)
         ids.append(delivery.id)

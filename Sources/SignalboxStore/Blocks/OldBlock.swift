@@ -11,10 +11,10 @@ struct OldBlock {
 
     private var bytes: UnsafeRawBufferPointer
     private var place = 0
-    /// The bytes are not what a writer makes: a damaged file.
+    /// The bytes are malformed: the file is damaged.
     private(set) var isBroken = false
 
-    /// Reads all of it; what is behind a broken place is left out.
+    /// Reads everything up to the first malformed record.
     init(_ bytes: UnsafeRawBufferPointer, lane: LaneKey) {
         self.bytes = bytes
         self.lane = lane

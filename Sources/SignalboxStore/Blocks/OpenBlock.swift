@@ -1,6 +1,6 @@
 internal import SignalboxCore
 
-/// A block some of whose deliveries are out: leased, or taken over by their lane when they were written.
+/// A block with leased deliveries.
 ///
 /// Used by the writer's thread alone.
 final class OpenBlock {
@@ -9,23 +9,23 @@ final class OpenBlock {
     let name: LaneKey
     let rank: Int
     let count: Int
-    /// As many of them as could be read; all, unless the file is damaged.
+    /// How many of them could be read; all, unless the file is damaged.
     let readable: Int
-    /// Those that are settled here, or stand in a row of their own.
+    /// Deliveries that are settled, or have a row of their own.
     var done: Marks
-    /// Those that somebody has.
+    /// Deliveries that are leased.
     var out = Marks()
-    /// When their lease runs out, in Unix milliseconds.
+    /// When their lease ends, in Unix milliseconds.
     var untilUnixMs: Int64 = 0
-    /// Nothing of it is lent before this time, in Unix milliseconds.
+    /// Nothing is leased before this time, in Unix milliseconds.
     var dueUnixMs: Int64 = 0
-    /// It stands in the lane's list of those that have something to lend.
+    /// It is in its lane's list of blocks to lease from.
     var isReturned = false
-    /// More is done than the file says.
+    /// It has marks that are not written yet.
     var isDirty = false
-    /// The file has marks of it.
+    /// Its marks have a row in the file.
     var hasProgress: Bool
-    /// It is not in the file any more, or never was.
+    /// Its row was removed, or never written.
     var isGone = false
 
     init(
@@ -44,6 +44,6 @@ final class OpenBlock {
 
     var isDone: Bool { done.marked >= count }
 
-    /// Something is neither done nor out.
+    /// A delivery is neither settled nor leased.
     var hasRest: Bool { done.marked + out.marked < readable }
 }

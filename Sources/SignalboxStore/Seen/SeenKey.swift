@@ -1,6 +1,6 @@
-/// Stands for an event's source and dedupe key: SipHash-2-4 with 128 bits, under a key of the database's own.
+/// The hash of an event's source and dedupe key: SipHash-2-4 with 128 bits and a key per database.
 ///
-/// Two events share one by chance once in 2^128, and nobody outside can make them.
+/// Two events collide by chance once in 2^128, and outsiders cannot provoke it.
 struct SeenKey: Hashable, Comparable {
     var high: UInt64
     var low: UInt64
@@ -24,7 +24,7 @@ struct SeenKey: Hashable, Comparable {
         low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
 
-    /// Of a text and another, which a byte that neither has keeps apart.
+    /// Hashes two texts, separated by a byte that neither contains.
     init(seed: (UInt64, UInt64), _ source: String, _ dedupe: String) {
         var text = source
         text.append("\0")

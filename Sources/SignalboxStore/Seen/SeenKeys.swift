@@ -1,29 +1,29 @@
 internal import GRDB
 internal import SignalboxCore
 
-/// Keys of events that were taken within their window.
+/// Dedupe keys of accepted events, within their window.
 ///
-/// New keys are noted in memory and in one row per commit; a tree of random keys would cost a page of the log for
-/// each. When there are many, they are sorted and move into such a tree a few at a time: neighbours share
-/// its pages then.
+/// New keys are kept in memory and in one row per commit; a tree of random keys would cost a page of the log for
+/// each. When there are many, they are sorted and moved into such a tree a few at a time, where neighbours share
+/// pages.
 struct SeenKeys {
-    /// So many are kept in memory before they move.
+    /// How many are kept in memory before they move.
     static let recentMax = 65_536
-    /// At least so many move in a commit.
+    /// At least this many move per commit.
     private static let moveMin = 256
 
     private var seed: (UInt64, UInt64) = (0, 0)
-    /// When each is forgotten, in Unix milliseconds.
+    /// When each expires, in Unix milliseconds.
     private var recent: [SeenKey: Int64] = [:]
     private var groups: [Group] = []
-    /// On their way into the tree, in order; those before `moved` are there.
+    /// Keys that move into the tree, in order; those before `moved` are done.
     private var frozen: [(key: SeenKey, until: Int64)] = []
     private var frozenUntil: [SeenKey: Int64] = [:]
     private var frozenGroup: Int64 = 0
     private var moved = 0
     private var lastGroup: Int64 = 0
     private var hasTree = false
-    /// Up to here the tree was looked through for keys whose time is over.
+    /// The search for expired keys continues here.
     private var swept: [UInt8] = []
 
     /// A row of keys of one commit.
@@ -33,13 +33,13 @@ struct SeenKeys {
         var keys: [SeenKey]
     }
 
-    // Of the transaction.
+    // State of the transaction.
     private var new: [(key: SeenKey, until: Int64, before: Int64?)] = []
     private var movedBefore = 0
 
     // MARK: The start
 
-    /// Reads what the process of before knew.
+    /// Reads what the previous process knew.
     mutating func start(_ hot: HotStatements, _ db: Database) throws {
         seed = try Self.seed(db)
         let rows = try hot.statement(.allSeenGroups, db)
@@ -113,7 +113,7 @@ struct SeenKeys {
 
     // MARK: Writing
 
-    /// Writes what is new, and moves some of what is old.
+    /// Writes new keys, and moves some old ones.
     mutating func flush(nowUnixMs: Int64, _ hot: HotStatements, _ db: Database) throws {
         movedBefore = moved
         guard !new.isEmpty else { return }
@@ -150,7 +150,7 @@ struct SeenKeys {
         }
     }
 
-    /// Looks through a part of the tree for keys whose time is over.
+    /// Searches a part of the tree for expired keys.
     private mutating func sweep(
         _ count: Int, _ now: Int64, _ hot: HotStatements, _ db: Database
     ) throws {
@@ -164,17 +164,17 @@ struct SeenKeys {
         }
         let remove = try hot.statement(.removeSeenKeys, db)
         remove.bind(blob: swept)
-        // At the end it begins anew.
+        // At the end it starts over.
         remove.bind(blob: next.isEmpty ? [UInt8](repeating: 0xFF, count: 17) : next)
         remove.bind(now)
         try remove.run()
         swept = next
     }
 
-    /// Forgets keys whose time is over.
+    /// Removes expired keys.
     mutating func forget(nowUnixMs: Int64, _ hot: HotStatements, _ db: Database) throws {
         if hasTree { try sweep(2_000, nowUnixMs, hot, db) }
-        // What moves is removed when it is there.
+        // Keys that are moving are removed once they are in the tree.
         guard frozen.isEmpty else { return }
         let old = groups.prefix { $0.lastUntil <= nowUnixMs }
         guard let last = old.last else { return }
