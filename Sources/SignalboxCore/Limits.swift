@@ -1,4 +1,4 @@
-/// The bounds that several rooms share. docs/limits.md lists these and all others.
+/// Limits that several modules share. docs/limits.md lists these and all others.
 public struct Limits: Sendable {
     /// Largest body of an inbound request, in bytes; more is answered 413.
     public var requestBodyBytesMax = 1 << 20
@@ -10,11 +10,11 @@ public struct Limits: Sendable {
     public var deliveriesWaitingMax = 10_000_000
     /// Most deliveries of one sender and app in memory; the others wait on disk.
     public var deliveriesInMemoryMax = 4_096
-    /// How long a lease lasts, in milliseconds: an outcome that is not known by then is given up.
+    /// Duration of a lease, in milliseconds; the gateway gives up on outcomes that are unknown by then.
     public var leaseMs: UInt64 = 120_000
     /// Most deliveries handed to a plugin in one call.
     public var batchMax = 512
 
-    /// The shipped bounds.
+    /// The default limits.
     public init() {}
 }

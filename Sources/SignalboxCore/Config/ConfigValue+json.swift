@@ -1,5 +1,5 @@
 extension ConfigValue {
-    /// The value as JSON, secrets included: for the eyes of whom it is meant for.
+    /// The value as JSON, secrets included; pass it only to the plugin that it is meant for.
     public var json: JSONValue {
         switch kind {
         case .null: .null
@@ -15,7 +15,7 @@ extension ConfigValue {
 }
 
 extension ConfigValue {
-    /// JSON as a configuration that stands at one place.
+    /// Converts JSON to a configuration value; every part gets the same position.
     public init(_ json: JSONValue, at position: SourcePosition) {
         let kind: Kind =
             switch json {

@@ -15,13 +15,13 @@ public struct SourcePosition: Sendable, Hashable {
     }
 }
 
-/// A value read from a configuration file, with the place where it stands.
+/// A value read from a configuration file, with its position.
 public struct ConfigValue: Sendable {
     /// A member of a map.
     public struct Entry: Sendable {
         /// The member's name.
         public var key: String
-        /// Where the name stands.
+        /// Position of the name.
         public var keyPosition: SourcePosition
         /// The member's value.
         public var value: ConfigValue
@@ -48,13 +48,13 @@ public struct ConfigValue: Sendable {
 
     /// What it is.
     public var kind: Kind
-    /// Where it stands.
+    /// Position of the value.
     public var position: SourcePosition
-    /// It holds the value of a `${...}` secret: it must never reach a log or an error.
+    /// Whether it holds a `${...}` secret, which must never reach a log or an error.
     public var isSecret: Bool
-    /// For a value made of one whole `${file:path}`: that path, to watch for changes.
+    /// The path, if the whole value is one `${file:path}`; watched for changes.
     public var secretFile: String?
-    /// For such a file that is not text (PKCS#12): its bytes.
+    /// The bytes of such a file if it is not text (PKCS#12).
     public var secretBytes: [UInt8]?
 
     /// Makes a value.

@@ -1,6 +1,6 @@
-/// One fault in a configuration: the place, a stable code, and what to do about it.
+/// One error in a configuration: its position, a stable code, and how to fix it.
 public struct Diagnostic: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Where it is.
+    /// Position of the error.
     public var position: SourcePosition
     /// Stable and listed in docs/errors.md: `unknown-key`.
     public var code: String

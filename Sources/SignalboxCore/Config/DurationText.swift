@@ -1,4 +1,4 @@
-/// Lengths of time as gateway.yaml writes them.
+/// Durations in the notation of gateway.yaml.
 public enum DurationText {
     private static let units: [(suffix: String, ms: UInt64)] = [
         ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000),

@@ -1,6 +1,6 @@
-/// Finds what a misspelt name was meant to be.
+/// Suggests the right name for a misspelled one.
 public enum Suggestion {
-    /// The candidate nearest to `name`, if it is near enough to be meant.
+    /// The candidate nearest to `name`, or nil if none is close.
     public static func nearest(to name: String, among candidates: some Sequence<String>) -> String?
     {
         let target = Array(name.lowercased().utf8)
@@ -15,12 +15,12 @@ public enum Suggestion {
         return best?.name
     }
 
-    /// ` (did you mean "x"?)`, or nothing.
+    /// ` (did you mean "x"?)`, or an empty string.
     public static func hint(for name: String, among candidates: some Sequence<String>) -> String {
         nearest(to: name, among: candidates).map { " (did you mean \"\($0)\"?)" } ?? ""
     }
 
-    /// Edit distance in which swapping two neighbours is one edit.
+    /// Edit distance that counts a swap of two adjacent characters as one edit.
     private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
         guard !a.isEmpty, !b.isEmpty else { return max(a.count, b.count) }
         var beforeLast = [Int](repeating: 0, count: b.count + 1)

@@ -1,17 +1,17 @@
 /// Ids for deliveries, each with its UUID.
 ///
-/// The gateway has one sequence, behind a lock. Whoever needs many takes a run of them in one short step.
+/// The gateway has one sequence, behind a lock. A caller that needs many takes a range in one short step.
 public struct DeliveryIDs: Sendable {
     private var last: UInt64
     private var stableIDs: StableIDs
 
-    /// The ids after `last`.
+    /// Starts with the id after `last`.
     public init(last: UInt64, stableIDs: StableIDs) {
         self.last = last
         self.stableIDs = stableIDs
     }
 
-    /// The id that is next.
+    /// The next id, without taking it.
     public var first: UInt64 { last + 1 }
 
     /// The next id with its UUID.
@@ -20,7 +20,7 @@ public struct DeliveryIDs: Sendable {
         return (last, stableIDs.next())
     }
 
-    /// The next `count`; those of them that are not used are used by nobody.
+    /// Splits off the next `count` ids. Those that the caller does not use are never used.
     public mutating func take(_ count: Int) -> DeliveryIDs {
         let own = DeliveryIDs(last: last, stableIDs: stableIDs.take(count))
         last += UInt64(count)

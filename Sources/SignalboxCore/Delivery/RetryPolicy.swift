@@ -1,16 +1,16 @@
-/// When a failed delivery is tried again: waits that grow from one attempt to the next.
+/// When a failed delivery is retried: exponential backoff with jitter.
 public struct RetryPolicy: Sendable, Hashable {
     /// Name in gateway.yaml.
     public var name: String
     /// Wait before the second attempt, in milliseconds.
     public var initialMs: UInt64
-    /// Each wait is the one before times this.
+    /// Each wait is the previous one times this factor.
     public var factor: Double
     /// Longest wait, in milliseconds.
     public var maxMs: UInt64
     /// Attempts after the first.
     public var retries: UInt32
-    /// Share of a wait that is random, 0...1: 0.2 spreads a wait by up to 20 % above it.
+    /// Random share of a wait, 0...1: 0.2 lengthens a wait by up to 20 %.
     public var jitter: Double
 
     /// Makes a policy.
@@ -30,19 +30,19 @@ public struct RetryPolicy: Sendable, Hashable {
     public static let standard = RetryPolicy(
         name: "standard", initialMs: 1_000, factor: 2, maxMs: 16_000, retries: 5, jitter: 0)
 
-    /// For reports to a source's system: from 1 s to 10 minutes, for as long as the report is worth something.
+    /// For reports to a source's system: from 1 s to 10 minutes, until the report expires.
     public static let reports = RetryPolicy(
         name: "reports", initialMs: 1_000, factor: 2, maxMs: 600_000, retries: 1_000, jitter: 0.1)
 
-    /// For attempts that count as none: nothing was sent, or the provider said that it is down. It has no
-    /// end of its own; the delivery's expiry is the end.
+    /// For attempts that do not count: nothing was sent, or the provider reported an outage. It has no limit
+    /// of its own; retries end when the delivery expires.
     public static let outage = RetryPolicy(
         name: "outage", initialMs: 1_000, factor: 2, maxMs: 300_000, retries: .max, jitter: 0.2)
 
-    /// The wait after attempt `attempt` (1, 2, ...) has failed, or nil: that was the last one.
+    /// The wait after failed attempt `attempt` (1, 2, ...); nil if it was the last one.
     ///
-    /// `random` is 0..<1; a provider's `hintMs` can only lengthen the wait, and is spread a little, so that
-    /// what was refused together does not come back together.
+    /// `random` is 0..<1. A provider's `hintMs` can only lengthen the wait, and gets some jitter, so that
+    /// deliveries that were refused together are not all retried at once.
     public func waitMs(afterAttempt attempt: UInt32, hintMs: UInt64, random: Double) -> UInt64? {
         guard attempt <= retries else { return nil }
         var wait = Double(initialMs)

@@ -1,4 +1,4 @@
-/// Makes the UUIDs by which a provider recognises a delivery on every attempt.
+/// Makes the UUIDs by which a provider recognizes a delivery on every attempt.
 public struct StableIDs: Sendable {
     private var state: (UInt64, UInt64)
 
@@ -14,7 +14,7 @@ public struct StableIDs: Sendable {
         return unsafe String(unsafeUninitializedCapacity: 36) { text in
             var at = 0
             for place in 0..<32 {
-                // In groups of 8, 4, 4, 4 and 12 digits.
+                // Groups of 8, 4, 4, 4 and 12 digits.
                 if at == 8 || at == 13 || at == 18 || at == 23 {
                     unsafe text[at] = UInt8(ascii: "-")
                     at += 1
@@ -27,7 +27,7 @@ public struct StableIDs: Sendable {
         }
     }
 
-    /// The next `count` of the sequence, which goes on behind them.
+    /// Splits off the next `count` UUIDs; this sequence continues after them.
     public mutating func take(_ count: Int) -> StableIDs {
         let own = self
         let steps = UInt64(count) &* Self.stride
@@ -37,7 +37,7 @@ public struct StableIDs: Sendable {
 
     private static let stride: UInt64 = 0x9e37_79b9_7f4a_7c15
 
-    /// SplitMix64: every state gives another value, so a sequence never repeats within 2^64.
+    /// SplitMix64: every state gives a different value, so a sequence does not repeat within 2^64.
     private static func step(_ state: inout UInt64) -> UInt64 {
         state &+= stride
         var z = state

@@ -25,13 +25,13 @@ public enum JSONValue: Sendable, Hashable {
     case array([JSONValue])
     case object([Member])
 
-    /// The first member of that name, or nil.
+    /// The first member with this name, or nil.
     public subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value
     }
 
-    /// The element at that place, or nil.
+    /// The element at this index, or nil.
     public subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
@@ -49,7 +49,7 @@ public enum JSONValue: Sendable, Hashable {
         return value
     }
 
-    /// Text for a template: a string as it is, another scalar as JSON, null as nothing; nil for
+    /// Text for a template: a string unchanged, other scalars as JSON, null as an empty string; nil for
     /// arrays and objects.
     public var scalarText: String? {
         switch self {
@@ -62,7 +62,7 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// Lays `other` over this value: objects member by member, everything else replaced.
+    /// Merges `other` into this value: objects member by member; anything else is replaced.
     ///
     /// A null in `other` removes the member (RFC 7396).
     public func merging(_ other: JSONValue) -> JSONValue {

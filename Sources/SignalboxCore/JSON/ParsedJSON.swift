@@ -1,13 +1,13 @@
-/// JSON that was parsed once and is read by many, on any thread.
+/// Parsed JSON; may be read by several threads at once.
 public protocol ParsedJSON: Sendable {
-    /// A copy of the value at these names, one below the other; nil: there is none.
+    /// A copy of the value at a path of names; nil if there is none.
     ///
-    /// A number picks an array's element; no names: the whole value.
+    /// A number picks an array's element. An empty path means the whole value.
     func value(at names: [String]) -> JSONValue?
 }
 
 extension JSONValue: ParsedJSON {
-    /// The value at these names, one below the other.
+    /// The value at a path of names.
     public func value(at names: [String]) -> JSONValue? {
         var value = self
         for name in names {
@@ -18,19 +18,19 @@ extension JSONValue: ParsedJSON {
     }
 }
 
-/// JSON text with its parse beside it.
+/// JSON text, with its parsed form if there is one.
 public struct JSONText: Sendable, ExpressibleByStringLiteral {
     /// The text.
     public let text: String
-    /// The same, parsed; nil: nobody has done that yet.
+    /// The parsed text; nil if it was not parsed yet.
     public let parsed: (any ParsedJSON)?
 
-    /// Puts a text and its parse together.
+    /// Combines a text with its parsed form.
     public init(_ text: String, parsed: (any ParsedJSON)? = nil) {
         self.text = text
         self.parsed = parsed
     }
 
-    /// Text that nobody has parsed.
+    /// Text that is not parsed yet.
     public init(stringLiteral text: String) { self.init(text) }
 }

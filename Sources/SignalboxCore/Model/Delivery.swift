@@ -1,19 +1,19 @@
-/// What a delivery carries.
+/// Kind of a delivery's content.
 public enum DeliveryKind: UInt8, Sendable {
     /// A notification, to a device.
     case push = 0
-    /// What happened to a device, to the system that supplied it. It belongs to no route.
+    /// News about a device, for the system that supplied it. It belongs to no route.
     case report = 1
 }
 
 /// One notification on its way to one device, or one report on its way to a source's system.
 ///
-/// A value behind one reference, since it is handed on from queue to queue many times; a change makes a new
-/// one.
+/// A value behind one reference, because it moves through many queues. Immutable:
+/// a change makes a new one.
 public struct Delivery: Sendable {
     private var box: Shared<Fields>
 
-    /// What it carries.
+    /// Kind of its content.
     public var kind: DeliveryKind { box.fields.kind }
     /// Unique among deliveries of this process.
     public var id: UInt64 {
@@ -25,7 +25,7 @@ public struct Delivery: Sendable {
         get { box.fields.eventID }
         set { box = box.with(\.eventID, newValue) }
     }
-    /// The plugin instance that emitted the event; it is told if the token is dead.
+    /// The plugin instance that emitted the event; it gets a report if the token is dead.
     public var source: String {
         get { box.fields.source }
         set { box = box.with(\.source, newValue) }
@@ -35,12 +35,12 @@ public struct Delivery: Sendable {
         get { box.fields.subject }
         set { box = box.with(\.subject, newValue) }
     }
-    /// Name of the route that made it; empty: a report.
+    /// Name of the route that made it; empty for a report.
     public var route: String {
         get { box.fields.route }
         set { box = box.with(\.route, newValue) }
     }
-    /// The plugin instance that sends it; of a report, the one that tells its system.
+    /// The plugin instance that sends it; for a report, the one that reports to its system.
     public var sender: String {
         get { box.fields.sender }
         set { box = box.with(\.sender, newValue) }
@@ -55,27 +55,27 @@ public struct Delivery: Sendable {
         get { box.fields.attempt }
         set { box = box.with(\.attempt, newValue) }
     }
-    /// How many of its earlier attempts count as none: the provider was out of reach or down.
+    /// How many of its earlier attempts do not count: the provider was unreachable or down.
     public var freeAttempts: UInt32 {
         get { box.fields.freeAttempts }
         set { box = box.with(\.freeAttempts, newValue) }
     }
-    /// This device's badge; nil: the notification's.
+    /// This device's badge; nil for the notification's.
     public var badge: Int32? {
         get { box.fields.badge }
         set { box = box.with(\.badge, newValue) }
     }
-    /// Worthless afterwards, in Unix milliseconds; 0: none.
+    /// Expiry, in Unix milliseconds; 0 for none.
     public var deadlineUnixMs: UInt64 {
         get { box.fields.deadlineUnixMs }
         set { box = box.with(\.deadlineUnixMs, newValue) }
     }
-    /// Shared by all deliveries of the same content.
+    /// The content, shared by all deliveries that have the same.
     public var content: SharedNotification {
         get { box.fields.content }
         set { box = box.with(\.content, newValue) }
     }
-    /// Where it goes.
+    /// The device it goes to.
     public var device: Device {
         get { box.fields.device }
         set { box = box.with(\.device, newValue) }
@@ -117,6 +117,6 @@ public struct Delivery: Sendable {
 }
 
 extension Delivery {
-    /// It only proves that its device can be reached.
+    /// Whether it only tests that its device can be reached.
     public var isDryRun: Bool { content.notification.isDryRun }
 }

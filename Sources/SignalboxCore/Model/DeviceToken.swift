@@ -1,24 +1,24 @@
-/// The one spelling of a device's token.
+/// Normalizes device tokens, so that each token has one spelling.
 ///
-/// Whatever names a device goes through here: the API, events and changes of plugins, and what providers
-/// say of a token. So a device is one device, however its token is written.
+/// All tokens go through here: those of the API, of plugins' events and changes, and of providers'
+/// answers. So a device is found however its token is written.
 public enum DeviceToken {
-    /// Platforms whose devices get their pushes from APNs, if nothing else is said.
+    /// Platforms that use APNs unless the device names a provider.
     private static let applePlatforms: Set = [
         "ios", "ipados", "macos", "tvos", "visionos", "watchos",
     ]
 
-    /// Whether a device's token is one of APNs.
+    /// Whether a device's token is an APNs token.
     static func isAPNs(platform: String, provider: String) -> Bool {
         provider == "apns" || provider.isEmpty && applePlatforms.contains(platform)
     }
 
-    /// The spelling of an APNs token: hexadecimal in lower case.
+    /// The normalized form of an APNs token: lower-case hexadecimal.
     ///
-    /// Old apps register the description of an NSData, `<0a1b 2c3d>`, and some write upper case. A text that is not
-    /// hexadecimal stays as it is: only a sender knows whether it can use it.
+    /// Old apps register the description of an NSData, `<0a1b 2c3d>`, and some use upper case. A text that is not
+    /// hexadecimal is returned unchanged: only the sender knows whether it can use it.
     public static func hexadecimal(_ token: String) -> String {
-        // Nearly all are as they should be, and each of an event's devices is looked at.
+        // The common case, checked for each device of an event.
         var plain = token
         if plain.withUTF8({ unsafe $0.allSatisfy(isLowerHex) }) { return token }
         var out = ""
@@ -35,13 +35,13 @@ public enum DeviceToken {
         return out.isEmpty ? token : out
     }
 
-    /// Whether a token that somebody names is that of a device in the registry; the name says nothing of the
-    /// provider.
+    /// Whether a token from a request is that of a registered device; the request does not say
+    /// the provider.
     public static func isSame(_ registered: String, named token: String) -> Bool {
         registered == token || registered == hexadecimal(token)
     }
 
-    /// What is wrong with a token for any provider; nil: nothing.
+    /// What makes a token invalid for every provider; nil if it is valid.
     public static func fault(_ token: String) -> String? {
         if token.isEmpty { return "is required" }
         if token.utf8.count > DeviceRules.tokenBytesMax {
@@ -60,20 +60,20 @@ public enum DeviceToken {
 }
 
 extension Device {
-    /// The token is written in another way than the registry does.
+    /// Whether the token is not in its normalized form.
     public var isTokenMisspelled: Bool {
         DeviceToken.isAPNs(platform: platform, provider: provider)
             && DeviceToken.hexadecimal(token) != token
     }
 
-    /// Gives the token its one spelling; its source's own stays in `sourceToken`.
+    /// Normalizes the token; the source's spelling is kept in `sourceToken`.
     public mutating func spellToken() {
         guard isTokenMisspelled else { return }
         if sourceToken.isEmpty { sourceToken = token }
         token = DeviceToken.hexadecimal(token)
     }
 
-    /// Takes another token.
+    /// Replaces the token.
     public mutating func replaceToken(_ new: String) {
         sourceToken = ""
         token = new

@@ -16,7 +16,7 @@ public struct Attribute: Sendable, Hashable {
 public struct Recipient: Sendable, Hashable {
     /// The device, or only its `user`.
     public var device: Device
-    /// What the source knows of this recipient: `unread`, `mentioned`, `online`.
+    /// What the source knows about this recipient: `unread`, `mentioned`, `online`.
     public var attributes: [Attribute]
 
     /// Makes a recipient.
@@ -36,15 +36,15 @@ public struct Event: Sendable {
     public var type: String
     /// What it is about: `ticket/5`.
     public var subject: String
-    /// Same key, same event; empty: none.
+    /// Events with the same key are the same event; empty for none.
     public var dedupe: String
-    /// How long its source may send it again, in milliseconds; 0: its source does not say.
+    /// How long the source may send it again, in milliseconds; 0 if unknown.
     public var dedupeWindowMs: UInt64 = 0
     /// A JSON object that routes and templates read.
     ///
     /// Never logged.
     public var data: String { didSet { parsed = nil } }
-    /// The data, parsed when the event was emitted; nil: it is `{}`, or was not parsed yet.
+    /// The data, parsed when the event was emitted; nil if it is `{}` or not parsed yet.
     public var parsed: (any ParsedJSON)?
     /// When it happened, in Unix milliseconds.
     public var timeUnixMs: UInt64
@@ -69,19 +69,19 @@ public struct Event: Sendable {
     }
 }
 
-/// A device came, went or died.
+/// A change of a device: registered, removed, invalid or tested.
 public struct DeviceChange: Sendable {
     /// What happened to it; mirrors `SBX_CHANGE_*`.
     public enum Kind: UInt32, Sendable, CaseIterable {
         /// It was registered, or registered again.
         case registered = 1
-        /// The user or the app took it back: logout.
+        /// The user or the app removed it: logout.
         case unregistered = 2
-        /// A provider called its token dead.
+        /// A provider reported its token as dead.
         case invalid = 3
-        /// A dry run reached it.
+        /// A dry run reached the device.
         case proven = 4
-        /// A dry run failed for good.
+        /// A dry run failed permanently.
         case unproven = 5
     }
     /// What happened.
@@ -90,9 +90,9 @@ public struct DeviceChange: Sendable {
     public var device: Device
     /// When, in Unix milliseconds.
     public var timeUnixMs: UInt64
-    /// The provider's word for it; may be empty.
+    /// The provider's reason; may be empty.
     public var reason: String
-    /// Of the event that asked for a dry run; else empty.
+    /// Subject of the event that asked for a dry run; else empty.
     public var subject: String
 
     /// Makes a change.

@@ -1,5 +1,5 @@
-/// Requests rendered by a plugin, copied once into one run of bytes so that a batch costs a
-/// handful of allocations however many requests it holds.
+/// Requests rendered by a plugin, copied once into one buffer, so that a batch costs a
+/// few allocations however many requests it holds.
 ///
 /// Written by the plugin host, read by the push engine.
 public struct RequestBatch: Sendable {
@@ -16,7 +16,7 @@ public struct RequestBatch: Sendable {
             self.count = count
         }
 
-        /// Nothing.
+        /// An empty value.
         public static let empty = Slice(start: 0, count: 0)
     }
 
@@ -46,7 +46,7 @@ public struct RequestBatch: Sendable {
         public var body: Slice
         /// Range in `items`: the deliveries or changes it stands for.
         public var items: Range<Int32>
-        /// Bit i: its header i differs from request to request, so a peer's table need not keep it.
+        /// Bit i is set if header i differs from request to request and should stay out of the peer's table.
         public var unindexedHeaders: UInt64
 
         /// Makes a request of slices and ranges of one batch.
@@ -75,7 +75,7 @@ public struct RequestBatch: Sendable {
     /// Makes an empty batch.
     public init() {}
 
-    /// Makes a batch of parts that came from elsewhere; nil: one of them reaches beyond another.
+    /// Makes a batch of existing parts; nil if a range or slice is out of bounds.
     public init?(
         bytes: [UInt8], headers: [Header], items: [UInt64], requests: [Request]
     ) {
@@ -98,7 +98,7 @@ public struct RequestBatch: Sendable {
         self.requests = requests
     }
 
-    /// Makes room ahead of a known number of requests.
+    /// Reserves memory for a known number of requests.
     public mutating func reserve(requests count: Int, bytes byteCount: Int) {
         requests.reserveCapacity(count)
         items.reserveCapacity(count)
@@ -106,14 +106,14 @@ public struct RequestBatch: Sendable {
         bytes.reserveCapacity(byteCount)
     }
 
-    /// Copies bytes in and returns where they are.
+    /// Copies bytes into the batch and returns their slice.
     public mutating func append(bytes source: some Collection<UInt8>) -> Slice {
         let start = Int32(truncatingIfNeeded: bytes.count)
         bytes.append(contentsOf: source)
         return Slice(start: start, count: Int32(truncatingIfNeeded: source.count))
     }
 
-    /// Copies bytes of somebody else's memory in and returns where they are.
+    /// Copies bytes from borrowed memory into the batch and returns their slice.
     public mutating func append(bytes source: UnsafeBufferPointer<UInt8>) -> Slice {
         let start = Int32(truncatingIfNeeded: bytes.count)
         unsafe bytes.append(contentsOf: source)
@@ -126,7 +126,7 @@ public struct RequestBatch: Sendable {
     /// Adds an item for the next request.
     public mutating func append(item: UInt64) { items.append(item) }
 
-    /// Closes a request over the headers and items that were added since the last one.
+    /// Adds a request with the headers and items that were added since the previous one.
     public mutating func appendRequest(
         method: Slice, path: Slice, body: Slice, unindexedHeaders: UInt64 = 0
     ) {
@@ -166,17 +166,17 @@ public struct RequestBatch: Sendable {
         bytes[Int(slice.start)..<Int(slice.start) + Int(slice.count)]
     }
 
-    /// A slice as text, for tests and logs of harmless parts.
+    /// A slice as text, for tests and for logging parts without secrets.
     public func text(_ slice: Slice) -> String { String(decoding: self[slice], as: UTF8.self) }
 }
 
-/// Why a request has no answer.
+/// Why a request got no response.
 public enum TransportFault: String, Sendable, Error {
     /// No connection was made, so nothing was sent.
     case unreachable
     /// The request waited too long to be sent.
     case timeoutUnsent = "timeout_unsent"
-    /// No answer came in time after it was sent; its fate is unknown.
+    /// It was sent, but no response came in time; its fate is unknown.
     case timeout
     /// The connection ended after it was sent; its fate is unknown.
     case lost
@@ -184,27 +184,27 @@ public enum TransportFault: String, Sendable, Error {
     case reset
     /// The pool was shut down before it was sent.
     case stopping
-    /// It was taken back before it was sent.
+    /// It was withdrawn before it was sent.
     case withdrawn
 
     /// Whether the peer may have acted on the request.
     public var isFateUnknown: Bool { self == .timeout || self == .lost || self == .reset }
 
-    /// Whether not one byte of the request left.
+    /// Whether no byte of the request was sent.
     public var isNeverSent: Bool { !isFateUnknown }
 }
 
-/// A real answer to one request.
+/// A peer's response to one request.
 public struct HTTPResponse: Sendable {
     /// 200, 410, ...
     public var status: UInt32
     /// Names in lower case; without pseudo headers.
     public var headers: [Attribute]
-    /// At most 1 MiB; more is cut and the stream reset.
+    /// At most 1 MiB; a longer body is truncated and its stream reset.
     public var body: [UInt8]
     /// The items of the request.
     public var items: [UInt64]
-    /// The connection that answered, for `Outcome.reconnect`.
+    /// Id of the connection that answered, for `Outcome.reconnect`.
     public var connection: UInt64
 
     /// Makes a response.

@@ -1,16 +1,16 @@
 /// How urgent a notification is.
 ///
-/// The numbers are APNs' and the contract's.
+/// The numbers are those of APNs and of the plugin contract.
 public enum Priority: UInt32, Sendable, Hashable {
     /// Never wakes the device.
     case low = 1
-    /// Delivered with regard to power.
+    /// May be delayed to save power.
     case normal = 5
     /// Delivered at once.
     case high = 10
 }
 
-/// JSON laid over a sender's payload at the end, for one family of senders.
+/// JSON that is merged into the payload last, for one family of senders.
 public struct PayloadOverride: Sendable, Hashable {
     /// `apns`, `fcm`, ...
     public var family: String
@@ -25,9 +25,9 @@ public struct PayloadOverride: Sendable, Hashable {
 }
 
 extension Notification {
-    /// Turns it into one that takes back what is shown under its collapse key.
+    /// Turns it into one that withdraws the notification shown under its collapse key.
     ///
-    /// Nothing is left of what it would show: a background push must not carry it.
+    /// Removes everything visible: a background push must not carry it.
     mutating func withdraw() {
         var out = Notification()
         out.isWithdrawn = true

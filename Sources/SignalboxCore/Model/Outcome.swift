@@ -1,26 +1,26 @@
-/// What became of one delivery or change, as a plugin classified it.
+/// The outcome of one delivery or change, as a plugin classified it.
 ///
 /// Mirrors `sbx_outcome`.
 public struct Outcome: Sendable {
     /// Mirrors `SBX_OUTCOME_*`.
     public enum Kind: UInt32, Sendable {
-        /// The provider took it.
+        /// The provider accepted it.
         case delivered = 1
-        /// A passing fault: again, at the route's pace or later.
+        /// A transient error: retry by the route's policy, or later.
         case retry = 2
-        /// Too fast: again, not before `retryAfterMs`.
+        /// Rate limited: retry after `retryAfterMs` at the earliest.
         case throttled = 3
-        /// The token is dead: forget it, tell its source.
+        /// The token is dead: remove the device and report it to its source.
         case unregistered = 4
-        /// Our credential was refused: refresh it, then again.
+        /// The provider refused our credential: refresh it, then retry.
         case auth = 5
-        /// Wrong set-up: nothing of this scope can succeed until it is mended.
+        /// Configuration error: nothing in this scope can succeed until it is fixed.
         case config = 6
         /// This content can never succeed.
         case rejected = 7
     }
 
-    /// What an outcome is about beside its own item.
+    /// What else an outcome applies to besides its own item.
     ///
     /// Mirrors `SBX_SCOPE_*`.
     public enum Scope: UInt32, Sendable {
@@ -32,31 +32,31 @@ public struct Outcome: Sendable {
         case instance = 2
     }
 
-    /// The id of the delivery or change.
+    /// Id of the delivery or change.
     public var item: UInt64
     /// What happened.
     public var kind: Kind
-    /// How far it reaches.
+    /// What it applies to.
     public var scope: Scope = .item
-    /// Take no further request to the connection that answered.
+    /// Send no more requests on the connection that answered.
     public var reconnect = false
-    /// Wait at least so long before the next attempt; 0: no hint.
+    /// Minimum wait before the next attempt, in milliseconds; 0 for no hint.
     public var retryAfterMs: UInt64 = 0
-    /// `unregistered`: a token registered after this lives; 0: unknown.
+    /// For `unregistered`: a token that was registered later is valid, in Unix milliseconds; 0 if unknown.
     public var goneSinceUnixMs: UInt64 = 0
-    /// HTTP status or the provider's own number.
+    /// HTTP status or the provider's own code.
     public var providerCode: UInt32 = 0
-    /// From a closed list of the plugin: fit for a metric label.
+    /// From a closed list of the plugin, so it can be a metric label.
     public var reason = ""
-    /// For people; no token, secret or body.
+    /// Details for people; holds no token, secret or body.
     public var detail = ""
     /// The provider's id of the message.
     public var providerID = ""
-    /// The provider says: use this token from now on.
+    /// The token that the provider wants used from now on.
     ///
     /// Never logged.
     public var newToken = ""
-    /// `auth`: which credential to refresh.
+    /// For `auth`: the credential to refresh.
     public var credential = ""
 
     /// Makes an outcome.

@@ -1,22 +1,22 @@
-/// What came of one request.
+/// The result of one request.
 public struct PushResult: Sendable {
-    /// An answer, or why there is none.
+    /// A response, or why there is none.
     public enum Answer: Sendable {
         /// The peer answered.
         case response(HTTPResponse)
-        /// It did not.
+        /// The request failed.
         case fault(TransportFault)
     }
     /// The items of the request.
     public let items: [UInt64]
-    /// What came of it.
+    /// The response or the failure.
     public let answer: Answer
-    /// The request was reported as timed out before; this is the answer that came afterwards.
+    /// Whether the request was already reported as timed out, and this response came later.
     public let isLate: Bool
-    /// More about a fault, for people: the code of a reset. May be empty.
+    /// Details of a fault for people, such as the code of a reset; may be empty.
     public let detail: String
 
-    /// Makes a result; other ways of sending do.
+    /// Makes a result; for senders that do not use the push engine.
     public init(items: [UInt64], answer: Answer, isLate: Bool = false, detail: String = "") {
         self.items = items
         self.answer = answer

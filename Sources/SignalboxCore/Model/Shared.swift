@@ -1,6 +1,6 @@
-/// The fields of a value that is handed on many times, behind one reference.
+/// The fields of a value that is passed on many times, behind one reference.
 ///
-/// Never changes, so that reading it needs no check of who else does; a change makes a new one.
+/// Immutable, so that any thread may read it without a lock; a change makes a new one.
 final class Shared<Fields: Sendable>: Sendable {
     let fields: Fields
 

@@ -1,19 +1,19 @@
 internal import Synchronization
 
-/// A notification that many deliveries point to, with what they share of their event; equal identity means
-/// equal content.
+/// A notification that many deliveries share, with fields of their event; the same object means
+/// the same content.
 public final class SharedNotification: Sendable {
     /// The content.
     public let notification: Notification
     /// The event's type.
     public let eventType: String
-    /// The event's dedupe key, which names it for its source; empty: it has none, or a very long one.
+    /// The event's dedupe key, by which its source knows it; empty if it has none or a very long one.
     public let eventKey: String
-    /// The data as its builder's host parsed it.
+    /// The data, if the plugin host parsed it when the content was built.
     private let data: (any ParsedJSON)?
     private let json = AtomicLazyReference<Parsed>()
 
-    /// Wraps a content for sharing; `data` is its data, parsed, where that is known.
+    /// Wraps a content for sharing; `data` is its parsed data, if available.
     public init(
         _ notification: Notification, eventType: String = "", eventKey: String = "",
         data: (any ParsedJSON)? = nil
@@ -24,15 +24,15 @@ public final class SharedNotification: Sendable {
         self.data = data
     }
 
-    /// A JSON text of a content.
+    /// A JSON part of a content.
     public enum Part: Sendable {
-        /// Its data.
+        /// The data.
         case data
-        /// One of its overrides.
+        /// The override at this index.
         case override(Int)
     }
 
-    /// A part, parsed: the first who asks parses it with `parse`, for all senders and attempts.
+    /// A parsed part. The first caller parses it with `parse`; all senders and attempts share the result.
     public func parsed(
         _ part: Part, _ parse: (String) -> (any ParsedJSON)?
     ) -> (any ParsedJSON)? {

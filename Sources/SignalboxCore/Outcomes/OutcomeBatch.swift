@@ -1,10 +1,10 @@
-/// A row of the stream: the outcomes of one commit.
+/// A row of the outcome stream: the outcomes of one commit.
 public struct OutcomeRow: Sendable {
     /// The sequence number of its first outcome.
     public var first: UInt64
     /// How many there are.
     public var count: Int
-    /// What `OutcomePack` wrote.
+    /// The outcomes, in the format of `OutcomePack`.
     public var bytes: [UInt8]
 
     /// Makes a row.
@@ -15,11 +15,11 @@ public struct OutcomeRow: Sendable {
     }
 }
 
-/// The body of one request to a receiver, filled from rows of the stream.
+/// The body of one request to a receiver, filled from rows of the outcome stream.
 public struct OutcomeBatch: Sendable {
     /// Most outcomes of a request.
     public static let countMax = 500
-    /// A request is not longer than this, unless a single outcome is.
+    /// Longest request in bytes, unless a single outcome is longer.
     public static let bytesMax = 256 << 10
 
     private let wish: OutcomeWish
@@ -27,12 +27,12 @@ public struct OutcomeBatch: Sendable {
     private var json: [UInt8] = Array(#"{"outcomes":["#.utf8)
     /// How many outcomes it holds.
     public private(set) var count = 0
-    /// Where the receiver stands once it has taken the batch: the sequence number that comes next.
+    /// The receiver's next sequence number, once it has taken the batch.
     public private(set) var next: UInt64
-    /// There was no room for more.
+    /// Whether an outcome did not fit.
     public private(set) var isFull = false
 
-    /// Begins a batch at a sequence number.
+    /// Starts a batch at a sequence number.
     public init(from first: UInt64, wish: OutcomeWish, countMax: Int = Self.countMax) {
         next = first
         self.wish = wish
@@ -42,9 +42,9 @@ public struct OutcomeBatch: Sendable {
     /// A JSON object: `{"outcomes":[...]}`.
     public var body: [UInt8] { json + "]}".utf8 }
 
-    /// Takes what is wanted of a row, as far as there is room.
+    /// Adds the wanted outcomes of a row, as far as they fit.
     ///
-    /// What is behind a damaged place is left out.
+    /// Skips the rest of a row after damaged bytes.
     public mutating func add(_ row: OutcomeRow) {
         var reader = Reader(bytes: row.bytes[...])
         var sequence = row.first

@@ -1,9 +1,9 @@
-/// Outcomes on their way to the disk, as bytes, so that a commit writes them in one go.
+/// Outcomes to be stored, encoded as bytes, so that a commit writes them in one row.
 ///
-/// Each is its result, its route and its JSON object, whose opening brace is left out: the sequence
-/// number that comes first is known later. Numbers are LEB128. `OutcomeBatch` reads it.
+/// Each has its result, its route and its JSON object without the opening brace: the sequence
+/// number, its first member, is known only later. Numbers are LEB128. `OutcomeBatch` reads it.
 public struct OutcomePack: Sendable {
-    /// The outcomes.
+    /// The encoded outcomes.
     public private(set) var bytes: [UInt8] = []
     /// How many there are.
     public private(set) var count = 0
@@ -11,12 +11,12 @@ public struct OutcomePack: Sendable {
     /// Makes an empty pack.
     public init() {}
 
-    /// There is nothing in it.
+    /// Whether it holds no outcome.
     public var isEmpty: Bool { count == 0 }
 
-    /// Adds the end of a delivery.
+    /// Adds the outcome of a delivery.
     ///
-    /// `attempts`: how often it was sent. Neither its token nor its text is told.
+    /// `attempts` is how often it was sent. The token and the text are left out.
     public mutating func add(
         _ result: OutcomeResult, of delivery: Delivery, reason: String, providerID: String,
         attempts: UInt32, unixMs: UInt64
@@ -42,7 +42,7 @@ public struct OutcomePack: Sendable {
         }
     }
 
-    /// Adds that a user opened a notification.
+    /// Adds the outcome `opened`: a user opened a notification.
     public mutating func add(opened mark: OpenMark, user: String, app: String, unixMs: UInt64) {
         add(.opened, route: mark.route) { json in
             json.put("result", OutcomeResult.opened.name)
@@ -54,7 +54,7 @@ public struct OutcomePack: Sendable {
         }
     }
 
-    /// Adds what another pack holds.
+    /// Adds the outcomes of another pack.
     public mutating func append(_ other: OutcomePack) {
         bytes += other.bytes
         count += other.count
@@ -83,7 +83,7 @@ public struct OutcomePack: Sendable {
         bytes.append(UInt8(rest))
     }
 
-    /// The members of a JSON object without texts that are empty or too long.
+    /// The members of a JSON object; texts that are empty or too long are left out.
     private struct Members {
         var bytes: [UInt8] = []
 

@@ -1,35 +1,35 @@
-/// How a delivery ended, as receivers of outcomes are told.
+/// How a delivery ended, in the terms that receivers of outcomes see.
 public enum OutcomeResult: UInt8, Sendable, Hashable, CaseIterable {
-    /// The provider took it.
+    /// The provider accepted it.
     case delivered = 1
-    /// It failed for good and is a dead letter.
+    /// It failed permanently and is now a dead letter.
     case dead = 2
-    /// Its time was over before it could be delivered; it is a dead letter, too.
+    /// It expired before it could be delivered, and is now a dead letter.
     case expired = 3
     /// The user opened the notification on a device.
     case opened = 4
 
-    /// An outcome leaves out a longer text, so that a batch always has room for one.
+    /// Longest text of an outcome, in bytes; longer ones are left out, so that an outcome always fits a batch.
     static let textBytesMax = 1_024
 
     /// `delivered`, `dead`, ...
     public var name: String { "\(self)" }
 
-    /// The result of a name, or nil.
+    /// The result with this name, or nil.
     public init?(name: String) {
         guard let found = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = found
     }
 }
 
-/// Which outcomes somebody wants.
+/// Which outcomes a receiver wants.
 public struct OutcomeWish: Sendable, Hashable {
     /// The results.
     public var results: Set<OutcomeResult>
-    /// The routes; nil: all.
+    /// The routes; nil for all.
     public var routes: Set<String>?
 
-    /// Wants these.
+    /// Makes a wish for these results and routes.
     public init(
         results: Set<OutcomeResult> = Set(OutcomeResult.allCases), routes: Set<String>? = nil
     ) {
@@ -42,7 +42,7 @@ public struct OutcomeWish: Sendable, Hashable {
         results.contains(result) && routes?.contains(route) ?? true
     }
 
-    /// Whatever one of several wants.
+    /// The union of several wishes.
     public static func any(of wishes: [OutcomeWish]) -> OutcomeWish {
         var out = OutcomeWish(results: [], routes: [])
         for wish in wishes {
@@ -53,11 +53,11 @@ public struct OutcomeWish: Sendable, Hashable {
     }
 }
 
-/// What a push carries so that its app can say that it was opened: the event and the route.
+/// The event and route that a push carries, so that its app can report that it was opened.
 ///
-/// Equal for all devices of a content, so that the content is still rendered once.
+/// It is equal for all devices of a content, so the content is still rendered once.
 public struct OpenMark: Sendable, Hashable {
-    /// The member of a push's data.
+    /// Name of the member in a push's data.
     public static let key = "signalbox_event"
 
     /// The event's id.
@@ -71,7 +71,7 @@ public struct OpenMark: Sendable, Hashable {
         self.route = route
     }
 
-    /// Reads what a push carried; nil: it is none of ours.
+    /// Reads the mark of a push; nil if the text is not one.
     public init?(_ text: String) {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let eventID = UInt64(parts[0]), eventID > 0, !parts[1].isEmpty,

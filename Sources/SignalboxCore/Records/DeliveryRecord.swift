@@ -1,23 +1,23 @@
-/// A delivery among others that share contents: in a block of the store, or on its way to an isolated plugin.
+/// A delivery among others with shared contents: in a block of the store, or sent to an isolated plugin.
 ///
-/// Its fields are the members of `sbx_delivery`; the notification is its number among the contents.
+/// Its fields are the members of `sbx_delivery`; the notification is given as its index in the contents.
 public struct DeliveryRecord: RecordValue {
     /// Unique among deliveries of this process.
     public var id: UInt64
-    /// The number of its content.
+    /// Index of its content.
     public var content: UInt32
     /// 1, 2, ...
     public var attempt: UInt32
-    /// This device's badge; nil: the notification's.
+    /// This device's badge; nil for the notification's.
     public var badge: Int32?
-    /// Worthless afterwards, in Unix milliseconds; 0: none.
+    /// Expiry, in Unix milliseconds; 0 for none.
     public var deadlineUnixMs: UInt64
     /// A UUID, the same on every attempt.
     public var stableID: String
-    /// Where it goes.
+    /// The device it goes to.
     public var device: Device
 
-    /// A delivery with the number of its content.
+    /// Takes a delivery and the index of its content.
     public init(_ delivery: Delivery, content: UInt32) {
         id = delivery.id
         self.content = content
@@ -28,7 +28,7 @@ public struct DeliveryRecord: RecordValue {
         device = delivery.device
     }
 
-    /// Puts its fields.
+    /// Writes the fields.
     public func write(to out: inout RecordWriter) {
         out.put(0, attempt)
         out.put(1, badge)
@@ -39,7 +39,7 @@ public struct DeliveryRecord: RecordValue {
         out.put(6, device)
     }
 
-    /// Takes them.
+    /// Reads the fields.
     public init(from record: inout RecordReader) throws(RecordFault) {
         attempt = record.number(0)
         badge = record.optional(1)

@@ -1,24 +1,24 @@
 extension Attribute: RecordValue {
-    /// Puts the name and the value.
+    /// Writes the name and the value.
     public func write(to out: inout RecordWriter) {
         out.put(0, key)
         out.put(1, value)
     }
 
-    /// Takes them.
+    /// Reads the fields.
     public init(from record: inout RecordReader) throws(RecordFault) {
         self.init(try record.text(0), try record.text(1))
     }
 }
 
 extension PayloadOverride: RecordValue {
-    /// Puts the family and the object.
+    /// Writes the family and the object.
     public func write(to out: inout RecordWriter) {
         out.put(0, family)
         out.put(1, json)
     }
 
-    /// Takes them.
+    /// Reads the fields.
     public init(from record: inout RecordReader) throws(RecordFault) {
         self.init(family: try record.text(0), json: try record.text(1))
     }

@@ -1,16 +1,16 @@
 /// Reads one record in place; see `RecordWriter`.
 ///
-/// The bytes may be anything: what does not fit is a fault. Parts must lie one behind the other in the order of their
-/// fields, so that a record cannot claim to hold more than it has bytes for.
+/// The bytes are not trusted: a malformed record is a fault. Parts must be contiguous and in the order of their
+/// fields, so that a record cannot claim more than its bytes hold.
 @safe public struct RecordReader {
     private let bytes: UnsafeRawBufferPointer
     private let mask: UInt32
-    /// Where the slots begin.
+    /// Offset of the slots.
     private let slots: Int
-    /// Where the next part must begin.
+    /// Offset at which the next part must begin.
     private var next = RecordWriter.headBytes
 
-    /// Begins to read the record at the start of some bytes, which must stay until it is read.
+    /// Reads the record at the start of `bytes`, which must stay valid while it is read.
     public init(_ bytes: UnsafeRawBufferPointer) throws(RecordFault) {
         guard bytes.count >= RecordWriter.headBytes else {
             throw RecordFault(what: "a record is cut off")
@@ -25,32 +25,32 @@
         unsafe self.bytes = UnsafeRawBufferPointer(rebasing: bytes[..<size])
     }
 
-    /// Bytes of the record.
+    /// Size of the record, in bytes.
     public var size: Int { unsafe bytes.count }
 
-    /// A field is given.
+    /// Whether a field is present.
     public func has(_ field: UInt32) -> Bool { mask & 1 << field != 0 }
 
-    /// A number; 0 if it is not given.
+    /// A number; 0 if missing.
     public func number(_ field: UInt32) -> UInt64 { has(field) ? slot(field) : 0 }
 
-    /// A number; 0 if it is not given.
+    /// A number; 0 if missing.
     public func number(_ field: UInt32) -> UInt32 {
         has(field) ? UInt32(truncatingIfNeeded: slot(field)) : 0
     }
 
-    /// A number that may be 0; nil if it is not given.
+    /// A number that may be 0; nil if missing.
     public func optional(_ field: UInt32) -> Int32? {
         has(field) ? Int32(truncatingIfNeeded: slot(field)) : nil
     }
 
-    /// A text; empty if it is not given.
+    /// A text; empty if missing.
     public mutating func text(_ field: UInt32) throws(RecordFault) -> String {
         guard has(field) else { return "" }
         return unsafe String(decoding: try part(field), as: UTF8.self)
     }
 
-    /// A record inside this one; nil if it is not given.
+    /// A nested record; nil if missing.
     public mutating func record<Value: RecordValue>(
         _ field: UInt32, as type: Value.Type = Value.self
     ) throws(RecordFault) -> Value? {
@@ -63,7 +63,7 @@
         return try inner.read()
     }
 
-    /// A list; empty if it is not given.
+    /// A list; empty if missing.
     public mutating func list<Value: RecordValue>(
         _ field: UInt32, of type: Value.Type = Value.self
     ) throws(RecordFault) -> [Value] {

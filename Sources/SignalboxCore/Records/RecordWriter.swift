@@ -1,38 +1,38 @@
-/// Writes records one behind the other into one run of bytes.
+/// Writes records one after another into one buffer.
 ///
-/// A record is `size`, a mask of its fields, its parts, and a slot of eight bytes per field that is given, all in the
-/// byte order of the machine:
+/// A record is its size, a mask of its fields, its parts, and a slot of eight bytes per present field, all in the
+/// machine's byte order:
 ///
 ///     u32 size | u32 mask | parts ... | slot | slot | ...
 ///
-/// Bit n of the mask says that field n is given; a field that is not costs nothing. A slot is a number, or where its
-/// part begins in the record and how many bytes it has. A part is text, another record, or a list: records one behind
-/// the other. So a record can be moved, copied and read in place. Fields are numbered as the contract appends them; a
-/// reader skips those it is too old for, and takes what an older writer left out as not given.
+/// Bit n of the mask is set if field n is present; a missing field costs nothing. A slot is a number, or the offset
+/// of a part in the record and its length in bytes. A part is text, a nested record, or a list: records one after
+/// another. So a record can be moved, copied and read in place. Fields are numbered as the contract appends them. A
+/// reader skips fields that it does not know, and treats fields that an older writer does not know as missing.
 public struct RecordWriter: Sendable {
-    /// A record that is being written, while one inside it is.
+    /// An unfinished record whose nested record is being written.
     public struct Open: Sendable {
         fileprivate var start: Int
         fileprivate var slots: Int
         fileprivate var mask: UInt32
     }
 
-    /// Bytes in front of the parts.
+    /// Bytes before the parts.
     static let headBytes = 8
 
-    /// What was written.
+    /// The bytes written so far.
     public private(set) var bytes: [UInt8]
-    /// Slots of the open records, the innermost last.
+    /// Slots of the unfinished records, innermost last.
     private var slots: [UInt64] = []
     private var open = Open(start: 0, slots: 0, mask: 0)
 
-    /// Makes a writer; records follow what is there.
+    /// Makes a writer that appends records to `bytes`.
     public init(_ bytes: [UInt8] = []) { self.bytes = bytes }
 
     /// Adds a byte between records.
     public mutating func append(_ byte: UInt8) { bytes.append(byte) }
 
-    /// Empties it, and keeps its room.
+    /// Removes all bytes and keeps the capacity.
     public mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
     /// Adds a record.
@@ -42,7 +42,7 @@ public struct RecordWriter: Sendable {
         end(outer)
     }
 
-    /// Begins a record; give what this returns to `end`.
+    /// Begins a record; pass the result to `end`.
     public mutating func begin() -> Open {
         let outer = open
         open = Open(start: bytes.count, slots: slots.count, mask: 0)
@@ -50,7 +50,7 @@ public struct RecordWriter: Sendable {
         return outer
     }
 
-    /// Ends the record that was begun last.
+    /// Ends the record that was begun last; `outer` is what `begin` returned.
     public mutating func end(_ outer: Open) {
         for slot in slots[open.slots...] { store(slot) }
         slots.removeLast(slots.count - open.slots)
@@ -65,7 +65,7 @@ public struct RecordWriter: Sendable {
 
     // MARK: Fields of the open record, in ascending order
 
-    /// A text; empty: not given.
+    /// A text; left out if empty.
     public mutating func put(_ field: UInt32, _ text: String) {
         if text.isEmpty { return }
         let start = bytes.count
@@ -74,27 +74,27 @@ public struct RecordWriter: Sendable {
         part(field, from: start)
     }
 
-    /// A number; 0: not given.
+    /// A number; left out if 0.
     public mutating func put(_ field: UInt32, _ number: UInt64) {
         if number != 0 { slot(field, number) }
     }
 
-    /// A number; 0: not given.
+    /// A number; left out if 0.
     public mutating func put(_ field: UInt32, _ number: UInt32) { put(field, UInt64(number)) }
 
-    /// A number that may be 0.
+    /// A number that may be 0; left out if nil.
     public mutating func put(_ field: UInt32, _ number: Int32?) {
         if let number { slot(field, UInt64(UInt32(bitPattern: number))) }
     }
 
-    /// A record inside this one.
+    /// A nested record.
     public mutating func put(_ field: UInt32, _ record: some RecordValue) {
         let start = bytes.count
         append(record)
         part(field, from: start)
     }
 
-    /// A list; empty: not given.
+    /// A list; left out if empty.
     public mutating func put(_ field: UInt32, _ list: [some RecordValue]) {
         if list.isEmpty { return }
         let start = bytes.count
@@ -116,15 +116,15 @@ public struct RecordWriter: Sendable {
     }
 }
 
-/// A value that is written as a record.
+/// A value that can be stored as a record.
 public protocol RecordValue: SendableMetatype {
-    /// Puts its fields into the record that is open.
+    /// Writes the fields into the open record.
     func write(to out: inout RecordWriter)
-    /// Takes them out of one.
+    /// Reads the fields from a record.
     init(from record: inout RecordReader) throws(RecordFault)
 }
 
-/// Bytes that are no record, or not of this kind.
+/// Malformed bytes, or a record of another kind.
 public struct RecordFault: Error, Hashable {
     /// What is wrong with them.
     public let what: String

@@ -3,7 +3,7 @@ internal import SignalboxPattern
 extension Condition {
     static let operators = ["equals", "one_of", "prefix", "regex", "exists", "not"]
 
-    /// Reads a route's `when:`; nil, with what is wrong, if it cannot be used.
+    /// Parses a route's `when:`; nil, with diagnostics, if it is invalid.
     ///
     /// A map of fields, each with a scalar (equals), a list (one of) or a map of operators; the names
     /// `all`, `any` and `not` at this level combine further maps.
@@ -104,7 +104,7 @@ extension Condition {
             do throws(Pattern.Fault) {
                 return .regex(path, RegexText(pattern: try Pattern(text)))
             } catch {
-                // A part of what came from a secret must not be shown.
+                // The error must not show a part of a secret.
                 let what = entry.value.isSecret ? error.reason : error.message
                 diagnostics.append(
                     Diagnostic(

@@ -1,28 +1,28 @@
 internal import SignalboxPattern
 
-/// What an event must be like for a route to take it: the `when:` of a route.
+/// The `when:` of a route: the condition that an event must meet.
 public indirect enum Condition: Sendable, Hashable {
-    /// Every one holds. Empty: always true.
+    /// All of them hold; always true if empty.
     case all([Condition])
     /// At least one holds.
     case any([Condition])
     /// It does not hold.
     case not(Condition)
-    /// The field's text is one of these; a missing field has none.
+    /// The field's text is one of these; false for a missing field.
     case oneOf(FieldPath, [String])
     /// The field's text begins with this.
     case prefix(FieldPath, String)
     /// The field's text has a match of this expression.
     case regex(FieldPath, RegexText)
-    /// The field is there (null counts as not there), or is not.
+    /// The field exists (true) or is missing (false); null counts as missing.
     case exists(FieldPath, Bool)
 
-    /// A regular expression that was accepted.
+    /// A valid regular expression.
     public struct RegexText: Sendable, Hashable {
         let pattern: Pattern
     }
 
-    /// Whether an event fulfils it.
+    /// Whether an event meets the condition.
     public func holds(for fields: EventFields) -> Bool {
         switch self {
         case .all(let parts): parts.allSatisfy { $0.holds(for: fields) }
@@ -39,7 +39,7 @@ public indirect enum Condition: Sendable, Hashable {
         }
     }
 
-    /// The event types that can fulfil it, or nil if it does not say.
+    /// The event types that can meet the condition; nil if it does not restrict them.
     ///
     /// Lets the router index routes.
     public var types: Set<String>? {
@@ -61,7 +61,7 @@ public indirect enum Condition: Sendable, Hashable {
         }
     }
 
-    /// It can never hold, whatever the event.
+    /// Whether no event can meet it.
     public var isImpossible: Bool {
         switch self {
         case .all(let parts): parts.contains(where: \.isImpossible) || types?.isEmpty == true

@@ -1,6 +1,6 @@
-/// A route's `build.set` and `build.overrides`: templates laid over what the builder made.
+/// A route's `build.set` and `build.overrides`: templates that replace fields of the built notification.
 public struct ContentTemplates: Sendable {
-    /// A field of a notification that `set:` can give.
+    /// A field of a notification that `set:` can set.
     public enum Field: String, Sendable, CaseIterable {
         case title, subtitle, body, sound, badge, thread, category, collapse, image, link
         case pushType = "push_type"
@@ -37,11 +37,11 @@ public struct ContentTemplates: Sendable {
         }
     }
 
-    /// A text that the app has in its own resources, by its name there.
+    /// A text in the app's own resources, by its key.
     public struct LocalizedField: Sendable {
-        /// Name of the text in the app's resources.
+        /// Key of the text in the app's resources.
         public var key: Template
-        /// Fill the text's places.
+        /// Arguments for the text's placeholders.
         public var arguments: [Template]
 
         /// Makes one.
@@ -57,22 +57,22 @@ public struct ContentTemplates: Sendable {
 
     /// Fields in the file's order.
     public var fields: [(field: Field, template: Template)] = []
-    /// What a tap opens, by platform: a link of one is nothing to another.
+    /// What a tap opens, by platform, because links differ by platform.
     public var links: [String: Template] = [:]
-    /// Texts that the app has, of `title`, `subtitle` and `body`; a sender that does not know of them sends the
+    /// Localized texts of `title`, `subtitle` and `body`. A sender that does not support them sends the
     /// field's own text.
     public var localized: [(field: Field, text: LocalizedField)] = []
-    /// The badge is the user's counter: one more with each event.
+    /// The badge is the user's counter, which each event increments.
     public var countsBadge = false
     /// Members of the notification's data.
     public var data: [(key: String, template: Template)] = []
-    /// Laid over a sender's payload, by family.
+    /// Values that are merged into a sender's payload, by family.
     public var overrides: [(family: String, value: JSONTemplate)] = []
 
-    /// Lays nothing over anything.
+    /// Changes nothing.
     public init() {}
 
-    /// It may give two recipients of one event different content.
+    /// Whether two recipients of one event may get different content.
     public var readsRecipient: Bool {
         !links.isEmpty || fields.contains(where: \.template.readsRecipient)
             || data.contains(where: \.template.readsRecipient)
@@ -80,9 +80,9 @@ public struct ContentTemplates: Sendable {
             || localized.contains(where: \.text.readsRecipient)
     }
 
-    /// Lays the values over a notification.
+    /// Applies the templates to a notification.
     ///
-    /// `dataObject` is its data, parsed; it is read only where `data` has members.
+    /// `dataObject` is the notification's parsed data, used only if `data` has members.
     public func apply(
         to notification: inout Notification, dataObject: JSONValue, fields values: EventFields,
         recipient: Recipient?

@@ -1,10 +1,10 @@
-/// What a builder made of an event, by index into the recipients it was given.
+/// A notification that a builder made for an event, with its targets.
 public struct BuiltContent: Sendable {
-    /// A recipient of a content, with the recipient's own badge.
+    /// A recipient of a content, with its own badge.
     public struct Target: Sendable {
         /// Index into the recipients.
         public var recipient: Int
-        /// This recipient's badge; nil: the notification's.
+        /// This recipient's badge; nil for the notification's.
         public var badge: Int32?
 
         /// Makes a target.
@@ -15,9 +15,9 @@ public struct BuiltContent: Sendable {
     }
     /// The content.
     public var notification: Notification
-    /// Who gets it.
+    /// The recipients that get it.
     public var targets: [Target]
-    /// The notification's data, parsed; nil: it has none.
+    /// The notification's parsed data; nil if it has none.
     public var data: (any ParsedJSON)?
 
     /// Makes a content.
@@ -28,11 +28,11 @@ public struct BuiltContent: Sendable {
     }
 }
 
-/// Turns what a builder made into deliveries.
+/// Turns a builder's contents into deliveries.
 ///
-/// Pure.
+/// A pure function of its input.
 public struct FanOut: Sendable {
-    /// A recipient that gets nothing, and why; the reason is fit for a metric label.
+    /// A recipient that gets nothing, and why. The reason can be a metric label.
     public struct Skip: Sendable, Equatable {
         /// Index into the recipients.
         public var recipient: Int
@@ -48,7 +48,7 @@ public struct FanOut: Sendable {
 
     /// The deliveries made.
     public private(set) var deliveries: [Delivery] = []
-    /// The recipients left out.
+    /// The recipients that get no delivery.
     public private(set) var skips: [Skip] = []
 
     /// Starts empty.
@@ -59,7 +59,7 @@ public struct FanOut: Sendable {
         var chosen: [Int] = []
         chosen.reserveCapacity(recipients.count)
         var places: [String: Int] = [:]
-        // A few are compared one by one.
+        // A few recipients are compared one by one; more need a dictionary.
         let isMany = recipients.count > 16
         func chosenPlace(of token: String) -> Int? {
             if isMany { return places[token] }
@@ -67,7 +67,7 @@ public struct FanOut: Sendable {
         }
         for (index, recipient) in recipients.enumerated() {
             if recipient.device.token.isEmpty {
-                // The devices of a known user stand in the user's place by now.
+                // The registry has already replaced known users by their devices.
                 let reason = recipient.device.user.isEmpty ? "no_token" : "unknown_user"
                 skips.append(Skip(recipient: index, reason: reason))
             } else if route.senders[recipient.device.platform] == nil {
@@ -75,7 +75,7 @@ public struct FanOut: Sendable {
             } else if let place = chosenPlace(of: recipient.device.token),
                 Self.isSame(recipient.device, recipients[chosen[place]].device)
             {
-                // The one that names its user knows more: a badge, a language.
+                // The recipient with a user is kept: it knows more, such as a badge or a language.
                 let isFirstNameless = recipients[chosen[place]].device.user.isEmpty
                 skips.append(
                     Skip(recipient: isFirstNameless ? chosen[place] : index, reason: "duplicate"))
@@ -88,7 +88,7 @@ public struct FanOut: Sendable {
         return chosen
     }
 
-    /// Two recipients are one phone, and not two users who share it.
+    /// Whether two recipients are the same phone, and not two users who share it.
     private static func isSame(_ one: Device, _ other: Device) -> Bool {
         one.platform == other.platform
             && (one.app == other.app || one.app.isEmpty || other.app.isEmpty)
@@ -97,7 +97,7 @@ public struct FanOut: Sendable {
 
     /// Makes the deliveries of one route.
     ///
-    /// `recipients` are those the builder saw; `ids` has one for each target.
+    /// `recipients` are those that the builder got; `ids` has one for each target.
     public mutating func add(
         _ contents: [BuiltContent], route: Route, fields: EventFields,
         recipients: [Recipient], receivedUnixMs: UInt64, ids: inout DeliveryIDs
@@ -112,7 +112,7 @@ public struct FanOut: Sendable {
                 : Self.shared(
                     finished(content, data, route: route, fields: fields, recipient: nil),
                     of: fields.event, content)
-            // Recipients whose templates render to the same text share one content again.
+            // Recipients whose templates render to the same text share one content.
             var distinct: [Notification: SharedNotification] = [:]
             for target in content.targets {
                 let recipient = recipients[target.recipient]
@@ -178,7 +178,7 @@ public struct FanOut: Sendable {
         route.set.apply(
             to: &notification, dataObject: dataObject, fields: fields, recipient: recipient)
         if recipient != nil {
-            // Each of many contents is kept by itself.
+            // There may be one content per recipient, so each is limited.
             notification.title = Template.bounded(notification.title)
             notification.subtitle = Template.bounded(notification.subtitle)
             notification.body = Template.bounded(notification.body)

@@ -1,10 +1,10 @@
 /// Names a field of an event or recipient: `ticket_id`, `notification.title`, `recipient.locale`.
 ///
-/// `type`, `subject`, `source` and `time` are the event's own; `recipient.NAME` is an attribute of
+/// `type`, `subject`, `source` and `time` are fields of the event; `recipient.NAME` is an attribute of
 /// the recipient or its `user`, `locale`, `platform`, `app`; everything else, and everything
 /// under `data.`, is looked up in the event's data. A number picks an array's element.
 public struct FieldPath: Sendable, Hashable {
-    /// What the first part of a path chose.
+    /// The source of the value, chosen by the first part of the path.
     public enum Root: Sendable, Hashable {
         case type, subject, source, time, data, recipient
     }
@@ -13,7 +13,7 @@ public struct FieldPath: Sendable, Hashable {
     /// The names below the root.
     public let names: [String]
 
-    /// Reads a path; nil if it is empty or has an empty or ill-formed part.
+    /// Parses a path; nil if it is empty or has an empty or malformed part.
     public init?(_ text: some StringProtocol) {
         var parts = text.split(separator: "." as Character, omittingEmptySubsequences: false)
             .map { String($0) }
@@ -55,7 +55,7 @@ public struct EventFields: Sendable {
     /// The event's data, parsed.
     public let data: any ParsedJSON
 
-    /// Puts an event and its parsed data together.
+    /// Combines an event with its parsed data.
     public init(event: Event, data: any ParsedJSON) {
         self.event = event
         self.data = data
@@ -63,7 +63,7 @@ public struct EventFields: Sendable {
 
     /// The value of a field, or nil if there is none.
     ///
-    /// `recipient` is nil where no one is meant yet.
+    /// `recipient` is nil where no recipient is chosen yet.
     public func value(_ path: FieldPath, recipient: Recipient? = nil) -> JSONValue? {
         switch path.root {
         case .type: return .string(event.type)

@@ -1,30 +1,30 @@
-/// How events become pushes: one entry of `routes:`, checked and parsed.
+/// A validated entry of `routes:`: how events become pushes.
 public struct Route: Sendable {
     /// Name in gateway.yaml.
     public var name: String
     /// Plugin instances whose events it takes.
     public var sources: [String]
-    /// What an event must be like.
+    /// The condition that an event must meet.
     public var condition: Condition
     /// Plugin instance that builds its notifications.
     public var builder: String
     /// The builder's options, a JSON object.
     public var builderOptions: JSONText
-    /// Values laid over what the builder made.
+    /// Values that replace fields of the built notification.
     public var set: ContentTemplates
-    /// Platform to sender.
+    /// Senders by platform.
     public var senders: [String: String]
     /// Retry, expiry, priority, collapse key.
     public var rules: DeliveryRules
-    /// Its pushes carry an `OpenMark`, since somebody wants to know what is opened.
+    /// Its pushes carry an `OpenMark`, because a receiver wants the outcome `opened`.
     public var marksOpens = false
 
-    /// It may give two recipients of one event different content.
+    /// Whether two recipients of one event may get different content.
     var readsRecipient: Bool {
         self.set.readsRecipient || rules.collapse?.readsRecipient == true
     }
 
-    /// What comes of a built notification is a text that somebody can open.
+    /// Whether a built notification will show a text that the user can open.
     func shows(_ notification: Notification) -> Bool {
         guard !notification.isSilent, !notification.isDryRun, !notification.isWithdrawn,
             !self.set.fields.contains(where: { $0.field == .withdraw })
@@ -58,11 +58,11 @@ public struct Route: Sendable {
 public struct DeliveryRules: Sendable {
     /// When a failed delivery is tried again.
     public var retry = RetryPolicy.standard
-    /// A delivery is worthless so many milliseconds after its event was received.
+    /// Expiry of a delivery, in milliseconds after the gateway received its event.
     public var expiresMs: UInt64 = 24 * 3600 * 1000
-    /// For notifications whose builder names none.
+    /// Priority of notifications whose builder sets none.
     public var priority: Priority = .normal
-    /// A newer notification with the same text replaces the shown one.
+    /// The collapse key: a newer notification with the same key replaces the shown one.
     public var collapse: Template?
 
     /// The defaults.

@@ -1,6 +1,6 @@
 /// Finds the routes of an event.
 ///
-/// Indexed by source and type, so that the cost follows the routes that could match and not the
+/// Indexed by source and type, so the cost depends on the routes that could match, not on the
 /// number of routes.
 public struct Router: Sendable {
     private struct SourceIndex: Sendable {
@@ -10,7 +10,7 @@ public struct Router: Sendable {
 
     /// All routes, in the file's order.
     public let routes: [Route]
-    /// Some route has users' counters as badges.
+    /// Whether some route sets the badge to the user's counter.
     public let countsBadges: Bool
     private var index: [String: SourceIndex] = [:]
     private var byName: [String: Int] = [:]
@@ -33,17 +33,17 @@ public struct Router: Sendable {
         }
     }
 
-    /// The rules of a route; the defaults if a delivery is older than the file it came from.
+    /// The rules of a route; the defaults if the configuration no longer has the route.
     public func rules(of name: String) -> DeliveryRules {
         byName[name].map { routes[$0].rules } ?? DeliveryRules()
     }
 
-    /// Numbers of the routes that take an event, in the file's order.
+    /// Indexes of the routes that take an event, in the file's order.
     public func matches(_ fields: EventFields) -> [Int] {
         guard let source = index[fields.event.source] else { return [] }
         let ofType = source.byType[fields.event.type] ?? []
         let holds = { (number: Int) in self.routes[number].condition.holds(for: fields) }
-        // Each of the two is in order.
+        // Each list is sorted already.
         if source.ofAnyType.isEmpty { return ofType.filter(holds) }
         return (ofType + source.ofAnyType).filter(holds).sorted()
     }

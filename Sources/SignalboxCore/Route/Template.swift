@@ -1,22 +1,22 @@
-/// Why a template cannot be read.
+/// Why a template is invalid.
 public struct TemplateFault: Error, Sendable, Hashable {
-    /// Byte offset of the fault in the template's text.
+    /// Byte offset of the error in the template's text.
     public let offset: Int
     /// What is wrong and what to write instead.
     public let message: String
 }
 
-/// Text with `{{ field }}` places, parsed once and filled per event.
+/// Text with `{{ field }}` placeholders, parsed once and rendered per event.
 ///
-/// A place may have filters: `{{ name | default: "someone" }}`, `{{ body | truncate: 80 }}`. A field
+/// A placeholder may have filters: `{{ name | default: "someone" }}`, `{{ body | truncate: 80 }}`. A field
 /// that is missing, null, or not a scalar counts as empty. `{{ texts.NAME }}` is a text in the recipient's
 /// language. `{{{{` stands for a literal `{{`.
 public struct Template: Sendable, Hashable {
     enum Filter: Sendable, Hashable {
         case fallback(String)
-        /// To so many visible characters.
+        /// To this many visible characters.
         case truncate(Int)
-        /// To so many bytes of UTF-8.
+        /// To this many bytes of UTF-8.
         case truncateBytes(Int)
     }
     enum Segment: Sendable, Hashable {
@@ -27,19 +27,19 @@ public struct Template: Sendable, Hashable {
 
     let segments: [Segment]
 
-    /// It reads a field of the recipient, so its text may differ from one to the next.
+    /// Whether it reads a field of the recipient, so that its text may differ between recipients.
     public var readsRecipient: Bool {
         segments.contains { segment in
             switch segment {
             case .text: false
             case .field(let path, _): path.root == .recipient
-            // In the recipient's language.
+            // It depends on the recipient's language.
             case .localized: true
             }
         }
     }
 
-    /// The text of a template without places, or nil.
+    /// The text of a template without placeholders, or nil.
     public var constant: String? {
         switch segments.count {
         case 0: return ""
@@ -50,15 +50,15 @@ public struct Template: Sendable, Hashable {
         }
     }
 
-    /// A text is longer than any payload takes, but is kept for each recipient whose texts differ.
+    /// Longest text that is kept, in bytes. More than any payload takes, but there may be one per recipient.
     private static let bytesMax = 16 * 1024
 
-    /// The text, cut to what is kept of one.
+    /// The text, truncated to `bytesMax`.
     static func bounded(_ text: String) -> String {
         text.utf8.count <= bytesMax ? text : Filter.truncateBytes(bytesMax).apply(to: text)
     }
 
-    /// Fills the places.
+    /// Renders the template.
     public func render(_ fields: EventFields, recipient: Recipient? = nil) -> String {
         var out = ""
         for segment in segments {
@@ -82,7 +82,7 @@ extension Template.Filter {
         switch self {
         case .fallback(let other): return text.isEmpty ? other : text
         case .truncate(let count):
-            // Looks no further than need be: it runs for each recipient.
+            // Runs for each recipient, so it reads no further than necessary.
             guard
                 let end = text.index(
                     text.startIndex, offsetBy: count - 1, limitedBy: text.endIndex),

@@ -1,5 +1,5 @@
 extension Template {
-    /// Reads a template; `texts` are those that it can name.
+    /// Parses a template; `texts` are the localized texts that it may name.
     public static func parse(
         _ text: String, texts: [String: TextByLocale] = [:]
     ) throws(TemplateFault) -> Template {
@@ -8,7 +8,7 @@ extension Template {
     }
 }
 
-/// Reads the text of a `Template`.
+/// Parses the text of a `Template`.
 private struct TemplateParser {
     private let text: String
     private let utf8: [UInt8]
@@ -77,7 +77,7 @@ private struct TemplateParser {
         return .localized(text, filters)
     }
 
-    /// The number behind `truncate`; "…" has three bytes.
+    /// The argument of `truncate`. "…" has three bytes.
     private func count(
         _ argument: String, of filter: String, _ unit: String, least: Int, at offset: Int
     ) throws(TemplateFault) -> Int {

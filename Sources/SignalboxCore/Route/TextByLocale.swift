@@ -3,14 +3,14 @@ public struct TextByLocale: Sendable, Hashable {
     private let byLocale: [String: Template]
     private let fallback: Template
 
-    /// A text by locale (`de-AT`, `de`), and the one for all others.
+    /// Takes texts by locale (`de-AT`, `de`), and one for all other locales.
     public init(_ texts: [String: Template], default fallback: Template) {
         byLocale = Dictionary(
             texts.map { (Self.plain($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
         self.fallback = fallback
     }
 
-    /// The text for a locale, or for what is left of it without its last part: `zh-Hant-TW`, `zh-Hant`, `zh`.
+    /// The text for a locale, dropping its last part until one matches: `zh-Hant-TW`, `zh-Hant`, `zh`.
     func template(for locale: String) -> Template {
         var wanted = Self.plain(locale)
         while !wanted.isEmpty {
@@ -21,7 +21,7 @@ public struct TextByLocale: Sendable, Hashable {
         return fallback
     }
 
-    /// Android says `de_AT`.
+    /// Android writes `de_AT`.
     private static func plain(_ locale: String) -> String {
         String(locale.lowercased().map { $0 == "_" ? "-" : $0 })
     }

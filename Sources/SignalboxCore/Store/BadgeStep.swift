@@ -1,13 +1,13 @@
-/// What an event does to the badge counter of a user: one more, or the number that its source says.
+/// A change of a user's badge counter by an event: an increment, or the number that its source gave.
 ///
-/// The store does it in the transaction that keeps the event's deliveries, so that neither happens without the
-/// other, and tells the numbers with its answer.
+/// The store applies it in the transaction that stores the event's deliveries, so that neither happens
+/// without the other, and returns the new numbers.
 public struct BadgeStep: Sendable {
-    /// Whose counter; a user without devices has none.
+    /// The user whose counter changes; a user without devices has none.
     public var user: UserKey
-    /// The source's number; nil: one more.
+    /// The source's number; nil to increment the counter.
     public var number: Int32?
-    /// Places in the item of the deliveries that carry the number.
+    /// Indexes, in the item, of the deliveries that carry the number.
     public var places: [Int]
 
     /// Makes a step.
@@ -18,13 +18,13 @@ public struct BadgeStep: Sendable {
     }
 }
 
-/// Gathers what an event does to badge counters.
+/// Collects the changes of badge counters by an event.
 public struct BadgeSteps: Sendable {
     /// One per user, in the order of their first recipient.
     public private(set) var steps: [BadgeStep] = []
     private var indexes: [UserKey: Int] = [:]
 
-    /// Starts with the numbers that the source says: a recipient's attribute `badge`.
+    /// Starts with the numbers that the source gave: the attribute `badge` of a recipient.
     public init(recipients: [Recipient]) {
         for recipient in recipients {
             let said = recipient.attributes.first { $0.key == "badge" }
@@ -35,9 +35,9 @@ public struct BadgeSteps: Sendable {
         }
     }
 
-    /// Counts the deliveries of a route; their places in the event's item begin at `first`.
+    /// Counts the deliveries of a route; their indexes in the event's item begin at `first`.
     ///
-    /// Left out is what shows nothing on the device, and what has a number of its own.
+    /// Deliveries that show nothing on the device, or that have their own number, do not count.
     public mutating func count(_ deliveries: [Delivery], from first: Int) {
         for (offset, delivery) in deliveries.enumerated() where delivery.badge == nil {
             let note = delivery.content.notification
@@ -63,7 +63,7 @@ public struct BadgeSteps: Sendable {
 }
 
 extension Delivery {
-    /// The delivery with its number, if there is one for it.
+    /// The delivery with its badge number, if there is one.
     public func with(badges: [UInt64: Int32]) -> Delivery {
         guard let number = badges[id] else { return self }
         var out = self

@@ -1,10 +1,10 @@
-/// A delivery that is over and failed, with everything needed to understand it or to send it again.
+/// A delivery that failed permanently, with everything needed to understand or resend it.
 public struct DeadLetter: Sendable {
-    /// What it carried.
+    /// Kind of its content.
     public var kind: DeliveryKind
     /// The delivery's id.
     public var id: UInt64
-    /// When it was given up, in Unix milliseconds.
+    /// When the delivery became a dead letter, in Unix milliseconds.
     public var unixMs: UInt64
     /// From a closed list.
     public var reason: String
@@ -20,15 +20,15 @@ public struct DeadLetter: Sendable {
     public var type: String
     /// What the event was about.
     public var subject: String
-    /// When the event came in, in Unix milliseconds.
+    /// When the gateway received the event, in Unix milliseconds.
     public var receivedUnixMs: UInt64
-    /// The id under which every attempt went out.
+    /// The stable id that every attempt carried.
     public var stableID: String
     /// The content.
     public var notification: Notification
-    /// Where it should have gone.
+    /// The device it was meant for.
     public var device: Device
-    /// What each attempt came to, in order.
+    /// The attempts with their results, in order.
     public var attempts: [Attempt]
 
     /// Makes a dead letter.
@@ -55,7 +55,7 @@ public struct DeadLetter: Sendable {
         self.attempts = attempts
     }
 
-    /// For people and scripts: the token only by its end, since a whole one is an address.
+    /// JSON for people and scripts. Only the end of the token: a whole token is an address.
     public var json: JSONValue {
         .object([
             .init("id", .integer(Int64(clamping: id))),
@@ -90,9 +90,9 @@ extension Attempt {
     }
 }
 
-/// Which dead letters are meant; what is nil or empty does not matter.
+/// Selects dead letters; fields that are nil or empty match all.
 public struct DeadFilter: Sendable, Hashable {
-    /// These alone.
+    /// Only these ids.
     public var ids: [UInt64] = []
     /// The sender's plugin instance.
     public var sender: String?
@@ -100,20 +100,20 @@ public struct DeadFilter: Sendable, Hashable {
     public var route: String?
     /// The reason.
     public var reason: String?
-    /// Only those that died before this time, in Unix milliseconds.
+    /// Only dead letters from before this time, in Unix milliseconds.
     public var beforeUnixMs: UInt64?
-    /// Only those that died at this time or later, in Unix milliseconds.
+    /// Only dead letters from this time on, in Unix milliseconds.
     public var sinceUnixMs: UInt64?
 
-    /// Means all.
+    /// Selects all.
     public init() {}
 }
 
-/// One part of a longer work on dead letters.
+/// The result of one part of a longer job on dead letters.
 public struct DeadPart: Sendable, Equatable {
-    /// How many were worked on.
+    /// How many were processed.
     public var count: Int
-    /// Where the next part begins; nil: that was the last one.
+    /// Id at which the next part begins; nil if this was the last part.
     public var nextID: UInt64?
 
     /// Makes a part.
@@ -123,15 +123,15 @@ public struct DeadPart: Sendable, Equatable {
     }
 }
 
-/// Dead letters of a store. Long work is done in parts, so that nothing else waits for it.
+/// Dead letters of a store. Long jobs run in parts, so that other work does not wait.
 public protocol DeadLetterStore: Sendable {
     /// Dead letters with ids from `fromID` on, in order of their ids.
     func deadLetters(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> [DeadLetter]
     /// How many there are.
     func deadCount(_ filter: DeadFilter) async throws -> Int
-    /// Makes deliveries of a part of them again: first attempt, same stable id, and as much time as they
-    /// had. Who watches the queue is told of their lanes.
+    /// Puts a part of them back into the queue: first attempt, same stable id, and as much time until expiry
+    /// as they had. The queue's watcher gets their lanes.
     func replay(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart
-    /// Forgets a part of them.
+    /// Removes a part of them.
     func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart
 }

@@ -1,25 +1,25 @@
-/// Where deliveries wait, durable or not.
+/// The queue of waiting deliveries, durable or not.
 ///
-/// Whatever is due or lasts is measured by the store's clock: callers say how long, never until when. A
+/// All times are measured by the store's clock: callers pass durations, never points in time. A
 /// gateway's clock may differ from it, and from those of other gateways on the same store.
 ///
-/// Every call can fail. `done` is called once, on a thread of the store, and must return soon. A failure
-/// means that nothing of the call was done, unless the call says otherwise.
+/// Every call can fail. `done` is called once, on a thread of the store, and must return quickly. A failure
+/// means that the call changed nothing, unless documented otherwise.
 public protocol DeliveryQueue: Sendable {
-    /// Deliveries that were committed and are not settled, as far as is known without asking.
+    /// Deliveries that are committed and not settled, as last known; costs no query.
     var waitingCount: Int { get }
-    /// The disk has no room left but its reserve: nothing is appended.
+    /// Whether only the disk's reserve is left: nothing is appended.
     var isDiskFull: Bool { get }
-    /// Its file was removed or replaced: what is committed now is lost when the process ends.
+    /// Whether the file was removed or replaced: what is committed now is lost when the process ends.
     var isFileGone: Bool { get }
 
-    /// Gives ids for deliveries and events, which nobody was given before and nobody is given again.
+    /// Reserves ids for deliveries and events. No id is given out twice.
     ///
-    /// Ask for many at once: it may cost a commit. Nothing may be read from an id, not even an order.
+    /// Ask for many at once: a call may cost a commit. Ids have no meaning, not even an order.
     func reserveIDs(
         _ count: Int, done: @escaping @Sendable (Result<Range<UInt64>, StoreFailure>) -> Void)
 
-    /// Commits an entry; its deliveries have ids that the store gave.
+    /// Commits an entry; its deliveries must have ids that the store reserved.
     func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void)
 
     /// Leases deliveries of a lane.
@@ -27,41 +27,41 @@ public protocol DeliveryQueue: Sendable {
         _ lane: LaneKey, _ wish: LeaseWish,
         done: @escaping @Sendable (Result<StoreLease, StoreFailure>) -> Void)
 
-    /// Makes leases last so many milliseconds from now; also one that ran out, if nobody took it.
+    /// Extends leases to this many milliseconds from now, even an expired one if no other owner took it.
     func extend(
         _ ids: [UInt64], under token: LeaseToken, forMs: UInt64,
         done: @escaping @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void)
 
     /// Ends leases, and appends to the stream of outcomes in the same commit.
     ///
-    /// A delivery that waits and that nobody holds can be settled, too: a late answer may end it. Outcomes
-    /// are told also of deliveries that were lost, unless the token is outdated. A store that is short of
-    /// room may leave an attempt unrecorded and a dead letter for later, but not a delivery that is done.
+    /// A waiting delivery without a lease can be settled too, because a late answer may end it. Outcomes
+    /// are appended even for deliveries that were lost, unless the token is outdated. A store that is short of
+    /// room may skip recording an attempt and postpone a dead letter, but always removes a finished delivery.
     func settle(
         _ ends: [LeaseEnd], under token: LeaseToken, outcomes: OutcomePack,
         done: @escaping @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void)
 
-    /// Makes deliveries of a lane due that wait only for their provider to be back.
+    /// Makes deliveries of a lane due that wait only for the end of their provider's outage.
     ///
-    /// If it fails they are due at their own times.
+    /// If it fails, they stay due at their own times.
     func hasten(_ lane: LaneKey)
 
-    /// Lanes with deliveries that nobody holds; `dueForMs`: only those that have been due for so long. What was
-    /// never tried may count as due for ever.
+    /// Lanes with deliveries that no owner holds; with `dueForMs` only those due for at least this long.
+    /// Deliveries that were never tried may count as due regardless of their age.
     func waitingLanes(
         dueForMs: UInt64?, done: @escaping @Sendable (Result<[LaneKey], StoreFailure>) -> Void)
 
-    /// Tells of lanes that were given work by somebody else than an `append` of this store: another gateway,
-    /// or a replay.
+    /// Calls back with lanes that got work other than by an `append` of this store: from another gateway,
+    /// or from a replay.
     ///
-    /// Once per commit and lane, on a thread of the store; a notice can be lost with its connection, so look at
-    /// `waitingLanes` now and then. A second watcher takes the place of the first.
+    /// Called once per commit and lane, on a thread of the store. A notice can be lost with its connection, so check
+    /// `waitingLanes` now and then. A second watcher replaces the first.
     func watch(_ onWork: @escaping @Sendable ([LaneKey]) -> Void)
 
-    /// Ends the store once everything that was asked for is done.
+    /// Closes the store after all pending work.
     func close() async
 }
 
-/// Everything that a gateway asks of its store.
+/// Everything that a gateway needs from its store.
 public typealias GatewayStore = DeliveryQueue & DeadLetterStore & DeviceRegistry & Outbox
     & KeyValueStore & OutcomeStore

@@ -1,8 +1,8 @@
-/// A device as the registry keeps it.
+/// A device in the registry.
 public struct RegisteredDevice: Sendable, Hashable {
-    /// The device; `registeredUnixMs` says since when its token belongs to its user.
+    /// The device; `registeredUnixMs` is when its user registered the token.
     public var device: Device
-    /// The app is in front of its user, by the store's clock.
+    /// Whether the app is in front of its user, by the store's clock.
     public var isOnline: Bool
 
     /// Makes an entry.
@@ -12,63 +12,63 @@ public struct RegisteredDevice: Sendable, Hashable {
     }
 }
 
-/// What a dead token's report came to.
+/// The result of reporting a dead token.
 public enum Invalidation: Sendable, Equatable {
-    /// It left the registry.
+    /// The device was removed from the registry.
     case removed
-    /// It was registered again after it died, so it lives.
+    /// The device was registered again after the token died, so it was kept.
     case kept
-    /// The registry does not know it.
+    /// The registry has no such device.
     case unknown
 }
 
-/// The devices that a gateway knows by user.
+/// The devices that a gateway knows, by user.
 ///
-/// What changes them takes the reports that the change causes, and writes them to the outbox in the same
-/// transaction. If these find no place among the deliveries that may wait, the change fails and nothing is done.
-/// Only what a provider says of a token is always taken: the delivery that showed it has made room.
+/// Calls that change devices take the reports that the change causes, and write them to the outbox in the same
+/// transaction. If the reports exceed the limit of waiting deliveries, the change fails and has no effect.
+/// Only a provider's news about a token is always accepted: its delivery has left the queue and made room.
 public protocol DeviceRegistry: Sendable {
-    /// Registers a device; of the user's tokens of one kind the newest `DeviceRules.tokensMax` stay. How many of
-    /// them had to go.
+    /// Registers a device. A user keeps the newest `DeviceRules.tokensMax` tokens of one kind; returns how many
+    /// were removed.
     ///
-    /// `isUnique`: the token leaves every other user of the app.
+    /// With `isUnique`, registering a token removes it from every other user of the app.
     func register(
         _ device: Device, isUnique: Bool, reports: [DeviceReport]
     ) async throws -> Int
-    /// Forgets these devices, each if its token is still its user's; how many there were.
+    /// Removes these devices, unless the token no longer belongs to that user. Returns how many were removed.
     func unregister(_ devices: [Device], reports: [DeviceReport]) async throws -> Int
-    /// Does what changes say, in their order; one that names no token means all of the user's.
+    /// Applies changes in order; a change without a token means all devices of the user.
     ///
-    /// Done twice they come to the same.
+    /// Idempotent.
     func change(
         _ changes: [DeviceChange], reports: [DeviceReport],
         done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void)
-    /// Gives a user's device other attributes; how many there were.
+    /// Replaces the attributes of a user's device. Returns how many devices changed.
     func setAttributes(
         _ attributes: [Attribute], app: String, token: String, user: String
     ) async throws -> Int
     /// The devices of a user in an app, newest first.
     func devices(app: String, user: String) async throws -> [RegisteredDevice]
-    /// The devices with a token, newest first: of each user who has it. An empty app stands for whichever app
-    /// has it; the token may be in another spelling.
+    /// The devices with a token, newest first, one per user who has it. An empty app stands for any app;
+    /// the token may be in another spelling.
     func find(
         app: String, token: String,
         done: @escaping @Sendable (Result<[RegisteredDevice], StoreFailure>) -> Void)
-    /// Says how long an app is in front of its user, on one device or on all (0: it is not); how many
-    /// devices that are.
+    /// Records how long an app stays in front of its user, on one device or on all; 0 ends it. Returns how many
+    /// devices changed.
     func setPresence(
         app: String, user: String, token: String?, onlineForMs: UInt64
     ) async throws -> Int
-    /// Sets a user's badge counter; false: the user has no device, and so no counter.
+    /// Sets a user's badge counter; false if the user has no device, and so no counter.
     func setBadge(_ number: Int32, of user: UserKey) async throws -> Bool
-    /// The devices of users named in events; in an empty app, those of every app.
+    /// The devices of users named in events; an empty app means those of every app.
     func devices(
         of users: [UserKey],
         done: @escaping @Sendable (Result<[UserKey: [RegisteredDevice]], StoreFailure>) -> Void)
-    /// Takes in what a provider says of a token, and writes what `reports` makes of it.
+    /// Applies a provider's news about a token, and writes the reports that `reports` returns.
     ///
-    /// `reports` is given the devices that it concerns as they were before, on a thread of the store. The store
-    /// tries until it succeeds; a failure means that it has ended.
+    /// `reports` gets the affected devices in their previous state, on a thread of the store. The store
+    /// retries until it succeeds; a failure means that the store was closed.
     func learn(
         _ news: TokenNews,
         reports: @escaping @Sendable (Invalidation, [Device]) -> [DeviceReport],
@@ -76,24 +76,24 @@ public protocol DeviceRegistry: Sendable {
 }
 
 extension DeviceRegistry {
-    /// Registers a device of which nobody is told.
+    /// Registers a device without a report.
     public func register(_ device: Device, isUnique: Bool) async throws -> Int {
         try await register(device, isUnique: isUnique, reports: [])
     }
 }
 
-/// What a provider says of a token; an empty app stands for whichever app has it.
+/// A provider's news about a token; an empty app stands for any app.
 public enum TokenNews: Sendable {
-    /// Nothing: there are only reports.
+    /// No news; only reports are written.
     case nothing
-    /// It is dead, since a time in Unix milliseconds; 0: unknown.
+    /// The token is dead since this time, in Unix milliseconds; 0 if unknown.
     case dead(app: String, token: String, sinceUnixMs: UInt64)
-    /// Another one has taken its place.
+    /// Another token replaces it.
     case moved(app: String, token: String, newToken: String)
 }
 
 extension RegisteredDevice {
-    /// The device as plugins see it: whether it is online is one of its attributes.
+    /// The device as plugins see it, with the attribute `online`.
     public var deviceWithPresence: Device {
         var out = device
         out.attributes.removeAll { $0.key == "online" }
@@ -102,36 +102,36 @@ extension RegisteredDevice {
     }
 }
 
-/// Who is told of the devices of an app.
+/// The plugin instances that get reports about the devices of an app.
 public struct DeviceListeners: Sendable {
     /// Stands for every app.
     public static let everyApp = "*"
     private let byApp: [String: [String]]
 
-    /// Takes instance names by app.
+    /// Takes names of instances by app.
     public init(_ byApp: [String: [String]] = [:]) { self.byApp = byApp }
 
-    /// Names of all instances that are told of some app's devices.
+    /// Names of all instances that get reports, of any app.
     public var names: Set<String> { Set(byApp.values.joined()) }
 
-    /// Names of the instances that are told of an app's devices.
+    /// Names of the instances that get reports about an app's devices.
     public func names(app: String) -> [String] {
         let own = byApp[app] ?? []
         return own + (byApp[Self.everyApp] ?? []).filter { !own.contains($0) }
     }
 }
 
-/// What holds for every device.
+/// Limits that apply to every device.
 public enum DeviceRules {
-    /// Tokens of one kind that a user keeps; the oldest goes first.
+    /// Most tokens of one kind that a user keeps; the oldest are removed first.
     public static let tokensMax = 20
     /// Longest token, in bytes.
     public static let tokenBytesMax = 4_096
     /// Most attributes of a device.
     public static let attributesMax = 16
-    /// How long an app that says nothing else counts as in front of its user, in seconds.
+    /// How long an app counts as in front of its user by default, in seconds.
     public static let presenceSeconds: Int64 = 120
-    /// What an app may say instead.
+    /// Values that an app may send instead.
     public static let presenceSecondsAllowed: ClosedRange<Int64> = 10...86_400
     /// Longest name or value of an attribute, in bytes.
     public static let attributeBytesMax = 256

@@ -1,8 +1,8 @@
-/// Ids that a store has given and nobody uses yet.
+/// Ids that the store has reserved and that are not used yet.
 ///
-/// A value without lock: its owner asks the store when `wantsMore` says so, and goes on with what is left.
+/// A value without a lock. Its owner asks the store when `wantsMore` is true, and meanwhile uses what is left.
 public struct IDStock: Sendable {
-    /// So many are asked for at once: enough for a second of what a gateway can take.
+    /// Ids per request to the store: enough for one second at a gateway's highest rate.
     public static let partMax = 1 << 18
 
     private var current: Range<UInt64> = 0..<0
@@ -15,21 +15,21 @@ public struct IDStock: Sendable {
     /// How many are left.
     public var count: Int { current.count + next.count }
 
-    /// Whether the store is to be asked for more now; it is then waited for.
+    /// Whether to ask the store for more now. After true, the stock expects a call of `arrive`.
     public mutating func wantsMore() -> Bool {
         guard !isAsking, count < Self.partMax / 2 else { return false }
         isAsking = true
         return true
     }
 
-    /// The store has answered; nil: it failed, and is asked again.
+    /// Takes the store's answer; nil if it failed, so that `wantsMore` asks again.
     public mutating func arrive(_ ids: Range<UInt64>?) {
         isAsking = false
         guard let ids else { return }
         if current.isEmpty { current = ids } else { next = ids }
     }
 
-    /// So many in a row; nil: there are not as many. What is left of a range that is too small is dropped.
+    /// Takes consecutive ids; nil if there are too few. The rest of a range that is too small is dropped.
     public mutating func take(_ count: Int) -> Range<UInt64>? {
         if current.count < count {
             guard next.count >= count else { return nil }

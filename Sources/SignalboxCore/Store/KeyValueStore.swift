@@ -1,4 +1,4 @@
-/// Small durable values of plugins, a namespace per instance.
+/// Small durable values of plugins, with one namespace per instance.
 public protocol KeyValueStore: Sendable {
     /// The value of a key, or nil.
     ///
@@ -6,22 +6,22 @@ public protocol KeyValueStore: Sendable {
     func value(
         instance: String, key: String,
         done: @escaping @Sendable (Result<[UInt8]?, StoreFailure>) -> Void)
-    /// Keeps a value, for ever or for so many milliseconds; nil removes it.
+    /// Stores a value, for this many milliseconds or, if nil, without end; a nil value removes the key.
     ///
-    /// `done` is called on a thread of the store, when it is on disk.
+    /// `done` is called on a thread of the store, once the value is on disk.
     func set(
         instance: String, key: String, value: [UInt8]?, forMs: UInt64?,
         done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void)
 }
 
-/// A store that could not do what it was asked for.
+/// A failed store operation.
 public struct StoreFailure: Error, Sendable, Hashable {
-    /// Words for a log.
+    /// A message for the log.
     public let message: String
 
     /// Makes a failure.
     public init(message: String) { self.message = message }
 
-    /// As many deliveries wait as may.
+    /// The limit of waiting deliveries is reached.
     public static let full = StoreFailure(message: StoreAnswer.full.words)
 }

@@ -1,20 +1,20 @@
-/// Names a lane: the deliveries of one sender and app.
+/// Identifies a lane: the deliveries of one kind for one sender and app.
 public struct LaneKey: Sendable, Hashable {
     /// The sender's plugin instance.
     public var sender: String
-    /// Bundle id or project; empty: the default app.
+    /// Bundle id or project; empty for the default app.
     public var app: String
-    /// What its deliveries carry.
+    /// Kind of its deliveries.
     public var kind: DeliveryKind
 
-    /// Names a lane.
+    /// Makes a key.
     public init(sender: String, app: String, kind: DeliveryKind = .push) {
         self.sender = sender
         self.app = app
         self.kind = kind
     }
 
-    /// What people see of it in metrics and in the admin API.
+    /// The name shown in metrics and in the admin API.
     public var name: String { kind == .push ? sender : "\(sender) reports" }
 
     /// The lane of a delivery.
@@ -24,7 +24,7 @@ public struct LaneKey: Sendable, Hashable {
 }
 
 extension LaneKey {
-    /// The deliveries of each lane, in their order; most events have a lane or two.
+    /// Splits deliveries by lane, keeping their order; most events have one or two lanes.
     public static func parts(
         of deliveries: [Delivery]
     ) -> [(key: LaneKey, deliveries: [Delivery])] {

@@ -1,11 +1,11 @@
-/// Names who holds leases: a gateway, and which of its lives.
+/// Identifies the owner of leases: a gateway and its epoch.
 ///
-/// The epoch is a fencing token. A store gives an owner a higher one at each start, and whenever it took
-/// back what the owner held; what is asked for under an older one is refused.
+/// The epoch is a fencing token. A store gives an owner a higher one at each start, and whenever it takes
+/// back what the owner held. Requests under an older one are refused.
 public struct LeaseToken: Sendable, Hashable {
     /// The gateway.
     public var owner: String
-    /// Grows with each life of the owner.
+    /// Grows with each start of the owner.
     public var epoch: UInt64
 
     /// Makes a token.
@@ -15,14 +15,14 @@ public struct LeaseToken: Sendable, Hashable {
     }
 }
 
-/// What is to be leased.
+/// A request for leases.
 public struct LeaseWish: Sendable {
     /// Most deliveries.
     public var max: Int
     /// How long the lease lasts, in milliseconds of the store's clock.
     public var forMs: UInt64
-    /// For the one delivery that tries whether its provider is back: it need not be due, and one that
-    /// was never tried comes first, since one that was may be what the provider fails on.
+    /// For the one delivery that probes whether its provider has recovered: it need not be due, and one that
+    /// was never tried comes first, because the provider may fail on one that was.
     public var isProbe: Bool
 
     /// Makes a wish.
@@ -33,18 +33,18 @@ public struct LeaseWish: Sendable {
     }
 }
 
-/// What a lease gave.
+/// The answer to a lease request.
 public struct StoreLease: Sendable {
     /// High priority first, then the longest due.
     public var deliveries: [Delivery] = []
-    /// More are due now.
+    /// Whether more are due now.
     public var hasMore = false
-    /// In how many milliseconds the next one of the lane is due; nil: none waits.
+    /// Milliseconds until the lane's next delivery is due; nil if none waits.
     public var nextDueInMs: UInt64?
-    /// Under which the deliveries are held.
+    /// The token under which the deliveries are held.
     public var token: LeaseToken
 
-    /// Nothing.
+    /// An empty value.
     public init(token: LeaseToken) { self.token = token }
 }
 
@@ -52,11 +52,11 @@ public struct StoreLease: Sendable {
 public enum LeaseEnd: Sendable {
     /// The delivery is done.
     case delivered(UInt64)
-    /// Again in so many milliseconds, after this attempt; `isFree`: the attempt counts as none.
+    /// Retry in `afterMs` milliseconds, after this attempt; with `isFree` the attempt does not count.
     case retry(UInt64, afterMs: UInt64, Attempt, isFree: Bool)
-    /// It is over; kept as a dead letter.
+    /// It failed permanently; kept as a dead letter.
     case dead(UInt64, reason: String, Attempt)
-    /// Nothing was done with it: due again at once.
+    /// It was not tried, and is due again at once.
     case released(UInt64)
 
     /// The delivery.
@@ -68,11 +68,11 @@ public enum LeaseEnd: Sendable {
     }
 }
 
-/// What of a request about leases was refused.
+/// The refused part of a request about leases.
 public struct LeaseRefusal: Sendable, Equatable {
-    /// The token is outdated: everything was refused, and the caller holds nothing under it.
+    /// The token is outdated: everything was refused, and the caller holds no leases under it.
     public var isFenced = false
-    /// Deliveries that somebody else holds, or that are not in the queue any more.
+    /// Deliveries that another owner holds, or that are no longer in the queue.
     public var lost: [UInt64] = []
 
     /// Nothing was refused.
@@ -86,17 +86,17 @@ public struct LeaseRefusal: Sendable, Equatable {
     }()
 }
 
-/// What an attempt came to, for the record.
+/// The result of an attempt, for the record.
 public struct Attempt: Sendable, Hashable {
     /// 1, 2, ...
     public var number: UInt32
-    /// When the outcome was known, in Unix milliseconds.
+    /// When the outcome became known, in Unix milliseconds.
     public var unixMs: UInt64
     /// From a closed list.
     public var reason: String
-    /// HTTP status or the provider's own number; 0: there was no answer.
+    /// HTTP status or the provider's own code; 0 if there was no answer.
     public var code: UInt32
-    /// For people; no token, secret or body.
+    /// Details for people; holds no token, secret or body.
     public var detail: String
 
     /// Makes an attempt.

@@ -1,12 +1,12 @@
-/// What a source's system is to be told of a device.
+/// A report about a device, for a source's system.
 public struct DeviceReport: Sendable {
-    /// The plugin instance that tells it.
+    /// The plugin instance that sends the report.
     public var instance: String
     /// What happened.
     public var change: DeviceChange
-    /// The event whose delivery showed it; 0: none did.
+    /// The event whose delivery revealed it; 0 if none did.
     public var eventID: UInt64
-    /// Of equal reports within an hour the first is told alone.
+    /// Of equal reports within an hour, only the first is sent.
     public var isDeduped: Bool
 
     /// Makes a report.
@@ -22,9 +22,9 @@ public struct DeviceReport: Sendable {
 
 /// A report in the outbox.
 public struct OutboxEntry: Sendable {
-    /// Grows from report to report.
+    /// Ascending id.
     public var id: UInt64
-    /// What is to be told.
+    /// The report.
     public var report: DeviceReport
 
     /// Makes an entry.
@@ -36,17 +36,17 @@ public struct OutboxEntry: Sendable {
 
 /// Reports on their way from the registry to the queue.
 ///
-/// The registry writes them in the transaction of the change that causes them, so that neither is kept without
+/// The registry writes them in the transaction of the change that causes them, so that neither is stored without
 /// the other. A gateway moves them to the queue: it reads some, appends them, and removes them. It gives each
-/// a key that it has of the entry, so that a crash in between tells nothing twice. So registry and queue
+/// a dedupe key that follows from the entry, so that a crash in between sends nothing twice. So registry and queue
 /// need not share transactions.
 public protocol Outbox: Sendable {
     /// The oldest reports, in the order in which they were written.
     func outbox(
         max: Int, done: @escaping @Sendable (Result<[OutboxEntry], StoreFailure>) -> Void)
-    /// Everything up to this entry is in the queue.
+    /// Removes everything up to this entry, which is in the queue now.
     func removeFromOutbox(
         through id: UInt64, done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void)
-    /// Tells that reports were written; a notice can be lost. A second watcher takes the place of the first.
+    /// Calls back when reports were written; a notice can be lost. A second watcher replaces the first.
     func watchOutbox(_ onReport: @escaping @Sendable () -> Void)
 }

@@ -1,25 +1,26 @@
-/// The stream of outcomes: what is appended stays until every receiver has taken it, or it is too old.
+/// The stream of outcomes. An outcome stays until every receiver has taken it or it is too old.
 public protocol OutcomeStore: Sendable {
-    /// The sequence number of the next outcome that is appended.
+    /// Sequence number of the next outcome that will be appended.
     var nextOutcome: UInt64 { get }
-    /// Says who the receivers are; where each of them stands.
+    /// Sets the receivers. Returns each receiver's next sequence number.
     ///
-    /// A new one begins with what is appended from now on. What nobody but a former one was to take is removed.
+    /// A new receiver starts with outcomes appended from now on. Outcomes that only a
+    /// removed receiver had not taken yet are deleted.
     func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64]
     /// Rows from a sequence number on, in order, and whether there are more.
     func outcomes(from first: UInt64) async throws -> (rows: [OutcomeRow], hasMore: Bool)
-    /// A receiver has taken everything below `next`.
+    /// Records that a receiver has taken everything below `next`.
     func outcomesTaken(by receiver: String, next: UInt64) async throws
     /// Appends outcomes that end no delivery.
     func append(_ outcomes: OutcomePack) async throws
 }
 
-/// How long the stream keeps what a receiver does not take.
+/// How much the stream keeps for a receiver that does not take it.
 public enum OutcomeLimits {
-    /// Older outcomes go, in milliseconds.
+    /// Older outcomes are removed, in milliseconds.
     public static let ageMs: UInt64 = 7 * 86_400_000
-    /// Of more outcomes the oldest go.
+    /// Above this many outcomes, the oldest are removed.
     public static let countMax: UInt64 = 1_000_000
-    /// Bytes of outcomes that wait in memory while the disk is full; further ones are lost and counted.
+    /// Most bytes of outcomes kept in memory while the disk is full; more are dropped and counted.
     public static let unwrittenBytesMax = 16 << 20
 }

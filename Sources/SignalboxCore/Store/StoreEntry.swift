@@ -1,4 +1,4 @@
-/// What one inbound request leaves behind: all of it is committed, or nothing.
+/// Everything to store for one inbound request, committed as a whole or not at all.
 public struct StoreEntry: Sendable {
     /// An event with its deliveries.
     public struct Item: Sendable {
@@ -6,11 +6,11 @@ public struct StoreEntry: Sendable {
         public var event: Event
         /// Its deliveries; none if no route takes it.
         public var deliveries: [Delivery]
-        /// Ids of deliveries that their lanes take over at once, as if they had leased them.
+        /// Ids of deliveries that their lanes take over at commit, as if they had leased them.
         public var taken: Set<UInt64>
-        /// How long the event's dedupe key is remembered, in milliseconds; nil: as long as the entry says.
+        /// How long the event's dedupe key is remembered, in milliseconds; nil for the entry's `dedupeMs`.
         public var dedupeMs: UInt64?
-        /// What it does to badge counters, unless it is a duplicate.
+        /// Its changes of badge counters; skipped for a duplicate.
         public var badges: [BadgeStep] = []
 
         /// Makes an item.
@@ -22,12 +22,12 @@ public struct StoreEntry: Sendable {
     }
     /// The events.
     public var items: [Item]
-    /// When the request came in, in Unix milliseconds; kept with its events, and compared with nothing.
+    /// When the request arrived, in Unix milliseconds; stored with its events, never compared.
     public var receivedUnixMs: UInt64
     /// How long an event's dedupe key is remembered, in milliseconds.
     public var dedupeMs: UInt64
-    /// Its deliveries come out of the outbox, where they had their place: they are taken even if as many wait
-    /// as may.
+    /// Its deliveries come from the outbox, where they already counted, so they are accepted even if the limit of
+    /// waiting deliveries is reached.
     public var isFromOutbox = false
 
     /// Makes an entry.
@@ -41,7 +41,7 @@ public struct StoreEntry: Sendable {
 }
 
 extension StoreEntry.Item {
-    /// The numbers of its deliveries, by their ids; `given` are those of its steps.
+    /// Badge numbers by delivery id; `given` are the numbers of the item's steps.
     public func badgeNumbers(_ given: [Int32?]) -> [UInt64: Int32] {
         var out: [UInt64: Int32] = [:]
         for (step, number) in zip(badges, given) {
@@ -51,16 +51,16 @@ extension StoreEntry.Item {
     }
 }
 
-/// What the commit of an entry came to.
+/// The result of committing an entry.
 public struct StoreCommit: Sendable, Equatable {
-    /// Events at these indexes were seen before and were left out.
+    /// Indexes of events that were duplicates and were left out.
     public var duplicates: Set<Int>
-    /// The numbers of the other events' badge steps, by index; nil: the user has no device any more.
+    /// Numbers of the other events' badge steps, by index; nil if the user has no device any more.
     public var badges: [Int: [Int32?]]
-    /// Under which the deliveries that were taken over at once are held.
+    /// The token under which deliveries that were taken over at commit are held.
     public var token: LeaseToken
 
-    /// Makes an account.
+    /// Makes a result.
     public init(
         token: LeaseToken, duplicates: Set<Int> = [], badges: [Int: [Int32?]] = [:]
     ) {
@@ -70,20 +70,20 @@ public struct StoreCommit: Sendable, Equatable {
     }
 }
 
-/// What became of an entry.
+/// The store's answer to an entry.
 public enum StoreAnswer: Sendable, Equatable {
     /// It is on disk.
     case committed(StoreCommit)
-    /// As many deliveries wait as may.
+    /// The limit of waiting deliveries is reached.
     case full
-    /// The disk has no room left but its reserve, which only outcomes may use.
+    /// Only the disk's reserve is left, which only outcomes may use.
     case diskFull
-    /// The store failed; nothing was kept.
+    /// The store failed; nothing was stored.
     case failed(String)
 }
 
 extension StoreAnswer {
-    /// What to tell who asked; empty: all is well.
+    /// Error message for the client; empty on success.
     public var words: String {
         switch self {
         case .committed: ""
