@@ -54,7 +54,7 @@ public final class VerifyingKey: @unchecked Sendable {
     public init(rsaModulus n: [UInt8], exponent e: [UInt8]) throws(CryptoError) {
         guard n.drop(while: { $0 == 0 }).count >= 256, n.count <= 2_048, (1...8).contains(e.count),
             let key = csbx_rsa_public(n, Int32(n.count), e, Int32(e.count))
-        else { throw CryptoError("this is no RSA key of at least 2048 bits") }
+        else { throw CryptoError("this is not an RSA key of at least 2048 bits") }
         self.key = key
         kind = .rsa
     }
@@ -62,7 +62,7 @@ public final class VerifyingKey: @unchecked Sendable {
     /// An EC key of a JWK, on P-256.
     public init(p256X x: [UInt8], y: [UInt8]) throws(CryptoError) {
         guard x.count == 32, y.count == 32, let key = csbx_p256_public([4] + x + y) else {
-            throw CryptoError("this is no point on P-256")
+            throw CryptoError("this is not a point on P-256")
         }
         self.key = key
         kind = .p256

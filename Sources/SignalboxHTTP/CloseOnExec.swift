@@ -1,10 +1,10 @@
 internal import Glibc
 internal import NIOCore
 
-/// Sockets are for this process alone. One that a program inherits which is started meanwhile, by us or by the
-/// host that we are embedded in, would keep the port taken after we have closed it.
+/// Keeps sockets from being inherited by child processes. A program started meanwhile, by us or by the
+/// host application, would otherwise hold the port after we close it.
 extension Channel {
-    /// Says so of this channel's socket.
+    /// Sets close-on-exec on this channel's socket.
     ///
     /// Thread: the channel's event loop.
     func closeOnExec() {

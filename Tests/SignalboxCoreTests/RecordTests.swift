@@ -100,7 +100,7 @@ import Testing
         // Two texts whose slots name the same bytes.
         var bytes = Self.bytes(Attribute("aaaa", "bbbb"))
         bytes.replaceSubrange(24..<32, with: bytes[16..<24])
-        #expect(throws: RecordFault(what: "a part is not in its place")) {
+        #expect(throws: RecordFault(what: "a part is at the wrong offset")) {
             _ = try Self.read(bytes, as: Attribute.self)
         }
     }

@@ -8,8 +8,8 @@ public enum DeliveryKind: UInt8, Sendable {
 
 /// One notification on its way to one device, or one report on its way to a source's system.
 ///
-/// A value behind one reference, because it moves through many queues. Immutable:
-/// a change makes a new one.
+/// A value behind one reference, because it moves through many queues. A change
+/// replaces the reference.
 public struct Delivery: Sendable {
     private var box: Shared<Fields>
 

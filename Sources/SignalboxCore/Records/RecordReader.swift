@@ -87,7 +87,7 @@
         let slot = slot(field)
         let (start, count) = (Int(UInt32(truncatingIfNeeded: slot)), Int(slot >> 32))
         guard start == next, count <= slots - next else {
-            throw RecordFault(what: "a part is not in its place")
+            throw RecordFault(what: "a part is at the wrong offset")
         }
         next += count
         return unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<start + count])

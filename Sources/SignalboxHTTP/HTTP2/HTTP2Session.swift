@@ -1,9 +1,9 @@
 internal import CNghttp2
 internal import NIOCore
 
-/// Small pieces that the client's and the server's nghttp2 sessions share.
+/// Helpers shared by client and server sessions of nghttp2.
 enum HTTP2Session {
-    /// Everything the session wants to send, appended to one buffer: one write per flush.
+    /// Appends everything the session wants to send to one buffer, for one write per flush.
     static func drain(_ session: OpaquePointer, into buffer: inout ByteBuffer) -> Bool {
         while true {
             var bytes: UnsafePointer<UInt8>?
@@ -14,7 +14,7 @@ enum HTTP2Session {
         }
     }
 
-    /// A header field that nghttp2 copies.
+    /// A header field; nghttp2 copies it unless `flags` say otherwise.
     static func field(
         _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, flags: UInt32
     ) -> nghttp2_nv {
@@ -28,13 +28,13 @@ enum HTTP2Session {
         String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 
-    /// Bytes that stay at their address until the program ends.
+    /// Bytes at an address that stays valid until the program ends.
     static func bytes(_ text: StaticString) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 }
 
-/// Bytes at an address that does not move while this lives.
+/// Bytes at an address that stays valid during the object's life.
 final class PinnedBytes {
     let start: UnsafeMutablePointer<UInt8>
     let count: Int

@@ -2,19 +2,19 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import SignalboxCore
 
-/// An answer as HTTP/1 puts it onto the wire: head and body in one buffer, for one write.
+/// Serializes an answer as HTTP/1: head and body in one buffer, for one write.
 struct AnswerBytes {
-    /// The request came over HTTP/1.0.
+    /// Whether the request is HTTP/1.0.
     let isOld: Bool
-    /// The request asks for the head alone.
+    /// Whether the request is a HEAD request.
     let isHead: Bool
-    /// The connection ends behind it.
+    /// Whether the answer says `connection: close`.
     let saysClose: Bool
 
-    /// The interim answer to a client that waits before it sends the body.
+    /// The interim answer to a client that waits for it before sending the body.
     static let goOn: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
 
-    /// Puts the answer behind what is in the buffer.
+    /// Appends the answer to the buffer.
     func write(_ answer: HTTPServerAnswer, to buffer: inout ByteBuffer) {
         buffer.writeStaticString(isOld ? "HTTP/1.0 " : "HTTP/1.1 ")
         let status = HTTPResponseStatus(statusCode: answer.status)
@@ -44,20 +44,20 @@ struct AnswerBytes {
         if !isHead { buffer.writeBytes(answer.body) }
     }
 
-    /// RFC 9110, 6.4.1: these end with their head.
+    /// RFC 9110, 6.4.1: answers with these statuses have no body.
     private static func mayHaveBody(_ status: Int) -> Bool {
         !(100..<200).contains(status) && status != 204 && status != 304
     }
 }
 
-/// What may stand in a header that a plugin has made.
+/// Validates header fields from plugins.
 enum HeaderRules {
     static func isValid(_ header: Attribute) -> Bool {
         !header.key.isEmpty && header.key.utf8.allSatisfy(isToken)
             && !header.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }
     }
 
-    /// Says where a message ends or what becomes of the connection, which only the listener knows.
+    /// Whether a field describes the message's length or the connection, which only the server may set.
     static func isOfFraming(_ name: String) -> Bool {
         switch name.lowercased() {
         case "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te",

@@ -4,31 +4,31 @@ internal import NIOHTTP1
 internal import SignalboxCore
 internal import SignalboxThreads
 
-/// One connection of a client: refuse early, read the body within bounds, answer.
+/// One connection of a client: refuses early, reads the body within limits, and answers.
 ///
-/// Thread: the loop.
+/// Thread: the event loop.
 final class HTTPConnection: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
 
     private enum Phase {
-        /// No request, or its head is not complete.
+        /// No request, or an incomplete head.
         case idle
         case reading
-        /// Somebody makes the answer.
+        /// The handler is making the answer.
         case answering
-        /// It was answered before its end, which is read and dropped.
+        /// The request was answered before its end; the rest is read and dropped.
         case skipping
-        /// It was refused and the client goes on sending: so many bytes are read and dropped, so that the
+        /// The request was refused while the client is still sending: up to `left` bytes are read and dropped, so that the
         /// close does not reset the connection before the client has read the answer.
         case dropping(left: Int)
-        /// The last answer is on its way; what still comes is dropped.
+        /// The last answer is being sent; further input is dropped.
         case closing
     }
 
     private let channel: any Channel
-    /// While it is in the pipeline.
+    /// Set while the handler is in the pipeline.
     private var context: ChannelHandlerContext?
     private lazy var remote = channel.remoteAddress?.ipAddress ?? ""
     private let connections: HTTPConnections
@@ -38,24 +38,24 @@ final class HTTPConnection: ChannelDuplexHandler {
     private var phase = Phase.idle
     /// When the phase began, by the monotonic clock.
     private var sinceNs = SystemClock.monotonicNs
-    /// Bytes of a body that count against the bound of all connections.
+    /// Bytes of the body that count toward the limit over all connections.
     private var heldBytes = 0
     private var request = HTTPServerRequest(method: "", path: "")
     private var isOld = false
     private var isKeptAlive = true
     private var isHead = false
-    /// Closed after the current answer.
+    /// The connection closes after the current answer.
     private var isLast = false
-    /// Nothing more is read: the client has closed its end, or what it sends is not HTTP.
-    /// The connection is closed after the answers of all that came before.
+    /// No more input is read: the client closed its side, or sent something that is not HTTP.
+    /// The connection closes after all earlier requests are answered.
     private var isInputOver = false
     private var certificate: [UInt8]?
-    /// Of requests that wait for the answers before theirs; while there are some, nothing is read.
+    /// Parts of pipelined requests that wait for earlier answers; while there are any, nothing is read.
     private var early: Deque<HTTPServerRequestPart> = []
     private var isReadHeld = false
-    /// What the decoder is told of the requests that it has read.
+    /// Tells the decoder which requests may have stopped it.
     let decoderStops = DecoderStops()
-    /// Since when the client takes no more answers, by the monotonic clock.
+    /// Since when the client has not read its answers, by the monotonic clock.
     private var blockedSinceNs: UInt64?
 
     init(
@@ -86,7 +86,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         connections.failed(error)
         if case .closing = phase { return }
-        // The decoder repeats its error with every byte that still comes.
+        // The decoder repeats its error with every further byte.
         guard !isInputOver else { return }
         guard let fault = error as? HTTPParserError else {
             channel.close(promise: nil)
@@ -121,7 +121,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// Closes it, after the answer if somebody makes one.
+    /// Closes the connection, after the pending answer if there is one.
     func end() {
         isLast = true
         switch phase {
@@ -130,7 +130,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         }
     }
 
-    /// Closes it if the client takes too long.
+    /// Closes the connection if the client takes too long.
     func endIfLate(nowNs: UInt64) {
         if let since = blockedSinceNs,
             nowNs > since + UInt64(options.requestSeconds) * 1_000_000_000
@@ -148,7 +148,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         channel.close(promise: nil)
     }
 
-    /// What tells which connection is closed first if there are too many; nil: somebody makes its answer.
+    /// Decides which connection is closed first if there are too many; nil while its answer is being made.
     var patience: (rank: Int, sinceNs: UInt64)? {
         switch phase {
         case .idle: (0, sinceNs)
@@ -157,7 +157,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         }
     }
 
-    /// Closes it, whatever its client still wants.
+    /// Closes the connection at once.
     func giveUp() { channel.close(promise: nil) }
 
     private func enter(_ next: Phase) {
@@ -182,7 +182,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         }
     }
 
-    /// The next request must wait: for the answer before its own, or until the client reads its answers.
+    /// Whether the next request must wait: for an earlier answer, or until the client reads its answers.
     private var isHeld: Bool {
         switch phase {
         case .answering: true
@@ -191,7 +191,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         }
     }
 
-    /// Handles what came early, then reads on, as far as the client takes its answers.
+    /// Handles pipelined requests, then continues reading, as long as the client reads its answers.
     private func resume() {
         while !isHeld, let part = early.popFirst() { handle(part) }
         guard early.isEmpty, !isHeld else { return }
@@ -234,14 +234,14 @@ final class HTTPConnection: ChannelDuplexHandler {
         }
         enter(.reading)
         if head.method == .CONNECT {
-            let problem = Problem(501, "CONNECT is not supported: this server is no proxy")
+            let problem = Problem(501, "CONNECT is not supported: this server is not a proxy")
             refuse(problem.answer, isEndless: true, isWaiting: isWaiting)
         } else if let coding, coding != "chunked" {
-            // The parser reads what ends with chunked as if there were no other coding, and with an upgrade
-            // takes the rest for a request without a body, which others may see otherwise.
+            // The parser ignores other codings before a final chunked, and with an upgrade
+            // treats the request as one without a body. Proxies may disagree, so both are refused.
             let problem =
                 coding.hasSuffix("chunked")
-                ? Problem(501, "transfer-encoding: chunked is supported, without any other coding")
+                ? Problem(501, "the only supported transfer-encoding is chunked")
                 : Problem(400, "the last transfer-encoding must be chunked")
             refuse(problem.answer, isEndless: true, isWaiting: isWaiting)
         } else if let refusal = handler.refusal(method: request.method, path: request.path) {
@@ -250,19 +250,19 @@ final class HTTPConnection: ChannelDuplexHandler {
             refuse(tooLarge, isEndless: true, isWaiting: isWaiting)
         } else {
             if isWaiting { goOn() }
-            // What is announced need not come.
+            // The client may announce more than it sends, so reserve little.
             request.body.reserveCapacity(min(announced, 64 * 1_024))
         }
     }
 
-    /// Tells a client that waits to send the body.
+    /// Sends 100 Continue to a client that waits for it.
     private func goOn() {
         guard let context else { return }
         let buffer = channel.allocator.buffer(staticString: AnswerBytes.goOn)
         context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
     }
 
-    /// Most names come as they are kept.
+    /// Most names are in lower case already.
     private static func isLower(_ name: String) -> Bool {
         name.utf8.allSatisfy { !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) && $0 < 0x80 }
     }
@@ -276,7 +276,7 @@ final class HTTPConnection: ChannelDuplexHandler {
             }
             guard connections.hold(part.readableBytes) else {
                 refuse(
-                    Problem.busy("too many requests are on their way"), isEndless: true,
+                    Problem.busy("too many requests are in progress"), isEndless: true,
                     isWaiting: false)
                 return
             }
@@ -320,7 +320,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         return found
     }
 
-    /// The body is gone, or has its answer.
+    /// Releases the body's bytes, once it is dropped or answered.
     private func letGo() {
         guard heldBytes > 0 else { return }
         connections.letGo(heldBytes)
@@ -333,7 +333,7 @@ final class HTTPConnection: ChannelDuplexHandler {
 
     // MARK: Answers
 
-    /// The answer of the request that was read last.
+    /// Answers the request that was read last.
     func answer(_ answer: HTTPServerAnswer) {
         guard case .answering = phase else { return }
         letGo()
@@ -342,12 +342,12 @@ final class HTTPConnection: ChannelDuplexHandler {
         resume()
     }
 
-    /// Answers before the request is read.
+    /// Answers a request before it is fully read.
     private func refuse(_ answer: HTTPServerAnswer, isEndless: Bool, isWaiting: Bool) {
         request = HTTPServerRequest(method: request.method, path: "")
         letGo()
         if !isEndless {
-            // A client that waits for a word before it sends the rest sends nothing now.
+            // A client that waits for 100 Continue sends no body now.
             enter(.skipping)
             if isWaiting { isLast = true }
             write(answer, isClosing: isWaiting, saysClose: !isKeptAlive)
@@ -358,7 +358,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         }
     }
 
-    /// `isClosing`: the connection ends behind it; `saysClose`: the client is told that it will.
+    /// `isClosing` closes the connection after this answer; `saysClose` adds `connection: close`.
     private func write(_ answer: HTTPServerAnswer, isClosing: Bool, saysClose: Bool = false) {
         guard let context else { return }
         var buffer = channel.allocator.buffer(capacity: 256 + answer.body.count)

@@ -4,25 +4,25 @@ internal import SignalboxCore
 internal import SignalboxThreads
 internal import Synchronization
 
-/// The open connections of a server: hands answers back to them, and ends those that take too long.
+/// The open connections of a server: passes answers to them, and closes those that take too long.
 final class HTTPConnections: Sendable {
-    /// Touched on the loop alone.
+    /// Used only on the event loop.
     private final class State {
         var all: [Int: HTTPConnection] = [:]
         var lastNumber = 0
         var sweep: RepeatedTask?
         var onEnd: (() -> Void)?
         var isEnding = false
-        /// Bytes of bodies without an answer, over all connections.
+        /// Bytes of unanswered bodies, over all connections.
         var heldBytes = 0
-        /// When it was last logged that there are too many.
+        /// When the last warning was logged, by the monotonic clock.
         var warnedNs: UInt64?
     }
 
     private let loop: any EventLoop
     private let logger: Logger
     private let state: NIOLoopBoundBox<State>
-    /// Answers that wait for the loop: those of one commit wake it once.
+    /// Answers waiting for the event loop; those of one commit wake it once.
     private let answers = Mutex<[(number: Int, answer: HTTPServerAnswer)]>([])
 
     private let countMax: Int
@@ -36,9 +36,9 @@ final class HTTPConnections: Sendable {
         state = .makeBoxSendingValue(State(), eventLoop: loop)
     }
 
-    /// A connection is there; its number.
+    /// Adds a connection and returns its number.
     ///
-    /// Thread: the loop.
+    /// Thread: the event loop.
     func add(_ connection: HTTPConnection) -> Int {
         state.value.lastNumber += 1
         state.value.all[state.value.lastNumber] = connection
@@ -48,29 +48,29 @@ final class HTTPConnections: Sendable {
             ) { _ in self.sweep() }
         }
         if state.value.isEnding { connection.end() }
-        // Later: others that were accepted with it may not be open yet, and cannot be closed.
+        // Runs later: connections accepted in the same batch may not be open yet, and cannot be closed now.
         if state.value.all.count > countMax { loop.execute { self.makeRoom() } }
         return state.value.lastNumber
     }
 
-    /// Makes room for bytes of a body; false: there is none.
+    /// Reserves bytes for a body; false if the limit is reached.
     ///
-    /// Thread: the loop.
+    /// Thread: the event loop.
     func hold(_ count: Int) -> Bool {
         guard state.value.heldBytes + count <= heldBytesMax else {
-            warn("too many unfinished requests, more are answered 503")
+            warn("too many unfinished requests, answering 503")
             return false
         }
         state.value.heldBytes += count
         return true
     }
 
-    /// Gives room back.
+    /// Releases reserved bytes.
     ///
-    /// Thread: the loop.
+    /// Thread: the event loop.
     func letGo(_ count: Int) { state.value.heldBytes -= count }
 
-    /// Once a minute.
+    /// Logs at most once a minute.
     private func warn(_ words: Logger.Message) {
         let now = SystemClock.monotonicNs
         if let warned = state.value.warnedNs, now < warned + 60_000_000_000 { return }
@@ -84,23 +84,23 @@ final class HTTPConnections: Sendable {
             ])
     }
 
-    /// Closes the connection that has waited longest for its client, those without a request first.
+    /// Closes the connection that has waited longest for its client; idle ones first.
     private func makeRoom() {
         guard state.value.all.count > countMax else { return }
         state.value.all.values.filter { $0.patience != nil }.min {
             ($0.patience ?? (1, 0)) < ($1.patience ?? (1, 0))
         }?.giveUp()
-        warn("too many connections, those that are idle longest are closed")
+        warn("too many connections, closing those idle longest")
     }
 
-    /// Something went wrong on a connection, which ends with it.
+    /// Logs an error that ended a connection.
     func failed(_ error: any Error) {
         logger.debug("connection failed", metadata: ["error": "\(error)"])
     }
 
-    /// A connection is gone.
+    /// Removes a closed connection.
     ///
-    /// Thread: the loop.
+    /// Thread: the event loop.
     func remove(_ number: Int) {
         state.value.all[number] = nil
         guard state.value.all.isEmpty else { return }
@@ -110,7 +110,7 @@ final class HTTPConnections: Sendable {
         state.value.onEnd = nil
     }
 
-    /// Answers the request that a connection waits for.
+    /// Answers the current request of a connection.
     ///
     /// Thread: any.
     func answer(_ number: Int, _ answer: HTTPServerAnswer) {
@@ -134,7 +134,7 @@ final class HTTPConnections: Sendable {
         for connection in state.value.all.values { connection.endIfLate(nowNs: now) }
     }
 
-    /// Ends all of them once they have answered what they have read.
+    /// Closes all connections after they have answered what they have read.
     func end() async {
         await withCheckedContinuation { continuation in
             loop.execute {

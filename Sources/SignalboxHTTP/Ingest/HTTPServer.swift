@@ -6,9 +6,9 @@ internal import Synchronization
 
 /// An HTTP/1.1 server for webhooks and for the admin listener.
 ///
-/// One event loop reads, parses and answers; what takes time happens elsewhere.
+/// One event loop reads, parses and answers; slow work runs on other threads.
 public final class HTTPServer: Sendable {
-    /// Most that is read at once, and so the most that a client can send ahead of its answers.
+    /// Most bytes per read, and so the most that a client can send ahead of its answers.
     private static let readBytesMax = 16 * 1_024
 
     private let group: MultiThreadedEventLoopGroup
@@ -18,7 +18,7 @@ public final class HTTPServer: Sendable {
     /// The port it listens on.
     public let port: Int
 
-    /// Listens and serves; fails if the address cannot be had.
+    /// Starts the server; fails if the address is unavailable.
     public static func start(
         _ options: HTTPServerOptions, logger: Logger, handler: any HTTPServerHandler
     ) async throws -> HTTPServer {
@@ -31,7 +31,7 @@ public final class HTTPServer: Sendable {
             let bootstrap = ServerBootstrap(group: group)
                 .serverChannelOption(.backlog, value: 1_024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                // A client may close its end as soon as its request is out.
+                // A client may close its side as soon as it has sent its request.
                 .childChannelOption(.allowRemoteHalfClosure, value: true)
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .childChannelOption(.maxMessagesPerRead, value: 1)
@@ -43,7 +43,7 @@ public final class HTTPServer: Sendable {
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         channel.closeOnExec()
-                        // Without a descriptor for a client it waits a second, instead of asking for ever.
+                        // If no descriptor is free, it waits a second instead of retrying in a loop.
                         try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
                     }
                 }
@@ -85,8 +85,8 @@ public final class HTTPServer: Sendable {
         port = listener.localAddress?.port ?? 0
     }
 
-    /// Stops listening; requests that are open are answered, idle connections closed. Once is enough; who asks
-    /// again waits for the same end.
+    /// Graceful shutdown: stops listening, answers open requests and closes idle connections. Further calls
+    /// wait for the same shutdown.
     public func shutdown() async {
         let task = ending.withLock { ending in
             if let known = ending { return known }

@@ -14,7 +14,7 @@ extension HTTPServerTLS {
         switch part {
         case .chain: "the certificate is not PEM, or too weak for the system's OpenSSL"
         case .key: "the key is not PEM, or needs a password"
-        case .pair: "the certificate does not fit the key"
+        case .pair: "the certificate does not match the key"
         case .roots: "the clients' CA is not PEM"
         case .memory: "TLS cannot be set up: no memory"
         }

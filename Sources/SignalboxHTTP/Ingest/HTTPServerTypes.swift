@@ -1,12 +1,12 @@
 public import SignalboxCore
 
-/// A request that has come in whole.
+/// A complete request.
 public struct HTTPServerRequest: Sendable {
     /// `POST`.
     public var method: String
-    /// Without query, as it came.
+    /// Without the query, as received.
     public var path: String
-    /// Behind the `?`, or empty.
+    /// The part after `?`, or empty.
     public var query: String
     /// Names in lower case.
     public var headers: [Attribute]
@@ -14,7 +14,7 @@ public struct HTTPServerRequest: Sendable {
     public var body: [UInt8]
     /// The peer's IP address.
     public var remote: String
-    /// The client's certificate under mutual TLS, DER; empty: it showed none.
+    /// The client's certificate under mutual TLS, DER; empty if it sent none.
     public var clientCertificate: [UInt8]
 
     /// Makes a request.
@@ -39,7 +39,7 @@ public struct HTTPServerRequest: Sendable {
 public struct HTTPServerAnswer: Sendable {
     /// 200, 404, ...
     public var status: Int
-    /// `content-length` is added.
+    /// Header fields; the server adds `content-length`.
     public var headers: [Attribute]
     /// Body; may be empty.
     public var body: [UInt8]
@@ -51,7 +51,7 @@ public struct HTTPServerAnswer: Sendable {
         self.body = body
     }
 
-    /// JSON with a line break behind it.
+    /// A JSON answer that ends with a line break.
     public static func json(_ value: JSONValue, status: Int = 200) -> HTTPServerAnswer {
         HTTPServerAnswer(
             status: status, headers: [Attribute("content-type", "application/json")],
@@ -59,15 +59,15 @@ public struct HTTPServerAnswer: Sendable {
     }
 }
 
-/// Says what to do with requests.
+/// Handles requests.
 public protocol HTTPServerHandler: Sendable {
-    /// Whether a request is refused before its body is read; nil: it is not.
+    /// The answer that refuses a request before its body is read; nil to accept it.
     ///
     /// Thread: the server's.
     func refusal(method: String, path: String) -> HTTPServerAnswer?
     /// Answers a request.
     ///
-    /// Thread: the server's; returns soon. `done` is called once, on any thread.
+    /// Thread: the server's; must return quickly. `done` is called once, on any thread.
     func answer(_ request: HTTPServerRequest, done: @escaping @Sendable (HTTPServerAnswer) -> Void)
 }
 
@@ -78,7 +78,7 @@ public protocol AsyncHTTPServerHandler: HTTPServerHandler {
 }
 
 extension AsyncHTTPServerHandler {
-    /// Answers a request in a task of its own.
+    /// Answers a request in its own task.
     public func answer(
         _ request: HTTPServerRequest, done: @escaping @Sendable (HTTPServerAnswer) -> Void
     ) {
@@ -86,24 +86,24 @@ extension AsyncHTTPServerHandler {
     }
 }
 
-/// How an `HTTPServer` is set up.
+/// Options of an `HTTPServer`.
 public struct HTTPServerOptions: Sendable {
     /// Address to listen on.
     public var host: String
-    /// Port; 0: any free one.
+    /// Port; 0 for any free one.
     public var port: Int
     /// Longer bodies are answered 413.
     public var bodyBytesMax = Limits().requestBodyBytesMax
-    /// Most bytes of bodies that have no answer yet, over all connections; more is answered 503.
+    /// Most bytes of unanswered bodies, over all connections; more is answered 503.
     public var bodiesBytesMax = 128 << 20
-    /// Most connections; when one more comes, the one that was idle longest is closed.
+    /// Most connections; one more closes the connection that was idle longest.
     public var connectionsMax = 10_000
-    /// A connection without a request is closed after so long.
+    /// A connection without a request is closed after this time.
     public var idleSeconds = 60
-    /// A request must have come in whole within this; a client that does not read its answers is closed
-    /// after so long.
+    /// A request must be complete within this time; a client that does not read its answers is also
+    /// disconnected after it.
     public var requestSeconds = 30
-    /// nil: plain HTTP.
+    /// TLS; nil for plain HTTP.
     public var tls: HTTPServerTLS?
 
     /// Makes options.
@@ -119,7 +119,7 @@ public struct HTTPServerTLS: Sendable {
     public var certificateChainPEM: [UInt8]
     /// Private key, PEM.
     public var privateKeyPEM: [UInt8]
-    /// Roots of clients' certificates, PEM; a client may show one, and it must be one of theirs.
+    /// Roots for client certificates, PEM. A client may send a certificate, which must chain to one of them.
     public var clientRootsPEM: [UInt8]?
 
     /// Makes TLS with the server's identity.

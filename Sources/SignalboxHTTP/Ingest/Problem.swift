@@ -1,10 +1,10 @@
 internal import SignalboxCore
 
-/// What is wrong with a request, as an RFC 9457 problem document.
+/// An error answer, as an RFC 9457 problem document.
 public struct Problem: Sendable, Hashable {
     /// 400, 404, ...
     public var status: Int
-    /// Names the fault and what would do; holds nothing of the request's body.
+    /// Names the error and the fix; holds nothing of the request's body.
     public var detail: String
 
     /// Makes a problem.
@@ -13,7 +13,7 @@ public struct Problem: Sendable, Hashable {
         self.detail = detail
     }
 
-    /// The answer that carries it.
+    /// The answer with this problem as its body.
     public var answer: HTTPServerAnswer {
         let body = JSONValue.object([
             .init("type", .string("about:blank")), .init("title", .string(Self.title(status))),
@@ -45,7 +45,7 @@ public struct Problem: Sendable, Hashable {
 }
 
 extension Problem {
-    /// 405 with the methods that the path takes.
+    /// 405, with the methods that the path allows.
     public static func methodNotAllowed(_ allowed: [String]) -> HTTPServerAnswer {
         let names = allowed.joined(separator: ", ")
         var answer = Problem(405, "this path takes \(names)").answer
@@ -53,7 +53,7 @@ extension Problem {
         return answer
     }
 
-    /// 503: come again in a second.
+    /// 503, with `retry-after: 1`.
     public static func busy(_ detail: String) -> HTTPServerAnswer {
         var answer = Problem(503, detail).answer
         answer.headers.append(Attribute("retry-after", "1"))

@@ -1,14 +1,14 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// NIO's decoder, which also reads what follows a request for an upgrade.
+/// NIO's decoder, made to continue after a request for an upgrade.
 ///
-/// After such a request NIO's decoder stops for good and keeps every byte that comes. This server takes no
-/// upgrade, so the next bytes are HTTP/1.1 (RFC 9110, 7.8): a fresh decoder reads them.
+/// After such a request NIO's decoder stops and buffers all further bytes. This server supports no
+/// upgrade, so the next bytes are HTTP/1.1 (RFC 9110, 7.8), and a new decoder reads them.
 final class RequestDecoder: ByteToMessageDecoder {
     typealias InboundOut = HTTPServerRequestPart
 
-    /// No field of a head is larger, so a decoder that works never holds more.
+    /// No header field is larger, so a working decoder never buffers more.
     static let bufferBytesMax = 64 * 1_024
 
     private let stops: DecoderStops
@@ -37,9 +37,9 @@ final class RequestDecoder: ByteToMessageDecoder {
         try decoder.decodeLast(context: context, buffer: &buffer, seenEOF: seenEOF)
     }
 
-    /// The decoder has stopped, or waits for a new request: a fresh one can take its place and no byte is lost.
+    /// Whether the decoder has stopped or waits for a new request, so that replacing it loses no byte.
     ///
-    /// Told that the input ends, a decoder in the middle of a request throws, and is otherwise as before.
+    /// Told that the input has ended, a decoder inside a request throws. Either way its state does not change.
     private func isBetweenRequests(_ context: ChannelHandlerContext) -> Bool {
         var none = ByteBuffer()
         return (try? decoder.decodeLast(context: context, buffer: &none, seenEOF: true)) != nil
@@ -56,12 +56,12 @@ final class RequestDecoder: ByteToMessageDecoder {
 
 /// Whether NIO's decoder may have stopped, by the requests that it passed to the connection.
 final class DecoderStops {
-    /// It may stop after the request that it reads.
+    /// The decoder may stop after the current request.
     private var mayStop = false
-    /// It has read such a request to its end, and nothing after it.
+    /// Such a request was read to its end, and nothing after it.
     private var mayHaveStopped = false
 
-    /// The decoder has passed this part to the connection.
+    /// Records a part that the decoder passed to the connection.
     func note(_ part: HTTPServerRequestPart) {
         switch part {
         case .head(let head):
@@ -71,7 +71,7 @@ final class DecoderStops {
         }
     }
 
-    /// Whether it may have stopped; asked once per request.
+    /// Whether the decoder may have stopped; resets the answer.
     func take() -> Bool {
         defer { mayHaveStopped = false }
         return mayHaveStopped

@@ -1,24 +1,24 @@
 internal import Glibc
 
-/// The system refuses what a start needs: file descriptors or threads.
+/// The system refused file descriptors or threads at startup.
 public struct ResourceError: Error, Sendable, CustomStringConvertible {
-    /// Names what is missing, the system's reason and what to change.
+    /// Names the missing resource, the system's reason and what to change.
     public let message: String
 
     /// The message.
     public var description: String { message }
 }
 
-/// Room for file descriptors.
+/// Checks for free file descriptors.
 enum Descriptors {
     /// Throws if the process cannot open `count` more descriptors at this moment.
     ///
-    /// NIO ends the process if an event loop gets none, so a start asks first. Thread: any.
+    /// NIO aborts the process if an event loop gets none, so this is checked at startup. Thread: any.
     static func require(_ count: Int) throws(ResourceError) {
         var opened: [Int32] = []
         defer { for descriptor in opened { close(descriptor) } }
         for _ in 0..<count {
-            // The one file that every process can open.
+            // Every process can open the root directory.
             let descriptor = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard descriptor >= 0 else {
                 throw ResourceError(
@@ -33,7 +33,7 @@ enum Descriptors {
 
 /// Error numbers of the system.
 enum SystemError {
-    /// The system's words: `too many open files`.
+    /// The system's message: `too many open files`.
     static func text(_ number: Int32) -> String {
         var buffer = [CChar](repeating: 0, count: 128)
         // Thread-safe, unlike strerror.

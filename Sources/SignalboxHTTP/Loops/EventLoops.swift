@@ -3,17 +3,17 @@ internal import NIOCore
 internal import NIOPosix
 internal import SignalboxThreads
 
-/// Event loops whose start fails with an error. NIO itself ends the process if the system has no
-/// descriptor or thread for one.
+/// Creates event loops, and throws if that fails. NIO itself aborts the process if the system has no
+/// descriptor or thread left.
 enum EventLoops {
-    /// epoll, its wake-up and its timer.
+    /// epoll, its eventfd and its timerfd.
     private static let descriptorsPerLoop = 3
-    /// For the first sockets.
+    /// Descriptors for the first sockets.
     private static let descriptorsSpare = 4
 
     /// Starts `threads` event loops. Their threads are called `name-1`, `name-2`, ...; a single one `name`.
     ///
-    /// What is found here may still be taken by another thread in between; that cannot be helped.
+    /// Another thread may still take the resources between the check and the start; this cannot be prevented.
     static func group(
         threads: Int, name: String
     ) throws(ResourceError) -> MultiThreadedEventLoopGroup {
@@ -21,7 +21,7 @@ enum EventLoops {
         try requireThreads(threads)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         for (index, loop) in group.makeIterator().enumerated() {
-            // The first thing that it does.
+            // Runs first on the loop's thread.
             loop.execute { SystemThread.nameCurrent(threads == 1 ? name : "\(name)-\(index + 1)") }
         }
         return group
@@ -32,7 +32,7 @@ enum EventLoops {
         let gate = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         gate.initialize(to: pthread_mutex_t())
         pthread_mutex_init(gate, nil)
-        // All must exist at once, so each waits until the last was started.
+        // All must exist at once, so each waits until the last one has started.
         pthread_mutex_lock(gate)
         var threads: [pthread_t] = []
         var error: Int32 = 0

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// What the system still lets this process have.
+/// Resource limits of this process.
 public enum ProcessRoom {
-    /// Most file descriptors that this process may have open.
+    /// Most file descriptors that this process may open.
     public static var descriptorsMax: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
@@ -11,7 +11,7 @@ public enum ProcessRoom {
         return Int(clamping: min(limit.rlim_cur, 1 << 20))
     }
 
-    /// Raises the limit of descriptors as far as the process may: what shells set is for programs that need few.
+    /// Raises the soft limit of file descriptors to the hard limit, at most 65,536; the default of shells is low.
     public static func raiseDescriptors() {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -20,9 +20,9 @@ public enum ProcessRoom {
         setrlimit(resource, &limit)
     }
 
-    /// Throws if there is no room for so many more threads and descriptors at this moment.
+    /// Throws if the process cannot get this many more threads and descriptors at this moment.
     ///
-    /// A gateway asks before it starts: what it begins cannot be ended halfway with words. Thread: any.
+    /// Checked before a gateway starts, because a start that fails halfway cannot report an error. Thread: any.
     public static func require(threads: Int, descriptors: Int) throws(ResourceError) {
         try Descriptors.require(descriptors)
         try EventLoops.requireThreads(threads)

@@ -1,22 +1,22 @@
 internal import Synchronization
 
-/// Bounds the connects of all pools to one host while connects fail. A value without clock.
+/// Limits the connects of all pools to one host while connects fail. A value without a clock.
 ///
-/// A host that works is not bounded: after a start, a thousand lanes connect at once. Each failed
-/// connect, or connection that never carried a successful request, costs a token; ten come back per
-/// second. For a while after a failure no more connects are under way at once than there are tokens.
-/// So failures are bounded to 20 at once and 10 per second, and connects that succeed are not: a host
-/// that comes back has all its lanes again within seconds.
+/// A working host is not limited: after a start, a thousand lanes connect at once. Each failed
+/// connect, or connection that never carried a successful request, costs a token; ten are added per
+/// second. For a while after a failure, pending connects are limited to the number of tokens.
+/// So failures are limited to 20 at once and 10 per second, and successful connects are not: a host
+/// that recovers has all its lanes again within seconds.
 struct ConnectBudget {
     static let tokensMax = 20.0
     static let tokensPerSecond = 10.0
-    /// So long after its last failure a host counts as failing.
+    /// A host counts as failing for this long after its last failure.
     static let failingNs: UInt64 = 30_000_000_000
 
     private var tokens = tokensMax
     private var refilledNs: UInt64 = 0
     private var failedNs: UInt64?
-    /// Connects under way.
+    /// Pending connects.
     private var connecting = 0
 
     /// Whether a connect may begin.
@@ -29,10 +29,10 @@ struct ConnectBudget {
         return true
     }
 
-    /// A connect that began has succeeded.
+    /// Records that a pending connect succeeded.
     mutating func connected() { connecting -= 1 }
 
-    /// A connect failed; `wasConnected`: it had succeeded, and the connection was of no use.
+    /// Records a failure; with `wasConnected` the connect had succeeded, but the connection was useless.
     mutating func failed(wasConnected: Bool, nowNs: UInt64) {
         refill(nowNs)
         if !wasConnected { connecting -= 1 }
@@ -47,7 +47,7 @@ struct ConnectBudget {
     }
 }
 
-/// The budget of one host, which the pools of all event loops share. Only connects take its lock.
+/// The connect budget of one host, shared by the pools of all event loops. Only connects take its lock.
 final class HostGate: Sendable {
     private let budget = Mutex(ConnectBudget())
 

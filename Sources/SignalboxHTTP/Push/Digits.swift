@@ -1,11 +1,11 @@
-/// Decimal numbers as they stand in header fields, without a string for each.
+/// Reads and writes decimal numbers of header fields without allocating strings.
 final class Digits {
     private static let room = 20
     private let start = UnsafeMutablePointer<UInt8>.allocate(capacity: Digits.room)
 
     deinit { start.deallocate() }
 
-    /// The digits of a number; good until the next call.
+    /// The digits of a number; valid until the next call.
     func write(_ number: UInt) -> UnsafeBufferPointer<UInt8> {
         var rest = number
         var place = Self.room
@@ -17,7 +17,7 @@ final class Digits {
         return UnsafeBufferPointer(start: start + place, count: Self.room - place)
     }
 
-    /// The number that three digits are; 0: they are something else.
+    /// The value of a three-digit number; 0 for anything else.
     static func read(_ text: UnsafeBufferPointer<UInt8>) -> UInt32 {
         guard text.count == 3 else { return 0 }
         var number: UInt32 = 0

@@ -1,17 +1,17 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Errors of connecting in words for a log: no address of memory, no long dumps.
+/// Connect errors as log messages, without memory addresses or long dumps.
 enum ConnectFault {
     static func text(_ error: any Error) -> String {
         switch error {
         case let error as NIOConnectionError:
             if let dns = error.dnsAError ?? error.dnsAAAAError, error.connectionErrors.isEmpty {
-                return "the name of the host cannot be resolved (\(short(dns)))"
+                return "cannot resolve the host name (\(short(dns)))"
             }
             return error.connectionErrors.first.map { text($0.error) } ?? "cannot connect"
-        case let error as IOError: return "connecting failed: \(SystemError.text(error.errnoCode))"
-        case ChannelError.connectTimeout: return "connecting took too long"
+        case let error as IOError: return "the connect failed: \(SystemError.text(error.errnoCode))"
+        case ChannelError.connectTimeout: return "the connect timed out"
         case let error as TLSFault:
             return (error.kind == .handshake ? "TLS handshake failed: " : "TLS failed: ")
                 + error.description
@@ -22,9 +22,9 @@ enum ConnectFault {
     private static func short(_ error: any Error) -> String { String("\(error)".prefix(200)) }
 }
 
-/// What a GOAWAY says.
+/// The reason in a GOAWAY frame.
 enum GoAwayReason {
-    /// APNs and others put `{"reason":"Shutdown"}` into the debug data; others put plain words.
+    /// APNs and others send `{"reason":"Shutdown"}` as debug data; others send plain text.
     static func text(code: UInt32, debug: String) -> String {
         let parts = debug.split(separator: "\"" as Character, omittingEmptySubsequences: false)
         if let name = parts.firstIndex(of: "reason"), parts.indices.contains(name + 2) {

@@ -3,26 +3,26 @@ internal import NIOCore
 internal import NIOPosix
 internal import SignalboxCore
 
-/// The inside of a pool.
+/// The implementation of a pool.
 ///
-/// `@unchecked Sendable`: every member is touched on `eventLoop` alone; `PushPool` is the only one
-/// who hands work over, by `eventLoop.execute`.
+/// `@unchecked Sendable`: every member is used only on `eventLoop`; only `PushPool`
+/// submits work, by `eventLoop.execute`.
 final class PoolCore: @unchecked Sendable {
-    /// A request between submit and result.
+    /// A request from its submission to its result.
     private struct Slot {
         var batch: PushBatch
         var request: Int
-        /// Tells one sending from the one that had this place before.
+        /// Distinguishes this sending from the slot's previous one.
         var generation: UInt64 = 0
-        /// Nil: it waits.
+        /// The connection it was sent on; nil while it waits.
         var connection: UInt64?
         var refusals = 0
         var flight = Flight(sentNs: 0, answersBefore: 0)
     }
 
-    /// A request that was refused so often will not find a peer that takes it.
+    /// A request that the peer refused this often is given up.
     static let refusalsMax = 8
-    /// While answers come, a request waits so many times the request time-out to be sent.
+    /// While the peer answers, a request may wait this many request time-outs before it is sent.
     static let waitFactor: UInt64 = 6
 
     let eventLoop: any EventLoop
@@ -36,15 +36,15 @@ final class PoolCore: @unchecked Sendable {
     private let onEvent: @Sendable (PushPoolEvent) -> Void
     private var state: PoolState
     private var connections: [UInt64: PushConnection] = [:]
-    /// Those that were made, or begun, with certificates that have been replaced.
+    /// Connections that were opened, or begun, with certificates that have since been replaced.
     private var outdated: Set<UInt64> = []
     private var slots: [Slot?] = []
     private var freeSlots: [Int] = []
     private var generation: UInt64 = 0
     private var waiting: Deque<Int> = Deque()
-    /// What a peer has not processed; goes to the front of `waiting`, in the order of its sending.
+    /// Requests that a peer did not process; they go to the front of `waiting`, in the order they were sent.
     private var moved: [Int] = []
-    /// Of requests that were sent: first the time-out, then the end of the wait for a late answer.
+    /// Deadlines of sent requests: first the time-out, then the end of the wait for a late answer.
     private var deadlines: Deque<(ns: UInt64, slot: Int, generation: UInt64)> = Deque()
     private var deadlineTimer: Scheduled<Void>?
     private var waitTimer: (ns: UInt64, task: Scheduled<Void>)?
@@ -102,7 +102,7 @@ final class PoolCore: @unchecked Sendable {
 
     func renew(_ tls: TLSContext) {
         self.tls = tls
-        // The previous sessions were begun with the previous certificates.
+        // The previous TLS sessions belong to the previous certificates.
         resumption = TLSResumption()
         outdated.formUnion(connections.keys)
         for id in connections.keys.sorted() { perform(state.drain(id)) }
@@ -137,7 +137,7 @@ final class PoolCore: @unchecked Sendable {
 
     private var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
 
-    /// Sends what can be sent and connects if more is needed.
+    /// Sends what can be sent, and connects if more connections are needed.
     private func work() {
         let time = now
         takeBackMoved()
@@ -184,12 +184,12 @@ final class PoolCore: @unchecked Sendable {
                 onEvent(
                     PushPoolEvent(
                         kind: .stalled, connection: id,
-                        text: "it answers no request; another connection takes its place"))
+                        text: "the connection answers no requests and is replaced"))
             }
         }
     }
 
-    /// Works and reports at a time, after `first`.
+    /// At a time, runs `first`, then works and reports.
     private func timer(
         _ ns: UInt64, first: @escaping (PoolCore) -> Void
     ) -> Scheduled<Void> {
@@ -202,7 +202,7 @@ final class PoolCore: @unchecked Sendable {
 
     private func connect(_ id: UInt64) {
         guard gate.begin(nowNs: now) else {
-            // Spread, so that the pools of a host do not all ask at the same time.
+            // Jitter, so that the pools of a host do not all retry at the same time.
             let wait = UInt64.random(in: 250...1_000) * 1_000_000
             return perform(state.postponed(id, untilNs: now + wait))
         }
@@ -228,7 +228,7 @@ final class PoolCore: @unchecked Sendable {
             }
             .connect(host: endpoint.host, port: endpoint.port)
             .whenFailure { error in
-                // A channel that came so far as to be active reports its end itself.
+                // A channel that became active reports its own end.
                 guard self.connections.removeValue(forKey: id) != nil else { return }
                 self.connectFailed(id, ConnectFault.text(error))
             }
@@ -281,7 +281,7 @@ final class PoolCore: @unchecked Sendable {
         }
     }
 
-    /// Reports time-outs, and gives up late answers that do not come.
+    /// Reports time-outs, and stops waiting for late answers.
     private func expireSent() {
         let time = now
         var touched: Set<UInt64> = []
@@ -298,20 +298,20 @@ final class PoolCore: @unchecked Sendable {
                 slots[first.slot]?.flight.isOverdue = true
                 let items = entry.batch.items(of: entry.request)
                 results.append(PushResult(items: items, answer: .fault(.timeout)))
-                // As far away as the deadline of a request that is sent now, so the order stays.
+                // The same deadline as that of a request sent now, so the order is kept.
                 deadlines.append((time + timeoutNs, first.slot, first.generation))
                 perform(state.timedOut(id, entry.flight))
             }
         }
         for id in touched { connections[id]?.flush() }
-        // Answered requests leave their entry behind; drop those at the front.
+        // Entries of answered requests remain; drop those at the front.
         while let first = deadlines.first, slots[first.slot]?.generation != first.generation {
             deadlines.removeFirst()
         }
     }
 
-    /// When a request that was submitted then must be sent at the latest: after the request
-    /// time-out if nothing is answered; behind others that are answered it waits longer.
+    /// The latest time to send a request that was submitted at `submittedNs`: after one request
+    /// time-out if nothing is answered; later while the peer answers other requests.
     private func waitEndNs(_ submittedNs: UInt64) -> UInt64 {
         min(
             submittedNs + Self.waitFactor * timeoutNs,
@@ -350,7 +350,7 @@ extension PoolCore: PushConnectionOwner {
         gate.connected()
         state.connected(connection.id, peerMax: peerMax)
         onEvent(PushPoolEvent(kind: .connected, connection: connection.id, text: ""))
-        // One that was being made when the certificates changed logged in with the previous ones.
+        // A connection that was being opened when the certificates changed used the previous ones.
         if state.isStopping || outdated.contains(connection.id) {
             perform(state.drain(connection.id))
         }
@@ -392,7 +392,7 @@ extension PoolCore: PushConnectionOwner {
         case .failed(let fault, let words): finish(slot, .fault(fault), words)
         case .moved where state.isStopping: finish(slot, .fault(.stopping))
         case .moved(let isRefused):
-            // A GOAWAY is about the connection: it says nothing of the request.
+            // A GOAWAY concerns the connection, not the request.
             if isRefused, entry.refusals >= Self.refusalsMax {
                 return finish(slot, .fault(.unreachable), "the peer refused the stream each time")
             }
@@ -402,7 +402,7 @@ extension PoolCore: PushConnectionOwner {
         }
     }
 
-    /// The end of a request that was reported as timed out; only an answer is worth a second result.
+    /// Ends a request that was reported as timed out; only an answer gets a second result.
     private func late(_ slot: Int, _ entry: Slot, _ end: StreamEnd) {
         free(slot)
         guard case .answered(let response) = end else { return }

@@ -1,14 +1,14 @@
-/// Decides when a pool connects and where the next request goes. A value without sockets or clock;
+/// Decides when a pool connects and which connection takes the next request. No sockets and no clock;
 /// times are monotonic nanoseconds.
 struct PoolState {
     enum Action: Equatable {
-        /// Open a connection under this number.
+        /// Open a connection with this number.
         case connect(UInt64)
-        /// Close a connection that has nothing open.
+        /// Close a connection without open requests.
         case close(UInt64)
         /// Ask again at this time.
         case wake(atNs: UInt64)
-        /// The connection answers no request: it takes no further one.
+        /// The connection answers no requests, and gets no more.
         case stalled(UInt64)
     }
 
@@ -19,22 +19,22 @@ struct PoolState {
         var phase: Phase
         var window: StreamWindow
         var open = 0
-        /// Of the open ones, those that were reported as timed out.
+        /// Number of open requests that were reported as timed out.
         var overdue = 0
         var peerMax = 0
         var answers: UInt64 = 0
-        /// Time-outs since the last answer.
+        /// Number of time-outs since the last answer.
         var silent = 0
-        /// A request has succeeded on it, so that the peer allows more than one stream.
+        /// Whether a request has succeeded on it, so that the peer allows more than one stream.
         var isProven = false
         var isWritable = true
         var isStalled = false
     }
 
-    /// Time-outs in a row, without an answer in between, after which a connection is given up.
+    /// A connection is given up after this many time-outs without an answer in between.
     static let silentMax = 3
 
-    /// One of so many streams that a peer allows stays free.
+    /// One in this many of a peer's allowed streams stays free.
     static let spareShare = 64
 
     private let connectionsMax: Int
@@ -43,13 +43,13 @@ struct PoolState {
     private let timeoutNs: UInt64
     private var connections: [Connection] = []
     private var nextID: UInt64 = 1
-    /// Of connects while there was no other connection, and of those beside another: a peer that takes
-    /// one connection only must not delay its replacement.
+    /// Separate backoffs for connects with no other connection, and for additional ones: a peer that accepts
+    /// only one connection must not delay its replacement.
     private var firstBackoff = Backoff()
     private var extraBackoff = Backoff()
     private var postponedNs: UInt64 = 0
     private(set) var isStopping = false
-    /// When the last answer came, on any connection.
+    /// Time of the last answer, on any connection.
     private(set) var lastAnswerNs: UInt64 = 0
 
     init(connectionsMax: Int, streamsMax: Int, isOneStreamFirst: Bool, timeoutNs: UInt64) {
@@ -78,10 +78,10 @@ struct PoolState {
         return best?.id
     }
 
-    /// What to do while `waiting` requests have no place.
+    /// What to do while `waiting` requests have no connection.
     mutating func need(waiting: Int, nowNs: UInt64) -> [Action] {
         guard waiting > 0, !isStopping, connectingCount == 0, place() == nil else { return [] }
-        // One that may only carry a single stream, or none yet, is not full: it is being proven.
+        // A connection that may carry only one stream until its first success is not full: it is being tested.
         let isProving = connections.contains {
             $0.phase == .ready && isOneStreamFirst && !$0.isProven && $0.peerMax > 0
         }
@@ -91,7 +91,7 @@ struct PoolState {
         guard nowNs >= notBeforeNs else { return [.wake(atNs: notBeforeNs)] }
         let id = nextID
         nextID += 1
-        // What one connection learned of a slow peer holds for the next.
+        // A new connection starts with the window that was learned for a slow peer.
         let limit = connections.reduce(.max) { min($0, $1.window.limit) }
         connections.append(
             Connection(
@@ -100,7 +100,7 @@ struct PoolState {
         return [.connect(id)]
     }
 
-    /// The connection must not be opened before this time.
+    /// Postpones a connection until this time.
     mutating func postponed(_ id: UInt64, untilNs: UInt64) -> [Action] {
         connections.removeAll { $0.id == id }
         postponedNs = untilNs
@@ -114,7 +114,7 @@ struct PoolState {
         }
     }
 
-    /// The connection was never ready. `random` is 0..<1.
+    /// Records a connection that was never ready. `random` is 0..<1.
     mutating func connectFailed(_ id: UInt64, nowNs: UInt64, random: Double) {
         connections.removeAll { $0.id == id }
         if readyCount == 0 {
@@ -130,7 +130,7 @@ struct PoolState {
         change(id) { $0.isWritable = isWritable }
     }
 
-    /// A request was sent.
+    /// Records a sent request.
     mutating func opened(_ id: UInt64, nowNs: UInt64) -> Flight {
         var flight = Flight(sentNs: nowNs, answersBefore: 0)
         change(id) {
@@ -140,8 +140,8 @@ struct PoolState {
         return flight
     }
 
-    /// A stream ended. `flight` nil: it was given up after its time-out. `isAnswer`: the peer did
-    /// something about it; `isSuccess`: with a 2xx answer.
+    /// Records the end of a stream. `flight` is nil if it was given up after its time-out. `isAnswer`: the peer
+    /// reacted to it; `isSuccess`: with a 2xx answer.
     mutating func ended(
         _ id: UInt64, _ flight: Flight?, isAnswer: Bool, isSuccess: Bool, nowNs: UInt64
     ) -> [Action] {
@@ -165,9 +165,9 @@ struct PoolState {
         return closable(id)
     }
 
-    /// A request timed out; its stream stays open for a late answer.
+    /// Records a time-out; the stream stays open for a late answer.
     ///
-    /// A connection that answered nothing at all meanwhile may be dead although it answers PING.
+    /// A connection that answered no request meanwhile may be dead even if it answers PING.
     mutating func timedOut(_ id: UInt64, _ flight: Flight) -> [Action] {
         var hasStalled = false
         change(id) {
@@ -184,7 +184,7 @@ struct PoolState {
         return (hasStalled ? [.stalled(id)] : []) + closable(id)
     }
 
-    /// Requests have waited as long as they may: a connection whose peer allows no stream is given up.
+    /// Called when requests have waited too long: gives up connections whose peer allows no streams.
     mutating func starved() -> [Action] {
         let useless = connections.filter {
             $0.phase == .ready && $0.open == 0 && $0.peerMax == 0
@@ -198,16 +198,16 @@ struct PoolState {
         }
     }
 
-    /// It takes no further request.
+    /// Stops sending requests on a connection.
     mutating func drain(_ id: UInt64) -> [Action] {
         change(id) { if $0.phase == .ready { $0.phase = .draining } }
         return closable(id)
     }
 
-    /// A connection that was ready has ended; one that never did any good counts as a failed
-    /// connect, so that a peer which takes connections and drops them is not called in a loop.
+    /// Records the end of a ready connection. One that never had a successful request counts as a failed
+    /// connect, so that a peer that accepts and drops connections is not reconnected in a loop.
     ///
-    /// Returns whether it counts as one.
+    /// Returns whether it counts as a failed connect.
     mutating func closed(_ id: UInt64, nowNs: UInt64, random: Double) -> Bool {
         guard connections.first(where: { $0.id == id })?.isProven == false else {
             connections.removeAll { $0.id == id }
@@ -222,7 +222,7 @@ struct PoolState {
         return ids.flatMap { drain($0) }
     }
 
-    /// A stop waits neither for late answers nor for a connection that answers nothing.
+    /// A shutdown waits neither for late answers nor for a connection that answers nothing.
     private func closable(_ id: UInt64) -> [Action] {
         connections.contains {
             $0.id == id && $0.phase == .draining
@@ -232,11 +232,11 @@ struct PoolState {
 
     private func room(of connection: Connection) -> Int {
         guard connection.phase == .ready, connection.isWritable else { return 0 }
-        // What ended for us may still be open for the peer: some room keeps it from refusing streams.
+        // A stream that ended for us may still be open for the peer: some spare room keeps it from refusing streams.
         var limit = connection.peerMax - connection.peerMax / Self.spareShare
         if streamsMax > 0 { limit = min(limit, streamsMax) }
         if isOneStreamFirst, !connection.isProven { limit = min(limit, 1) }
-        // If all that is open is overdue, one more finds out whether the connection still works.
+        // If all open requests are overdue, one more tests whether the connection still works.
         let probe = connection.open == connection.overdue ? connection.open + 1 : 0
         return min(limit, max(connection.window.limit, probe)) - connection.open
     }

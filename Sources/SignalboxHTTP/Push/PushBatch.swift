@@ -2,7 +2,7 @@ internal import CNghttp2
 internal import Glibc
 internal import SignalboxCore
 
-/// The requests of one submit, at addresses that hold until the last is answered, so that nghttp2
+/// The requests of one submission, at addresses that stay valid until the last is answered, so that nghttp2
 /// reads names, values and bodies in place.
 final class PushBatch {
     private let batch: RequestBatch
@@ -25,8 +25,8 @@ final class PushBatch {
         return bytes.slice(body.start, body.count)
     }
 
-    /// Writes the header block of a request. `:path`, credentials and what the plugin says differs from request
-    /// to request are never put into the peer's table: they would push the useful fields out.
+    /// Writes the header block of a request. `:path`, credentials and the fields that the plugin marks as varying
+    /// per request are never indexed: they would evict useful fields from the peer's table.
     func fields(
         of index: Int, authority: UnsafeBufferPointer<UInt8>, into fields: inout [nghttp2_nv]
     ) {

@@ -2,7 +2,7 @@ internal import CNghttp2
 
 /// The C callbacks of a client session; each finds its `PushConnection` in the user data.
 ///
-/// The session belongs to the connection and dies before it, so the pointer is good in all of them.
+/// The connection owns the session and frees it first, so the pointer is valid in all of them.
 enum PushCallbacks {
     static func makeSession(_ owner: UnsafeMutableRawPointer) -> OpaquePointer? {
         var callbacks: OpaquePointer?
@@ -36,7 +36,7 @@ enum PushCallbacks {
         var options: OpaquePointer?
         guard nghttp2_option_new(&options) == 0 else { return nil }
         defer { nghttp2_option_del(options) }
-        // The pool counts streams itself; nghttp2 must not hold requests back beside it.
+        // The pool counts streams itself; nghttp2 must not hold requests back in addition.
         nghttp2_option_set_peer_max_concurrent_streams(options, 1 << 20)
         var session: OpaquePointer?
         guard nghttp2_session_client_new2(&session, callbacks, owner, options) == 0 else {

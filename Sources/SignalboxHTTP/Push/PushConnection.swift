@@ -2,7 +2,7 @@ internal import CNghttp2
 internal import NIOCore
 internal import SignalboxCore
 
-/// What a connection tells its pool; all on the event loop.
+/// What a connection reports to its pool; all on the event loop.
 protocol PushConnectionOwner: AnyObject {
     func connectionReady(_ connection: PushConnection, peerMax: Int)
     func connectionSettings(_ connection: PushConnection, peerMax: Int)
@@ -16,9 +16,9 @@ protocol PushConnectionOwner: AnyObject {
 /// How a stream ended.
 enum StreamEnd {
     case answered(HTTPResponse)
-    /// No answer; why in words, or empty.
+    /// No answer; the text says why, or is empty.
     case failed(TransportFault, String)
-    /// The peer has not processed the request, which can go elsewhere. `isRefused`: it could have, and refused.
+    /// The peer did not process the request, so another connection may. `isRefused`: the peer reset the stream itself.
     case moved(isRefused: Bool)
 }
 
@@ -27,11 +27,11 @@ final class PushConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// A stream with what has come in on it; used for one request after the other.
+    /// A stream with the data received so far; reused for later requests.
     private final class Stream {
         var slot = 0
         var id: Int32 = 0
-        /// Nil: it is free.
+        /// The requests it belongs to; nil if the stream is free.
         var batch: PushBatch?
         var request = 0
         var bodySent = 0
@@ -39,7 +39,7 @@ final class PushConnection: ChannelInboundHandler {
         var headers: [Attribute] = []
         var body: [UInt8] = []
         var isComplete = false
-        /// The pool gave it up: nobody waits for its end.
+        /// The pool has given it up and does not wait for its end.
         var isAbandoned = false
 
         func begin(slot: Int, batch: PushBatch, request: Int) {
@@ -53,7 +53,7 @@ final class PushConnection: ChannelInboundHandler {
             isAbandoned = false
         }
 
-        /// Makes it free for the next request.
+        /// Frees it for the next request.
         func end() {
             batch = nil
             headers = []
@@ -64,11 +64,11 @@ final class PushConnection: ChannelInboundHandler {
     static let bodyBytesMax = 1 << 20
 
     let id: UInt64
-    /// Before it in the pipeline.
+    /// The TLS handler before this one in the pipeline.
     let tls: TLSHandler
     private let endpoint: PushEndpoint
     private let authority: PinnedBytes
-    /// Let go of when the connection has ended.
+    /// Released when the connection has ended.
     private var owner: (any PushConnectionOwner)?
     private var session: OpaquePointer?
     private var context: ChannelHandlerContext?
@@ -77,7 +77,7 @@ final class PushConnection: ChannelInboundHandler {
     private(set) var openCount = 0
     private var isReady = false
     private var isClosing = false
-    /// nghttp2 is reading or writing: it must not be asked to do either until it is back.
+    /// Set while nghttp2 reads or writes: it must not be called again until it returns.
     private var isInSession = false
     private var isCloseDue = false
     private var closeReason = "closed by the peer"
@@ -85,10 +85,10 @@ final class PushConnection: ChannelInboundHandler {
     private let digits = Digits()
     private var connectTimer: Scheduled<Void>?
     private var healthTimer: Scheduled<Void>?
-    /// When bytes of the peer were last read; the time of the answers in them.
+    /// When the peer's bytes were last read; the time of the answers in them.
     private(set) var lastReadNs: UInt64 = 0
     private var pingSentNs: UInt64?
-    /// The last stream that a GOAWAY of the peer lets finish.
+    /// The last stream that the peer's GOAWAY lets finish.
     private var lastStream = Int32.max
 
     init(
@@ -104,7 +104,7 @@ final class PushConnection: ChannelInboundHandler {
 
     // MARK: Requests
 
-    /// Sends a request with the next flush; false: this connection takes no more.
+    /// Sends a request with the next flush; false if this connection takes no more.
     func send(slot: Int, batch: PushBatch, request: Int) -> Bool {
         guard let session, isReady, !isClosing else { return false }
         let index = freeStreams.popLast() ?? streams.count
@@ -119,7 +119,7 @@ final class PushConnection: ChannelInboundHandler {
         fields.append(
             HTTP2Session.field(
                 PushBatch.Names.contentLength, digits.write(UInt(body.count)),
-                // Different from push to push: it would only push the useful fields out.
+                // It differs from push to push, and would only evict useful fields.
                 flags: NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_INDEX.rawValue))
         let id = withUnsafePointer(to: &provider) { provider in
             nghttp2_submit_request(
@@ -136,7 +136,7 @@ final class PushConnection: ChannelInboundHandler {
         return true
     }
 
-    /// Gives a request up: its stream is reset with the next flush and its end names no slot.
+    /// Gives up a request: its stream is reset with the next flush, and its end reports no slot.
     func abandon(slot: Int) {
         guard
             let stream = streams.first(where: {
@@ -148,7 +148,7 @@ final class PushConnection: ChannelInboundHandler {
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, NGHTTP2_CANCEL.rawValue)
     }
 
-    /// Writes what the session has to send: one buffer, one write.
+    /// Writes what the session has to send, as one buffer with one write.
     func flush() {
         guard let session, let context, !isInSession else { return }
         var buffer = context.channel.allocator.buffer(capacity: 16 * 1024)
@@ -164,7 +164,7 @@ final class PushConnection: ChannelInboundHandler {
         }
     }
 
-    /// Lets nghttp2 work; what its callbacks wanted closed is closed afterwards.
+    /// Runs nghttp2; if its callbacks asked for a close, closes afterwards.
     private func inSession<Result>(_ work: () -> Result) -> Result {
         isInSession = true
         let result = work()
@@ -176,7 +176,7 @@ final class PushConnection: ChannelInboundHandler {
         return result
     }
 
-    /// Says goodbye and closes.
+    /// Sends GOAWAY and closes.
     func close(reason: String) {
         guard !isClosing else { return }
         closeReason = reason
@@ -226,7 +226,7 @@ final class PushConnection: ChannelInboundHandler {
                     session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
             }
         }
-        if count < 0 { close(reason: "the peer broke the HTTP/2 protocol") }
+        if count < 0 { close(reason: "the peer violated the HTTP/2 protocol") }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -239,7 +239,7 @@ final class PushConnection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A peer that ends TCP without a TLS goodbye is common and says nothing.
+        // Peers often close TCP without close_notify; this is not worth reporting.
         let isCut = (error as? TLSFault)?.kind == .truncated
         if !isClosing, !isCut { closeReason = ConnectFault.text(error) }
         context.close(promise: nil)
@@ -367,7 +367,7 @@ final class PushConnection: ChannelInboundHandler {
         guard let stream = stream(id) else { return }
         if name.first == UInt8(ascii: ":") {
             guard PushBatch.Names.isStatus(name) else { return }
-            // An interim answer (1xx) is followed by the real one.
+            // An interim answer (1xx) is followed by the final one.
             stream.status = Digits.read(value)
             if !stream.headers.isEmpty { stream.headers.removeAll() }
         } else if stream.headers.count < 64 {
@@ -392,7 +392,7 @@ final class PushConnection: ChannelInboundHandler {
         guard let index = index(ofStream: id) else { return }
         let stream = streams[index]
         openCount -= 1
-        // An abandoned one still held its place until now.
+        // An abandoned stream counted as open until now.
         let slot = stream.isAbandoned ? -1 : stream.slot
         let end: StreamEnd
         if stream.isComplete, stream.status >= 200 {

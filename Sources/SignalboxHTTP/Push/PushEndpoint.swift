@@ -1,19 +1,19 @@
-/// Why an endpoint cannot be used; holds no secret.
+/// Why an endpoint is unusable; holds no secret.
 public struct EndpointError: Error, Sendable, CustomStringConvertible {
-    /// Names the fault and what would do.
+    /// Names the error and the fix.
     public let message: String
 
     /// The message.
     public var description: String { message }
 }
 
-/// Where a pool of push connections goes, and by which rules.
+/// The peer of a connection pool, with its connection options.
 public struct PushEndpoint: Sendable, Hashable {
     /// Name or IP literal.
     public var host: String
     /// TCP port.
     public var port: Int
-    /// PEM file of trusted roots; nil: the system's.
+    /// PEM file of trusted roots; nil for the system's.
     public var caFile: String?
     /// Client certificate chain, PEM.
     public var clientCertificatePEM: [UInt8]?
@@ -23,20 +23,20 @@ public struct PushEndpoint: Sendable, Hashable {
     public var isALPNRequired = false
     /// One request at a time on a connection until its first 2xx.
     public var isOneStreamFirst = false
-    /// From sending to answer.
+    /// Time from sending to the answer.
     public var requestTimeoutMs = 10_000
     /// TCP, TLS and the peer's SETTINGS together.
     public var connectTimeoutMs = 10_000
-    /// PING after so long without traffic; 0: never while idle.
+    /// Idle time before a PING; 0 for none while idle.
     public var pingIdleMs = 0
-    /// A connection that owes a PING answer so long is dead.
+    /// A connection that does not answer a PING within this time is dead.
     public var pingTimeoutMs = 10_000
     /// Most connections.
     public var connectionsMax = 2
-    /// Own cap below the peer's SETTINGS; 0: none.
+    /// Our own limit of streams below the peer's SETTINGS; 0 for none.
     public var streamsMax = 0
 
-    /// Reads an origin: `https://api.push.apple.com`, `https://127.0.0.1:2197`.
+    /// Parses an origin: `https://api.push.apple.com`, `https://127.0.0.1:2197`.
     public init(origin: String) throws(EndpointError) {
         let scheme = "https://"
         guard origin.hasPrefix(scheme) else {

@@ -5,15 +5,15 @@ internal import Synchronization
 
 /// Connections to one endpoint for one sender and app.
 ///
-/// Every request that is submitted gets exactly one result that is not late. A request is sent at the
-/// latest six time-outs after it was submitted, while others are answered; one time-out after, if
-/// none is. The request time-out runs from sending, so a slow peer means slow progress and not a wave
+/// Every submitted request gets exactly one result that is not late. A request is sent at the
+/// latest six time-outs after its submission while others are answered, or one time-out after it if
+/// none is. The request time-out starts at sending, so a slow peer causes slow progress, not a wave
 /// of time-outs.
 ///
-/// After its time-out a request's stream stays open for as long again. An answer that comes then is
-/// a second result, with `isLate`. Only an answer is: nothing tells that none came.
+/// After a time-out the request's stream stays open for the same time again. An answer in that time is
+/// a second result, with `isLate`. If no answer comes, there is no second result.
 ///
-/// All work happens on one event loop; results are reported from there, those of one read together.
+/// All work runs on one event loop, which reports the results; those of one read come together.
 public final class PushPool: Sendable {
     private let core: PoolCore
 
@@ -26,31 +26,31 @@ public final class PushPool: Sendable {
         core.eventLoop.execute { self.core.submit(batch) }
     }
 
-    /// Sends nothing more over a connection; it closes when what is open on it has ended.
+    /// Sends nothing more on a connection; it closes when its open requests have ended.
     public func drain(connection: UInt64) {
         core.eventLoop.execute { self.core.drain(connection: connection) }
     }
 
-    /// Gives back what waits for a stream, as `.withdrawn`.
+    /// Returns requests that wait for a stream, as `.withdrawn`.
     public func withdraw() {
         core.eventLoop.execute { self.core.withdraw() }
     }
 
-    /// Takes other certificates for the connections to come; those that are open take nothing more and
-    /// end what is on them.
+    /// Uses new certificates for new connections; open ones get no more requests and
+    /// finish what they have.
     public func renew(_ endpoint: PushEndpoint) throws(EndpointError) {
         let tls = try PushTLS.context(endpoint)
         core.eventLoop.execute { self.core.renew(tls) }
     }
 
-    /// The pool at this moment.
+    /// The pool's current status.
     public func status() async -> PushPoolStatus {
         await withCheckedContinuation { continuation in
             core.eventLoop.execute { continuation.resume(returning: self.core.status) }
         }
     }
 
-    /// Ends the pool: what waits gets `.stopping`, what is in flight has until the deadline.
+    /// Shuts the pool down: waiting requests get `.stopping`, those in flight have until the deadline.
     ///
     /// It waits neither for late answers nor for connections that answer nothing.
     public func shutdown(deadlineMs: Int) async {
@@ -63,7 +63,7 @@ public final class PushPool: Sendable {
 /// The event loops that pools run on.
 public final class PushEngine: Sendable {
     private let group: MultiThreadedEventLoopGroup
-    /// By authority; a host has one for all its pools.
+    /// Gates by authority; all pools of a host share one.
     private let gates = Mutex<[String: HostGate]>([:])
 
     /// Starts `threads` event loops; fails if the system has no descriptors or threads for them.
@@ -72,10 +72,10 @@ public final class PushEngine: Sendable {
         PipeSignal.settle(group)
     }
 
-    /// Makes a pool; fails if the endpoint's certificates cannot be read. The error says whether it
+    /// Makes a pool; fails if the endpoint's certificates are unreadable. The error says whether it
     /// may work later.
     ///
-    /// `onResults` and `onEvent` are called on the pool's event loop and must return soon.
+    /// `onResults` and `onEvent` are called on the pool's event loop and must return quickly.
     public func makePool(
         endpoint: PushEndpoint, onResults: @escaping @Sendable ([PushResult]) -> Void,
         onEvent: @escaping @Sendable (PushPoolEvent) -> Void
@@ -86,7 +86,7 @@ public final class PushEngine: Sendable {
         return PushPool(core: core)
     }
 
-    /// Ends the event loops; pools must have been shut down before.
+    /// Ends the event loops; all pools must be shut down first.
     public func shutdown() async { try? await group.shutdownGracefully() }
 
     private func gate(_ endpoint: PushEndpoint) -> HostGate {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How connections to an endpoint check the peer and show themselves.
+/// Makes the TLS context of an endpoint: trusted roots and client identity.
 enum PushTLS {
     static func context(_ endpoint: PushEndpoint) throws(EndpointError) -> TLSContext {
         var roots = TLSContext.Roots.system
@@ -24,7 +24,7 @@ enum PushTLS {
         switch part {
         case .chain: "the client certificate is not PEM, or too weak for the system's OpenSSL"
         case .key: "the key of the client certificate is not PEM, or needs a password"
-        case .pair: "the client certificate does not fit its key"
+        case .pair: "the client certificate does not match its key"
         case .roots: "the CA file \(endpoint.caFile ?? "of the system") is not PEM"
         case .memory: "TLS cannot be set up: no memory"
         }

@@ -8,13 +8,13 @@ public struct RESTCall: Sendable {
     public var url: String
     /// Header fields.
     public var headers: [Attribute]
-    /// Body; empty: none.
+    /// Body; empty for none.
     public var body: [UInt8]
-    /// PEM file of trusted roots; nil: the system's.
+    /// PEM file of trusted roots; nil for the system's.
     public var caFile: String?
-    /// For all of it, in milliseconds.
+    /// Time limit of the whole call, in milliseconds.
     public var timeoutMs: UInt32 = 10_000
-    /// Redirects that are followed; never from https to http.
+    /// Most redirects to follow; never from https to http.
     public var redirectsMax: UInt32 = 0
     /// Refuse loopback, link-local and private addresses, after DNS.
     public var refusesPrivateAddresses = false
@@ -41,15 +41,15 @@ public struct RESTAnswer: Sendable {
     public func header(_ name: String) -> String? { headers.first { $0.key == name }?.value }
 }
 
-/// Why a REST call has no answer.
+/// Why a REST call got no answer.
 public struct RESTFault: Error, Sendable, CustomStringConvertible {
-    /// What kind of fault; mirrors the contract's statuses.
+    /// Kinds of faults; they mirror the contract's statuses.
     public enum Kind: Sendable, Hashable {
         /// The call itself is malformed; nothing was sent.
         case invalid
         /// No connection was made, so nothing was sent.
         case unreachable
-        /// Its time was up; its fate is unknown.
+        /// The time limit was reached; its fate is unknown.
         case timeout
         /// The connection broke; its fate is unknown.
         case lost
@@ -60,9 +60,9 @@ public struct RESTFault: Error, Sendable, CustomStringConvertible {
         /// The client is being shut down.
         case stopping
     }
-    /// What kind of fault.
+    /// Kind of the fault.
     public let kind: Kind
-    /// Words for a log; no secret.
+    /// A message for the log; holds no secret.
     public let message: String
 
     /// The message.

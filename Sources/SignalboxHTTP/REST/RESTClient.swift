@@ -2,11 +2,11 @@ internal import CCurl
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Ordinary HTTP calls through libcurl, all on one thread of its own.
+/// Ordinary HTTP calls through libcurl, all on the client's own thread.
 ///
 /// Proxies are taken from the environment (`https_proxy`, `no_proxy`), as libcurl does.
 public final class RESTClient: Sendable {
-    /// Called once, on the client's thread; must return soon.
+    /// Called once, on the client's thread; must return quickly.
     public typealias Done = @Sendable (Result<RESTAnswer, RESTFault>) -> Void
 
     private struct Entry: Sendable {
@@ -18,12 +18,12 @@ public final class RESTClient: Sendable {
         var inbox: [Entry] = []
         var count = 0
         var isStopping = false
-        /// The thread uses libcurl's handle no more, and closes it.
+        /// The thread no longer uses libcurl's handle, and is closing it.
         var isClosing = false
     }
 
     /// `@unchecked Sendable`: other threads only call `curl_multi_wakeup`, which libcurl allows
-    /// from any thread, and only while it is not closed; the rest is done by the client's thread.
+    /// from any thread, and only while the handle is open; the client's thread does everything else.
     private final class Multi: @unchecked Sendable {
         let handle: UnsafeMutableRawPointer
         init?() {
@@ -41,11 +41,11 @@ public final class RESTClient: Sendable {
 
     private final class Shared: Sendable {
         let state = Mutex(State())
-        /// All descriptors are closed.
+        /// Whether all descriptors are closed.
         let isClosed = Gate(false)
     }
 
-    /// Starts the client's thread; at most `callsMax` calls wait and run at a time.
+    /// Starts the client's thread; at most `callsMax` calls wait or run at a time.
     public init(callsMax: Int = 256) throws(RESTFault) {
         guard let multi = Multi() else {
             throw RESTFault(kind: .stopping, message: "libcurl cannot be set up")
@@ -78,7 +78,7 @@ public final class RESTClient: Sendable {
         if let refusal { throw refusal }
     }
 
-    /// Makes a call and waits for it, by suspending.
+    /// Makes a call and suspends until it ends.
     public func answer(_ call: RESTCall) async throws -> RESTAnswer {
         try await withCheckedThrowingContinuation { continuation in
             do throws(RESTFault) {
@@ -89,7 +89,7 @@ public final class RESTClient: Sendable {
         }
     }
 
-    /// Ends the client: calls under way get `.stopping`.
+    /// Shuts the client down: pending calls get `.stopping`.
     public func shutdown() {
         shared.state.withLock { state in
             state.isStopping = true
@@ -97,7 +97,7 @@ public final class RESTClient: Sendable {
         }
     }
 
-    /// Ends the client and waits until its connections are closed, for five seconds at most.
+    /// Shuts the client down and waits until its connections are closed, at most five seconds.
     public func close() async {
         shutdown()
         let isClosed = shared.isClosed
@@ -156,7 +156,7 @@ public final class RESTClient: Sendable {
         while let message = curl_multi_info_read(multi.handle, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle
             else { continue }
-            // libcurl may reuse the message once its handle is removed.
+            // Read first: libcurl may reuse the message once its handle is removed.
             let code = csbx_curl_result(message)
             curl_multi_remove_handle(multi.handle, handle)
             running.remove(handle)

@@ -3,7 +3,7 @@ internal import SignalboxCore
 
 /// One call while libcurl works on it.
 ///
-/// Touched by the client's thread alone.
+/// Used only on the client's thread.
 final class RESTTransfer {
     static let answerBytesMax = 1 << 20
 
@@ -14,7 +14,7 @@ final class RESTTransfer {
     private var body: [UInt8] = []
     private var isTooLarge = false
 
-    /// Sets a handle up; nil, if libcurl refuses the call or has no memory.
+    /// Sets up a handle; nil if libcurl refuses the call or has no memory.
     init?(_ call: RESTCall, done: @escaping RESTClient.Done) {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
@@ -41,14 +41,14 @@ final class RESTTransfer {
         return handle
     }
 
-    /// The transfer behind a handle, no longer kept alive by it.
+    /// The transfer of a handle, which no longer keeps it alive.
     static func release(_ handle: UnsafeMutableRawPointer?) -> RESTTransfer? {
         csbx_curl_context(handle).map {
             Unmanaged<RESTTransfer>.fromOpaque($0).takeRetainedValue()
         }
     }
 
-    /// What came of it.
+    /// The result of the call.
     func result(_ code: CURLcode) -> Result<RESTAnswer, RESTFault> {
         if code == CURLE_OK {
             let status = UInt32(clamping: csbx_curl_status(handle))
@@ -71,7 +71,7 @@ final class RESTTransfer {
     }
 
     private func configure(_ call: RESTCall) -> Bool {
-        // A field with a line break would smuggle another one in.
+        // A line break in a field would inject another field.
         guard call.headers.allSatisfy({ Self.isPlain($0.key) && Self.isPlain($0.value) }),
             Self.isPlain(call.method), Self.isPlain(call.url)
         else { return false }
@@ -86,7 +86,7 @@ final class RESTTransfer {
             && csbx_curl_text(handle, CURLOPT_REDIR_PROTOCOLS_STR, "https") == CURLE_OK
             && csbx_curl_list(handle, headerList) == CURLE_OK
         csbx_curl_long(handle, CURLOPT_NOSIGNAL, 1)
-        // A path means what its author wrote, dots and all.
+        // Keep the path as written, including `.` and `..`.
         csbx_curl_long(handle, CURLOPT_PATH_AS_IS, 1)
         csbx_curl_long(handle, CURLOPT_TIMEOUT_MS, Int(max(1, call.timeoutMs)))
         csbx_curl_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, call.timeoutMs)))
@@ -120,7 +120,7 @@ final class RESTTransfer {
         let raw = UnsafeRawBufferPointer(start: bytes, count: count)
         let line = String(decoding: raw.prefix { $0 != 0x0D && $0 != 0x0A }, as: UTF8.self)
         if line.hasPrefix("HTTP/") {
-            // Another answer begins: one after a redirect, or the final one after "100 Continue".
+            // A new answer begins: after a redirect, or the final one after "100 Continue".
             headers = []
         } else if let colon = line.firstIndex(of: ":"), headers.count < 200 {
             let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }

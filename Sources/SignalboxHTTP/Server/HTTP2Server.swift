@@ -2,23 +2,23 @@ internal import NIOConcurrencyHelpers
 internal import NIOCore
 internal import NIOPosix
 
-/// How an `HTTP2Server` is set up.
+/// Options of an `HTTP2Server`.
 public struct HTTP2ServerOptions: Sendable {
     /// Address to listen on.
     public var host = "127.0.0.1"
-    /// Port; 0: any free one.
+    /// Port; 0 for any free one.
     public var port = 0
     /// Certificate chain, PEM.
     public var certificateChainPEM: [UInt8]
     /// Private key, PEM.
     public var privateKeyPEM: [UInt8]
-    /// Roots of clients' certificates, PEM; a client may show one, and it must be one of theirs.
+    /// Roots for client certificates, PEM. A client may send a certificate, which must chain to one of them.
     public var clientRootsPEM: [UInt8]?
-    /// Choose `h2` by ALPN; else the client must know.
+    /// Whether to offer `h2` by ALPN; otherwise the client must assume it.
     public var offersALPN = true
     /// The first SETTINGS of a connection.
     public var maxConcurrentStreams: UInt32 = 1000
-    /// Connections beyond so many are accepted and dropped at once; nil: none is.
+    /// Connections above this number are accepted and closed at once; nil for no limit.
     public var connectionsMax: Int?
 
     /// Makes options with the server's identity.
@@ -28,7 +28,7 @@ public struct HTTP2ServerOptions: Sendable {
     }
 }
 
-/// An HTTP/2 server over TLS on nghttp2, for simulators: it answers, and it misbehaves on order.
+/// An HTTP/2 server over TLS on nghttp2, for simulators: it answers, and misbehaves on demand.
 public final class HTTP2Server: Sendable {
     private struct State: Sendable {
         var listener: (any Channel)?
@@ -46,7 +46,7 @@ public final class HTTP2Server: Sendable {
     /// The port it listens on; the same after `reopenListener`.
     public let port: Int
 
-    /// Listens and serves.
+    /// Starts the server.
     public static func start(
         _ options: HTTP2ServerOptions, handler: any HTTP2ServerHandler
     ) async throws -> HTTP2Server {
@@ -82,24 +82,24 @@ public final class HTTP2Server: Sendable {
         self.port = port
     }
 
-    /// Connections that are open.
+    /// Number of open connections.
     public var connectionCount: Int { state.withLockedValue { $0.connections.count } }
 
-    /// Connections that were ever accepted.
+    /// Number of connections accepted since the start.
     public var acceptedCount: UInt64 { state.withLockedValue { $0.accepted } }
 
-    /// Announces another limit on all connections, those of later included.
+    /// Announces a new stream limit on all current and future connections.
     public func setMaxConcurrentStreams(_ count: UInt32) {
         state.withLockedValue { $0.maxConcurrentStreams = count }
         onEach { $0.setMaxConcurrentStreams(count) }
     }
 
-    /// Sends GOAWAY on all connections: streams that are open are finished, no new one is taken.
+    /// Sends GOAWAY on all connections: open streams are finished, new ones are not accepted.
     public func goAwayAll(code: UInt32 = 0, debugData: String = "") {
         onEach { $0.goAway(lastStream: nil, code: code, debugData: debugData) }
     }
 
-    /// Stops listening; with `droppingConnections` also cuts what is open, without a goodbye.
+    /// Stops listening; with `droppingConnections` also drops open connections, without GOAWAY.
     public func closeListener(droppingConnections: Bool) async {
         let (listener, channels) = state.withLockedValue { state in
             defer { state.listener = nil }
@@ -115,7 +115,7 @@ public final class HTTP2Server: Sendable {
             group, options, port: port, tls: tls, handler: handler, state: state)
     }
 
-    /// Ends everything.
+    /// Stops the server and its threads.
     public func shutdown() async {
         await closeListener(droppingConnections: true)
         try? await group.shutdownGracefully()

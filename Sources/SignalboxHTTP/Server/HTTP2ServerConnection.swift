@@ -27,7 +27,7 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
     private var streams: [Int32: Stream] = [:]
     private var isInSession = false
     private var clientCertificate: [UInt8] = []
-    /// Requests that came in whole during one read, handed on when nghttp2 is back.
+    /// Complete requests of one read, passed to the handler when nghttp2 returns.
     private var arrived: [Int32] = []
     private var lastStream: Int32 = 0
 
@@ -46,7 +46,7 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
         let bytes = text.map { (Array($0.0.utf8), Array($0.1.utf8)) }
         var fields: [nghttp2_nv] = []
         for (name, value) in bytes {
-            // The arrays live until nghttp2 has copied them, at the end of this function.
+            // The arrays stay valid until nghttp2 has copied them, at the end of this function.
             name.withUnsafeBufferPointer { name in
                 value.withUnsafeBufferPointer { value in
                     fields.append(HTTP2Session.field(name, value, flags: 0))
@@ -78,7 +78,7 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
         flush()
     }
 
-    /// `lastStream` nil: the last one that was seen.
+    /// `lastStream` is nil for the last one received.
     func goAway(lastStream: Int32?, code: UInt32, debugData: String) {
         guard let session else { return }
         let bytes = Array(debugData.utf8)
@@ -205,7 +205,7 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
     }
 }
 
-/// The C callbacks of a server session; the session dies before its connection.
+/// The C callbacks of a server session; the session is freed before its connection.
 enum ServerCallbacks {
     static func makeSession(_ owner: UnsafeMutableRawPointer) -> OpaquePointer? {
         var callbacks: OpaquePointer?

@@ -2,11 +2,11 @@ internal import CNghttp2
 internal import NIOCore
 public import SignalboxCore
 
-/// A request that has come in whole.
+/// A complete request.
 public struct HTTP2ServerRequest: Sendable {
     /// `POST`.
     public var method: String
-    /// With query.
+    /// With the query.
     public var path: String
     /// `host:port`.
     public var authority: String
@@ -16,24 +16,24 @@ public struct HTTP2ServerRequest: Sendable {
     public var body: [UInt8]
     /// The connection it came on.
     public var connection: UInt64
-    /// The client's certificate, DER; empty: it showed none.
+    /// The client's certificate, DER; empty if it sent none.
     public var clientCertificate: [UInt8]
 
     /// The first value of a field, or nil.
     public func header(_ name: String) -> String? { headers.first { $0.key == name }?.value }
 }
 
-/// Says what to do with requests.
+/// Handles requests.
 public protocol HTTP2ServerHandler: Sendable {
-    /// A request has come in; answer it now or later through `stream`.
+    /// Handles a request; answer it now or later through `stream`.
     ///
-    /// Thread: the server's event loop; must return soon.
+    /// Thread: the server's event loop; must return quickly.
     func handle(_ request: HTTP2ServerRequest, on stream: HTTP2ServerStream)
 }
 
-/// Where the answer to one request goes; or what is done instead of answering.
+/// Answers one request, or misbehaves instead.
 ///
-/// `@unchecked Sendable`: the connection is touched on its event loop alone.
+/// `@unchecked Sendable`: the connection is used only on its event loop.
 public struct HTTP2ServerStream: @unchecked Sendable {
     private let id: Int32
     private weak var connection: HTTP2ServerConnection?
@@ -45,12 +45,12 @@ public struct HTTP2ServerStream: @unchecked Sendable {
         self.loop = loop
     }
 
-    /// Answers.
+    /// Sends the answer.
     public func respond(status: Int, headers: [Attribute] = [], body: [UInt8] = []) {
         onLoop { $0.respond(id, status: status, headers: headers, body: body) }
     }
 
-    /// Answers after a while.
+    /// Sends the answer after a delay.
     public func respond(
         afterMs ms: Int, status: Int, headers: [Attribute] = [], body: [UInt8] = []
     ) {
@@ -59,13 +59,13 @@ public struct HTTP2ServerStream: @unchecked Sendable {
         }
     }
 
-    /// Refuses the stream: nothing of it was processed.
+    /// Refuses the stream: says that nothing of it was processed.
     public func refuse() { reset(code: NGHTTP2_REFUSED_STREAM.rawValue) }
 
     /// Resets the stream with an HTTP/2 error code; 2: internal error.
     public func reset(code: UInt32 = 2) { onLoop { $0.reset(id, code: code) } }
 
-    /// Sends GOAWAY on this connection; `includingThis`: this stream is still answered.
+    /// Sends GOAWAY on this connection; with `includingThis` this stream is still answered.
     public func goAway(includingThis: Bool, code: UInt32 = 0, debugData: String = "") {
         onLoop {
             $0.goAway(
@@ -73,12 +73,12 @@ public struct HTTP2ServerStream: @unchecked Sendable {
         }
     }
 
-    /// Announces another limit of streams on this connection.
+    /// Announces a new stream limit on this connection.
     public func setMaxConcurrentStreams(_ count: UInt32) {
         onLoop { $0.setMaxConcurrentStreams(count) }
     }
 
-    /// Cuts the connection without a goodbye.
+    /// Drops the connection without GOAWAY.
     public func dropConnection() { onLoop { $0.drop() } }
 
     private func onLoop(_ body: @escaping (HTTP2ServerConnection) -> Void) {
@@ -91,7 +91,7 @@ public struct HTTP2ServerStream: @unchecked Sendable {
     }
 }
 
-/// Carries a body to the loop on which it alone is run.
+/// Carries a body to the only event loop that runs it.
 private struct UncheckedBox: @unchecked Sendable {
     let body: (HTTP2ServerConnection) -> Void
     weak var connection: HTTP2ServerConnection?

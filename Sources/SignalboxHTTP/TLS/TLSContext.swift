@@ -1,31 +1,31 @@
 internal import COpenSSL
 
-/// What the sessions of one endpoint or listener share: identity, trusted roots, protocol.
+/// Settings shared by the sessions of one endpoint or listener: identity, trusted roots, protocol.
 ///
-/// `@unchecked Sendable`: nothing is set after `init`, and OpenSSL lets any number of threads make sessions
+/// `@unchecked Sendable`: immutable after `init`, and OpenSSL allows several threads to make sessions
 /// from one context.
 final class TLSContext: @unchecked Sendable {
-    /// Certificates that a peer's must lead to.
+    /// Trusted roots: a peer's certificate must chain to one of them.
     enum Roots {
         case system
         case file(String)
         case pem([UInt8])
     }
 
-    /// The part of a context that a set-up fault is about.
+    /// The part of a context that failed.
     enum Part: Error { case chain, key, pair, roots, memory }
 
-    /// One protocol for ALPN behind its length.
+    /// ALPN protocol names, each preceded by its length.
     enum ALPN {
         static let http2: StaticString = "\u{2}h2"
         static let http1: StaticString = "\u{8}http/1.1"
     }
 
     let isServer: Bool
-    /// An `SSL_CTX`; freed with the last session and this.
+    /// An `SSL_CTX`; freed with this object and the last session.
     let pointer: OpaquePointer
 
-    /// For connections that we open. The peer must prove to be who it was called by.
+    /// A context for outgoing connections. The peer's certificate must match its host.
     static func client(
         alpn: StaticString, roots: Roots, identity: TLSIdentity?
     ) throws(Part) -> TLSContext {
@@ -37,14 +37,14 @@ final class TLSContext: @unchecked Sendable {
         return context
     }
 
-    /// For connections that others open. With `clientRoots` a client may show a certificate, and it must be
-    /// one of theirs.
+    /// A context for incoming connections. With `clientRoots` a client may send a certificate, which must
+    /// chain to one of them.
     static func server(
         alpn: StaticString?, identity: TLSIdentity, clientRoots: [UInt8]?
     ) throws(Part) -> TLSContext {
         let context = try TLSContext(isServer: true, alpn: alpn, identity: identity)
         csbx_tls_session_cache(context.pointer, SSL_SESS_CACHE_SERVER)
-        // A session is resumed only where it was begun; required as soon as clients show certificates.
+        // A session is resumed only under the same id. OpenSSL requires an id once clients send certificates.
         let place: [UInt8] = Array("signalbox".utf8)
         SSL_CTX_set_session_id_context(context.pointer, place, UInt32(place.count))
         if let clientRoots {
@@ -61,7 +61,7 @@ final class TLSContext: @unchecked Sendable {
         guard let pointer = SSL_CTX_new(method) else { throw .memory }
         self.pointer = pointer
         guard csbx_tls_settle(pointer) == 1 else { throw .memory }
-        // The bytes of a `StaticString` stay at their address until the program ends.
+        // The bytes of a `StaticString` stay valid until the program ends.
         if let alpn, csbx_tls_offer(pointer, alpn.utf8Start, isServer ? 1 : 0) != 1 {
             throw .memory
         }
@@ -83,7 +83,7 @@ final class TLSContext: @unchecked Sendable {
             guard !certificates.isEmpty else { throw .roots }
             let store = SSL_CTX_get_cert_store(pointer)
             for one in certificates {
-                // The name tells a client which of its certificates would do.
+                // The names tell a client which of its certificates are accepted.
                 guard X509_STORE_add_cert(store, one) == 1,
                     SSL_CTX_add_client_CA(pointer, one) == 1
                 else { throw .roots }
@@ -110,7 +110,7 @@ struct TLSIdentity {
         }
         guard let key = read else { throw .key }
         defer { EVP_PKEY_free(key) }
-        // Each takes a reference of its own.
+        // Each call takes its own reference.
         guard SSL_CTX_use_certificate(context, leaf) == 1 else { throw .chain }
         guard SSL_CTX_use_PrivateKey(context, key) == 1 else { throw .pair }
         for issuer in chain.dropFirst() where csbx_tls_add_chain(context, issuer) != 1 {
@@ -128,7 +128,7 @@ struct TLSIdentity {
         }
     }
 
-    /// OpenSSL keeps the address and copies nothing, so the bytes are held until `body` is done.
+    /// OpenSSL keeps the address and copies nothing, so the bytes stay valid until `body` returns.
     private static func reading<Result>(
         _ bytes: [UInt8], _ body: (OpaquePointer?) -> Result
     ) -> Result {

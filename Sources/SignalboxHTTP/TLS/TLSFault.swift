@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Why TLS could not be set up, or why it ended; the words hold no secret.
+/// Why TLS setup failed, or why a connection ended; the message holds no secret.
 struct TLSFault: Error, Hashable, CustomStringConvertible {
     enum Kind { case setUp, handshake, record, truncated }
 
@@ -12,13 +12,13 @@ struct TLSFault: Error, Hashable, CustomStringConvertible {
         self.description = description
     }
 
-    /// The peer closed TCP without a close_notify: what it sent may be incomplete.
+    /// The peer closed TCP without a close_notify: its data may be incomplete.
     static let truncated = TLSFault(
         .truncated, "the peer closed the connection without close_notify")
-    /// The peer closed TCP before the handshake was complete.
+    /// The peer closed TCP during the handshake.
     static let cut = TLSFault(.handshake, "the peer closed the connection during the handshake")
 
-    /// The first error in OpenSSL's queue of this thread, which it empties.
+    /// The first error in this thread's OpenSSL queue; empties the queue.
     static func queued(_ kind: Kind) -> TLSFault {
         let code = ERR_peek_error()
         defer { ERR_clear_error() }
@@ -29,7 +29,7 @@ struct TLSFault: Error, Hashable, CustomStringConvertible {
         return TLSFault(kind, String(cString: reason))
     }
 
-    /// What a session makes of bytes that are no TLS record.
+    /// Whether the code is an error for bytes that are not a TLS record.
     private static func isPlaintext(_ code: UInt) -> Bool {
         guard ERR_GET_LIB(code) == ERR_LIB_SSL else { return false }
         return [SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST]

@@ -1,15 +1,15 @@
 internal import NIOCore
 
-/// The handshake is done; an event for the handlers behind `TLSHandler`.
+/// Event for the handlers after `TLSHandler`: the handshake is done.
 struct TLSHandshakeDone {
-    /// What was chosen by ALPN.
+    /// The protocol negotiated by ALPN.
     let alpn: String?
 }
 
-/// TLS between a channel and the handlers behind it.
+/// TLS between a channel and the handlers after this one.
 ///
-/// They write after `TLSHandshakeDone`. What they write is encrypted at once and waits where everything waits
-/// that a channel has not sent, so its writability speaks for both. A close sends close_notify and does not
+/// They write after `TLSHandshakeDone`. What they write is encrypted at once and waits in the channel's own
+/// queue, so the channel's writability covers both. A close sends close_notify and does not
 /// wait for the peer's.
 final class TLSHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
@@ -20,25 +20,25 @@ final class TLSHandler: ChannelDuplexHandler {
     private enum Phase {
         case handshaking
         case open
-        /// Our close_notify is on its way, and maybe what was written before it.
+        /// Our close_notify is being sent, perhaps with data written before it.
         case closing
         case closed
     }
 
-    /// How long a peer that does not read may keep a close waiting.
+    /// How long a close waits for a peer that does not read.
     private static let goodbyeWait = TimeAmount.seconds(1)
 
     private let session: TLSSession
     private var phase = Phase.handshaking
     private var hasBegun = false
-    /// The peer's close_notify has come.
+    /// Whether the peer's close_notify was received.
     private var isInputOver = false
-    /// Plain text was handed on since the last read completed.
+    /// Whether plain text was passed on since the last read completed.
     private var hasRead = false
 
     init(_ session: TLSSession) { self.session = session }
 
-    /// The peer's certificate, DER; empty: it showed none.
+    /// The peer's certificate, DER; empty if it sent none.
     var peerCertificate: [UInt8] { session.peerCertificate }
 
     // MARK: Beginning
@@ -70,7 +70,7 @@ final class TLSHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Sends what the session wants to be sent of itself.
+    /// Sends what the session itself has produced.
     private func send(_ context: ChannelHandlerContext) {
         guard let bytes = session.takeOutgoing() else { return }
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
@@ -87,14 +87,14 @@ final class TLSHandler: ChannelDuplexHandler {
         if phase == .open, !isInputOver { decrypt(context, count) }
     }
 
-    /// Hands on what can be decrypted: never more than was received.
+    /// Passes on what can be decrypted, never more than was received.
     private func decrypt(_ context: ChannelHandlerContext, _ received: Int) {
         var plain = context.channel.allocator.buffer(capacity: received + 512)
         var result = TLSSession.Reading.none
         repeat {
             result = session.read(into: &plain)
         } while result == .some && session.hasMore
-        // Alerts, and answers to what the peer wants of TLS itself.
+        // Alerts, and answers to the peer's TLS messages.
         send(context)
         if plain.readableBytes > 0 {
             hasRead = true
@@ -113,7 +113,7 @@ final class TLSHandler: ChannelDuplexHandler {
         context.fireChannelReadComplete()
     }
 
-    /// The peer's close_notify: as if it had closed its end of TCP.
+    /// Treats the peer's close_notify like a half-close of TCP.
     private func end(_ context: ChannelHandlerContext) {
         isInputOver = true
         let options = context.channel.syncOptions
@@ -184,7 +184,7 @@ final class TLSHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Closes as soon as all that was written has been sent.
+    /// Closes once everything that was written has been sent.
     private func sayGoodbye(_ context: ChannelHandlerContext) {
         session.sayGoodbye()
         let loop = context.eventLoop.assumeIsolatedUnsafeUnchecked()

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// The latest session with a peer, so that the next connection to it needs no full handshake.
+/// The latest TLS session with a peer, so that the next connection to it skips the full handshake.
 ///
-/// Only the thread of the pool's event loop touches it.
+/// Used only on the pool's event loop.
 final class TLSResumption {
     /// An `SSL_SESSION`.
     private var session: OpaquePointer?
@@ -15,14 +15,14 @@ final class TLSResumption {
     }
 
     func offer(to ssl: OpaquePointer) {
-        // The callback below is called while the session reads, and the session keeps this.
+        // The callback below runs while the session reads, and the session keeps this object alive.
         SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
         guard let session, SSL_SESSION_is_resumable(session) == 1 else { return }
-        // Takes a reference of its own.
+        // It takes its own reference.
         SSL_set_session(ssl, session)
     }
 
-    /// Called for each session that a peer offers; 1: its reference is ours now.
+    /// Called for each session that a peer offers; returns 1 if it keeps the reference.
     static let callback: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = {
         ssl, session in
         guard let own = SSL_get_ex_data(ssl, 0) else { return 0 }

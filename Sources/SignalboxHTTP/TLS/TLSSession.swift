@@ -1,9 +1,9 @@
 internal import COpenSSL
 internal import NIOCore
 
-/// One TLS connection without a network: bytes of the peer go in, bytes for the peer come out.
+/// One TLS connection without a network: takes bytes from the peer, and produces bytes for the peer.
 ///
-/// Only the thread of its event loop touches it. OpenSSL's queue of errors belongs to the thread, and is empty
+/// Used only on its event loop. OpenSSL's error queue belongs to the thread, and is emptied
 /// before each call whose result depends on it.
 final class TLSSession {
     enum Handshake: Equatable {
@@ -12,11 +12,11 @@ final class TLSSession {
     }
 
     enum Reading: Equatable {
-        /// Plain text was added to the buffer; there may be more.
+        /// Plain text was appended to the buffer; there may be more.
         case some
-        /// Nothing more until the peer sends more.
+        /// Nothing to read until the peer sends more.
         case none
-        /// The peer sends no more: its close_notify has come.
+        /// The peer sends no more: its close_notify was received.
         case ended
         case failed(TLSFault)
     }
@@ -28,12 +28,12 @@ final class TLSSession {
     private let host: String?
     private let resumption: TLSResumption?
 
-    /// The side that accepts.
+    /// Makes the server side.
     convenience init(server context: TLSContext) throws(TLSFault) {
         try self.init(context, host: nil, resumption: nil)
     }
 
-    /// The side that connects. `host`: the name or IP address that the peer's certificate must be for.
+    /// Makes the client side. `host` is the name or IP address that the peer's certificate must match.
     convenience init(
         client context: TLSContext, host: String, resumption: TLSResumption
     ) throws(TLSFault) {
@@ -51,7 +51,7 @@ final class TLSSession {
         self.resumption = resumption
         isServer = context.isServer
         guard let bio = wire.makeBIO() else { throw .queued(.setUp) }
-        // One reference of the BIO for both directions, which goes with the session.
+        // One reference to the BIO serves both directions; the session frees it.
         SSL_set_bio(pointer, bio, bio)
         if context.isServer {
             SSL_set_accept_state(pointer)
@@ -67,11 +67,11 @@ final class TLSSession {
         defer { ERR_clear_error() }
         guard X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(pointer), host) != 1 else { return }
         SSL_set_hostflags(pointer, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
-        // C would take what stands before a zero for the name.
+        // C would end the name at a zero byte.
         guard !host.utf8.contains(0), SSL_set1_host(pointer, host) == 1,
             csbx_tls_set_name(pointer, host) == 1
         else {
-            throw TLSFault(.setUp, "\(host) cannot be the name of a host")
+            throw TLSFault(.setUp, "\(host) is not a valid host name")
         }
     }
 
@@ -79,23 +79,23 @@ final class TLSSession {
 
     func receive(_ bytes: ByteBuffer) { wire.receive(bytes) }
 
-    /// What is to be sent to the peer, or nil.
+    /// Takes the bytes to send to the peer, or nil.
     func takeOutgoing() -> ByteBuffer? { wire.take() }
 
     // MARK: Our side
 
-    /// Goes on with the handshake as far as the bytes of the peer reach.
+    /// Continues the handshake as far as the received bytes allow.
     func handshake() -> Handshake {
         ERR_clear_error()
         let status = SSL_do_handshake(pointer)
         guard status != 1 else { return .done }
         guard SSL_get_error(pointer, status) != SSL_ERROR_WANT_READ else { return .pending }
-        // A session that the peer has trouble with must not be offered again.
+        // A session that failed must not be offered again.
         resumption?.forget()
         return .failed(verifyFault ?? .queued(.handshake))
     }
 
-    /// Whether there are bytes that no read has looked at; saves one that finds nothing.
+    /// Whether there are unread bytes; saves a read that finds nothing.
     var hasMore: Bool { wire.incoming.readableBytes > 0 || SSL_has_pending(pointer) == 1 }
 
     /// Decrypts one record, or a part of one, and appends it.
@@ -115,7 +115,7 @@ final class TLSSession {
         }
     }
 
-    /// Encrypts. Nothing waits for the peer: the memory takes it all.
+    /// Encrypts the bytes into memory; never waits for the peer.
     func write(_ buffer: ByteBuffer) throws(TLSFault) {
         guard buffer.readableBytes > 0 else { return }
         Self.forgetErrors()
@@ -127,19 +127,19 @@ final class TLSSession {
         guard status == 1 else { throw .queued(.record) }
     }
 
-    /// Writes a close_notify. Only after a handshake that was completed, and not after a fault.
+    /// Writes a close_notify. Call it only after a completed handshake, and not after a fault.
     func sayGoodbye() {
         ERR_clear_error()
         _ = SSL_shutdown(pointer)
         ERR_clear_error()
     }
 
-    /// Clearing takes a thousand instructions, and there is hardly ever an error to clear.
+    /// Clearing costs a thousand instructions, and there is rarely an error to clear.
     private static func forgetErrors() {
         if ERR_peek_error() != 0 { ERR_clear_error() }
     }
 
-    /// What was chosen by ALPN, or nil.
+    /// The protocol negotiated by ALPN, or nil.
     var alpn: String? {
         var start: UnsafePointer<UInt8>?
         var count: UInt32 = 0
@@ -148,7 +148,7 @@ final class TLSSession {
         return String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
     }
 
-    /// The peer's certificate, DER; empty: it showed none.
+    /// The peer's certificate, DER; empty if it sent none.
     var peerCertificate: [UInt8] {
         guard let certificate = SSL_get1_peer_certificate(pointer) else { return [] }
         defer { X509_free(certificate) }
@@ -160,7 +160,7 @@ final class TLSSession {
         }
     }
 
-    /// What was wrong with the peer's certificate, or nil.
+    /// The error in the peer's certificate, or nil.
     private var verifyFault: TLSFault? {
         let result = SSL_get_verify_result(pointer)
         guard result != X509_V_OK,

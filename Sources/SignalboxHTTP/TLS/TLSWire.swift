@@ -1,11 +1,11 @@
 internal import COpenSSL
 internal import NIOCore
 
-/// The network as a TLS session sees it: bytes in memory, behind a BIO of OpenSSL.
+/// Replaces the network for a TLS session: bytes in memory, accessed through an OpenSSL BIO.
 ///
-/// OpenSSL reads what came in where NIO put it, and writes into the buffer that NIO sends.
+/// Zero-copy: OpenSSL reads from NIO's receive buffer, and writes into the buffer that NIO sends.
 final class TLSWire {
-    /// Bytes of the peer that the session has not read.
+    /// Received bytes that the session has not read yet.
     private(set) var incoming = ByteBuffer()
     private var outgoing = ByteBuffer()
 
@@ -17,13 +17,13 @@ final class TLSWire {
         }
     }
 
-    /// Makes room for records with so many bytes of plain text.
+    /// Reserves capacity for records with this many bytes of plain text.
     func reserve(plain count: Int) {
         // A record holds up to 16 KiB, and no cipher adds more than 96 bytes to one.
         outgoing.reserveCapacity(outgoing.writerIndex + count + (count >> 14 + 1) * 96)
     }
 
-    /// What is to be sent, or nil.
+    /// Takes the bytes to send, or nil.
     func take() -> ByteBuffer? {
         guard outgoing.readableBytes > 0 else { return nil }
         let bytes = outgoing
@@ -33,7 +33,7 @@ final class TLSWire {
 
     // MARK: The BIO
 
-    /// A BIO that reads and writes here. It does not keep `self`: whoever frees it must.
+    /// A BIO that reads and writes here. It does not retain `self`; the owner of the BIO must.
     func makeBIO() -> OpaquePointer? {
         guard let bio = BIO_new(Self.method.pointer) else { return nil }
         BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
@@ -41,7 +41,7 @@ final class TLSWire {
         return bio
     }
 
-    /// `@unchecked Sendable`: nothing is set after `init`; kept until the program ends.
+    /// `@unchecked Sendable`: immutable after `init`; kept until the program ends.
     private final class Method: @unchecked Sendable {
         let pointer: OpaquePointer?
 
@@ -68,7 +68,7 @@ final class TLSWire {
 
     private static let method = Method()
 
-    /// The session frees its BIO before its wire, so the pointer is good whenever OpenSSL calls.
+    /// The session frees its BIO before its wire, so the pointer is valid whenever OpenSSL calls.
     private static func of(_ bio: OpaquePointer?) -> TLSWire? {
         BIO_get_data(bio).map { Unmanaged<TLSWire>.fromOpaque($0).takeUnretainedValue() }
     }
