@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Glibc
 
-/// What an X.509 certificate says.
+/// The fields of an X.509 certificate.
 public struct Certificate: Sendable {
     /// An extension, undecoded.
     public struct Extension: Sendable, Hashable {
@@ -13,16 +13,16 @@ public struct Certificate: Sendable {
 
     /// `CN=...,O=...`.
     public var subject: String
-    /// The subject's UID; empty: none.
+    /// The subject's UID; empty for none.
     public var userID: String
-    /// Good from, in Unix seconds.
+    /// Start of validity, in Unix seconds.
     public var notBeforeUnixS: Int64
-    /// Good until, in Unix seconds.
+    /// End of validity, in Unix seconds.
     public var notAfterUnixS: Int64
     /// Extensions in the certificate's order.
     public var extensions: [Extension]
 
-    /// Reads the leaf of PEM or PKCS#12.
+    /// Reads the leaf certificate of PEM or PKCS#12 data.
     public static func read(
         _ bytes: [UInt8], password: [UInt8]?
     ) throws(CryptoError) -> Certificate {
@@ -90,11 +90,11 @@ public struct Certificate: Sendable {
 
 extension PEM {
     static func isPEM(_ bytes: [UInt8]) -> Bool {
-        // Text may precede the first mark, as `openssl pkcs12` writes it.
+        // Text may precede the first BEGIN line, as `openssl pkcs12` writes it.
         String(decoding: bytes.prefix(64 * 1024), as: UTF8.self).contains("-----BEGIN ")
     }
 
-    /// All certificates of a PEM text; the caller frees them.
+    /// All certificates in a PEM text; the caller frees them.
     static func certificates(_ pem: [UInt8]) throws(CryptoError) -> [OpaquePointer] {
         defer { ERR_clear_error() }
         return reading(pem) { bio in

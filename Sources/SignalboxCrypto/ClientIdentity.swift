@@ -1,15 +1,15 @@
 internal import COpenSSL
 
-/// A certificate chain with its private key, as a client shows it under mutual TLS.
+/// A certificate chain with its private key, for a client under mutual TLS.
 public struct ClientIdentity: Sendable {
-    /// The leaf, then the rest of the chain.
+    /// PEM: the leaf, then the rest of the chain.
     public var certificatePEM: [UInt8]
     /// PKCS#8, without a password.
     public var privateKeyPEM: [UInt8]
 
-    /// Reads PKCS#12, or PEM with certificates and key one after the other.
+    /// Reads PKCS#12, or PEM with certificates followed by the key.
     ///
-    /// `password` opens either; nil: there is none. Files of old tools (RC2, 3DES) are read, too.
+    /// `password` decrypts either; nil for none. Also reads files of old tools (RC2, 3DES).
     public static func read(
         _ bytes: [UInt8], password: [UInt8]?
     ) throws(CryptoError) -> ClientIdentity {
@@ -33,7 +33,7 @@ public struct ClientIdentity: Sendable {
 
 /// PKCS#12 files.
 enum PKCS12 {
-    /// `@unchecked Sendable`: a library context may be used by any thread.
+    /// `@unchecked Sendable`: any thread may use a library context.
     private final class Context: @unchecked Sendable {
         let pointer = csbx_legacy_context()
     }
@@ -82,7 +82,7 @@ enum PKCS12 {
             })
     }
 
-    /// Makes a file; `isLegacy`: with the ciphers of old tools.
+    /// Makes a file; `isLegacy` uses the ciphers of old tools.
     static func make(
         certificatePEM: [UInt8], key: SigningKey, password: String?, isLegacy: Bool
     ) throws(CryptoError) -> [UInt8] {

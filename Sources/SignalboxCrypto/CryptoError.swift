@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Why a cryptographic call failed; holds no key material and none of the data.
+/// Why a cryptographic call failed; holds no key material and no data.
 public struct CryptoError: Error, Sendable, Hashable, CustomStringConvertible {
     /// `this is not a private key in PEM form`.
     public let message: String
@@ -14,7 +14,7 @@ public struct CryptoError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Checks a return value of OpenSSL; 1 is success.
     static func check(_ status: Int32, _ message: String) throws(CryptoError) {
         guard status == 1 else {
-            // The queue of this thread must not speak up in a later call.
+            // Errors left in this thread's queue would show up in a later call.
             ERR_clear_error()
             throw CryptoError(message)
         }

@@ -5,7 +5,7 @@ public enum Base64 {
     private static let url = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// Encodes; the URL form has no padding, the standard form has.
+    /// Encodes bytes; the URL form has no padding, the standard form has it.
     public static func encode(_ bytes: some Sequence<UInt8>, url isURL: Bool = false) -> String {
         let alphabet = isURL ? url : standard
         var out: [UInt8] = []
@@ -58,7 +58,7 @@ public enum Base64 {
 
 /// Hexadecimal digits.
 public enum Hex {
-    /// Two lower-case digits a byte.
+    /// Encodes each byte as two lower-case digits.
     public static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var out: [UInt8] = []
@@ -69,7 +69,7 @@ public enum Hex {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Decodes digits of either case; nil if it is malformed.
+    /// Decodes digits of either case; nil if malformed.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0 else { return nil }

@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// Lets OpenSSL read bytes.
+/// Lets OpenSSL read bytes through a BIO.
 ///
-/// It keeps their address and copies nothing, so they are held until `body` is done: an array that is only handed to
-/// the call that makes the BIO may be gone right after it.
+/// OpenSSL keeps the address and copies nothing, so the bytes stay valid until `body` returns: an array that is only
+/// passed to the call that makes the BIO may be freed right after that call.
 func reading<Result>(_ bytes: [UInt8], _ body: (_ bio: OpaquePointer?) -> Result) -> Result {
     bytes.withUnsafeBytes { bytes in
-        // No bytes are an empty text, and no address would be an error.
+        // Empty input is an empty text, but a nil address would be an error.
         let start = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
         let bio = BIO_new_mem_buf(start, Int32(clamping: bytes.count))
         defer { BIO_free(bio) }

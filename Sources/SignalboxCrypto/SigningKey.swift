@@ -3,9 +3,9 @@ internal import COpenSSL
 /// A private key: EC P-256 or RSA of at least 2048 bits.
 ///
 /// `@unchecked Sendable`: the key is never changed after `init`, and OpenSSL 3 lets any number of
-/// threads sign with one key, each with a context of its own.
+/// threads sign with one key, each with its own context.
 public final class SigningKey: @unchecked Sendable {
-    /// What kind of key it is.
+    /// The kind of key.
     public enum Kind: Sendable {
         /// EC on P-256: signs ES256.
         case p256
@@ -13,11 +13,11 @@ public final class SigningKey: @unchecked Sendable {
         case rsa
     }
 
-    /// What kind of key it is.
+    /// The kind of key.
     public let kind: Kind
     private let key: OpaquePointer
 
-    /// Reads a PEM key: PKCS#8, SEC 1 or PKCS#1; `password` opens it, nil: it has none.
+    /// Reads a PEM key: PKCS#8, SEC 1 or PKCS#1. `password` decrypts it; nil for none.
     public init(pem: [UInt8], password: [UInt8]? = nil) throws(CryptoError) {
         guard let key = Self.read(pem, password: password) else {
             throw CryptoError(
@@ -34,17 +34,17 @@ public final class SigningKey: @unchecked Sendable {
         }
     }
 
-    /// A private key of a PEM text, owned by the caller.
+    /// A private key from a PEM text; the caller owns it.
     static func read(_ pem: [UInt8], password: [UInt8]? = nil) -> OpaquePointer? {
         defer { ERR_clear_error() }
         var opener = password.map { $0 + [0] } ?? []
         return reading(pem) { bio in
             opener.withUnsafeMutableBytes { opener -> OpaquePointer? in
                 if let start = opener.baseAddress {
-                    // Without a callback OpenSSL takes the last argument as the password.
+                    // Without a callback OpenSSL uses the last argument as the password.
                     return PEM_read_bio_PrivateKey(bio, nil, nil, start)
                 }
-                // The callback refuses a password instead of asking for one on the terminal.
+                // The callback refuses, so that OpenSSL does not ask for a password on the terminal.
                 return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
             }
         }

@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// Keys and certificates for tests and simulators, made anew each time and good for 30 days.
+/// Keys and certificates for tests and simulators: new each time, and valid for 30 days.
 public enum ThrowAway {
     /// A certificate with its private key, both PEM.
     public struct Identity: Sendable {
-        /// The certificate, followed by its issuer's if that is another.
+        /// The certificate, followed by its issuer's if it is not self-signed.
         public var certificatePEM: [UInt8]
         /// The private key, PKCS#8.
         public var privateKeyPEM: [UInt8]
@@ -22,7 +22,7 @@ public enum ThrowAway {
         return SigningKey(owning: key, kind: .rsa)
     }
 
-    /// A certificate authority of its own.
+    /// A self-signed certificate authority.
     public static func certificateAuthority(name: String) throws(CryptoError) -> Identity {
         let key = try p256Key()
         let pem = try certificate(
@@ -72,7 +72,7 @@ public enum ThrowAway {
             privateKeyPEM: try key.privateKeyPEM())
     }
 
-    /// A PKCS#12 file of an identity; `isLegacy`: with the ciphers of old tools.
+    /// A PKCS#12 file of an identity; `isLegacy` uses the ciphers of old tools.
     public static func pkcs12(
         _ identity: Identity, password: String?, isLegacy: Bool
     ) throws(CryptoError) -> [UInt8] {
@@ -128,7 +128,7 @@ public enum ThrowAway {
         return try PEM.bytes { PEM_write_bio_X509($0, made) }
     }
 
-    /// An extension by its OID alone: OpenSSL's table of names is not for several threads to add to.
+    /// An extension, identified by its OID: adding names to OpenSSL's table is not thread-safe.
     private static func add(
         _ oid: String, _ hex: String, to certificate: OpaquePointer
     ) throws(CryptoError) {

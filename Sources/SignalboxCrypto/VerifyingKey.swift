@@ -15,7 +15,7 @@ public final class VerifyingKey: @unchecked Sendable {
         try self.init(owning: key)
     }
 
-    /// Reads PEM text that has a public key: one by itself, that of the first certificate, or that of a private
+    /// Reads a public key from a PEM text: a public key, that of the first certificate, or that of a private
     /// key without a password.
     public convenience init(anyPEM pem: [UInt8]) throws(CryptoError) {
         guard let key = Self.publicKey(pem) ?? Self.certified(pem) ?? SigningKey.read(pem) else {
@@ -68,12 +68,12 @@ public final class VerifyingKey: @unchecked Sendable {
         kind = .p256
     }
 
-    /// What kind of key it is.
+    /// The kind of key.
     public var algorithm: SigningKey.Kind { kind }
 
     deinit { EVP_PKEY_free(key) }
 
-    /// Whether a raw r‖s signature fits.
+    /// Whether a raw r‖s signature is valid.
     public func verifyES256(_ signature: [UInt8], data: [UInt8]) -> Bool {
         guard kind == .p256, let der = EllipticSignature.der(fromRaw: signature) else {
             return false
@@ -81,12 +81,12 @@ public final class VerifyingKey: @unchecked Sendable {
         return verify(der, data: data, isPSS: false)
     }
 
-    /// Whether a PKCS#1 v1.5 signature fits.
+    /// Whether a PKCS#1 v1.5 signature is valid.
     public func verifyRS256(_ signature: [UInt8], data: [UInt8]) -> Bool {
         kind == .rsa && verify(signature, data: data, isPSS: false)
     }
 
-    /// Whether a PSS signature with a salt of 32 bytes fits.
+    /// Whether a PSS signature with a salt of 32 bytes is valid.
     public func verifyPS256(_ signature: [UInt8], data: [UInt8]) -> Bool {
         kind == .rsa && verify(signature, data: data, isPSS: true)
     }
@@ -115,7 +115,7 @@ enum PSS {
 }
 
 enum PEM {
-    /// What `write` puts into a memory BIO.
+    /// The bytes that `write` puts into a memory BIO.
     static func bytes(_ write: (OpaquePointer) -> Int32) throws(CryptoError) -> [UInt8] {
         guard let bio = BIO_new(BIO_s_mem()) else { throw CryptoError("no memory") }
         defer { BIO_free(bio) }
@@ -127,7 +127,7 @@ enum PEM {
     }
 }
 
-/// ECDSA signatures: OpenSSL speaks DER, JOSE speaks raw r‖s.
+/// Converts ECDSA signatures: OpenSSL uses DER, JOSE uses raw r‖s.
 enum EllipticSignature {
     static func raw(fromDER der: [UInt8]) throws(CryptoError) -> [UInt8] {
         let parsed = der.withUnsafeBufferPointer { buffer in
