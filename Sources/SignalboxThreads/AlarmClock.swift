@@ -2,7 +2,7 @@
 public final class AlarmClock: Sendable {
     private struct State {
         var alarms = Alarms<@Sendable () -> Void>()
-        /// Alarms that belong to no lane count down from here.
+        /// Key of the next alarm without a lane; counts down.
         var nextOnce = -1
         var isStopping = false
     }
@@ -15,13 +15,13 @@ public final class AlarmClock: Sendable {
         SystemThread.start("sbx-alarms") { Self.run(gate) }
     }
 
-    /// Calls `ring` once in `ms` milliseconds; replaces the alarm of that lane.
+    /// Calls `ring` once after `ms` milliseconds; replaces the lane's previous alarm.
     public func set(lane: Int, inMs ms: UInt64, ring: @escaping @Sendable () -> Void) {
         let at = Self.time(inMs: ms)
         gate.updateQuietly { state in state.alarms.set(lane, atNs: at, ring: ring) }
     }
 
-    /// Calls `ring` once in `ms` milliseconds, whatever else is set.
+    /// Calls `ring` once after `ms` milliseconds; replaces no other alarm.
     public func after(ms: UInt64, ring: @escaping @Sendable () -> Void) {
         let at = Self.time(inMs: ms)
         gate.updateQuietly { state in
@@ -30,7 +30,7 @@ public final class AlarmClock: Sendable {
         }
     }
 
-    /// Ends the thread; alarms that are set do not ring.
+    /// Ends the thread; pending alarms do not ring.
     public func stop() {
         gate.update { state in
             state.isStopping = true
@@ -38,7 +38,7 @@ public final class AlarmClock: Sendable {
         }
     }
 
-    /// A time too far away to count is the last that the clock can name.
+    /// The time in monotonic nanoseconds, limited to the largest time of the system's clock.
     private static func time(inMs ms: UInt64) -> UInt64 {
         let now = SystemClock.monotonicNs
         let (ns, isTooLong) = ms.multipliedReportingOverflow(by: 1_000_000)

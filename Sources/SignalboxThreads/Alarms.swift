@@ -1,9 +1,9 @@
 internal import HeapModule
 
-/// Which alarms ring next: at most one per owner, in the order of their times.
+/// Pending alarms in the order of their times, at most one per owner.
 ///
-/// An alarm that was replaced stays in the heap until its time or the next clean-up, so that setting one costs
-/// the logarithm of their count.
+/// A replaced alarm stays in the heap until its time or the next clean-up, so setting an alarm costs
+/// O(log n).
 struct Alarms<Ring> {
     private struct Entry: Comparable {
         let ns: UInt64
@@ -16,16 +16,16 @@ struct Alarms<Ring> {
     }
 
     private var order = Heap<Entry>()
-    /// By owner: the number of its entry, and what rings.
+    /// The current alarm of each owner: its entry's number and its callback.
     private var current: [Int: (number: UInt64, ring: Ring)] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// How many will ring.
+    /// Number of pending alarms.
     var count: Int { current.count }
-    /// How many entries are kept, with those that were replaced.
+    /// Number of entries in the heap, including replaced ones.
     var entryCount: Int { order.count }
 
-    /// Sets the alarm of an owner and drops its previous one. True: it is the next to ring.
+    /// Sets the alarm of an owner and drops its previous one. Returns true if it rings next.
     mutating func set(_ owner: Int, atNs ns: UInt64, ring: Ring) -> Bool {
         lastNumber += 1
         let isFirst = order.min.map { ns < $0.ns } ?? true
@@ -37,7 +37,7 @@ struct Alarms<Ring> {
         return isFirst
     }
 
-    /// Takes the alarms whose time has come, the earliest first.
+    /// Takes the alarms that are due, the earliest first.
     mutating func takeDue(nowNs: UInt64) -> [Ring] {
         var due: [Ring] = []
         while let entry = order.min, entry.ns <= nowNs {
@@ -49,10 +49,10 @@ struct Alarms<Ring> {
         return due
     }
 
-    /// When to look again; nil: no alarm is set.
+    /// When to check again; nil if no alarm is set.
     var nextNs: UInt64? { order.min?.ns }
 
-    /// Drops all.
+    /// Removes all alarms.
     mutating func removeAll() {
         order = Heap()
         current = [:]

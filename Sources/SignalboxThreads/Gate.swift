@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// A value behind a mutex, with a condition to wait for its changes.
+/// A value protected by a mutex, with a condition variable to wait for changes.
 ///
-/// `@unchecked Sendable`: `value` is touched only while `mutex` is held.
+/// `@unchecked Sendable`: `value` is used only while `mutex` is held.
 public final class Gate<Value>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var value: Value
 
-    /// Puts a value behind a mutex.
+    /// Takes the initial value.
     public init(_ value: Value) {
         self.value = value
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // Deadlines are on the monotonic clock: a set wall clock must not hold a thread.
+        // Deadlines use the monotonic clock: a change of the wall clock must not block a thread.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(condition, &attributes)
         pthread_condattr_destroy(&attributes)
@@ -33,12 +33,12 @@ public final class Gate<Value>: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         let result = change(&value)
         pthread_mutex_unlock(mutex)
-        // Behind the lock: a thread that is woken while it is held goes to sleep again at once.
+        // After unlocking: a thread woken while the mutex is held would block again at once.
         pthread_cond_signal(condition)
         return result
     }
 
-    /// Changes the value, and wakes one waiting thread if `change` says that it matters to it.
+    /// Changes the value, and wakes one waiting thread if `change` returns true.
     public func updateQuietly(_ change: (inout Value) -> Bool) {
         pthread_mutex_lock(mutex)
         let matters = change(&value)
@@ -54,7 +54,7 @@ public final class Gate<Value>: @unchecked Sendable {
         pthread_cond_broadcast(condition)
     }
 
-    /// Blocks until `attempt` gives something.
+    /// Blocks until `attempt` returns a result.
     public func wait<Result>(for attempt: (inout Value) -> Result?) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -64,9 +64,9 @@ public final class Gate<Value>: @unchecked Sendable {
         }
     }
 
-    /// Blocks until `attempt` gives something or the monotonic time that it asked for has come.
+    /// Blocks until `attempt` returns a result; calls it again after a change and at the time that it asked for.
     ///
-    /// `attempt` says either what it found or until when (nanoseconds; nil: for ever) to wait.
+    /// `attempt` returns either a result, or the time to wait until (monotonic nanoseconds; nil for no limit).
     public func wait<Result>(until attempt: (inout Value) -> (result: Result?, wakeNs: UInt64?))
         -> Result
     {

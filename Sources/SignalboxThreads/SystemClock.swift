@@ -4,7 +4,7 @@ internal import Glibc
 public enum SystemClock {
     /// Milliseconds since 1970.
     public static var unixMs: UInt64 { nanoseconds(CLOCK_REALTIME) / 1_000_000 }
-    /// Nanoseconds that never go back.
+    /// Monotonic nanoseconds.
     public static var monotonicNs: UInt64 { nanoseconds(CLOCK_MONOTONIC) }
 
     private static func nanoseconds(_ clock: clockid_t) -> UInt64 {

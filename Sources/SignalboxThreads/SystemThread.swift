@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Threads of the operating system, each with a name that `top -H` and debuggers show.
+/// Operating system threads, each with a name that `top -H` and debuggers show.
 public enum SystemThread {
     private final class Body: Sendable {
         let name: String
@@ -12,13 +12,13 @@ public enum SystemThread {
         }
     }
 
-    /// Processors that this process may use.
+    /// Number of online processors.
     public static var cores: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
     /// Names the calling thread. Linux shows the first 15 bytes.
     public static func nameCurrent(_ name: String) { linux_name_thread(name) }
 
-    /// Runs a blocking call on its own thread and suspends until it returns, so that it holds no
+    /// Runs a blocking call on its own thread and suspends until it returns, so that it blocks no
     /// thread of the task pool.
     public static func value<Value: Sendable>(
         _ body: @escaping @Sendable () -> Value
@@ -28,7 +28,7 @@ public enum SystemThread {
         }
     }
 
-    /// Runs `body` on a new detached thread with all signals blocked: signals are the program's.
+    /// Runs `body` on a new detached thread with all signals blocked: the program handles signals on its own threads.
     ///
     /// Linux shows the first 15 bytes of `name`.
     public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
@@ -48,7 +48,7 @@ public enum SystemThread {
                 body.run()
                 return nil
             }, argument)
-        // Without its threads the gateway cannot keep any promise.
+        // The gateway cannot work without its threads.
         precondition(status == 0, "the system refused a thread")
         pthread_detach(thread)
     }

@@ -1,12 +1,12 @@
 internal import DequeModule
 
 /// A fixed set of threads that run short jobs in order of arrival: the `[worker]` threads of the
-/// plugin contract. Never the Swift task pool, so that a plugin that blocks starves no task.
+/// plugin contract. They are not in the Swift task pool, so a plugin that blocks starves no task.
 public final class WorkerThreads: Sendable {
-    /// Something to run; must return soon.
+    /// A job; must return quickly.
     public typealias Job = @Sendable () -> Void
 
-    /// A function in a collection by itself would be wrapped, and allocated, anew.
+    /// Wrapped in a struct, because a closure stored directly in a collection is allocated again.
     private struct Item {
         let run: Job
     }
@@ -19,7 +19,7 @@ public final class WorkerThreads: Sendable {
     private let gate: Gate<State>
     private let waitingMax: Int
 
-    /// Starts `count` threads. Beyond `waitingMax` jobs, `submit` refuses.
+    /// Starts `count` threads. `submit` refuses jobs when `waitingMax` are waiting.
     public init(count: Int, waitingMax: Int) {
         let gate = Gate(State())
         self.gate = gate
@@ -29,7 +29,7 @@ public final class WorkerThreads: Sendable {
         }
     }
 
-    /// Runs a job soon. False: too many are waiting, or the threads are stopping.
+    /// Queues a job; false if too many are waiting or the threads are stopping.
     public func submit(_ job: @escaping Job) -> Bool {
         gate.update { state in
             guard !state.isStopping, state.jobs.count < waitingMax else { return false }
@@ -38,12 +38,12 @@ public final class WorkerThreads: Sendable {
         }
     }
 
-    /// Runs a job soon, whatever is waiting: for jobs that are bounded elsewhere.
+    /// Queues a job regardless of how many wait: for jobs that are limited elsewhere.
     public func submitBounded(_ job: @escaping Job) {
         gate.update { state in state.jobs.append(Item(run: job)) }
     }
 
-    /// Lets the threads end after the jobs that are waiting.
+    /// Ends the threads after all waiting jobs.
     public func stop() {
         gate.updateAll { state in state.isStopping = true }
     }
