@@ -2,11 +2,11 @@ internal import Glibc
 public import Logging
 internal import SignalboxCore
 
-/// Writes one line per entry to standard error, as text for people or as JSON for machines.
+/// Writes one line per entry to standard error, as text or as JSON.
 ///
 /// A line is written with one `write` call, so that lines of several threads do not mix.
 public struct LineLogHandler: LogHandler {
-    /// How lines look.
+    /// Formats of lines.
     public enum Format: String, Sendable {
         case text, json
     }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A number that operators can read: a counter or a gauge with fixed labels.
+/// A metric for operators: a counter or a gauge with fixed labels.
 ///
 /// Thread: any; wait-free.
 public final class Metric: Sendable {
@@ -15,7 +15,7 @@ public final class Metric: Sendable {
         self.isGauge = isGauge
     }
 
-    /// Counts.
+    /// Adds to a counter.
     public func add(_ delta: Int64 = 1) { value.wrappingAdd(delta, ordering: .relaxed) }
 
     /// Sets a gauge.
@@ -31,9 +31,9 @@ public final class MetricsRegistry: Sendable {
     public static let seriesMax = 20_000
 
     private struct State {
-        /// By name and labels as they are shown.
+        /// By name and labels, formatted for output.
         var series: [String: Metric] = [:]
-        /// By name and labels as they are given, which takes no text to look up.
+        /// By name and labels as passed in; a look-up here formats no text.
         var known: [Key: Metric] = [:]
     }
 
@@ -47,7 +47,7 @@ public final class MetricsRegistry: Sendable {
 
         func hash(into hasher: inout Hasher) {
             hasher.combine(name)
-            // The names of labels follow from that of the metric.
+            // The metric's name determines the names of its labels.
             for (_, value) in labels { hasher.combine(value) }
         }
     }
@@ -57,12 +57,12 @@ public final class MetricsRegistry: Sendable {
     /// Makes an empty registry.
     public init() {}
 
-    /// The counter of that name and labels; the same arguments give the same counter.
+    /// The counter with this name and labels; the same arguments return the same counter.
     public func counter(_ name: String, _ labels: [(String, String)] = []) -> Metric {
         metric(name, labels, isGauge: false)
     }
 
-    /// The gauge of that name and labels; the same arguments give the same gauge.
+    /// The gauge with this name and labels; the same arguments return the same gauge.
     public func gauge(_ name: String, _ labels: [(String, String)] = []) -> Metric {
         metric(name, labels, isGauge: true)
     }
@@ -76,9 +76,9 @@ public final class MetricsRegistry: Sendable {
             let isFull = state.series.count >= Self.seriesMax
             let metric =
                 state.series[shown] ?? Metric(name: name, labels: text, isGauge: isGauge)
-            // Over the bound the metric works but is not shown.
+            // Above the limit the metric works but is not shown.
             if !isFull { state.series[shown] = metric }
-            // Long texts are shown cut, so many keys may mean one series.
+            // Long label values are shown truncated, so several keys may share one series.
             if !isFull, state.known.count < Self.seriesMax { state.known[key] = metric }
             return metric
         }
@@ -96,7 +96,7 @@ public final class MetricsRegistry: Sendable {
         return text
     }
 
-    /// Everything in Prometheus' text format, version 0.0.4.
+    /// All metrics in Prometheus' text format, version 0.0.4.
     public var text: String {
         let metrics = state.withLock { Array($0.series.values) }
         let sorted = metrics.sorted { ($0.name, $0.labels) < ($1.name, $1.labels) }
