@@ -33,11 +33,11 @@ public struct PluginHTTPCall: Sendable {
     public var headers: [Attribute]
     /// Body.
     public var body: [UInt8]
-    /// PEM file of trusted roots; empty: the system's.
+    /// PEM file of trusted roots; empty for the system's.
     public var caFile: String
-    /// For all of it; 0: the host's default.
+    /// For the whole call; 0 for the host's default.
     public var timeoutMs: UInt32
-    /// Redirects that are followed.
+    /// Most redirects to follow.
     public var redirectsMax: UInt32
     /// Refuse addresses of private networks.
     public var refusesPrivateAddresses: Bool
@@ -60,20 +60,20 @@ public struct PluginHTTPAnswer: Sendable {
     }
 }
 
-/// What a certificate says.
+/// The contents of a certificate.
 public struct PluginCertificate: Sendable {
     /// `CN=...`.
     public var subject: String
     /// The subject's UID; may be empty.
     public var userID: String
-    /// Good from, in Unix seconds.
+    /// Valid from, in Unix seconds.
     public var notBeforeUnixS: Int64
-    /// Good until, in Unix seconds.
+    /// Valid until, in Unix seconds.
     public var notAfterUnixS: Int64
     /// OID and DER value.
     public var extensions: [(oid: String, der: [UInt8])]
 
-    /// Makes one.
+    /// Makes a certificate.
     public init(
         subject: String, userID: String, notBeforeUnixS: Int64, notAfterUnixS: Int64,
         extensions: [(oid: String, der: [UInt8])]
@@ -86,28 +86,28 @@ public struct PluginCertificate: Sendable {
     }
 }
 
-/// What the host gives to plugins; the gateway implements it, and tests do.
+/// The host's services for plugins. The gateway implements it, and so do tests.
 ///
 /// Thread: any, for every function.
 public protocol HostServices: Sendable {
     /// Milliseconds since 1970.
     var nowUnixMs: UInt64 { get }
-    /// That is the system's time; false: it has to be asked for, since it goes its own way.
+    /// Whether `nowUnixMs` is the system's time; if not, other processes must ask the host for it.
     var hasSystemClock: Bool { get }
-    /// Would a line of this level be kept?
+    /// Whether log lines of this level are kept.
     func isLogged(_ level: PluginLogLevel) -> Bool
-    /// Writes a line of a plugin instance.
+    /// Writes a log line of a plugin instance.
     func log(
         instance: String, level: PluginLogLevel, message: String, fields: [Attribute])
-    /// Makes or finds a metric of an instance; nil: refused.
+    /// Makes or finds a metric of an instance; nil if refused.
     func metric(
         instance: String, name: String, labels: [Attribute], isGauge: Bool
     ) -> (any PluginMetric)?
-    /// Signs with a key in the form that the algorithm asks for.
+    /// Signs with a key in the form the algorithm needs.
     func sign(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
     ) throws(PluginFault) -> [UInt8]
-    /// Whether a signature fits.
+    /// Whether a signature is valid.
     func verify(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
     ) throws(PluginFault) -> Bool
@@ -121,7 +121,7 @@ public protocol HostServices: Sendable {
         instance: String, key: String,
         done: @escaping @Sendable (Result<[UInt8]?, PluginFault>) -> Void
     ) throws(PluginFault)
-    /// Keeps a durable value of an instance, or removes it (nil); `done` gets what went wrong, or nil.
+    /// Stores a durable value of an instance, or removes it if nil; `done` gets the fault, or nil.
     func set(
         instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
         done: @escaping @Sendable (PluginFault?) -> Void
@@ -136,32 +136,32 @@ public protocol HostServices: Sendable {
         app: String, token: String,
         done: @escaping @Sendable (Result<Device?, PluginFault>) -> Void
     ) throws(PluginFault)
-    /// A device came or went, says a plugin instance; `done` gets what went wrong, or nil.
+    /// Applies a device change reported by a plugin instance; `done` gets the fault, or nil.
     func change(
         instance: String, _ change: DeviceChange,
         done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault)
-    /// How far local time is ahead of UTC in a zone at an instant, in seconds; nil: no such zone.
+    /// Seconds that local time is ahead of UTC in a zone at an instant; nil if the zone is unknown.
     func utcOffset(zone: String, unixMs: UInt64) -> Int32?
-    /// What the leaf of a PEM or PKCS#12 file says.
+    /// Reads the leaf certificate of a PEM or PKCS#12 file.
     func certificate(_ bytes: [UInt8], password: [UInt8]?) throws(PluginFault) -> PluginCertificate
     /// Certificate chain and key of a PKCS#12 file (or of PEM with a password), in PEM form.
     func identity(
         _ bytes: [UInt8], password: [UInt8]?
     ) throws(PluginFault) -> (certificate: [UInt8], key: [UInt8])
-    /// Runs something soon on a `[worker]` thread.
+    /// Runs work soon on a `[worker]` thread.
     func onWorker(_ work: @escaping @Sendable () -> Void)
-    /// Runs something on a `[worker]` thread, not before `ms` have passed.
+    /// Runs work on a `[worker]` thread, at least `ms` milliseconds from now.
     func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void)
-    /// Reads a file that a secret came from; nil: not now.
+    /// Reads the file of a secret; nil if it cannot be read now.
     func readFile(_ path: String) -> [UInt8]?
-    /// A payload of this instance was made to fit: texts of this field (`body`, `data`, ...) were shortened.
+    /// Records that texts of this field (`body`, `data`, ...) were shortened to fit a payload of this instance.
     func shortened(instance: String, field: String)
-    /// A plugin broke a rule of the contract.
+    /// Records that a plugin broke a rule of the contract.
     func misbehaved(instance: String, _ what: String)
 }
 
 extension HostServices {
-    /// That is the system's time.
+    /// True: by default `nowUnixMs` is the system's time.
     public var hasSystemClock: Bool { true }
 }

@@ -6,21 +6,21 @@ public import SignalboxCore
 public protocol HostedInstance: AnyObject, Sendable {
     /// Name in gateway.yaml.
     var name: String { get }
-    /// Makes it ready to work; role functions are called only after this.
+    /// Starts the instance; role functions are called only after this.
     func start() async throws(PluginFault)
-    /// Its roles; asked once, after `start`.
+    /// Its roles; asked for once, after `start`.
     func roles(limits: Limits) async throws(PluginFault) -> PluginRoles
-    /// Calls this whenever a credential has a new value.
+    /// Sets a function to call whenever a credential has a new value.
     func whenCredentialReady(_ body: @escaping @Sendable () -> Void)
-    /// Calls this whenever the file of a secret has changed.
+    /// Sets a function to call whenever the file of a secret has changed.
     func whenSecretsChange(_ body: @escaping @Sendable () -> Void)
-    /// A provider refused a credential of this instance.
+    /// Records that a provider refused a credential of this instance.
     func credentialRefused(_ credential: String)
-    /// Stops and destroys it; calls that run have until the deadline. False: it was left behind.
+    /// Stops and destroys it; running calls have until the deadline. False if it did not end and was abandoned.
     func stop(deadlineMs: UInt64) async -> Bool
 }
 
-/// The roles of an instance; nil: its plugin does not have it.
+/// The roles of an instance; nil for those its plugin does not have.
 public struct PluginRoles: Sendable {
     /// Bytes in, events out.
     public var ingest: (any Ingesting)?
@@ -33,7 +33,7 @@ public struct PluginRoles: Sendable {
     /// Device changes in, HTTP requests out.
     public var register: (any Reporting)?
 
-    /// None.
+    /// No roles.
     public init() {}
 }
 
@@ -41,9 +41,9 @@ public struct PluginRoles: Sendable {
 public protocol Ingesting: AnyObject, Sendable {
     /// The instance's name.
     var instanceName: String { get }
-    /// The paths that it serves.
+    /// The paths it serves.
     var paths: [IngestPath] { get }
-    /// Hands a request to the plugin; `done` is called once, on this thread or a later one.
+    /// Hands a request to the plugin; `done` is called once, on this thread or later on another.
     ///
     /// Thread: worker.
     func handle(_ request: IngestRequest, done: @escaping @Sendable (IngestResult) -> Void)
@@ -61,9 +61,9 @@ public protocol Building: AnyObject, Sendable {
 
 /// A role that renders requests and reads answers: send-http and register.
 public protocol Translating: Sendable {
-    /// Most items per call; nil: the host's choice.
+    /// Most items per call; nil if the host chooses.
     var maxBatch: Int? { get }
-    /// Where requests of an app go; empty: the default app.
+    /// Where requests of an app go; an empty name is the default app.
     func endpoint(app: String) async throws(PluginFault) -> SendEndpoint
     /// Renders deliveries of one app.
     ///
@@ -85,22 +85,22 @@ public protocol Reporting: Translating {
 
 /// The send role of an instance: a transport of the plugin's own.
 public protocol Sending: Sendable {
-    /// Most deliveries per call; nil: the host's choice.
+    /// Most deliveries per call; nil if the host chooses.
     var maxBatch: Int? { get }
-    /// Offers deliveries; how many of them, from the first, the plugin took.
+    /// Offers deliveries. Returns how many the plugin took, counted from the first.
     ///
-    /// `onOutcomes` gets exactly one outcome for each of those, on any thread, also before this
+    /// `onOutcomes` gets exactly one outcome for each of those, on any thread, possibly before this
     /// returns. Thread: worker.
     func submit(
         app: String, deliveries: [Delivery],
         onOutcomes: @escaping @Sendable ([Outcome]) -> Void
     ) -> Result<Int, PluginFault>
-    /// Calls this when there is room again after it took less than was offered.
+    /// Sets a function to call when the plugin has room again after it took less than was offered.
     func whenRoom(_ body: @escaping @Sendable () -> Void)
 }
 
 extension PluginInstance: HostedInstance {
-    /// Its roles; asked once, after `start`.
+    /// Its roles; asked for once, after `start`.
     public func roles(limits: Limits) async throws(PluginFault) -> PluginRoles {
         var roles = PluginRoles()
         roles.ingest = try await IngestRole(self, limits: limits)

@@ -1,6 +1,6 @@
 package import CSignalbox
 
-/// A call into a plugin, or for a plugin, that failed.
+/// A failed call into a plugin, or for a plugin.
 public struct PluginFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// Mirrors `SBX_E_*`.
     public enum Kind: Int32, Sendable {
@@ -20,7 +20,7 @@ public struct PluginFault: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// What kind of fault.
     public let kind: Kind
-    /// Words for people; no secret.
+    /// A message for people; it contains no secret.
     public let message: String
 
     /// Makes a fault.
@@ -29,7 +29,7 @@ public struct PluginFault: Error, Sendable, Hashable, CustomStringConvertible {
         self.message = message
     }
 
-    /// What a plugin answered.
+    /// The fault that a plugin returned.
     package init(status: sbx_status, error: sbx_error) {
         kind = Kind(rawValue: status) ?? .internal
         message = error.words(for: status)
@@ -38,7 +38,7 @@ public struct PluginFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// The message.
     public var description: String { message }
 
-    /// What a service answers to a plugin: OK, or the kind of fault.
+    /// The status that a service returns to a plugin: OK, or the kind of fault.
     static func status(of body: () throws(PluginFault) -> Void) -> sbx_status {
         do throws(PluginFault) {
             try body()
@@ -52,7 +52,7 @@ public struct PluginFault: Error, Sendable, Hashable, CustomStringConvertible {
         switch Kind(rawValue: status) {
         case .internal: "the plugin failed and gave no reason"
         case .version: "the versions do not fit"
-        case .invalid: "the plugin calls it malformed and gave no reason"
+        case .invalid: "the plugin rejected it as malformed and gave no reason"
         case .unsupported: "the plugin does not offer it"
         case .again: "not now"
         case .timeout: "the time was up"

@@ -142,7 +142,7 @@ import Testing
     @Test func `who does not stop in time is left behind`() async throws {
         let instance = try await instance("slow-stop")
         #expect(await instance.stop(deadlineMs: 10) == false)
-        #expect(services.faults == ["test: did not stop in time; it is left behind"])
+        #expect(services.faults == ["test: did not stop in time and was abandoned"])
     }
 
     @Test(arguments: [

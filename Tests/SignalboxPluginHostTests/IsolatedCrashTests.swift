@@ -97,7 +97,7 @@ import Testing
         let lines = bench.services.lines.filter { $0.contains("the plugin's process") }
         #expect(lines.count == 1)
         #expect(lines.first?.contains("error the plugin's process \(words)") == true, "\(lines)")
-        let late = "test: prepare took over 3000 ms; its process was ended"
+        let late = "test: prepare took over 3000 ms, so its process was ended"
         #expect(bench.services.faults == (how == "LOOP" ? [late] : []))
         await bench.end()
         #expect(bench.services.counts["up"] == 0)
@@ -323,7 +323,7 @@ import Testing
     @Test func `one that hangs in its end is ended in time`() async throws {
         let bench = try await Crashing(config: #""stop":"LOOP""#)
         #expect(await bench.instance.stop(deadlineMs: 100))
-        #expect(bench.services.faults == ["test: did not stop in time; its process was ended"])
+        #expect(bench.services.faults == ["test: did not stop in time, so its process was ended"])
     }
 
     @Test func `after a stop nothing is asked`() async throws {

@@ -1,14 +1,14 @@
 internal import SignalboxCore
 internal import SignalboxJSON
 
-/// A payload whose texts at some places can be replaced, also inside of JSON that a string holds.
+/// A payload whose texts at chosen places can be replaced, including inside JSON held in a string.
 struct FitTree {
     /// A text that may be shortened.
     struct Leaf {
         var path: [String]
         var field: FitField
         var text: String
-        /// How many times JSON escapes it: 1, and 1 more inside of a string that holds JSON.
+        /// How many times JSON escapes it: once, plus once for each string of JSON around it.
         var escapes: Int
     }
 
@@ -26,12 +26,12 @@ struct FitTree {
 
     init(_ payload: JSONValue) { root = .value(payload) }
 
-    /// Makes the text at a place replaceable, or every text inside of it; does nothing where there is none.
+    /// Makes the text at a place replaceable, or every text below it; does nothing if there is no text.
     mutating func open(_ pointer: [String], as field: FitField) {
         root = opened(root, pointer[...], [], field, escapes: 1)
     }
 
-    /// The payload with other texts, one for each leaf.
+    /// The payload with new texts, one per leaf.
     func payload(_ texts: [String]) -> JSONValue { Self.payload(root, texts) }
 
     private mutating func opened(

@@ -1,12 +1,12 @@
 package import SignalboxCore
 internal import SignalboxJSON
 
-/// What a text that may be shortened is to the reader; `data` is a place that the builder named.
+/// The role of a text that may be shortened; `data` is a place named by the builder.
 package enum FitField: String {
     case body, data, subtitle, title
 }
 
-/// Makes a payload fit a limit in bytes: texts are shortened, everything else stays whole.
+/// Fits a payload into a byte limit by shortening texts; everything else stays whole.
 package struct PayloadFit {
     /// The longest texts of these fields are cut first, down to a floor.
     private struct Step {
@@ -14,7 +14,7 @@ package struct PayloadFit {
         var floor: Int
     }
 
-    /// A short beginning of each text is worth more than all of one of them.
+    /// The start of every text is worth more than the whole of one.
     private static let steps = [
         Step(fields: [.body, .data], floor: 192), Step(fields: [.subtitle], floor: 64),
         Step(fields: [.title], floor: 64), Step(fields: [.body, .data], floor: 0),
@@ -22,16 +22,16 @@ package struct PayloadFit {
     ]
 
     private let bytesMax: Int
-    /// Names and texts count as raw UTF-8.
+    /// If set, only names and texts count, as raw UTF-8; otherwise the JSON counts.
     private let countsTexts: Bool
-    /// The parts that count; none: all of it.
+    /// The parts that count; if empty, the whole payload.
     private let counted: [[String]]
     /// What may be shortened.
     private let places: [(field: FitField, pointer: [String])]
-    /// What stays whole, also inside of a place.
+    /// What stays whole, even inside one of `places`.
     private let whole: [[String]]
 
-    /// A limit; pointers are split into their steps.
+    /// Sets the limit. Pointers are given as their steps.
     package init(
         bytesMax: Int, countsTexts: Bool = false, counted: [[String]] = [],
         places: [(field: FitField, pointer: [String])], whole: [[String]] = []
@@ -43,7 +43,7 @@ package struct PayloadFit {
         self.whole = whole
     }
 
-    /// The payload, if need be shortened, and which fields were; nil: even then it would be too large.
+    /// The payload, shortened if necessary, and the fields that were shortened; nil if it cannot fit.
     package func fitted(_ payload: JSONValue) -> (payload: JSONValue, shortened: Set<FitField>)? {
         if size(of: payload) <= bytesMax { return (payload, []) }
         var tree = FitTree(payload)
@@ -68,7 +68,7 @@ package struct PayloadFit {
         return (tree.payload(cut), shortened)
     }
 
-    /// How much of each text is kept.
+    /// The most that each text may cost; nil if no choice fits.
     private func caps(
         _ texts: [ShortenedText], _ leaves: [FitTree.Leaf], _ isFree: [Bool], room: Int
     ) -> [Int]? {

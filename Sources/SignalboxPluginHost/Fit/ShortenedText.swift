@@ -1,9 +1,9 @@
-/// A text that may be cut, and what it costs to keep how much of it.
+/// A text that may be cut, with its cost at each place to cut.
 ///
-/// It is cut where a visible character ends. Marks without end on one letter make a character that no payload
-/// holds; such a one is cut between its scalars.
+/// It is cut at the end of a visible character. A letter with very many combining marks is one character that
+/// may not fit any payload; it is cut between its scalars.
 struct ShortenedText {
-    /// A place to cut: so many bytes are kept, at this cost.
+    /// A place to cut: the bytes kept before it, and their cost.
     private struct Cut {
         var bytes: Int
         var cost: Int
@@ -16,11 +16,11 @@ struct ShortenedText {
     private static let characterBytesMax = 64
 
     let text: String
-    /// What all of the text costs; counted no further than beyond the limit.
+    /// The cost of the whole text; counting stops above the limit.
     let cost: Int
     private var cuts: [Cut] = []
 
-    /// `escapes`: how many times JSON escapes it, 0 for a text that counts raw.
+    /// `escapes` is how many times JSON escapes it; 0 for a text that counts raw.
     init(_ text: String, escapes: Int, bytesMax: Int) {
         self.text = text
         var bytes = 0
@@ -45,7 +45,7 @@ struct ShortenedText {
         self.cost = cost
     }
 
-    /// What the text costs once it is cut to at most `cap`.
+    /// The cost of the text when it is cut to at most `cap`.
     func cost(cap: Int) -> Int {
         if cost <= cap { return cost }
         guard cap >= Self.markCost else { return 0 }
@@ -60,7 +60,7 @@ struct ShortenedText {
         return String(decoding: text.utf8.prefix(kept), as: UTF8.self) + Self.mark
     }
 
-    /// The last place to cut that leaves room for the mark, with no space before it.
+    /// The last cut that leaves room for the ellipsis and does not follow a space.
     private func lastCut(_ cap: Int) -> Cut? {
         let room = cap - Self.markCost
         var (low, high) = (0, cuts.count)
@@ -76,13 +76,13 @@ struct ShortenedText {
         bytes.reduce(0) { $0 + cost(of: $1, escapes) }
     }
 
-    /// What a byte of a string becomes, escaped so many times: `"` is `\"`, then `\\\"`.
+    /// The length of a byte after `escapes` escapings: `"` becomes `\"`, then `\\\"`.
     static func cost(of byte: UInt8, _ escapes: Int) -> Int {
         guard escapes > 0 else { return 1 }
         let isSlashed = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
         guard byte < 0x20 || isSlashed else { return 1 }
         if isSlashed { return 1 << escapes }
-        // A backslash, which doubles each time, and a letter, or u and four digits.
+        // A backslash, which doubles each time, then a letter, or u and four digits.
         let rest = byte == 0x0A || byte == 0x0D || byte == 0x09 ? 1 : 5
         return 1 << (escapes - 1) + rest
     }

@@ -1,20 +1,20 @@
 package import CSignalbox
 package import SignalboxCore
 
-/// The host of one instance for a caller of the plugin's own tables: a conformance suite makes
-/// calls that the gateway never makes, and needs the services of the gateway behind them.
+/// The host of one instance, for code that calls the plugin's tables itself: a conformance suite
+/// makes calls that the gateway never makes, and needs the gateway's services for them.
 package final class BareHost: Sendable {
     let context: InstanceContext
 
-    /// A refresh of a credential that was due.
+    /// The result of a credential refresh that was due.
     package struct Refresh: Sendable {
-        /// The credential.
+        /// The credential's name.
         package var name: String
-        /// Nil: there is a new value; else what the plugin returned, in words.
+        /// The fault the plugin returned; nil if there is a new value.
         package var fault: PluginFault?
     }
 
-    /// Makes a host for a plugin that was compiled for contract 1.`minor`; it must live until the
+    /// Makes a host for a plugin compiled for contract 1.`minor`; the host must live until the
     /// instance is destroyed.
     package init(
         name: String, version: String, minor: UInt32, secrets: [String: PluginSecret],
@@ -29,7 +29,7 @@ package final class BareHost: Sendable {
     /// Reads what the plugin hands over.
     package var structs: StructReader { context.structs }
 
-    /// The struct that a plugin gets.
+    /// The struct given to the plugin.
     package var raw: UnsafeMutablePointer<sbx_host> { context.host }
 
     /// Services that this host offers.
@@ -57,8 +57,8 @@ package final class BareHost: Sendable {
         }
     }
 
-    /// What comes before stop(): waits for answers and timers that are under way, and lets none begin.
-    /// False: some still run at the deadline.
+    /// To call before stop(): lets no answer or timer begin, and waits for those under way.
+    /// False if some still run at the deadline.
     package func quiesce(deadlineNs: UInt64) -> Bool {
         guard context.calls.close(deadlineNs: deadlineNs),
             context.timers.stop(deadlineNs: deadlineNs)
@@ -67,12 +67,12 @@ package final class BareHost: Sendable {
         return true
     }
 
-    /// What a plugin filled in, with its secrets looked up.
+    /// The endpoint a plugin filled in, with its secrets looked up.
     package func endpoint(_ raw: sbx_endpoint) -> Result<SendEndpoint, PluginFault> {
         EndpointQuestion.read(raw, context)
     }
 
-    /// Where a request of an ingest role writes; `done` is called once.
+    /// The sink for one request of an ingest role; `done` is called once.
     package func ingestSink(
         limits: Limits, receivedUnixMs: UInt64, done: @escaping @Sendable (IngestResult) -> Void
     ) -> IngestSink {

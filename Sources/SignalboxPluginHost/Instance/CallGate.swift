@@ -1,8 +1,8 @@
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Counts what is under way in a plugin, calls and answers that it waits for, so that a stop can wait for
-/// the end of all of it.
+/// Counts the calls into a plugin and the answers it waits for, so that a stop can wait until all
+/// have ended.
 final class CallGate: Sendable {
     private let state = Atomic<Int>(0)
     private static let closed = Int.min / 2
@@ -15,7 +15,7 @@ final class CallGate: Sendable {
 
     func leave() { state.wrappingSubtract(1, ordering: .releasing) }
 
-    /// Lets none begin; false: some still run when the time is up.
+    /// Lets none begin. False if some still run at the deadline.
     func close(deadlineNs: UInt64) -> Bool {
         if state.load(ordering: .acquiring) >= 0 {
             state.wrappingAdd(Self.closed, ordering: .acquiringAndReleasing)

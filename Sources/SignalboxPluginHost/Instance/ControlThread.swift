@@ -1,6 +1,6 @@
 internal import SignalboxThreads
 
-/// The thread of an instance's `[control]` calls.
+/// The thread for an instance's `[control]` calls.
 final class ControlThread: Sendable {
     private struct State {
         var jobs: [@Sendable () -> Void] = []
@@ -17,13 +17,13 @@ final class ControlThread: Sendable {
 
     private let gate = Gate(State())
 
-    /// Starts the thread; `tick` runs whenever the time of `wake` has come.
+    /// Starts the thread; `tick` runs at the time set with `wake`.
     init(tick: @escaping @Sendable () -> Void) {
         let gate = gate
         SystemThread.start("sbx-control") { Self.run(gate, tick) }
     }
 
-    /// Runs something after what is waiting. False: the thread has ended.
+    /// Queues a job. False if the thread has ended.
     @discardableResult
     func run(_ job: @escaping @Sendable () -> Void) -> Bool {
         gate.update { state in
@@ -32,7 +32,7 @@ final class ControlThread: Sendable {
         }
     }
 
-    /// Runs something and waits for it, by suspending; nil: the thread has ended.
+    /// Runs a job and suspends until it is done; nil if the thread has ended.
     func value<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value? {
         await withCheckedContinuation { continuation in
             let isTaken = run { continuation.resume(returning: body()) }
@@ -40,12 +40,12 @@ final class ControlThread: Sendable {
         }
     }
 
-    /// Asks for a tick at a monotonic time; an earlier one that is set stays.
+    /// Asks for a tick at a monotonic time, unless an earlier one is set.
     func wake(atNs ns: UInt64) {
         gate.update { state in state.wakeNs = min(state.wakeNs ?? .max, ns) }
     }
 
-    /// Lets the thread end after what is waiting; nothing ticks any more.
+    /// Ends the thread after the queued jobs; there are no further ticks.
     func stop() { gate.update { $0.isStopping = true } }
 
     private static func run(_ gate: Gate<State>, _ tick: () -> Void) {

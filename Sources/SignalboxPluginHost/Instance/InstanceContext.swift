@@ -1,7 +1,7 @@
 internal import CSignalbox
 internal import SignalboxCore
 
-/// The host as one plugin instance sees it: what is behind its `sbx_host`.
+/// The host as one plugin instance sees it: the state behind its `sbx_host`.
 ///
 /// `@unchecked Sendable`: the pointers are set in `init` and only read afterwards.
 final class InstanceContext: @unchecked Sendable {
@@ -56,26 +56,26 @@ final class InstanceContext: @unchecked Sendable {
         for text in texts { text.deallocate() }
     }
 
-    /// The context behind a host that a plugin hands to a service.
+    /// The context of the host that a plugin passes to a service.
     static func from(_ host: UnsafePointer<sbx_host>?) -> InstanceContext? {
         guard let state = host?.pointee.state else { return nil }
         return Unmanaged<InstanceContext>.fromOpaque(state).takeUnretainedValue()
     }
 
-    /// A plugin broke a rule: said once here, in the log and as a number.
+    /// Reports that the plugin broke a rule, in the log and as a metric.
     func misbehaved(_ what: String) { services.misbehaved(instance: name, what) }
 
-    /// Whether this thread may call a function of a service that is tagged `[control]`; a plugin that
-    /// calls it from elsewhere is told on.
+    /// Whether this thread may call a service function tagged `[control]`; a call from anywhere else is
+    /// reported.
     func isControlCall(_ function: String) -> Bool {
         if CallScope.isControl { return true }
         misbehaved("called \(function) outside of a [control] call")
         return false
     }
 
-    /// Starts something whose answer reaches the plugin later, on a worker; a stop waits for it.
+    /// Starts work whose answer reaches the plugin later, on a worker; a stop waits for the answer.
     ///
-    /// `start` gets a function that runs the answer; it is called exactly once if the status is OK.
+    /// `start` gets a function that runs the answer; it must call it exactly once if it returns OK.
     func answering(
         _ start: (@escaping @Sendable (@escaping @Sendable () -> Void) -> Void) -> sbx_status
     ) -> sbx_status {

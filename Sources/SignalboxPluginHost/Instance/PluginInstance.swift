@@ -59,7 +59,7 @@ public final class PluginInstance: @unchecked Sendable {
         }
     }
 
-    /// Makes it ready to work; role functions are called only after this.
+    /// Starts the instance; role functions are called only after this.
     public func start() async throws(PluginFault) {
         guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
         let started = await control.value { [self] () -> PluginFault? in
@@ -74,17 +74,17 @@ public final class PluginInstance: @unchecked Sendable {
         control.wake(atNs: 0)
     }
 
-    /// Calls this on the control thread whenever a credential has a new value.
+    /// Sets a function to call on the control thread whenever a credential has a new value.
     public func whenCredentialReady(_ body: @escaping @Sendable () -> Void) {
         onCredentialReady.withLock { $0 = body }
     }
 
-    /// Calls this on the control thread whenever the file of a secret has changed.
+    /// Sets a function to call on the control thread whenever the file of a secret has changed.
     public func whenSecretsChange(_ body: @escaping @Sendable () -> Void) {
         onSecretsChanged.withLock { $0 = body }
     }
 
-    /// A provider refused a credential of this instance; thread: any.
+    /// Records that a provider refused a credential of this instance. Thread: any.
     public func credentialRefused(_ credential: String) {
         context.credentials.refuse(credential, nowMs: context.services.nowUnixMs)
         control?.wake(atNs: 0)
@@ -92,8 +92,8 @@ public final class PluginInstance: @unchecked Sendable {
 
     /// Stops and destroys it.
     ///
-    /// No call is begun any more; those that run have until the deadline. False: the plugin did not
-    /// end in time, and is left as it is and never called again.
+    /// No new call begins; running calls have until the deadline. False if the plugin did not end in
+    /// time: it is abandoned and never called again.
     public func stop(deadlineMs: UInt64) async -> Bool {
         guard let control else { return true }
         let deadline = SystemClock.monotonicNs + deadlineMs * 1_000_000
@@ -116,14 +116,14 @@ public final class PluginInstance: @unchecked Sendable {
         guard let isDone = ended else { return true }
         control.stop()
         if !isDone {
-            context.misbehaved("did not stop in time; it is left behind")
+            context.misbehaved("did not stop in time and was abandoned")
             // The plugin may still hold its host.
             _ = Unmanaged.passRetained(self)
         }
         return isDone
     }
 
-    /// The table of a role, or nil: the plugin does not have it.
+    /// The table of a role; nil if the plugin does not have it.
     func role<Table: PluginStruct>(_ id: String, _ type: Table.Type) -> Table? {
         guard library.descriptor.roles.contains(id) else { return nil }
         guard let raw = id.withCString({ library.table.role($0) }) else {
@@ -135,7 +135,7 @@ public final class PluginInstance: @unchecked Sendable {
         }
     }
 
-    /// Runs a `[worker]` call; nil: the instance is stopping.
+    /// Runs a `[worker]` call; nil if the instance is stopping.
     func work<Result>(_ body: (OpaquePointer, CArena) -> Result) -> Result? {
         guard context.calls.enter() else { return nil }
         defer { context.calls.leave() }
@@ -145,7 +145,7 @@ public final class PluginInstance: @unchecked Sendable {
         }
     }
 
-    /// Runs a `[control]` call and waits for it, by suspending.
+    /// Runs a `[control]` call and suspends until it returns.
     func controlled<Result: Sendable>(
         _ body: @escaping @Sendable (PluginPointer, CArena) -> Result
     ) async -> Result? {
@@ -171,16 +171,16 @@ public final class PluginInstance: @unchecked Sendable {
         if wake != .max { control?.wake(atNs: SystemClock.monotonicNs + wake * 1_000_000) }
     }
 
-    /// A new key makes a new credential at once; what the old one had made serves until it is there.
+    /// A changed secret renews all credentials at once; the existing values serve until then.
     private func rereadSecrets() {
         let (hasChanged, due) = context.secrets.reread(context.services.readFile)
         guard hasChanged else { return }
         context.services.log(
-            instance: name, level: .info, message: "a secret file has changed; it is in use now",
+            instance: name, level: .info, message: "reloaded a changed secret file",
             fields: [])
         context.credentials.renewAll(nowMs: context.services.nowUnixMs)
         for tell in due {
-            // Not after a stop: whom it would tell may be gone.
+            // Not after a stop: the watcher may be gone.
             guard context.calls.enter() else { return }
             context.services.onWorker { [context] in
                 defer { context.calls.leave() }
@@ -213,7 +213,7 @@ public final class PluginInstance: @unchecked Sendable {
 
 /// A plugin's instance on its way to the control thread.
 ///
-/// `@unchecked Sendable`: the plugin's own pointer, which only the plugin looks behind.
+/// `@unchecked Sendable`: the plugin's own pointer, which only the plugin dereferences.
 struct PluginPointer: @unchecked Sendable {
     let instance: OpaquePointer
 }

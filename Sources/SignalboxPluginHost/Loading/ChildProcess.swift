@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import SignalboxThreads
 
-/// Runs a program and reads what it says, until it ends or its time is up.
+/// Runs a program and reads its output until it ends or its time is up.
 package struct ChildProcess {
     /// How it ended, and what it wrote.
     package struct Output: Sendable {
@@ -14,20 +14,20 @@ package struct ChildProcess {
         package var status: Int32
         /// The signal that ended it, if one did.
         package var signal: Int32?
-        /// It did not keep its deadline and was killed.
+        /// Whether it missed its deadline and was killed.
         package var isLate: Bool
     }
 
     /// Why it could not be started.
     package struct Fault: Error {
-        /// Words for people.
+        /// A message for people.
         package var message: String
     }
 
     private var arguments: [String]
-    /// What it reads from standard input.
+    /// Its standard input.
     package var input: [UInt8] = []
-    /// Variables beside those of this process; they win.
+    /// Variables in addition to those of this process; these take precedence.
     package var environment: [String: String] = [:]
 
     /// Prepares a call; `arguments[0]` is the program's path.
@@ -35,15 +35,15 @@ package struct ChildProcess {
 
     /// Runs it.
     ///
-    /// `report` gets each line that it writes to descriptor 3, and may answer with how many milliseconds it
-    /// has from then on.
+    /// `report` gets each line the program writes to descriptor 3, and may return a new timeout in
+    /// milliseconds, counted from then.
     package func run(
         timeoutMs: UInt64, report: (String) -> UInt64? = { _ in nil }
     ) throws(Fault) -> Output {
         var pipes: [Pipe] = []
         for _ in 0..<3 { if let pipe = Pipe() { pipes.append(pipe) } }
         guard pipes.count == 3, let file = tmpfile() else {
-            throw Fault(message: "there is no pipe for a child process")
+            throw Fault(message: "pipes for a child process cannot be made")
         }
         defer { fclose(file) }
         _ = fwrite(input, 1, input.count, file)
@@ -73,7 +73,7 @@ package struct ChildProcess {
         }
         var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { for argument in argv { free(argument) } }
-        // A crash is what is looked for; nobody reads its backtrace.
+        // Only the crash itself matters, so it needs no backtrace.
         var given = ["SWIFT_BACKTRACE": "enable=no"].merging(environment) { $1 }
         var next = environ
         while let entry = next.pointee {
@@ -95,7 +95,7 @@ package struct ChildProcess {
     }
 }
 
-/// A pipe whose ends no other child gets.
+/// A pipe whose ends no other child inherits.
 private final class Pipe {
     let reader: Int32
     private(set) var writer: Int32
@@ -118,7 +118,7 @@ private final class Pipe {
     }
 }
 
-/// Reads standard output, standard error and descriptor 3 side by side.
+/// Reads standard output, standard error and descriptor 3 at the same time.
 private struct ReadingLoop {
     private static let bytesMax = 1 << 20
     private let pipes: [Pipe]
@@ -134,12 +134,12 @@ private struct ReadingLoop {
 
     func text(_ index: Int) -> String { String(decoding: bytes[index], as: UTF8.self) }
 
-    /// False: the time was up.
+    /// False if the time was up.
     mutating func run(_ report: (String) -> UInt64?) -> Bool {
         while isOpen.contains(true) {
             let now = SystemClock.monotonicNs
             guard now < deadlineNs else { return false }
-            // A descriptor below zero is left out.
+            // poll() skips negative descriptors.
             var entries = pipes.indices.map {
                 pollfd(fd: isOpen[$0] ? pipes[$0].reader : -1, events: Int16(POLLIN), revents: 0)
             }

@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// A folder that exists while a copy of a library is loaded: the loader finds it there under the file's name,
-/// with links to what lies beside the original.
+/// A folder that exists while a copy of a library is loaded. The loader finds the copy there under the
+/// file's name, with links to the files next to the original.
 ///
-/// The copy is a file in memory, so an original that is overwritten, cut or removed later cannot take code away
-/// from under a plugin, and a file system that forbids programs (`noexec`) does not matter. It has no folder though, and
+/// The copy is a file in memory, so a plugin keeps its code if the original is overwritten, truncated or
+/// removed later, and a file system mounted with `noexec` does not matter. But the copy has no folder, so
 /// `$ORIGIN` in a library's search path (the Swift runtime of an installation, libraries that a plugin
-/// brings) would be `/proc/self/fd`. Hence the links: beside the copy those of the original's folder, and above it
-/// those of as many folders as the search path goes up. The name is used once, since the
-/// loader gives the old image for a name that it knows.
+/// brings) would be `/proc/self/fd`. Hence the links: next to the copy to the files of the original's folder,
+/// and above it to those of as many folders as the search path goes up. Each folder's name is used once,
+/// because the loader returns the old image for a name it knows.
 struct LoadingFolder: ~Copyable {
-    /// The library's path to load.
+    /// The path to load the library from.
     let library: String
     private var made: [String] = []
 
-    /// Nil: there is no place for a folder.
+    /// Nil if no folder can be made.
     init?(for original: String, copy: borrowing MemoryFile) {
         guard let root = Self.make() else { return nil }
         var made = [root]
@@ -47,7 +47,7 @@ struct LoadingFolder: ~Copyable {
     private static func make() -> String? {
         let places = [getenv("TMPDIR").map { String(cString: $0) }, "/tmp", "/dev/shm", "/var/tmp"]
         for place in places.compactMap(\.self) where place.hasPrefix("/") {
-            // mkdtemp() puts letters of its own in place of six of these.
+            // mkdtemp() replaces six of these with letters of its own.
             let pattern = "\(place)/signalbox-load-" + String(repeating: "X", count: 6)
             var name = Array(pattern.utf8CString)
             if mkdtemp(&name) != nil {

@@ -1,4 +1,4 @@
-/// What a plugin says of itself.
+/// What a plugin says about itself.
 public struct PluginDescriptor: Sendable, Hashable {
     /// Absolute path of the library.
     public var path: String
@@ -8,12 +8,12 @@ public struct PluginDescriptor: Sendable, Hashable {
     public var version: String
     /// One line.
     public var summary: String
-    /// The contract that it was compiled with.
+    /// The version of the contract it was compiled with.
     public var abi: String
     /// Role ids.
     public var roles: [String]
-    /// Service ids without which it cannot run.
+    /// Ids of services it cannot run without.
     public var needs: [String]
-    /// JSON Schema of its config; nil: takes none.
+    /// JSON Schema of its config; nil if it takes none.
     public var configSchema: String?
 }

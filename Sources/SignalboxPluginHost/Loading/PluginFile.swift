@@ -1,11 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-/// A library file that was opened and may be loaded: code that anybody may replace is not.
+/// An open library file that may be loaded. A file that every user may write to is rejected.
 ///
-/// Everything is asked of the open file, so what was judged is what is read, whatever happens to the path.
+/// All checks use the open file, so the file that was checked is the file that is read, whatever happens to
+/// the path.
 struct PluginFile: ~Copyable {
-    /// What makes a file another one.
+    /// Identifies one version of a file.
     struct Version: Hashable {
         var device: UInt64
         var inode: UInt64
@@ -21,7 +22,7 @@ struct PluginFile: ~Copyable {
             nanoseconds = facts.st_mtim.tv_nsec
         }
 
-        /// Of what a path leads to; nil: to nothing.
+        /// The version of the file at a path; nil if there is none.
         init?(of path: String) {
             var facts = stat()
             guard stat(path, &facts) == 0 else { return nil }
@@ -37,7 +38,7 @@ struct PluginFile: ~Copyable {
         guard path.hasPrefix("/"), access(path, F_OK) == 0 else {
             throw LoadFault("plugin-not-found", "there is no file \(path)")
         }
-        // Opening a pipe would wait for its writer.
+        // Opening a pipe without O_NONBLOCK would wait for its writer.
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else {
             throw LoadFault(
@@ -63,7 +64,7 @@ struct PluginFile: ~Copyable {
         }
         guard facts.st_mode & S_IWOTH == 0 else {
             throw LoadFault(
-                "plugin-file-unsafe", "\(path) may be written by anybody: chmod o-w \(path)")
+                "plugin-file-unsafe", "\(path) is writable by everybody: chmod o-w \(path)")
         }
         guard facts.st_uid == 0 || facts.st_uid == geteuid() else {
             throw LoadFault(
@@ -74,7 +75,7 @@ struct PluginFile: ~Copyable {
         return facts
     }
 
-    /// What the loader maps of it, in memory and never changed again.
+    /// A sealed copy in memory of the part that the loader maps.
     func copy() throws(LoadFault) -> MemoryFile {
         let name = path.split(separator: "/").last.map(String.init) ?? "plugin"
         guard let memory = MemoryFile(String(name.prefix(200))) else { throw noCopy() }
@@ -102,10 +103,10 @@ struct PluginFile: ~Copyable {
             "\(path) cannot be copied into memory: \(String(cString: strerror(errno)))")
     }
 
-    /// How much of the file is ever mapped: what debuggers want to know comes after it.
+    /// How much of the file is mapped; debug information comes after that.
     ///
-    /// All of it if that is unclear; the loader then says what is wrong. But it does not look whether what it
-    /// maps is there: a file that was cut (a full disk, a copy that is not finished) would crash the process.
+    /// The whole file if that is unclear; the loader then reports what is wrong. But the loader does not check
+    /// that the bytes it maps exist: a truncated file (full disk, unfinished copy) would crash the process.
     private func loadedBytes() throws(LoadFault) -> Int {
         let all = Int(version.bytes)
         var header = Elf64_Ehdr()
@@ -133,11 +134,11 @@ struct PluginFile: ~Copyable {
     }
 }
 
-/// An open file that exists in memory alone.
+/// An open file that exists only in memory.
 struct MemoryFile: ~Copyable {
     let file: Int32
 
-    /// `name` shows in /proc/self/maps.
+    /// `name` appears in /proc/self/maps.
     init?(_ name: String) {
         file = linux_memory_file(name)
         guard file >= 0 else { return nil }
@@ -145,12 +146,12 @@ struct MemoryFile: ~Copyable {
 
     deinit { close(file) }
 
-    /// Where this process finds it as long as it is open.
+    /// Its path in this process while it is open.
     var path: String { "/proc/self/fd/\(file)" }
 
-    /// How many folders above its own the library names in `$ORIGIN/..`; nil: it does not name its own.
+    /// How many folders up the library's `$ORIGIN/..` paths go; nil if it does not use `$ORIGIN`.
     ///
-    /// A text search instead of reading ELF: a wrong hit costs a few links.
+    /// A text search instead of parsing ELF; a false match only costs a few links.
     var foldersAboveOrigin: Int? {
         var facts = stat()
         guard fstat(file, &facts) == 0, facts.st_size > 0 else { return nil }

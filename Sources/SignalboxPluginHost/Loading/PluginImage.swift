@@ -1,24 +1,24 @@
 package import CSignalbox
 internal import Glibc
 
-/// A library in memory with its entry, before anybody has looked at what it says. It is never unloaded.
+/// A loaded library with its entry, before its table is read. It is never unloaded.
 package struct PluginImage {
     private let path: String
     private let entry: sbx_entry_fn
 
-    /// An entry that is in memory already.
+    /// An entry that is already in memory.
     init(path: String, entry: sbx_entry_fn) {
         self.path = path
         self.entry = entry
     }
 
-    /// Loads a library from its file, so that tools which look at the process see that file. Runs its initialisers.
+    /// Loads a library from its own file, so that tools that inspect the process see that file. Runs its initialisers.
     package static func open(_ path: String) throws(LoadFault) -> PluginImage {
         try FileRules.check(path)
         return try open(path, of: path)
     }
 
-    /// Loads a copy of a library, which stays what it is whatever becomes of the file.
+    /// Loads a copy of a library, which later changes to the file do not affect.
     static func open(copyOf file: borrowing PluginFile) throws(LoadFault) -> PluginImage {
         let copy = try file.copy()
         guard let folder = LoadingFolder(for: file.path, copy: copy) else {
@@ -53,7 +53,7 @@ package struct PluginImage {
         return PluginImage(path: path, entry: unsafeBitCast(symbol, to: sbx_entry_fn.self))
     }
 
-    /// The loader begins with the name of the file that it was given.
+    /// The loader's message without the file name in front.
     private static func loaderWords(_ words: String, _ place: String) -> String {
         words.hasPrefix("\(place): ") ? String(words.dropFirst(place.count + 2)) : words
     }
@@ -82,8 +82,8 @@ package struct PluginImage {
     }
 }
 
-/// What a library file must be like.
+/// The rules for library files.
 package enum FileRules {
-    /// Throws what is wrong with the file.
+    /// Throws if the file may not be loaded.
     package static func check(_ path: String) throws(LoadFault) { _ = try PluginFile(path) }
 }

@@ -2,20 +2,20 @@ internal import Glibc
 public import SignalboxCore
 internal import SignalboxJSON
 
-/// Looks at a library in a process of its own, so that one that crashes is reported and not fatal.
+/// Inspects a library in a child process, so that a crash is reported and not fatal.
 public enum PluginInspector {
     private static let mark = "signalbox-plugin "
 
-    /// What a library says of itself, found out by running `command` with the file as last argument.
+    /// What a library says about itself, found by running `command` with the file as last argument.
     ///
-    /// The command must call `describe`. It blocks for at most `timeoutMs`.
+    /// The command must call `describe`. Blocks for at most `timeoutMs`.
     public static func inspect(
         _ file: String, command: [String], timeoutMs: UInt64 = 10_000
     ) -> Result<PluginDescriptor, LoadFault> {
         look(at: file, command: command, timeoutMs: timeoutMs).map(\.descriptor)
     }
 
-    /// The same, with the schema of a route's `build.options`.
+    /// Like `inspect`, with the schema of a route's `build.options`.
     static func look(
         at file: String, command: [String], timeoutMs: UInt64 = 10_000
     ) -> Result<(descriptor: PluginDescriptor, buildOptionsSchema: String?), LoadFault> {
@@ -49,7 +49,7 @@ public enum PluginInspector {
                 "\(file) ends the process while it is loaded (exit \(output.status))"))
     }
 
-    /// The line that the inspecting process prints: the descriptor, or the refusal.
+    /// The line that the inspecting process prints: the descriptor, or the fault.
     public static func describe(_ file: String) -> String {
         do throws(LoadFault) {
             let library = try PluginLibrary.load(PluginSearchPath.absolute(file) ?? file)

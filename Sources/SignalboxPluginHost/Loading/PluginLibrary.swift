@@ -4,13 +4,13 @@ internal import Glibc
 /// A loaded plugin library. It is never unloaded.
 ///
 /// `@unchecked Sendable`: everything in it is set once, in `load`; the functions behind `table` are
-/// called by the rules of their thread tags.
+/// called according to their thread tags.
 public final class PluginLibrary: @unchecked Sendable {
-    /// What the plugin says of itself.
+    /// What the plugin says about itself.
     public let descriptor: PluginDescriptor
-    /// The plugin's table at the size this host knows, gaps filled with stubs.
+    /// The plugin's table at the size this host knows; missing functions are stubs.
     package let table: sbx_plugin
-    /// The host must not call `[worker]` functions of one instance concurrently.
+    /// Whether the host must not call `[worker]` functions of one instance concurrently.
     package let isSerial: Bool
 
     private init(descriptor: PluginDescriptor, table: sbx_plugin) {
@@ -19,7 +19,7 @@ public final class PluginLibrary: @unchecked Sendable {
         isSerial = table.flags & UInt64(SBX_F_SERIAL) != 0
     }
 
-    /// The schema of a route's `build.options`; nil: it takes none, or does not build.
+    /// The schema of a route's `build.options`; nil if it takes none or does not build.
     public var buildOptionsSchema: String? {
         guard descriptor.roles.contains(SBX_ROLE_BUILD), let role = table.role(SBX_ROLE_BUILD)
         else {
@@ -31,15 +31,15 @@ public final class PluginLibrary: @unchecked Sendable {
         return String(plugin: build?.options_schema)
     }
 
-    /// Loads a library and asks it what it is. Runs the library's code.
+    /// Loads a library and reads its table. Runs the library's code.
     ///
-    /// What is loaded is a copy: whoever overwrites the file later changes nothing. A file that was loaded
-    /// before and has not changed since gives the same library.
+    /// A copy is loaded, so overwriting the file later changes nothing. Loading an unchanged file again
+    /// returns the same library.
     public static func load(_ path: String) throws(LoadFault) -> PluginLibrary {
         try PluginShelf.load(path)
     }
 
-    /// A plugin that is linked into the program; `entry` is its `sbx_plugin_entry_v1`.
+    /// A plugin linked into the program; `entry` is its `sbx_plugin_entry_v1`.
     public static func linked(
         _ name: String, entry: UnsafeRawPointer
     ) throws(LoadFault) -> PluginLibrary {
@@ -55,7 +55,7 @@ public final class PluginLibrary: @unchecked Sendable {
         return try accept(try image.ask(), path: file.path)
     }
 
-    /// Takes what an entry answered, or says why not.
+    /// Checks the table that an entry returned; throws if it is rejected.
     package static func accept(
         _ given: UnsafePointer<sbx_plugin>, path: String
     ) throws(LoadFault) -> PluginLibrary {
@@ -110,7 +110,7 @@ public final class PluginLibrary: @unchecked Sendable {
     ) -> [String] {
         guard let start else { return [] }
         var out: [String] = []
-        // A list without an end must not be read for ever.
+        // A list without an end must not be read forever.
         while out.count < 64, let text = String(plugin: start[out.count]) { out.append(text) }
         return out
     }

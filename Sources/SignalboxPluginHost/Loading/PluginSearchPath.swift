@@ -1,11 +1,11 @@
 internal import Glibc
 internal import SignalboxCore
 
-/// Why a library was refused: what, which file, and what would do.
+/// Why a library was rejected: what is wrong, in which file, and what to do.
 public struct LoadFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// Stable and listed in docs/errors.md: `plugin-not-found`.
     public let code: String
-    /// Names file and reason.
+    /// Names the file and the reason.
     public let message: String
 
     init(_ code: String, _ message: String) {
@@ -17,16 +17,16 @@ public struct LoadFault: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { message }
 }
 
-/// Where plugins are looked for.
+/// The folders that are searched for plugins.
 public struct PluginSearchPath: Sendable {
-    /// Folders, in this order.
+    /// Folders, in search order.
     public var folders: [String]
 
     /// Searches these folders.
     public init(folders: [String]) { self.folders = folders }
 
-    /// `SIGNALBOX_PLUGINS` (folders with `:` between them), then beside the program, then `../lib/signalbox`;
-    /// with `beside` that folder and its `signalbox` instead.
+    /// `SIGNALBOX_PLUGINS` (folders separated by `:`), then the program's folder, then its `../lib/signalbox`;
+    /// if `beside` is given, that folder and its `signalbox` instead of the last two.
     public static func standard(
         environment: [String: String], beside: String? = nil
     ) -> PluginSearchPath {
@@ -90,7 +90,7 @@ public struct PluginSearchPath: Sendable {
         return found
     }
 
-    /// The path without links and dots; nil: there is nothing.
+    /// The path without links and dots; nil if nothing is there.
     package static func absolute(_ path: String) -> String? {
         guard let real = realpath(path, nil) else { return nil }
         defer { free(real) }

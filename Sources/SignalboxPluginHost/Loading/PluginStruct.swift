@@ -2,8 +2,8 @@
 package protocol PluginStruct {
     /// Its name in the headers.
     static var name: String { get }
-    /// `sizeof` it in contract 1.`minor`.
+    /// Its `sizeof` in contract 1.`minor`.
     static func size(minor: UInt32) -> Int
-    /// What the plugin says.
+    /// The size that the plugin set.
     var struct_size: UInt32 { get }
 }

@@ -1,33 +1,33 @@
 internal import CSignalbox
 
-/// A struct or an array whose size is not one of the contract that the plugin was compiled for.
+/// A struct size or array stride that does not fit the contract the plugin was compiled for.
 package struct StructFault: Error, Sendable, Hashable {
     /// What is wrong.
     package enum Kind: Sendable { case size, stride }
 
     /// What is wrong.
     package let kind: Kind
-    /// What the plugin did, without the call: names the struct, what it gave, and what is wanted.
+    /// What the plugin did, without the call: names the struct and the value it gave.
     let what: String
     let wanted: String
 
-    /// The fault in words, for the call in which it came.
+    /// The fault as a message that names the call.
     package func words(in call: String) -> String { "\(what) in \(call); \(wanted)" }
 }
 
 /// Reads the structs that one plugin hands over.
 ///
-/// `struct_size` says how far the plugin's struct reaches. It cannot be less than in contract 1.0, and
-/// not more than in the minor that the plugin names. Outside of these bounds it was forgotten or is
-/// something else, so nothing of the struct is believed.
+/// `struct_size` says how far the plugin's struct reaches: at least as far as in contract 1.0, and at
+/// most as far as in the minor the plugin names. Any other value means that it was not set or is
+/// something else, so the whole struct is rejected.
 package struct StructReader: Sendable {
     /// The minor that the plugin was compiled for.
     private let minor: UInt32
-    /// The plugin knows structs that this host does not.
+    /// The plugin's minor is newer than the host's.
     private let isNewer: Bool
     private let report: @Sendable (_ fault: StructFault, _ call: String) -> Void
 
-    /// A reader for a plugin that was compiled for contract 1.`minor`.
+    /// A reader for a plugin compiled for contract 1.`minor`.
     package init(
         minor: UInt32, hostMinor: UInt32? = nil,
         report: @escaping @Sendable (_ fault: StructFault, _ call: String) -> Void
@@ -37,7 +37,7 @@ package struct StructReader: Sendable {
         self.report = report
     }
 
-    /// Runs what reads the arguments of a call; nil: a struct is refused, which is reported.
+    /// Runs `body`, which reads the arguments of a call; nil if it rejects a struct, which is reported.
     package func reading<Result>(
         _ call: String, _ body: () throws(StructFault) -> Result
     ) -> Result? {
@@ -49,7 +49,7 @@ package struct StructReader: Sendable {
         }
     }
 
-    /// A struct at the size that this host knows; what the plugin's does not reach is zero.
+    /// A struct at the size this host knows; fields beyond the plugin's size are zero.
     package func read<Struct: PluginStruct>(
         _ given: UnsafePointer<Struct>
     ) throws(StructFault) -> Struct {
@@ -63,7 +63,7 @@ package struct StructReader: Sendable {
         }
     }
 
-    /// How far a struct reaches.
+    /// How far a struct reaches, in bytes.
     func size<Struct: PluginStruct>(of given: UnsafePointer<Struct>) throws(StructFault) -> Int {
         let size = Int(given.pointee.struct_size)
         guard size >= Struct.size(minor: 0), isNewer || size <= Struct.size(minor: minor) else {
@@ -72,8 +72,8 @@ package struct StructReader: Sendable {
         return size
     }
 
-    /// A struct of the host's that the plugin has filled: whoever put another in its place may have written
-    /// beyond its end.
+    /// A host struct that the plugin has filled. A changed `struct_size` means that the plugin put another
+    /// struct in its place and may have written beyond its end.
     func filled<Struct: PluginStruct>(_ filled: Struct) throws(StructFault) -> Struct {
         let size = MemoryLayout<Struct>.size
         if Int(filled.struct_size) == size { return filled }
@@ -86,7 +86,7 @@ package struct StructReader: Sendable {
     package func read<Struct: PluginStruct>(
         _ first: UnsafePointer<Struct>, _ index: Int, stride: Int
     ) throws(StructFault) -> Struct {
-        // Nothing is read at a distance that cannot be right.
+        // A wrong stride is rejected before anything is read.
         guard isStride(stride, atLeast: Struct.size(minor: 0), Struct.self) else {
             throw fault(of: Struct.self, stride: stride, atLeast: Struct.size(minor: 0))
         }

@@ -1,8 +1,8 @@
 package import CSignalbox
 
-/// Plugin tables, as `StructReader` reads them: a function that is missing becomes a stub that says so.
+/// Plugin tables, as `StructReader` reads them; a missing function becomes a stub.
 package enum Tables {
-    /// What the library is.
+    /// The table of the library.
     package static func plugin(_ given: sbx_plugin) -> sbx_plugin {
         var table = given
         if table.create == nil { table.create = { _, _, _, _ in SBX_E_UNSUPPORTED } }
@@ -13,7 +13,7 @@ package enum Tables {
         return table
     }
 
-    /// The role ingest.
+    /// The table of the role ingest.
     package static func ingest(_ given: sbx_ingest) -> sbx_ingest {
         var table = given
         if table.paths == nil { table.paths = { _, _, _, _ in SBX_E_UNSUPPORTED } }
@@ -21,14 +21,14 @@ package enum Tables {
         return table
     }
 
-    /// The role build.
+    /// The table of the role build.
     package static func build(_ given: sbx_build) -> sbx_build {
         var table = given
         if table.build == nil { table.build = { _, _, _, _ in SBX_E_UNSUPPORTED } }
         return table
     }
 
-    /// The role send-http.
+    /// The table of the role send-http.
     package static func sendHTTP(_ given: sbx_send_http) -> sbx_send_http {
         var table = given
         if table.endpoint == nil { table.endpoint = { _, _, _, _ in SBX_E_UNSUPPORTED } }
@@ -37,14 +37,14 @@ package enum Tables {
         return table
     }
 
-    /// The role send.
+    /// The table of the role send.
     package static func send(_ given: sbx_send) -> sbx_send {
         var table = given
         if table.submit == nil { table.submit = { _, _, _, _, _, _, _ in SBX_E_UNSUPPORTED } }
         return table
     }
 
-    /// The role register.
+    /// The table of the role register.
     package static func register(_ given: sbx_register) -> sbx_register {
         var table = given
         if table.endpoint == nil { table.endpoint = { _, _, _, _ in SBX_E_UNSUPPORTED } }

@@ -1,7 +1,7 @@
 package import CSignalbox
 internal import SignalboxCore
 
-/// Memory for the C structs of one call into a plugin; all of it is given back at once.
+/// Memory for the C structs of one call into a plugin; all of it is freed at once.
 ///
 /// One thread at a time.
 package final class CArena {
@@ -12,12 +12,12 @@ package final class CArena {
     /// JSON in this memory whose parse is kept.
     var given = GivenJSON()
 
-    /// Nothing yet.
+    /// An empty arena.
     package init() {}
 
     deinit { for block in blocks { block.start.deallocate() } }
 
-    /// Gives everything back but one block, which the next call uses again.
+    /// Frees everything but one block, which the next call reuses.
     func reset() {
         while blocks.count > 1 { blocks.removeLast().start.deallocate() }
         block = blocks.isEmpty ? -1 : 0
@@ -27,7 +27,7 @@ package final class CArena {
 
     /// Room that lives until `reset`.
     func allocate(bytes: Int) -> UnsafeMutableRawPointer {
-        // Every struct of the contract is made of words of at most 8 bytes.
+        // No struct of the contract needs an alignment of more than 8 bytes.
         let start = (used + 7) & ~7
         if block >= 0, start + bytes <= blocks[block].bytes {
             used = start + bytes

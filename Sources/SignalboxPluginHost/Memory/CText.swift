@@ -7,18 +7,18 @@ extension sbx_str {
         return UnsafeRawBufferPointer(start: ptr, count: len)
     }
 
-    /// The same as unsigned bytes.
+    /// The bytes as unsigned bytes, borrowed.
     package var buffer: UnsafeBufferPointer<UInt8> { raw.bindMemory(to: UInt8.self) }
 
     /// A copy; bytes that are not UTF-8 are replaced.
     package var text: String { isEmpty ? "" : String(decoding: raw, as: UTF8.self) }
 
-    /// Nothing is given.
+    /// Whether there are no bytes.
     package var isEmpty: Bool { raw.isEmpty }
 }
 
 extension String {
-    /// A copy of static text of a plugin, or nil.
+    /// A copy of a plugin's static text; nil if it is NULL.
     package init?(plugin text: UnsafePointer<CChar>?) {
         guard let text else { return nil }
         self = String(
@@ -26,7 +26,7 @@ extension String {
     }
 }
 
-/// Text without an end must not be read for ever.
+/// Stops at 1 MiB: text without an end must not be read forever.
 private func strnlen(_ text: UnsafePointer<CChar>) -> Int {
     var count = 0
     while count < 1 << 20, text[count] != 0 { count += 1 }
@@ -34,14 +34,14 @@ private func strnlen(_ text: UnsafePointer<CChar>) -> Int {
 }
 
 extension sbx_error {
-    /// A fresh one for a plugin to fill.
+    /// An empty error for a plugin to fill.
     package static var fresh: sbx_error {
         var error = sbx_error()
         error.struct_size = UInt32(MemoryLayout<sbx_error>.size)
         return error
     }
 
-    /// What the plugin wrote, or a word for the status.
+    /// The plugin's message, or a standard one for the status.
     package func words(for status: sbx_status) -> String {
         let text = withUnsafePointer(to: message) { tuple in
             UnsafeRawPointer(tuple).withMemoryRebound(
@@ -57,7 +57,7 @@ extension sbx_error {
 }
 
 enum CError {
-    /// Writes a fault for a plugin, cut at a character boundary; a struct of a wrong size is left alone.
+    /// Writes a fault for a plugin, cut at a character boundary; a struct of a wrong size is not touched.
     static func write(
         _ error: UnsafeMutablePointer<sbx_error>?, _ status: sbx_status, _ message: String,
         _ structs: StructReader, _ call: String

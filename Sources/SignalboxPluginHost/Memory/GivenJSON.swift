@@ -2,9 +2,9 @@ internal import CSignalbox
 internal import SignalboxCore
 internal import SignalboxJSON
 
-/// JSON texts that a plugin was given in a call, and where their parses are kept.
+/// JSON texts given to a plugin in a call, and where their parses are kept.
 ///
-/// They are found by their bytes, so that a plugin may parse a copy.
+/// They are looked up by their bytes, so that a plugin may parse a copy.
 struct GivenJSON {
     enum Source {
         /// Parsed already.
@@ -39,7 +39,7 @@ struct GivenJSON {
         lengthMax = 0
     }
 
-    /// The parse of one of the texts, made now with `parse` if need be; nil: it is none of them, or no JSON.
+    /// The parse of one of the texts, made with `parse` if missing; nil if it is not one of them or not JSON.
     func document(
         _ text: UnsafeBufferPointer<UInt8>, _ parse: (String) -> JSONDocument?
     ) -> JSONDocument? {

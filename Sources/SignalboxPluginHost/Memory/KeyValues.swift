@@ -1,7 +1,7 @@
 internal import CSignalbox
 internal import SignalboxCore
 
-/// Pairs of a plugin.
+/// Copies of a plugin's key-value pairs.
 enum KeyValues {
     /// Copies pairs.
     static func copy(_ start: UnsafePointer<sbx_kv>?, _ count: Int) -> [Attribute] {

@@ -1,7 +1,7 @@
-/// A pointer that a plugin wants back, on whatever thread.
+/// A pointer that is passed back to the plugin, on any thread.
 ///
-/// `@unchecked Sendable`: the host never looks at what it points to; the contract says which thread
-/// the plugin gets it back on.
+/// `@unchecked Sendable`: the host never dereferences it; the contract says on which thread the plugin
+/// gets it back.
 struct PluginContext: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer?
 }

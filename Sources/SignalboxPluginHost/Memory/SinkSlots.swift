@@ -1,19 +1,19 @@
 internal import CSignalbox
 internal import Synchronization
 
-/// Sinks that plugins write to, at addresses that stay sound for ever.
+/// Sinks that plugins write to, at addresses that stay valid forever.
 ///
-/// A plugin may keep a sink and use it when its call is over, which the contract forbids. So sinks are
-/// never freed, and are used again as late as can be: a late call finds an empty one, is refused and
-/// reported by the instance's name, and harms nobody.
+/// A plugin may use a sink after its call is over, although the contract forbids it. So sinks are never
+/// freed, and are reused as late as possible: a late call finds an empty sink, is rejected and reported
+/// with the instance's name, and does no harm.
 final class SinkSlots<Sink: BitwiseCopyable>: Sendable {
-    /// How many lie idle before one is used again.
+    /// How many are idle before one is reused.
     private static var idleMax: Int { 256 }
 
     private struct State: @unchecked Sendable {
         var idle: [UnsafeMutablePointer<Sink>] = []
         var head = 0
-        /// Whose sink it was the last time.
+        /// The last user of each sink.
         var owners: [UnsafeMutablePointer<Sink>: Owner] = [:]
     }
 
@@ -24,7 +24,7 @@ final class SinkSlots<Sink: BitwiseCopyable>: Sendable {
     private let state = Mutex(State())
     private let empty: @Sendable () -> Sink
 
-    /// `empty` makes a sink whose functions are there, and whose state is not.
+    /// `empty` makes a sink with functions and without state.
     init(_ empty: @escaping @Sendable () -> Sink) { self.empty = empty }
 
     /// A sink for one call; `fill` sets its state.
@@ -52,14 +52,14 @@ final class SinkSlots<Sink: BitwiseCopyable>: Sendable {
         return slot.raw
     }
 
-    /// The call is over.
+    /// Returns a sink after its call.
     func giveBack(_ slot: UnsafeMutablePointer<Sink>) {
         slot.initialize(to: empty())
         let slot = SlotPointer(raw: slot)
         state.withLock { $0.idle.append(slot.raw) }
     }
 
-    /// A plugin used a sink without a call: says so, and what the plugin gets.
+    /// Reports that a plugin used a sink outside of its call. Returns the status for the plugin.
     func late(_ slot: UnsafeMutablePointer<Sink>?) -> sbx_status {
         guard let slot else { return SBX_E_INVALID }
         let given = SlotPointer(raw: slot)
@@ -69,7 +69,7 @@ final class SinkSlots<Sink: BitwiseCopyable>: Sendable {
     }
 }
 
-/// `@unchecked Sendable`: an address on its way through a lock.
+/// `@unchecked Sendable`: only carries an address through a lock.
 private struct SlotPointer<Sink>: @unchecked Sendable {
     let raw: UnsafeMutablePointer<Sink>
 }

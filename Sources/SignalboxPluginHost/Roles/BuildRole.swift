@@ -1,11 +1,11 @@
 internal import CSignalbox
 public import SignalboxCore
 
-/// What a builder made of an event.
+/// The result of building an event.
 public struct BuildResult: Sendable {
     /// Contents with their targets.
     public var contents: [BuiltContent] = []
-    /// Recipients left out on purpose, or named nowhere.
+    /// Recipients that were skipped on purpose or not named.
     public var skips: [FanOut.Skip] = []
 }
 
@@ -13,12 +13,12 @@ public struct BuildResult: Sendable {
 ///
 /// `@unchecked Sendable`: the table is only read.
 public final class BuildRole: @unchecked Sendable {
-    /// The schema of a route's `build.options`; nil: takes none.
+    /// The schema of a route's `build.options`; nil if it takes none.
     public let optionsSchema: String?
     private let instance: PluginInstance
     private let table: sbx_build
 
-    /// The role, or nil: the plugin does not have it.
+    /// The role; nil if the plugin does not have it.
     public init?(_ instance: PluginInstance) {
         guard let given = instance.role(SBX_ROLE_BUILD, sbx_build.self) else { return nil }
         self.instance = instance

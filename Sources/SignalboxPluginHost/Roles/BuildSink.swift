@@ -2,19 +2,19 @@ package import CSignalbox
 internal import SignalboxCore
 internal import SignalboxJSON
 
-/// Where one `build()` writes; used by one thread, for one call.
+/// The sink of one `build()` call; used by one thread.
 package final class BuildSink {
     private var result = BuildResult()
     private var isNamed: [Bool]
     private let structs: StructReader
 
-    /// For an event with so many recipients.
+    /// A sink for an event with `recipientCount` recipients.
     package init(recipientCount: Int, structs: StructReader) {
         isNamed = [Bool](repeating: false, count: recipientCount)
         self.structs = structs
     }
 
-    /// What was built; those who are named nowhere are skipped.
+    /// The result; recipients that were not named are skipped.
     package func finished() -> BuildResult {
         for (index, named) in isNamed.enumerated() where !named {
             result.skips.append(FanOut.Skip(recipient: index, reason: "unnamed"))
@@ -35,7 +35,7 @@ package final class BuildSink {
         return SBX_OK
     }
 
-    /// A content with its targets; nil: it is malformed.
+    /// A content with its targets; nil if it is malformed.
     private func content(
         _ given: UnsafePointer<sbx_notification>?, _ targets: UnsafePointer<sbx_target>?,
         _ count: Int, _ stride: Int
@@ -85,7 +85,7 @@ package final class BuildSink {
         return table
     }
 
-    /// The struct in memory of the caller's, for one call that the caller watches over.
+    /// The struct in the caller's memory, for one call that the caller controls.
     package func table(in arena: CArena) -> UnsafeMutablePointer<sbx_build_sink> {
         let table = arena.make(sbx_build_sink.self)
         table.pointee = Self.functions

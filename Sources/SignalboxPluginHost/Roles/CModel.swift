@@ -1,7 +1,7 @@
 package import CSignalbox
 package import SignalboxCore
 
-/// The core's nouns as structs of the contract, in an arena.
+/// The core's types as structs of the contract, in an arena.
 extension CArena {
     /// A device.
     package func device(_ device: Device) -> UnsafePointer<sbx_device> {
@@ -10,7 +10,7 @@ extension CArena {
         return UnsafePointer(out)
     }
 
-    /// Attributes or headers; NULL: there are none.
+    /// Attributes or headers; NULL if there are none.
     package func pairs(_ attributes: [Attribute]) -> UnsafePointer<sbx_kv>? {
         guard !attributes.isEmpty else { return nil }
         let out = array(sbx_kv.self, count: attributes.count)
@@ -20,7 +20,7 @@ extension CArena {
         return UnsafePointer(out)
     }
 
-    /// Overrides of a notification; NULL: there are none.
+    /// Overrides of a notification; NULL if there are none.
     func pairs(_ overrides: [PayloadOverride]) -> UnsafePointer<sbx_kv>? {
         guard !overrides.isEmpty else { return nil }
         let out = array(sbx_kv.self, count: overrides.count)
@@ -30,7 +30,7 @@ extension CArena {
         return UnsafePointer(out)
     }
 
-    /// Recipients, one behind the other.
+    /// Recipients, as an array.
     package func recipients(_ recipients: [Recipient]) -> UnsafePointer<sbx_recipient> {
         let out = array(sbx_recipient.self, count: recipients.count)
         let devices = array(sbx_device.self, count: recipients.count)
@@ -71,11 +71,11 @@ extension CArena {
         return UnsafePointer(out)
     }
 
-    /// Deliveries; equal contents have equal pointers.
+    /// Deliveries, as an array; equal contents have equal pointers.
     package func deliveries(_ deliveries: [Delivery]) -> UnsafePointer<sbx_delivery> {
         let out = array(sbx_delivery.self, count: deliveries.count)
         let devices = array(sbx_device.self, count: deliveries.count)
-        // Equal contents must have equal pointers: that is how a plugin renders them once.
+        // Equal contents must have equal pointers, so that a plugin can render each once.
         var contents: [ObjectIdentifier: UnsafePointer<sbx_notification>] = [:]
         var last: (id: ObjectIdentifier, pointer: UnsafePointer<sbx_notification>)?
         for (index, delivery) in deliveries.enumerated() {

@@ -25,7 +25,7 @@ enum EndpointQuestion {
         return try (asked ?? .failure(PluginFault(.stopping, "the instance is stopped"))).get()
     }
 
-    /// What a plugin filled in, with its secrets looked up.
+    /// The endpoint a plugin filled in, with its secrets looked up.
     static func read(
         _ raw: sbx_endpoint, _ context: InstanceContext
     ) -> Result<SendEndpoint, PluginFault> {

@@ -2,9 +2,9 @@ internal import CSignalbox
 internal import SignalboxCore
 internal import Synchronization
 
-/// Deliveries that a plugin with a transport of its own has taken and not yet settled.
+/// Deliveries that a plugin with its own transport has taken and not yet settled.
 final class FlightTable: Sendable {
-    /// How long the plugin may keep one, in milliseconds; role/send.h says so.
+    /// How long the plugin may keep one, in milliseconds; role/send.h documents it.
     static let outcomeMs: UInt64 = 60_000
 
     /// Deliveries of one `submit()`, with the memory that the plugin may read until they are settled.
@@ -16,7 +16,7 @@ final class FlightTable: Sendable {
         fileprivate let onOutcomes: @Sendable ([Outcome]) -> Void
         fileprivate var open: Set<UInt64>
         fileprivate var dueMs: UInt64 = .max
-        /// Outcomes that came before `submit()` returned, so before it was known what is taken.
+        /// Outcomes that came before `submit()` returned and told which deliveries are taken.
         fileprivate var early: [Outcome]? = []
 
         fileprivate init(
@@ -31,7 +31,7 @@ final class FlightTable: Sendable {
 
     private struct State {
         var flights: [UInt64: Batch] = [:]
-        /// In the order of their time limits.
+        /// Ordered by their time limits.
         var taken: [Batch] = []
         /// Past the limit; the plugin may still read their memory.
         var overdue: [UInt64: Batch] = [:]
@@ -45,7 +45,7 @@ final class FlightTable: Sendable {
 
     func credit() { state.withLock { $0.onRoom }() }
 
-    /// Deliveries are about to be offered.
+    /// Records deliveries that are about to be offered.
     func begin(
         _ ids: [UInt64], memory: CArena, onOutcomes: @escaping @Sendable ([Outcome]) -> Void
     ) -> Batch {
@@ -59,7 +59,7 @@ final class FlightTable: Sendable {
         return batch
     }
 
-    /// `submit()` has returned.
+    /// Records that `submit()` has returned.
     func submitted(_ batch: Batch, taken: Int, _ context: InstanceContext) {
         let now = context.services.nowUnixMs
         let left = Set(batch.ids.dropFirst(taken))
@@ -84,7 +84,7 @@ final class FlightTable: Sendable {
         if watches { watch(context, inMs: Self.outcomeMs) }
     }
 
-    /// The plugin settles deliveries; thread: any.
+    /// Settles deliveries for the plugin. Thread: any.
     func complete(
         _ given: UnsafePointer<sbx_outcome>?, _ count: Int, _ stride: Int,
         _ context: InstanceContext
@@ -102,7 +102,7 @@ final class FlightTable: Sendable {
                 item = read.item
                 outcome = Outcome(settling: item, read, faults: &faults)
             } else if stride >= sbx_outcome.size(minor: 0) {
-                // Nothing of it is believed but which delivery must not wait, if it is one of these.
+                // Only its item is used: that delivery, if it is in flight, need not wait any longer.
                 item = given.element(index, stride: stride).pointee.item
                 outcome = Outcome(item: item, kind: .retry, reason: "plugin_bad_struct")
             } else {
@@ -135,7 +135,7 @@ final class FlightTable: Sendable {
         for fault in faults { context.misbehaved(fault) }
     }
 
-    /// The instance is gone: nobody reads the memory any more, nobody settles.
+    /// Forgets everything once the instance is gone and no longer reads the memory or settles deliveries.
     func end() {
         state.withLock { state in
             state.flights = [:]
@@ -151,7 +151,7 @@ final class FlightTable: Sendable {
         }
     }
 
-    /// Settles what the plugin has kept for too long, as a fault that may pass.
+    /// Settles deliveries that the plugin has kept too long, as retries.
     private func look(_ context: InstanceContext) {
         let now = context.services.nowUnixMs
         let (late, nextMs) = state.withLock { state -> ([(Batch, [UInt64])], UInt64?) in

@@ -2,31 +2,31 @@ package import CSignalbox
 internal import Glibc
 package import SignalboxCore
 
-/// Where one `prepare()` or `classify()` writes; used by one thread, for one call.
+/// The sink of one `prepare()` or `classify()` call; used by one thread.
 package final class HTTPSink {
-    /// Requests that were taken.
+    /// Requests that were accepted.
     package private(set) var requests = RequestBatch()
-    /// Outcomes that were taken.
+    /// Outcomes that were accepted.
     package private(set) var outcomes: [Outcome] = []
-    /// What the plugin did against the contract.
+    /// How the plugin broke the contract.
     package private(set) var faults: [String] = []
-    /// Why the last call that was refused was refused.
+    /// Why the last rejected call was rejected.
     package private(set) var refusal = ""
     private var ledger: ItemLedger
     private let structs: StructReader
     private var hasBadStruct = false
 
-    /// `items`: what has to be taken care of; `makesRequests`: most of them by a request.
+    /// `items` must all be handled; `makesRequests` means most of them by a request.
     package init(items: [UInt64], makesRequests: Bool = false, structs: StructReader) {
         ledger = ItemLedger(items)
         self.structs = structs
         if makesRequests { requests.reserve(requests: items.count, bytes: items.count * 768) }
     }
 
-    /// Nothing was taken care of.
+    /// Whether no item was handled.
     package var isUntouched: Bool { outcomes.isEmpty && requests.requests.isEmpty }
 
-    /// Settles what the plugin forgot, as a passing fault.
+    /// Settles the items that the plugin forgot, as retries.
     package func settleForgotten() {
         let forgotten = ledger.left
         let reason = hasBadStruct ? "plugin_bad_struct" : "plugin_forgot"
@@ -36,7 +36,7 @@ package final class HTTPSink {
         }
     }
 
-    /// Marks an item as taken care of; nil: it is unknown or was marked before.
+    /// Marks an item as handled; nil if it is unknown or was marked before.
     private func take(_ item: UInt64) -> Int? {
         if let place = ledger.take(item) { return place }
         refusal =
@@ -45,13 +45,13 @@ package final class HTTPSink {
         return nil
     }
 
-    /// A failing call takes none of its array.
+    /// A failed call takes no item of its array.
     private func undo(_ places: [Int]) -> sbx_status {
         for place in places { ledger.undo(place) }
         return SBX_E_INVALID
     }
 
-    /// Runs what reads the arguments of a call; what is refused takes none of its items.
+    /// Runs `body`, which reads the arguments of a call; a rejected call takes none of its items.
     private func reading<Result>(
         _ call: String, _ body: () throws(StructFault) -> Result
     ) -> Result? {
@@ -76,7 +76,7 @@ package final class HTTPSink {
                 outcomes.removeLast(outcomes.count - taken)
                 return undo(places)
             }
-            // Mostly a call settles one, and needs no list.
+            // Most calls settle one item and need no list.
             if count > 1 { places.append(place) }
             outcomes.append(Outcome(settling: ledger.items[place], raw, faults: &faults))
         }
@@ -108,7 +108,7 @@ package final class HTTPSink {
             }
             for item in 0..<raw.item_count {
                 guard let place = take(start[item]) else { return undo(places) }
-                // Mostly it is one request for one item, and needs no list.
+                // Most calls make one request for one item and need no list.
                 if count > 1 || raw.item_count > 1 { places.append(place) }
             }
         }
@@ -119,7 +119,7 @@ package final class HTTPSink {
     }
 
     private func append(_ raw: sbx_http_request) {
-        // One copy if it can be done with one, else one for each part.
+        // One copy if the parts are adjacent in memory, otherwise one per part.
         var run = RequestRun.bytes(of: raw).map { requests.append(bytes: $0) }
         func put(_ text: sbx_str) -> RequestBatch.Slice {
             let count = text.buffer.count
@@ -139,7 +139,7 @@ package final class HTTPSink {
         for index in 0..<raw.body_segments {
             guard let segment = raw.body?[index] else { break }
             let part = put(segment)
-            // Segments are copied one behind the other, so the body is one slice.
+            // Segments are copied back to back, so the body is one slice.
             if index == 0 { body = part } else { body.count += part.count }
         }
         for index in 0..<raw.item_count {
@@ -149,7 +149,7 @@ package final class HTTPSink {
             method: method, path: path, body: body, unindexedHeaders: raw.unindexed_headers)
     }
 
-    /// Why a request cannot go onto a wire without harm to its neighbours; nil: it can.
+    /// Why a request would harm others on its connection; nil if it would not.
     private func fault(of raw: sbx_http_request) -> String? {
         guard RequestRules.isMethod(raw.method.buffer) else { return "the method is not a word" }
         guard raw.path.buffer.first == UInt8(ascii: "/") else {
@@ -176,7 +176,7 @@ package final class HTTPSink {
         return nil
     }
 
-    /// The request before had the same name in the same place, so it was looked at.
+    /// Whether the previous request had the same name in the same place, so that it is already checked.
     private func isOfLastRequest(_ name: UnsafeBufferPointer<UInt8>, _ index: Int) -> Bool {
         guard let last = requests.requests.last, index < last.headers.count,
             let start = name.baseAddress
@@ -225,7 +225,7 @@ package final class HTTPSink {
         return table
     }
 
-    /// The struct in memory of the caller's, for one call that the caller watches over.
+    /// The struct in the caller's memory, for one call that the caller controls.
     package func table(in arena: CArena) -> UnsafeMutablePointer<sbx_http_sink> {
         let table = arena.make(sbx_http_sink.self)
         table.pointee = Self.functions

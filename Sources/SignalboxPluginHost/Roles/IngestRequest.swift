@@ -20,7 +20,7 @@ public struct IngestRequest: Sendable {
     public var method: String
     /// Without query.
     public var path: String
-    /// Behind the `?`, or empty.
+    /// The part after the `?`, or empty.
     public var query = ""
     /// The peer's address.
     public var remote = ""
@@ -49,7 +49,7 @@ public struct IngestRequest: Sendable {
     }
 }
 
-/// What a plugin made of a request.
+/// The result of a request.
 public struct IngestResult: Sendable {
     /// An answer that the plugin wrote itself.
     public struct Answer: Sendable {
@@ -62,23 +62,23 @@ public struct IngestResult: Sendable {
     }
     /// An item that was left out.
     public struct Reject: Sendable {
-        /// From a closed list of the plugin.
+        /// From the plugin's fixed list of reasons.
         public var reason: String
         /// For people; no token or body.
         public var detail: String
     }
 
-    /// What happened; empty after a failure.
+    /// Events; empty after a failure.
     public var events: [Event] = []
-    /// Devices that came or went.
+    /// Device changes; empty after a failure.
     public var changes: [DeviceChange] = []
-    /// What was left out.
+    /// Items that were left out.
     public var rejects: [Reject] = []
     /// The plugin's own answer, if it gave one.
     public var answer: Answer?
-    /// Why the request failed; nil: it did not.
+    /// Why the request failed; nil if it did not.
     public var fault: PluginFault?
 
-    /// Nothing yet.
+    /// An empty result.
     public init() {}
 }

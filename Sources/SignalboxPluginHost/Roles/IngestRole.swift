@@ -3,14 +3,14 @@ public import SignalboxCore
 
 /// The ingest role of an instance.
 public final class IngestRole: Sendable {
-    /// The paths that it serves.
+    /// The paths it serves.
     public let paths: [IngestPath]
     /// The instance.
     public let instance: PluginInstance
     private let table: sbx_ingest
     private let limits: Limits
 
-    /// The role, or nil: the plugin does not have it; asks for its paths, so after `start`.
+    /// The role; nil if the plugin does not have it. It asks for the paths, so call it after `start`.
     public init?(_ instance: PluginInstance, limits: Limits) async throws(PluginFault) {
         guard let given = instance.role(SBX_ROLE_INGEST, sbx_ingest.self) else { return nil }
         self.instance = instance
@@ -38,7 +38,7 @@ public final class IngestRole: Sendable {
         paths = try (asked ?? .failure(PluginFault(.stopping, "the instance is stopped"))).get()
     }
 
-    /// Hands a request to the plugin; `done` is called once, on this thread or a later one.
+    /// Hands a request to the plugin; `done` is called once, on this thread or later on another.
     ///
     /// Thread: worker.
     public func handle(
@@ -47,7 +47,7 @@ public final class IngestRole: Sendable {
         _ = begin(request, done: done)
     }
 
-    /// The same; how long the request may still stay open, in milliseconds, if the plugin has deferred it.
+    /// Like `handle`. Returns how long the request may stay open, in milliseconds, if the plugin deferred it.
     func begin(
         _ request: IngestRequest, done: @escaping @Sendable (IngestResult) -> Void
     ) -> UInt32? {

@@ -3,7 +3,7 @@ internal import SignalboxCore
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Where one request's results go.
+/// The sink for the results of one request.
 ///
 /// `@unchecked Sendable`: `table` is written in `init` only; everything else is behind the lock.
 package final class IngestSink: @unchecked Sendable {
@@ -12,7 +12,7 @@ package final class IngestSink: @unchecked Sendable {
         var isDeferred = false
         var timeoutMs: UInt32 = 0
         var hasReturned = false
-        /// The plugin ended it before `handle` had returned.
+        /// The plugin's `finish()`, which may come before `handle` has returned.
         var finished: PluginFault??
         var isDone = false
     }
@@ -39,7 +39,7 @@ package final class IngestSink: @unchecked Sendable {
 
     deinit { Self.slots.giveBack(table) }
 
-    /// `handle` has returned; how long the request may stay open, if it does.
+    /// Records that `handle` has returned. Returns how long the request may stay open, in milliseconds, if it does.
     package func returned(_ fault: PluginFault?) -> UInt32? {
         let next = state.withLock { state -> PluginFault?? in
             state.hasReturned = true
@@ -51,7 +51,7 @@ package final class IngestSink: @unchecked Sendable {
         return nil
     }
 
-    /// Ends the request; a second time it does nothing and says so.
+    /// Ends the request; a second call does nothing.
     func end(fault: PluginFault?) {
         let result = state.withLock { state -> IngestResult? in
             guard !state.isDone else { return nil }
@@ -195,7 +195,7 @@ package final class IngestSink: @unchecked Sendable {
             guard let sink = IngestSink.from(sink) else { return IngestSink.slots.late(sink) }
             let reject = IngestResult.Reject(reason: reason.text, detail: detail.text)
             sink.state.withLock { state in
-                // One request can be wrong in very many places; enough is enough.
+                // One request can have very many faults; the rest is dropped.
                 if state.result.rejects.count < 10_000 { state.result.rejects.append(reject) }
             }
             return SBX_OK

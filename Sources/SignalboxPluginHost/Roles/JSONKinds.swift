@@ -1,6 +1,6 @@
 internal import SignalboxJSON
 
-/// Short questions about JSON that a plugin hands over.
+/// Checks of JSON that a plugin hands over.
 enum JSONKinds {
     /// Whether a value is an object.
     static func isObject(_ value: JSONParser.Value) -> Bool {
@@ -12,7 +12,7 @@ enum JSONKinds {
         text.isEmpty || object(text) != nil
     }
 
-    /// A JSON object, parsed once for all who read it; nil: the text is none.
+    /// A JSON object, parsed once for all its readers; nil if the text is not one.
     static func object(_ text: UnsafeBufferPointer<UInt8>) -> JSONDocument? {
         CallScope.run { _ in
             guard let document = try? CallScope.current?.document(text), isObject(document.root)
@@ -21,7 +21,7 @@ enum JSONKinds {
         }
     }
 
-    /// The same.
+    /// A JSON object, parsed once for all its readers; nil if the text is not one.
     static func object(_ text: String) -> JSONDocument? {
         var text = text
         return text.withUTF8 { object($0) }

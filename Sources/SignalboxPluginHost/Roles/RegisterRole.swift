@@ -3,16 +3,16 @@ public import SignalboxCore
 
 /// The register role of an instance: tells a source's system what happened to its devices.
 ///
-/// A change travels as a delivery whose content holds the change; so it waits, is retried and can die
+/// A change is a delivery whose content holds the change, so it waits, is retried and can fail for good
 /// like any other. `@unchecked Sendable`: the table is only read.
 public final class RegisterRole: @unchecked Sendable {
-    /// Most changes per call; nil: the host's choice.
+    /// Most changes per call; nil if the host chooses.
     public let maxBatch: Int?
     private let kinds: UInt64
     private let instance: PluginInstance
     private let table: sbx_register
 
-    /// The role, or nil: the plugin does not have it.
+    /// The role; nil if the plugin does not have it.
     public init?(_ instance: PluginInstance) {
         guard let given = instance.role(SBX_ROLE_REGISTER, sbx_register.self) else { return nil }
         self.instance = instance
@@ -24,7 +24,7 @@ public final class RegisterRole: @unchecked Sendable {
     /// Whether it wants changes of that kind.
     public func wants(_ kind: DeviceChange.Kind) -> Bool { kinds & (1 << kind.rawValue) != 0 }
 
-    /// Where requests of an app go; a fault of kind `notFound`: the instance reports nothing.
+    /// Where requests of an app go; fails with kind `notFound` if the instance reports nothing.
     public func endpoint(app: String) async throws(PluginFault) -> SendEndpoint {
         let table = table
         return try await EndpointQuestion.ask(instance, app: app) { raw, app, out, error in

@@ -1,6 +1,6 @@
 internal import SignalboxCore
 
-/// What has to be taken care of in one call, and what of it was; each item once.
+/// The items to handle in one call, and those that were handled; each exactly once.
 struct ItemLedger {
     let items: [UInt64]
     private var isTaken: [Bool]
@@ -12,12 +12,12 @@ struct ItemLedger {
         isTaken = [Bool](repeating: false, count: items.count)
     }
 
-    /// Those that nobody has taken care of.
+    /// Items that were not handled.
     var left: [UInt64] {
         takenCount == items.count ? [] : zip(items, isTaken).filter { !$0.1 }.map(\.0)
     }
 
-    /// Marks an item as taken care of, and gives its place; nil: it is unknown or was marked before.
+    /// Marks an item as handled and returns its place; nil if it is unknown or was marked before.
     mutating func take(_ item: UInt64) -> Int? {
         guard let place = place(item) else { return nil }
         isTaken[place] = true
@@ -26,13 +26,13 @@ struct ItemLedger {
         return place
     }
 
-    /// It was not taken care of after all.
+    /// Marks an item as not handled after all.
     mutating func undo(_ place: Int) {
         isTaken[place] = false
         takenCount -= 1
     }
 
-    /// Plugins go through items in order, so the search mostly ends at once.
+    /// Plugins go through items in order, so the search usually ends at once.
     private func place(_ item: UInt64) -> Int? {
         for step in 0..<items.count {
             let index = (cursor + step) % items.count
@@ -42,7 +42,7 @@ struct ItemLedger {
     }
 }
 
-/// What a request must be like, so that it does no harm to its neighbours on a connection.
+/// The rules for requests, so that one does no harm to others on its connection.
 enum RequestRules {
     static func isMethod(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         !bytes.isEmpty && bytes.allSatisfy { isToken($0) }
@@ -68,7 +68,7 @@ enum RequestRules {
     }
 
     static func isHeaderValue(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
-        // Without an exit, so that many bytes are looked at in one step.
+        // No early exit, so that many bytes are checked in one step.
         var bad: UInt8 = 0
         for byte in value {
             bad |= (byte < 0x20 ? 1 : 0) & (byte == 0x09 ? 0 : 1) | (byte == 0x7F ? 1 : 0)
@@ -76,7 +76,7 @@ enum RequestRules {
         return bad == 0
     }
 
-    /// A field's value without white space at its ends: peers reset the stream for it (RFC 9113, 8.2.1).
+    /// A field value without the white space at its ends, for which peers reset the stream (RFC 9113, 8.2.1).
     static func trimmed(
         _ slice: RequestBatch.Slice, _ value: UnsafeBufferPointer<UInt8>
     ) -> RequestBatch.Slice {
@@ -99,7 +99,7 @@ enum RequestRules {
         }
     }
 
-    /// Checks what came from another process: sound requests, and each item taken care of once.
+    /// Checks a result from another process: requests must be valid, and each item handled once.
     static func check(
         _ batch: RequestBatch, _ settled: [Outcome], of items: [UInt64]
     ) throws(WireFault) {
@@ -129,7 +129,7 @@ enum RequestRules {
     }
 }
 
-/// What may come of a request, when another process says it.
+/// The limits of a request's result that comes from another process.
 enum IngestRules {
     private static let rejectsMax = 10_000
 
@@ -150,7 +150,7 @@ enum IngestRules {
             let data = result.events[index].data
             result.events[index].parsed = JSONKinds.object(data)
             guard data.isEmpty || result.events[index].parsed != nil else {
-                throw WireFault("the data of an event is no JSON object")
+                throw WireFault("the data of an event is not a JSON object")
             }
         }
     }

@@ -1,9 +1,9 @@
 internal import CSignalbox
 
-/// A request whose parts stand one behind the other in memory, as writers of requests like to build them.
+/// A request whose parts are adjacent in memory, as plugins usually build them.
 enum RequestRun {
-    /// All its bytes: method, path, each header's name and value, body; nil: there is something between two parts,
-    /// or they stand in another order, and what is between them is not ours to read.
+    /// All its bytes: method, path, each header's name and value, body. Nil if the parts are in another order or
+    /// not adjacent, because bytes between them must not be read.
     static func bytes(of raw: sbx_http_request) -> UnsafeBufferPointer<UInt8>? {
         guard let start = raw.method.buffer.baseAddress else { return nil }
         var end = start + raw.method.buffer.count

@@ -4,7 +4,7 @@ public import SignalboxCore
 public struct SendEndpoint: Sendable, Hashable {
     /// `https://host:port`.
     public var origin: String
-    /// PEM file of trusted roots; nil: the system's.
+    /// PEM file of trusted roots; nil for the system's.
     public var caFile: String?
     /// Client certificate chain and key, PEM.
     public var clientIdentity: ClientIdentity?
@@ -12,19 +12,19 @@ public struct SendEndpoint: Sendable, Hashable {
     public var isALPNRequired: Bool
     /// One request at a time until the first 2xx.
     public var isOneStreamFirst: Bool
-    /// A request whose fate is unknown is not tried again.
+    /// A request whose outcome is unknown is not retried.
     public var isAtMostOnce: Bool
-    /// 0: the engine's default, for each of these.
+    /// 0 means the engine's default, here and below unless noted.
     public var requestTimeoutMs: Int
     /// TCP, TLS and SETTINGS together.
     public var connectTimeoutMs: Int
-    /// PING after so long without traffic; 0: never while idle.
+    /// PING after this long without traffic; 0 for never while idle.
     public var pingIdleMs: Int
-    /// A connection that owes a PING answer so long is dead.
+    /// A connection is dead if a PING is unanswered for this long.
     public var pingTimeoutMs: Int
     /// Most connections.
     public var connectionsMax: Int
-    /// Own cap below the peer's SETTINGS.
+    /// Most streams per connection, if the peer's SETTINGS allow more.
     public var streamsMax: Int
 
     /// A client's certificate for mutual TLS.
@@ -36,11 +36,11 @@ public struct SendEndpoint: Sendable, Hashable {
     }
 }
 
-/// What `prepare` made of a batch.
+/// The result of `prepare` for a batch.
 public enum PrepareResult: Sendable {
-    /// Requests to send, and what is decided without one.
+    /// Requests to send, and outcomes decided without one.
     case ready(RequestBatch, settled: [Outcome])
-    /// A credential is on its way: offer the batch again.
+    /// Offer the batch again later: a credential is being fetched, or the plugin's process restarts.
     case again
     /// The plugin failed; nothing was taken.
     case failed(PluginFault)

@@ -5,12 +5,12 @@ public import SignalboxCore
 ///
 /// `@unchecked Sendable`: the table is only read.
 public final class SendHTTPRole: @unchecked Sendable {
-    /// Most deliveries or responses per call; nil: the host's choice.
+    /// Most deliveries or responses per call; nil if the host chooses.
     public let maxBatch: Int?
     private let instance: PluginInstance
     private let table: sbx_send_http
 
-    /// The role, or nil: the plugin does not have it.
+    /// The role; nil if the plugin does not have it.
     public init?(_ instance: PluginInstance) {
         guard let given = instance.role(SBX_ROLE_SEND_HTTP, sbx_send_http.self) else { return nil }
         self.instance = instance

@@ -5,12 +5,12 @@ public import SignalboxCore
 ///
 /// `@unchecked Sendable`: the table is only read.
 public final class SendRole: Sending, @unchecked Sendable {
-    /// Most deliveries per call; nil: the host's choice.
+    /// Most deliveries per call; nil if the host chooses.
     public let maxBatch: Int?
     private let instance: PluginInstance
     private let table: sbx_send
 
-    /// The role, or nil: the plugin does not have it.
+    /// The role; nil if the plugin does not have it.
     public init?(_ instance: PluginInstance) {
         guard let given = instance.role(SBX_ROLE_SEND, sbx_send.self) else { return nil }
         self.instance = instance
@@ -18,12 +18,12 @@ public final class SendRole: Sending, @unchecked Sendable {
         maxBatch = table.max_batch == 0 ? nil : Int(table.max_batch)
     }
 
-    /// Calls this when there is room again after it took less than was offered.
+    /// Sets a function to call when the plugin has room again after it took less than was offered.
     public func whenRoom(_ body: @escaping @Sendable () -> Void) {
         instance.context.flights.whenRoom(body)
     }
 
-    /// Offers deliveries; how many of them, from the first, the plugin took.
+    /// Offers deliveries. Returns how many the plugin took, counted from the first.
     ///
     /// Thread: worker.
     public func submit(
@@ -31,7 +31,7 @@ public final class SendRole: Sending, @unchecked Sendable {
         onOutcomes: @escaping @Sendable ([Outcome]) -> Void
     ) -> Result<Int, PluginFault> {
         let context = instance.context
-        // What the plugin takes must outlive the call.
+        // Deliveries that the plugin takes must outlive the call.
         let memory = CArena()
         let batch = memory.deliveries(deliveries)
         let flight = context.flights.begin(

@@ -1,7 +1,7 @@
 package import CSignalbox
 package import SignalboxCore
 
-/// Structs of a plugin as the core's nouns.
+/// A plugin's structs as the core's types.
 extension StructReader {
     /// A device; NULL is an empty one.
     func device(_ given: UnsafePointer<sbx_device>?) throws(StructFault) -> Device {
@@ -9,7 +9,7 @@ extension StructReader {
         return Device(copying: try read(given))
     }
 
-    /// A change that a plugin reports; nil: it is malformed, or not one for plugins to report.
+    /// A change that a plugin reports; nil if it is malformed or plugins may not report it.
     func change(
         _ raw: sbx_change, nowUnixMs: UInt64
     ) throws(StructFault) -> DeviceChange? {
@@ -62,8 +62,8 @@ extension Outcome {
     private static let reasonBytesMax = 128
     private static let detailBytesMax = 1_024
 
-    /// What a plugin says of `item`, and what is wrong with it: an unknown kind is a retry, and texts that
-    /// are too long are cut.
+    /// A plugin's outcome for `item`; `faults` gets what is wrong with it. An unknown kind becomes a retry,
+    /// and texts that are too long are cut.
     package init(settling item: UInt64, _ raw: sbx_outcome, faults: inout [String]) {
         guard let kind = Outcome.Kind(rawValue: raw.kind) else {
             faults.append("gave an outcome of the unknown kind \(raw.kind)")

@@ -1,7 +1,7 @@
 package import CSignalbox
 package import SignalboxCore
 
-/// Calls that the translating roles have in common.
+/// Calls that the translating roles share.
 package enum TranslatorCalls {
     typealias Prepare = (
         OpaquePointer, CArena, UnsafeMutablePointer<sbx_http_sink>, UnsafeMutablePointer<sbx_error>

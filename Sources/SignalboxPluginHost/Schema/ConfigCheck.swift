@@ -1,7 +1,7 @@
 internal import SignalboxCore
 internal import SignalboxPattern
 
-/// One walk through a config beside its schema.
+/// Checks one config against its schema.
 struct ConfigCheck {
     let owner: String
     let rootName: String
@@ -132,7 +132,7 @@ struct ConfigCheck {
         return value
     }
 
-    /// What came out of `${env:...}` is text; it counts as what its words say.
+    /// A value from `${env:...}` is text, so it is read as the type that the schema wants.
     private static func read(_ given: ConfigValue, as type: ConfigSchema.ValueType) -> JSONValue {
         switch (given.kind, type) {
         case (.integer(let number), .integer), (.integer(let number), .number): .integer(number)

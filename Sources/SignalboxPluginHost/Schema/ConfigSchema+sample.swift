@@ -2,8 +2,8 @@ package import SignalboxCore
 internal import SignalboxPattern
 
 extension ConfigSchema {
-    /// A config made up from the schema: what is required, with defaults, the first of a list of values,
-    /// or text that fits the pattern and the key's name. Whether the plugin likes it is another question.
+    /// A sample config made from the schema: required keys, with their default, the first allowed value,
+    /// or text that fits the pattern and the key's name. The plugin may still reject it.
     package func sample() -> JSONValue { Self.sample(root, key: "") }
 
     private static func sample(_ node: Node, key: String) -> JSONValue {
@@ -23,14 +23,14 @@ extension ConfigSchema {
         }
     }
 
-    /// What keys with such a part in their names tend to hold.
+    /// Typical values of keys whose names contain these parts.
     private static let hints = [
         ("url", "https://sample.example"), ("uri", "https://sample.example"),
         ("endpoint", "https://sample.example"), ("origin", "https://sample.example"),
         ("path", "/sample"), ("mail", "sample@example.org"), ("host", "sample.example"),
     ]
 
-    /// Texts that patterns tend to take.
+    /// Texts that patterns often accept.
     private static let words = [
         "sample", "/sample", "https://sample.example", "com.example.sample", "SAMPLE1234", "1",
         "sample@example.org", "sample.example:443", "Sample", "SAMPLE", "00", "2030-01-01",

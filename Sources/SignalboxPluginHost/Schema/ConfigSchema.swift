@@ -16,7 +16,7 @@ public struct PluginSecret: Sendable, Hashable {
     ///
     /// Never logged.
     public var bytes: [UInt8]
-    /// The file it was read from, to be watched; nil: it came from elsewhere.
+    /// The file it was read from, which is watched; nil if it came from elsewhere.
     public var file: String?
 
     /// Makes a secret.
@@ -28,20 +28,20 @@ public struct PluginSecret: Sendable, Hashable {
 
 /// A config that fits its schema: defaults filled in, secrets taken out.
 public struct CheckedConfig: Sendable {
-    /// A JSON object; where a secret stood it has the secret's name.
+    /// A JSON object; each secret is replaced by its name.
     public var json: JSONValue
     /// Secrets by name; the name is the path of the key: `key`, `apps.0.key`.
     public var secrets: [String: PluginSecret]
 
-    /// Makes a config; tests do.
+    /// Makes a config that is already checked.
     public init(json: JSONValue, secrets: [String: PluginSecret] = [:]) {
         self.json = json
         self.secrets = secrets
     }
 }
 
-/// The subset of JSON Schema that a plugin's config is described with; docs/plugin-config-schema.md
-/// lists the keywords. A schema with any other keyword is refused, so that no rule is overlooked.
+/// The subset of JSON Schema that describes a plugin's config; docs/plugin-config-schema.md lists
+/// the keywords. A schema with any other keyword is rejected, so that no rule is overlooked.
 public struct ConfigSchema: Sendable {
     /// The types of JSON Schema.
     enum ValueType: String, CaseIterable {
@@ -85,8 +85,8 @@ public struct ConfigSchema: Sendable {
     }
 
     let root: Node
-    /// Types of the plugin's events that the provider pushes itself to the devices it is told of, if the config
-    /// has this key.
+    /// Types of the plugin's events that the provider itself pushes to the devices registered with it, if the
+    /// config has this key.
     public let providerPushes: [(key: String, types: [String])]
 
     /// The schema of a plugin that takes no config.
@@ -97,9 +97,9 @@ public struct ConfigSchema: Sendable {
             range: -Double.infinity...Double.infinity, pattern: nil, fallback: nil, text: ""),
         providerPushes: [])
 
-    /// Checks a config against the schema; every fault is reported, with its place.
+    /// Checks a config against the schema, and reports every fault with its position.
     ///
-    /// `value` nil: the config is missing, which counts as an empty map at `position`. `owner` names
+    /// A nil `value` is a missing config, which counts as an empty map at `position`. `owner` names
     /// whose config it is: `plugin "apns"`; `root` is the key that holds it.
     public func check(
         _ value: ConfigValue?, at position: SourcePosition, owner: String, root: String = "config"

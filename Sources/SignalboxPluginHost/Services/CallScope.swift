@@ -2,23 +2,23 @@ internal import CSignalbox
 internal import Glibc
 internal import SignalboxJSON
 
-/// What lives until a call into a plugin returns: structs for it, parsed JSON, borrowed text.
+/// The memory that lives until a call into a plugin returns: structs for it, parsed JSON, borrowed text.
 ///
-/// One per thread, found by the services through the thread.
+/// One per thread; the services find it through the current thread.
 package final class CallScope {
     let arena = CArena()
     private var parsers: [JSONParser] = []
     private var used = 0
-    /// Parses what is kept longer than the call.
+    /// Parses documents that are kept longer than the call.
     private var keeper: JSONParser?
     /// The documents of this call.
     private var documents: Set<UnsafeRawPointer> = []
-    /// Those of them that others keep as well.
+    /// Documents of this call that are also kept elsewhere.
     private var kept: [JSONDocument] = []
-    /// The document that was asked for last: mostly it is the next one, too.
+    /// The document used last, which is usually the next one too.
     private var recent: UnsafeRawPointer?
     private var depth = 0
-    /// The call is one that may block.
+    /// Whether the call may block.
     private var isControl = false
 
     /// The scope of this thread, or nil outside of a call.
@@ -27,7 +27,7 @@ package final class CallScope {
         return scope.depth > 0 ? scope : nil
     }
 
-    /// This thread is in a `[control]` call.
+    /// Whether this thread is in a `[control]` call.
     static var isControl: Bool { current?.isControl ?? false }
 
     /// Runs a call into a plugin.
@@ -78,7 +78,7 @@ package final class CallScope {
         return try JSONDocument(text, with: parser)
     }
 
-    /// The same; nil: it is no JSON.
+    /// Parses text into a document that outlives the scope; nil if it is not JSON.
     func document(_ text: String) -> JSONDocument? {
         var text = text
         return text.withUTF8 { try? document($0) }

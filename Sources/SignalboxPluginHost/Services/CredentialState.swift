@@ -1,6 +1,6 @@
-/// A cached credential between refreshes, as a value: time comes from outside.
+/// A cached credential and its refresh times. A value type: the time is passed in.
 struct CredentialState: Sendable {
-    /// What `get` answers.
+    /// The result of `get`.
     enum Answer: Equatable {
         case value(String)
         case again
@@ -13,9 +13,9 @@ struct CredentialState: Sendable {
     private var expiresAtMs: UInt64 = .max
     private var lastSuccessMs: UInt64?
     private var failures: UInt64 = 0
-    /// A provider refused it: not used again until there is another one.
+    /// A provider refused the value; it is not used until there is a new one.
     private var isRefused = false
-    /// The plugin says that trying again is useless.
+    /// The plugin said that retrying is useless.
     private var isHopeless = false
 
     init(minIntervalMs: UInt64) { self.minIntervalMs = minIntervalMs }
@@ -29,9 +29,9 @@ struct CredentialState: Sendable {
     /// When the next refresh is due.
     var refreshDueMs: UInt64 { refreshAtMs }
 
-    /// A provider refused the value.
+    /// Records that a provider refused the value.
     ///
-    /// False: it is too young to be replaced, and stays in use.
+    /// False if it is too new to be replaced; it stays in use.
     mutating func refuse(nowMs: UInt64) -> Bool {
         if let last = lastSuccessMs, nowMs < last + minIntervalMs { return false }
         guard !isRefused else { return true }
@@ -41,14 +41,15 @@ struct CredentialState: Sendable {
         return true
     }
 
-    /// What it is made with has changed: due now, however young the value is, which serves until then.
+    /// Makes a refresh due now, however new the value is, because the secrets it is made from have changed.
+    /// The value serves until then.
     mutating func renew(nowMs: UInt64) {
         isHopeless = false
         failures = 0
         refreshAtMs = nowMs
     }
 
-    /// A refresh brought a value.
+    /// Stores the value of a successful refresh.
     mutating func succeed(_ new: String, refreshMs: UInt64, expiresMs: UInt64, nowMs: UInt64) {
         value = new
         expiresAtMs = expiresMs == 0 ? .max : expiresMs
@@ -59,12 +60,12 @@ struct CredentialState: Sendable {
         isHopeless = false
     }
 
-    /// A refresh failed; the old value serves until it expires.
+    /// Records a failed refresh; the old value serves until it expires.
     mutating func fail(isHopeless hopeless: Bool, nowMs: UInt64) {
         failures += 1
         isHopeless = hopeless
-        // 1, 2, 4, ... 60 s. An account that was switched off may be switched on again without anybody
-        // telling us.
+        // 1, 2, 4, ... 60 s; 300 s if hopeless, because a disabled account may be enabled again without
+        // notice.
         refreshAtMs = nowMs + (hopeless ? 300_000 : min(60_000, 1_000 << min(failures - 1, 6)))
     }
 }

@@ -15,7 +15,7 @@ final class CredentialTable: Sendable {
 
     private let entries = Mutex<[String: Entry]>([:])
 
-    /// Declares one; false: there is one of that name.
+    /// Declares a credential; false if the name is taken.
     func define(_ name: String, minIntervalMs: UInt64, refresh: @escaping Refresh) -> Bool {
         entries.withLock { entries in
             guard entries[name] == nil else { return false }
@@ -25,7 +25,7 @@ final class CredentialTable: Sendable {
         }
     }
 
-    /// Takes a new value; false: it is not defined.
+    /// Sets a new value; false if the credential is not defined.
     func set(
         _ name: String, value: String, refreshMs: UInt64, expiresMs: UInt64, nowMs: UInt64
     ) -> Bool {
@@ -38,12 +38,12 @@ final class CredentialTable: Sendable {
         }
     }
 
-    /// The current value; nil: it is not defined.
+    /// The result of `get`; nil if the credential is not defined.
     func answer(_ name: String, nowMs: UInt64) -> CredentialState.Answer? {
         entries.withLock { $0[name]?.state.answer(nowMs: nowMs) }
     }
 
-    /// A provider refused it; an empty name: whichever there is, if there is one.
+    /// Records that a provider refused a credential; an empty name means the only one, if there is just one.
     func refuse(_ name: String, nowMs: UInt64) {
         entries.withLock { entries in
             let names = name.isEmpty && entries.count == 1 ? Array(entries.keys) : [name]
@@ -51,14 +51,14 @@ final class CredentialTable: Sendable {
         }
     }
 
-    /// The secrets they are made with have changed: all are due.
+    /// Makes all credentials due, because the secrets they are made from have changed.
     func renewAll(nowMs: UInt64) {
         entries.withLock { entries in
             for name in entries.keys { entries[name]?.state.renew(nowMs: nowMs) }
         }
     }
 
-    /// Those whose refresh is due, and when the next one is.
+    /// Credentials whose refresh is due, and when the next one is due.
     func due(nowMs: UInt64) -> (names: [(String, Refresh)], nextMs: UInt64?) {
         entries.withLock { entries in
             var due: [(String, Refresh)] = []
@@ -76,7 +76,7 @@ final class CredentialTable: Sendable {
         }
     }
 
-    /// A refresh has ended; whether there is a new value.
+    /// Records the end of a refresh. Returns whether there is a new value.
     func finish(_ name: String, status: sbx_status, nowMs: UInt64) -> Bool {
         entries.withLock { entries in
             if status == SBX_OK, entries[name]?.wasSet == true { return true }

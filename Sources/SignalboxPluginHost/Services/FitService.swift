@@ -38,7 +38,7 @@ enum FitService {
     ) throws(PluginFault) -> (payload: [UInt8], shortened: Set<FitField>) {
         guard let payload = try? JSONValue.parse(Array(request.payload.raw)),
             case .object = payload
-        else { throw PluginFault(.invalid, "the payload is no JSON object") }
+        else { throw PluginFault(.invalid, "the payload is not a JSON object") }
         let bytesMax = Int(clamping: request.bytes_max)
         let (named, whole) = try builderPlaces(request)
         let places = KeyValues.copy(request.places, request.place_count).map {
@@ -53,7 +53,7 @@ enum FitService {
         guard let made = fit.fitted(payload) else {
             throw PluginFault(
                 .tooLarge,
-                "what may not be shortened has over \(bytesMax) bytes in the payload alone")
+                "the payload is over \(bytesMax) bytes even when fully shortened")
         }
         if made.shortened.isEmpty { return (Array(request.payload.raw), []) }
         var bytes: [UInt8] = []
@@ -61,13 +61,13 @@ enum FitService {
         return (bytes, made.shortened)
     }
 
-    /// The places of the notification's override `shorten`, as places of the payload.
+    /// The places named by the notification's override `shorten`, as places in the payload.
     private static func builderPlaces(
         _ request: sbx_fit_request
     ) throws(PluginFault) -> (places: [[String]], whole: [[String]]) {
         guard !request.shorten.isEmpty else { return ([], []) }
         guard let given = try? JSONValue.parse(Array(request.shorten.raw)) else {
-            throw PluginFault(.invalid, "the override \"shorten\" is no JSON")
+            throw PluginFault(.invalid, "the override \"shorten\" is not JSON")
         }
         let base = steps(request.data.text)
         func pointers(_ key: String) -> [[String]] {

@@ -73,7 +73,7 @@ enum JSONService {
         return table
     }
 
-    /// A value of a document of this call; nil: the plugin kept it too long, or made it up.
+    /// A value of a document of this call; nil if the plugin kept it too long or made it up.
     private static func value(_ value: sbx_json_value) -> JSONParser.Value? {
         guard let scope = CallScope.current, scope.owns(value) else { return nil }
         return JSONParser.Value(document: value.document, position: value.position)

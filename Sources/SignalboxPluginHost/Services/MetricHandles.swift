@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The metrics of one instance by handle.
 ///
-/// `@unchecked Sendable`: a slot is written once, under the lock, before its handle is given away;
+/// `@unchecked Sendable`: a slot is written once, under the lock, before its handle is returned;
 /// after that it is only read.
 final class MetricHandles: @unchecked Sendable {
     private static let seriesMax = 1_000

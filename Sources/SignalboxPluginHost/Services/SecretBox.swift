@@ -34,7 +34,7 @@ final class SecretBox: Sendable {
         return found
     }
 
-    /// Remembers whom to tell of a change; false: there is no such secret.
+    /// Registers a function to call when a secret changes; false if there is no such secret.
     func watch(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             guard state.secrets[name] != nil else { return false }
@@ -43,21 +43,21 @@ final class SecretBox: Sendable {
         }
     }
 
-    /// All of them, as they are now.
+    /// All secrets, with their current values.
     var all: [String: PluginSecret] { state.withLock { $0.secrets } }
 
-    /// One of them came from this file.
+    /// Whether one of them came from this file.
     func isFile(_ path: String) -> Bool {
         state.withLock { $0.secrets.values.contains { $0.file == path } }
     }
 
-    /// Some came from files, so they can change.
+    /// Whether some came from files, so that they can change.
     var hasFiles: Bool { state.withLock { $0.secrets.values.contains { $0.file != nil } } }
 
-    /// Forgets whom to tell.
+    /// Removes all watches.
     func endWatches() { state.withLock { $0.watches = [] } }
 
-    /// Reads the files again; whether anything changed, and those to tell of it.
+    /// Reads the files again. Returns whether any secret changed, and the functions to call.
     func reread(
         _ read: (String) -> [UInt8]?
     ) -> (hasChanged: Bool, due: [@Sendable () -> Void]) {
@@ -81,7 +81,7 @@ final class SecretBox: Sendable {
         return (hasChanged, due)
     }
 
-    /// Text without the line break that editors end a file with.
+    /// Text without the line break that editors put at the end of a file.
     private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.last == UInt8(ascii: "\n"),
             String(validating: bytes, as: UTF8.self) != nil

@@ -8,14 +8,14 @@ final class TimerTable: Sendable {
     private struct State {
         var next: UInt64 = 1
         var pending: Set<UInt64> = []
-        /// Timers whose function runs, with the thread that runs it.
+        /// Timers whose function is running, with the thread that runs it.
         var running: [UInt64: pthread_t] = [:]
         var isStopping = false
     }
 
     private let gate = Gate(State())
 
-    /// Sets a timer; 0: too many, or stopping.
+    /// Sets a timer; 0 if there are too many or the instance is stopping.
     func after(
         _ ms: UInt64, services: any HostServices, _ body: @escaping @Sendable () -> Void
     ) -> UInt64 {
@@ -31,7 +31,7 @@ final class TimerTable: Sendable {
         return id
     }
 
-    /// Makes sure that a timer's function does not run and will not.
+    /// Cancels a timer; waits for its function if that is running on another thread.
     func cancel(_ id: UInt64) {
         let me = pthread_self()
         gate.update { _ = $0.pending.remove(id) }
@@ -41,7 +41,7 @@ final class TimerTable: Sendable {
         })
     }
 
-    /// Lets no timer fire any more; waits for those whose function runs.
+    /// Cancels all timers and waits for running functions. False if some still run at the deadline.
     func stop(deadlineNs: UInt64) -> Bool {
         gate.update { state in
             state.isStopping = true

@@ -5,7 +5,7 @@ internal import SignalboxJSON
 internal import SignalboxThreads
 internal import Synchronization
 
-/// What the process of an isolated plugin runs: one instance, used by a gateway over a socket.
+/// Runs one instance in the process of an isolated plugin, for the gateway at the other end of a socket.
 public final class IsolatedRunner: Sendable {
     private struct State {
         var instance: PluginInstance?
@@ -18,17 +18,17 @@ public final class IsolatedRunner: Sendable {
 
     private init(_ peer: WirePeer) { self.peer = peer }
 
-    /// Serves the gateway that started this process, and ends the process when that is gone.
+    /// Serves the gateway that started this process, and ends the process when the gateway is gone.
     public static func run() async {
-        // Not even a plugin that loops for ever outlives its gateway.
+        // Even a plugin in an endless loop must not outlive its gateway.
         _ = linux_die_with_parent()
-        // Ctrl-C and a service manager mean the gateway, which ends this process when it has drained.
+        // Signals from Ctrl-C or a service manager are for the gateway, which ends this process after draining.
         for number in [SIGINT, SIGTERM, SIGHUP, SIGPIPE] { signal(number, SIG_IGN) }
         var facts = stat()
         guard fstat(RunnerProcess.socket, &facts) == 0, facts.st_mode & S_IFMT == S_IFSOCK else {
-            fail("a gateway starts this by itself, for plugins with isolation: process")
+            fail("only a gateway runs this command, for plugins with isolation: process")
         }
-        // Processes that a plugin starts have no business with the gateway.
+        // Processes that the plugin starts must not reach the gateway.
         _ = fcntl(RunnerProcess.socket, F_SETFD, FD_CLOEXEC)
         let runner = IsolatedRunner(WirePeer(WireChannel(socket: RunnerProcess.socket)))
         SystemThread.start("sbx-parent") {
@@ -50,7 +50,7 @@ public final class IsolatedRunner: Sendable {
         _exit(70)
     }
 
-    /// Thread: the one that reads, so nothing here waits.
+    /// Thread: the reading thread, so nothing here may block.
     private func take(_ method: WireMethod, _ frame: WireFrame) throws(WireFault) {
         switch method {
         case .create:
@@ -277,12 +277,12 @@ public final class IsolatedRunner: Sendable {
     }
 }
 
-/// Lets the first one reply, and the second one answer.
+/// Makes the first of two results the reply, and the second the answer.
 private final class ReplyBox: Sendable {
     private let isReplied = Mutex(false)
 
-    /// Runs `body` under the lock, so that the reply is on its way before an answer is; nil: there is a
-    /// reply. What could not be sent does not count.
+    /// Runs `body` under the lock, so that the reply is sent before any answer; nil if there is a reply
+    /// already. A reply that could not be sent does not count.
     func first(_ body: () -> Bool) -> Bool? {
         isReplied.withLock { isReplied in
             guard !isReplied else { return nil }

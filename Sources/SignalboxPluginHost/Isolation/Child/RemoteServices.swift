@@ -2,8 +2,8 @@ internal import SignalboxCore
 internal import SignalboxThreads
 internal import Synchronization
 
-/// The host's services in the process of an isolated plugin: what needs the gateway is asked of it; threads
-/// and timers are here.
+/// The host's services in the process of an isolated plugin. Calls that need the gateway go to it; threads
+/// and timers are local.
 final class RemoteServices: HostServices {
     private let peer: WirePeer
     private let logLevels: UInt32
@@ -48,7 +48,7 @@ final class RemoteServices: HostServices {
         return isKept == true ? RemoteMetric(number: number, services: self) : nil
     }
 
-    /// One that talks faster than it is listened to is slowed down.
+    /// Blocks a plugin that sends faster than the gateway reads.
     fileprivate func tell(_ method: WireMethod, _ write: (WireWriter) -> Void) {
         peer.channel.waitForRoom()
         peer.tell(method, write)

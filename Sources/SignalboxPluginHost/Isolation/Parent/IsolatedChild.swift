@@ -8,13 +8,13 @@ final class IsolatedChild: Sendable {
     let peer: WirePeer
     let flights = OpenFlights()
     let bornNs = SystemClock.monotonicNs
-    /// Why the gateway ended it; nil: it did not.
+    /// Why the gateway ended it; nil if it did not.
     private let verdict = Mutex<String?>(nil)
 
-    /// Starts the process, and a thread that reads what it says.
+    /// Starts the process, and a thread that reads its messages.
     ///
-    /// On that thread `onGone` is called when there is nothing more to read, and `onEnd` when all who
-    /// waited know it.
+    /// On that thread `onGone` is called when there is nothing more to read, and `onEnd` after all
+    /// waiting calls have been told.
     init(
         command: [String],
         handle:
@@ -39,13 +39,13 @@ final class IsolatedChild: Sendable {
         }
     }
 
-    /// Ends the process at once; the first reason counts.
+    /// Kills the process; if it is called again, the first reason counts.
     func kill(because why: String) {
         verdict.withLock { if $0 == nil { $0 = why } }
         process.kill()
     }
 
-    /// Waits for its end; how it ended, in words.
+    /// Waits for the process to end, and describes how it did.
     func reap() -> String {
         peer.channel.close()
         let how = process.reap()
@@ -53,7 +53,7 @@ final class IsolatedChild: Sendable {
     }
 }
 
-/// Deliveries that a plugin with a transport of its own has, by flight.
+/// Deliveries held by a plugin with its own transport, by flight.
 final class OpenFlights: Sendable {
     private struct Flight {
         var open: Set<UInt64>
@@ -79,7 +79,7 @@ final class OpenFlights: Sendable {
         }
     }
 
-    /// These stay with the gateway.
+    /// Removes deliveries that the plugin did not take, so they stay with the gateway.
     func giveBack(_ flight: UInt64, _ items: some Sequence<UInt64>) {
         state.withLock { state in
             state.flights[flight]?.open.subtract(items)
@@ -87,7 +87,7 @@ final class OpenFlights: Sendable {
         }
     }
 
-    /// Outcomes came in; how many of them are of nothing that is open.
+    /// Settles outcomes. Returns how many are for deliveries that are not open.
     func settle(_ flight: UInt64, _ outcomes: [Outcome]) -> Int {
         let (sound, tell) = state.withLock {
             state -> ([Outcome], (@Sendable ([Outcome]) -> Void)?) in
@@ -103,7 +103,7 @@ final class OpenFlights: Sendable {
         return outcomes.count - sound.count
     }
 
-    /// The process is gone: what is open, and whom to tell; nothing is open any more.
+    /// Closes all flights after the process has ended. Returns the open deliveries and their callbacks.
     func end() -> [(items: [UInt64], tell: @Sendable ([Outcome]) -> Void)] {
         state.withLock { state in
             defer { state.flights = [:] }

@@ -2,8 +2,8 @@ internal import SignalboxCore
 internal import SignalboxThreads
 internal import Synchronization
 
-/// From the start of a process to its end, and again. All of it runs on the control thread, which lives as
-/// long as the instance: a process dies with the thread that started it.
+/// Starts, ends and restarts the process. Unless noted, this runs on the control thread, which lives as
+/// long as the instance, because a process dies with the thread that started it.
 extension IsolatedInstance {
     private var controlDeadlineNs: UInt64 {
         SystemClock.monotonicNs + options.controlMs * 1_000_000
@@ -11,7 +11,7 @@ extension IsolatedInstance {
 
     // MARK: Making one
 
-    /// Starts a process and creates the instance there.
+    /// Starts a process and creates the instance in it.
     func open() -> PluginFault? {
         let desk = ServiceDesk(name: name, services: services, secrets: secrets)
         let child: IsolatedChild
@@ -25,7 +25,7 @@ extension IsolatedInstance {
                 onGone: { [weak self] child in self?.isGone(child) },
                 onEnd: { [weak self] child, fault in
                     guard let self else {
-                        child.kill(because: "nobody needs it")
+                        child.kill(because: "its instance is gone")
                         _ = child.reap()
                         return
                     }
@@ -54,7 +54,7 @@ extension IsolatedInstance {
                 up: child,
                 PluginFault(
                     .version,
-                    "\(library.path) is another plugin now, or takes another config; reload the "
+                    "\(library.path) now holds another plugin or config schema: reload the "
                         + "configuration"))
         }
     }
@@ -67,7 +67,7 @@ extension IsolatedInstance {
         return nil
     }
 
-    /// Asks for the roles in the process.
+    /// Asks the process for its roles.
     func askRoles(_ limits: Limits) -> Result<RoleFacts, PluginFault> {
         guard let child = state.update({ $0.child }) else { return .failure(Self.gone) }
         let asked: Result<WireResult<RoleFacts>, PluginFault> = ask(child, .roles, "paths()") {
@@ -83,10 +83,10 @@ extension IsolatedInstance {
         return facts
     }
 
-    /// From now on it serves, and is started again when its process ends.
+    /// Marks the instance as serving: from now on its process is restarted when it ends.
     func isServing() {
         state.updateAll { state in
-            // It may have ended in this moment; then it is started again.
+            // The process may have just ended; then it is restarted.
             guard let child = state.child, !child.peer.isGone else { return }
             state.isUp = true
             state.upSinceNs = SystemClock.monotonicNs
@@ -108,7 +108,7 @@ extension IsolatedInstance {
         }
     }
 
-    /// Asks on the control thread; a process that ends meanwhile is a fault of kind `lost`.
+    /// Calls the process from the control thread; fails with kind `lost` if the process ends meanwhile.
     private func ask<Answer: WireValue>(
         _ child: IsolatedChild, _ method: WireMethod, _ what: String,
         _ write: (WireWriter) -> Void = { _ in }
@@ -130,7 +130,7 @@ extension IsolatedInstance {
         }
     }
 
-    /// A child that cannot be used is ended; the reason goes on.
+    /// Ends a child that cannot be used, and returns the fault.
     private func give(up child: IsolatedChild, _ fault: PluginFault) -> PluginFault {
         state.update { if $0.child === child { $0.child = nil } }
         child.kill(because: "it cannot be used")
@@ -140,7 +140,7 @@ extension IsolatedInstance {
 
     // MARK: The end of one
 
-    /// The process says nothing any more: nobody is to ask it. Thread: the one that read.
+    /// The process has closed its socket: no more calls go to it. Thread: the reading thread.
     private func isGone(_ child: IsolatedChild) {
         let wasUp = state.update { state -> Bool in
             guard state.child === child, state.isUp else { return false }
@@ -150,17 +150,17 @@ extension IsolatedInstance {
         if wasUp { isUp(false) }
     }
 
-    /// Those who waited for the process know it; thread: the one that read.
+    /// All calls that waited for the process have been told of its end. Thread: the reading thread.
     private func hasEnded(_ child: IsolatedChild, _ fault: WireFault?) {
         if let fault { _ = malformed(child, nil, fault) }
         let flights = child.flights.end()
-        // Whoever stops it collects it, too.
+        // The code that stops the process also reaps it.
         guard !state.update({ $0.isStopping }) else { return }
         giveBack(flights, lostCalls: child.peer.lostCount)
         control?.run { [weak self] in self?.bury(child) }
     }
 
-    /// Collects a process that has ended, and has a new one made if it served.
+    /// Reaps a process that has ended, and schedules a new one if it served.
     private func bury(_ child: IsolatedChild) {
         let waiting = child.peer.lostCount
         let how = child.reap()
@@ -191,7 +191,7 @@ extension IsolatedInstance {
 
     // MARK: Again
 
-    /// The control thread has something to do.
+    /// Restarts the process if it is due.
     func tick() {
         let isDue = state.update { state -> Bool in
             guard let due = state.dueNs, !state.isStopping, due <= SystemClock.monotonicNs else {
@@ -214,7 +214,7 @@ extension IsolatedInstance {
         if let child = state.update({ $0.child }) { _ = give(up: child, fault) }
         let waitMs = state.update { $0.backOff.ended(afterMs: 0) }
         services.log(
-            instance: name, level: .error, message: "the plugin cannot be started again yet",
+            instance: name, level: .error, message: "the plugin could not be restarted",
             fields: [
                 Attribute("error", fault.message), Attribute("restart_in_ms", "\(waitMs)"),
             ])
@@ -239,13 +239,13 @@ extension IsolatedInstance {
 
     func close(_ deadlineMs: UInt64) {
         guard let child = state.update({ $0.child }) else { return }
-        // A moment more, so that the plugin's own "not in time" arrives.
+        // A little longer, so that the plugin's own "not in time" arrives.
         let deadline = SystemClock.monotonicNs + (deadlineMs + 500) * 1_000_000
         switch child.peer.call(.stop, deadlineNs: deadline, { $0.put(deadlineMs) }) {
         case .success: break
         case .failure(.late):
             services.misbehaved(
-                instance: name, "did not stop in time; its process was ended")
+                instance: name, "did not stop in time, so its process was ended")
             child.kill(because: "it did not stop in time")
         case .failure: break
         }

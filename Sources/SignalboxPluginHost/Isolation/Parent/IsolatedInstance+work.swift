@@ -2,38 +2,38 @@ internal import SignalboxCore
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Why a role call brought nothing.
+/// Why a role call has no result.
 enum WorkEnd: Error {
     /// The instance is stopping.
     case stopping
-    /// There is no process at the moment; nothing was asked.
+    /// No process is running; nothing was sent.
     case down
-    /// The process ended during the call; what it did is unknown. Alone: nothing else was asked of it.
+    /// The process ended during the call; what it did is unknown. `isAlone` if no other call was open.
     case lost(isAlone: Bool)
-    /// What was to be sent is larger than a message may be.
+    /// The call is larger than the largest message.
     case tooLong
 
-    /// In words for a caller who can come again.
+    /// The fault for a caller that can retry.
     func fault(_ name: String) -> PluginFault {
         switch self {
         case .stopping: PluginFault(.stopping, "the gateway is stopping")
         case .down: PluginFault(.again, "the plugin \"\(name)\" is being started again")
         case .lost: PluginFault(.again, "the plugin \"\(name)\" ended during the call")
-        case .tooLong: PluginFault(.tooLarge, "it is too large for the plugin \"\(name)\"")
+        case .tooLong: PluginFault(.tooLarge, "the call is too large for the plugin \"\(name)\"")
         }
     }
 }
 
 /// Role calls.
 extension IsolatedInstance {
-    /// The process that serves now.
+    /// The current process, if it serves.
     func current() -> Result<IsolatedChild, WorkEnd> {
         let (child, isStopping) = state.update { ($0.isUp ? $0.child : nil, $0.isStopping) }
         if isStopping { return .failure(.stopping) }
         return child.map { .success($0) } ?? .failure(.down)
     }
 
-    /// Asks a process, and blocks until it has replied, or is gone.
+    /// Calls a process, and blocks until it has replied or is gone; one that takes too long is ended.
     ///
     /// Thread: worker. `onAnswer` as in `WirePeer.call`.
     func work(
@@ -49,14 +49,14 @@ extension IsolatedInstance {
         case .failure(.gone): end = .lost(isAlone: child.peer.lostCount <= 1)
         case .failure(.late):
             let what = "\(method) took over \(options.workMs) ms"
-            services.misbehaved(instance: name, "\(what); its process was ended")
+            services.misbehaved(instance: name, "\(what), so its process was ended")
             child.kill(because: what)
             end = .lost(isAlone: true)
         }
         return .failure(state.update { $0.isStopping } ? .stopping : end)
     }
 
-    /// Asks a process for a value; one that cannot be is its end.
+    /// Asks a process for a value; an invalid value ends the process.
     func ask<Answer: WireValue>(
         _ child: IsolatedChild, _ method: WireMethod, _ write: (WireWriter) -> Void,
         check: (inout Answer) throws(WireFault) -> Void = { _ in }
@@ -75,7 +75,7 @@ extension IsolatedInstance {
         }
     }
 
-    /// Asks the process of now for a value.
+    /// Asks the current process for a value.
     func ask<Answer: WireValue>(
         _ method: WireMethod, _ write: (WireWriter) -> Void,
         check: (inout Answer) throws(WireFault) -> Void = { _ in }
@@ -86,18 +86,18 @@ extension IsolatedInstance {
         }
     }
 
-    /// The process said something that cannot be: it is not to be trusted any more.
+    /// Reports a malformed answer and ends the process, which cannot be trusted any more.
     func malformed(
         _ child: IsolatedChild, _ method: WireMethod?, _ fault: WireFault
     ) -> PluginFault {
         let place = method.map { " to \($0)" } ?? ""
         services.misbehaved(
             instance: name, "its process gave a malformed answer\(place): \(fault.what)")
-        child.kill(because: "it does not keep to the protocol")
+        child.kill(because: "it broke the protocol")
         return PluginFault(.lost, "its process gave a malformed answer\(place): \(fault.what)")
     }
 
-    /// Blocks until the process is up, or the monotonic time has come; whether it is up.
+    /// Blocks until the process is up or the monotonic deadline has passed. Returns whether it is up.
     func waitUntilUp(deadlineNs: UInt64) -> Bool {
         state.wait(until: { state in
             if state.isUp { return (true, nil) }
@@ -106,7 +106,7 @@ extension IsolatedInstance {
         })
     }
 
-    /// Takes note of what the process tells by itself; thread: the one that reads.
+    /// Handles a notice from the process. Thread: the reading thread.
     func take(
         _ method: WireMethod, _ frame: WireFrame, from child: IsolatedChild
     ) throws(WireFault) {
@@ -125,14 +125,14 @@ extension IsolatedInstance {
                 services.misbehaved(
                     instance: name, "settled \(strange) deliveries that it does not have")
             }
-            // The next one may go.
+            // The next delivery may be sent.
             if wasOnTrial { listeners.withLock { $0.room }() }
         default: throw WireFault("it may not ask for \(method)")
         }
     }
 
-    /// Deliveries that a transport of the plugin's own had when its process ended: whether they arrived
-    /// is unknown.
+    /// Settles deliveries that the plugin's own transport held when its process ended: whether they
+    /// arrived is unknown.
     func giveBack(
         _ flights: [(items: [UInt64], tell: @Sendable ([Outcome]) -> Void)], lostCalls: Int
     ) {
@@ -148,12 +148,12 @@ extension IsolatedInstance {
     }
 }
 
-/// What becomes of an item whose call was lost with its process.
+/// The outcome of an item whose call was lost with its process.
 enum LostCall {
     static func outcome(_ item: UInt64, isProven: Bool) -> Outcome {
         guard isProven else { return Outcome(item: item, kind: .retry, reason: "plugin_failed") }
         var outcome = Outcome(item: item, kind: .rejected, reason: "plugin_crashes")
-        outcome.detail = "the plugin's process ended each time it had this"
+        outcome.detail = "the plugin's process ended each time it handled this item"
         return outcome
     }
 }

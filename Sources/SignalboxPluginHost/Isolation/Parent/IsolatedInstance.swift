@@ -2,24 +2,24 @@ internal import SignalboxCore
 internal import SignalboxThreads
 internal import Synchronization
 
-/// A plugin with a config whose code runs in a process of its own. If the process ends, what was under way
-/// there has failed, and it is started again.
+/// A plugin with a config whose code runs in its own process. If the process ends, the calls under way
+/// fail and the process is restarted.
 ///
 /// `@unchecked Sendable`: `control` is set before the object is handed out.
 public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
     struct State {
-        /// The current process, whether it serves or is still being made.
+        /// The current process, whether it serves or is still starting.
         var child: IsolatedChild?
-        /// It serves.
+        /// Whether the process serves.
         var isUp = false
-        /// It served once, so it is started again when it ends.
+        /// The roles, once known; from then on a process that ends is restarted.
         var facts: RoleFacts?
         var limits = Limits()
-        /// A new one is being made; a stop need not wait for that.
+        /// A new process is starting; a stop need not wait for it.
         var isMaking = false
         var isStopping = false
         var upSinceNs: UInt64 = 0
-        /// When a new one is due, in monotonic nanoseconds; nil: none is.
+        /// When a new process is due, in monotonic nanoseconds; nil if none is.
         var dueNs: UInt64?
         var backOff: BackOff
     }
@@ -40,7 +40,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
     let secrets: SecretBox
     let state: Gate<State>
     let listeners = Mutex(Listeners())
-    /// Deliveries that a transport of the plugin's own had when the process ended.
+    /// Deliveries that the plugin's own transport held when the process ended.
     let sending = Mutex(Suspects())
     private(set) var control: ControlThread?
     let made = Mutex<PluginRoles?>(nil)
@@ -65,9 +65,9 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         control?.stop()
     }
 
-    /// Starts a process and creates the instance there, from a config that fits the plugin's schema.
+    /// Starts a process and creates the instance in it, from a config that fits the plugin's schema.
     ///
-    /// A fault of kind `lost`: the process ended while it did that.
+    /// Throws a fault of kind `lost` if the process ended meanwhile.
     public static func create(
         name: String, library: PluginDescriptor, config: CheckedConfig,
         program: String = "signalbox", version: String, options: IsolationOptions,
@@ -75,7 +75,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
     ) async throws(PluginFault) -> IsolatedInstance {
         guard !options.runner.isEmpty else {
             throw PluginFault(
-                .unsupported, "this program has not said which program runs isolated plugins")
+                .unsupported, "isolated plugins need a runner program, and none is set")
         }
         let instance = IsolatedInstance(
             name: name, library: library, config: config, program: (program, version),
@@ -90,7 +90,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         return instance
     }
 
-    /// Makes it ready to work.
+    /// Starts the instance.
     public func start() async throws(PluginFault) {
         guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
         guard let begun = await control.value({ [self] in begin() }) else {
@@ -99,25 +99,25 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         if let fault = begun { throw fault }
     }
 
-    /// Calls this whenever a credential has a new value, and when the process is up again.
+    /// Sets a function to call whenever a credential has a new value, and when the process is up again.
     public func whenCredentialReady(_ body: @escaping @Sendable () -> Void) {
         listeners.withLock { $0.credentialReady = body }
     }
 
-    /// Calls this whenever the file of a secret has changed.
+    /// Sets a function to call whenever the file of a secret has changed.
     public func whenSecretsChange(_ body: @escaping @Sendable () -> Void) {
         listeners.withLock { $0.secretsChanged = body }
     }
 
-    /// A provider refused a credential of this instance.
+    /// Records that a provider refused a credential of this instance.
     public func credentialRefused(_ credential: String) {
-        // A process that is being started again gets new credentials anyway.
+        // A process that is restarting gets new credentials anyway.
         let child = state.update { $0.isUp ? $0.child : nil }
         child?.peer.tell(.credentialRefused) { $0.put(credential) }
     }
 
-    /// Stops and destroys it. What does not end in time is ended with its process, so nothing is ever left
-    /// behind.
+    /// Stops and destroys it. A plugin that does not end in time is ended with its process, so none is ever
+    /// abandoned.
     public func stop(deadlineMs: UInt64) async -> Bool {
         guard let control else { return true }
         let halfMade = state.update { state -> IsolatedChild? in

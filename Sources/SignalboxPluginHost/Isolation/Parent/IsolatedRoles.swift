@@ -2,7 +2,7 @@ public import SignalboxCore
 internal import Synchronization
 
 extension IsolatedInstance {
-    /// Its roles; asked after `start`, and the same each time.
+    /// Its roles; asked for after `start`, and the same each time.
     public func roles(limits: Limits) async throws(PluginFault) -> PluginRoles {
         guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
         if let known = made.withLock({ $0 }) { return known }
@@ -43,7 +43,7 @@ final class IsolatedIngest: Ingesting {
 
     var instanceName: String { instance.name }
 
-    /// Hands a request to the plugin. One that is lost with the process fails with kind `again`: its
+    /// Hands a request to the plugin. A request lost with the process fails with kind `again`, so that its
     /// source sends it again.
     func handle(_ request: IngestRequest, done: @escaping @Sendable (IngestResult) -> Void) {
         let child: IsolatedChild
@@ -71,17 +71,17 @@ final class IsolatedIngest: Ingesting {
         do throws(WireFault) {
             message = try IngestMessage(reading: frame)
         } catch {
-            // Its end ends the request.
+            // The end of the process ends the request.
             _ = instance.malformed(child, .ingest, error)
             return
         }
         switch message {
         case .done(let made):
-            // If it is gone, the end of the process was faster, and has ended the request.
+            // If the call is no longer open, the process ended first, and that has ended the request.
             guard child.peer.forget(frame.call) else { return }
             done(result(child) { made })
         case .deferred(let ms):
-            // The plugin's process watches the time itself; this is for one that hangs.
+            // The plugin's process enforces the timeout itself; this one is for a process that hangs.
             instance.services.onWorker(afterMs: UInt64(ms) + 1_000) { [self] in
                 guard child.peer.forget(frame.call) else { return }
                 done(failed(PluginFault(.timeout, "the request took too long")))
@@ -89,7 +89,7 @@ final class IsolatedIngest: Ingesting {
         }
     }
 
-    /// A result within the bounds; else that is the process's end.
+    /// A result within the limits; a process that gives any other is ended.
     private func result(
         _ child: IsolatedChild, _ read: () throws(WireFault) -> IngestResult
     ) -> IngestResult {
@@ -118,7 +118,7 @@ final class IsolatedBuilder: Building {
 
     init(_ instance: IsolatedInstance) { self.instance = instance }
 
-    /// Builds notifications; a fault of kind `again`: there is no process, or it ended meanwhile.
+    /// Builds notifications; fails with kind `again` if there is no process or it ended meanwhile.
     func build(
         _ event: Event, recipients: [Recipient], route: String, options: JSONText
     ) -> Result<BuildResult, PluginFault> {

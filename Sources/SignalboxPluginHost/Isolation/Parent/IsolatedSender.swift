@@ -18,8 +18,8 @@ final class IsolatedSender: Sending {
 
     var maxBatch: Int? { isOnTrial ? 1 : usualBatch }
 
-    /// Offers deliveries; none is taken while the process is down, and after a crash one at a time, so that
-    /// it shows which of them is the cause.
+    /// Offers deliveries. None is taken while the process is down. After a crash they are offered one at a time,
+    /// to find the one that causes it.
     func submit(
         app: String, deliveries: [Delivery],
         onOutcomes: @escaping @Sendable ([Outcome]) -> Void
@@ -46,7 +46,7 @@ final class IsolatedSender: Sending {
         let result: Result<Int, PluginFault>
         switch asked {
         case .success(let answer): result = answer.result.map { Int($0) }
-        // The end of the process gives outcomes to all that have none.
+        // When the process ends, all deliveries without an outcome get one.
         case .failure(.lost): result = .success(items.count)
         case .failure(.down): result = .success(0)
         case .failure(let end): result = .failure(end.fault(instance.name))

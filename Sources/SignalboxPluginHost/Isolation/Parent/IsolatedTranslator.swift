@@ -19,7 +19,7 @@ final class IsolatedTranslator: Translating {
 
     private var nowMs: UInt64 { SystemClock.monotonicNs / 1_000_000 }
 
-    /// Most items per call; one after a crash, until it is known which of them was the cause.
+    /// Most items per call; 1 after a crash, until the item that caused it is known.
     var maxBatch: Int? { suspects.withLock { $0.isOn(nowMs: nowMs) } ? 1 : usualBatch }
 
     /// Where requests of an app go.
@@ -41,7 +41,7 @@ final class IsolatedTranslator: Translating {
             switch asked {
             case .success(let answer): return answer.result
             case .failure(let end):
-                // The caller has no way to come again, so it waits here.
+                // The caller cannot retry, so it waits here.
                 if case .stopping = end { return .failure(end.fault(instance.name)) }
                 guard instance.waitUntilUp(deadlineNs: deadline) else {
                     return .failure(WorkEnd.down.fault(instance.name))
@@ -80,7 +80,7 @@ final class IsolatedTranslator: Translating {
         }
     }
 
-    /// Half of a batch at a time, until a message can hold it.
+    /// Renders a batch in halves, until each part fits a message.
     private func split(_ app: String, _ deliveries: [Delivery]) -> PrepareResult {
         guard deliveries.count > 1 else {
             return .ready(
@@ -105,15 +105,15 @@ final class IsolatedTranslator: Translating {
         return .ready(requests, settled: settled)
     }
 
-    /// Both can be one batch; a process that makes too much of little must not fill the gateway's memory.
+    /// Whether two batches may be merged. A process that renders too much must not fill the gateway's memory.
     private static func fit(_ one: RequestBatch, _ other: RequestBatch) -> Bool {
         one.bytes.count + other.bytes.count <= 8 * Wire.bytesMax
     }
 
     // MARK: Reading
 
-    /// Turns responses into outcomes. After a crash each response is read by itself, once the process is
-    /// up again: what was answered should not go out a second time.
+    /// Turns responses into outcomes. After a crash each response is read separately, once the process is
+    /// up again: an answered request should not be sent twice.
     func classify(
         app: String, responses: [HTTPResponse]
     ) -> (settled: [Outcome], requests: RequestBatch) {
@@ -171,7 +171,7 @@ final class IsolatedTranslator: Translating {
         }
     }
 
-    /// The provider has answered, and nobody can say what: as if the answer had been lost.
+    /// The outcomes when responses cannot be read: the same as if the answers had been lost.
     private func unread(_ responses: [HTTPResponse], _ app: String) -> [Outcome] {
         let kind: Outcome.Kind =
             onceOnly.withLock { $0.contains(app) } ? .rejected : .retry

@@ -1,33 +1,33 @@
-/// How plugins are run in processes of their own.
+/// Options for plugins that run in their own process.
 public struct IsolationOptions: Sendable {
-    /// The program that such a process runs, with its first arguments: a `signalbox`.
+    /// The program such a process runs, with its first arguments: a `signalbox`.
     ///
-    /// Empty: there is none, and a plugin cannot be isolated. The program `signalbox` names itself.
+    /// If empty, plugins cannot be isolated. The program `signalbox` names itself.
     public var runner: [String] = []
     /// How long a role call may take before its process is ended, in milliseconds.
     public var workMs: UInt64 = 10_000
-    /// How long creating, starting and the like may take, in milliseconds.
+    /// How long a control call such as create or start may take, in milliseconds.
     public var controlMs: UInt64 = 30_000
-    /// How long the answers of a batch may wait for a process that is being started again, in milliseconds;
-    /// they keep a worker waiting.
+    /// How long the answers of a batch may wait for a process that is restarting, in milliseconds;
+    /// they block a worker meanwhile.
     public var patienceMs: UInt64 = 1_000
-    /// Wait before the first new start after a crash, in milliseconds; it doubles with each.
+    /// Wait before the first restart after a crash, in milliseconds; it doubles with each crash.
     public var waitFirstMs: UInt64 = 100
-    /// Longest wait before a new start, in milliseconds.
+    /// Longest wait before a restart, in milliseconds.
     public var waitMaxMs: UInt64 = 30_000
-    /// After so long without a crash the wait is the first one again, in milliseconds.
+    /// After this long without a crash the wait is reset, in milliseconds.
     public var healthyMs: UInt64 = 60_000
 
-    /// The shipped bounds, and no runner.
+    /// The default limits, and no runner.
     public init() {}
 
-    /// Looks at a library in a child process.
+    /// The command that inspects a library in a child process.
     var inspector: [String] { runner + ["plugins", "describe"] }
 }
 
-/// How long to wait before a process that ended is started again.
+/// The exponential backoff before a process that ended is restarted.
 ///
-/// A value: time comes from outside.
+/// A value type: the time is passed in.
 struct BackOff: Sendable, Equatable {
     let firstMs: UInt64
     let maxMs: UInt64
@@ -41,7 +41,7 @@ struct BackOff: Sendable, Equatable {
         nextMs = options.waitFirstMs
     }
 
-    /// It ended after it had been up for so long; the wait.
+    /// Returns how long to wait, in milliseconds, after a process that was up for `upMs` has ended.
     mutating func ended(afterMs upMs: UInt64) -> UInt64 {
         if upMs >= healthyMs { nextMs = firstMs }
         let wait = min(nextMs, maxMs)

@@ -1,12 +1,12 @@
-/// A plugin's library as a configuration knows it: loaded here, or looked at from afar because its code is
-/// to run in a process of its own.
+/// A plugin's library as a configuration uses it: loaded here, or only inspected because its code runs in
+/// its own process.
 public enum PluginCode: Sendable {
-    /// Its code runs here.
+    /// Its code runs in this process.
     case loaded(PluginLibrary)
-    /// Its code runs in a process of its own, and never here.
+    /// Its code runs in its own process, never in this one.
     case isolated(IsolatedLibrary)
 
-    /// What the plugin says of itself.
+    /// What the plugin says about itself.
     public var descriptor: PluginDescriptor {
         switch self {
         case .loaded(let library): library.descriptor
@@ -14,7 +14,7 @@ public enum PluginCode: Sendable {
         }
     }
 
-    /// The schema of a route's `build.options`; nil: it takes none, or does not build.
+    /// The schema of a route's `build.options`; nil if it takes none or does not build.
     public var buildOptionsSchema: String? {
         switch self {
         case .loaded(let library): library.buildOptionsSchema
@@ -22,7 +22,7 @@ public enum PluginCode: Sendable {
         }
     }
 
-    /// The same file as it was, to be run in the same way.
+    /// Whether both are the same unchanged file, run in the same way.
     public func isSame(as other: PluginCode) -> Bool {
         switch (self, other) {
         case (.loaded(let one), .loaded(let two)): one === two
@@ -34,21 +34,20 @@ public enum PluginCode: Sendable {
 
 /// A library that is not loaded in this process.
 public struct IsolatedLibrary: Sendable, Equatable {
-    /// What the plugin says of itself.
+    /// What the plugin says about itself.
     public let descriptor: PluginDescriptor
-    /// The schema of a route's `build.options`; nil: it takes none, or does not build.
+    /// The schema of a route's `build.options`; nil if it takes none or does not build.
     public let buildOptionsSchema: String?
     private let version: PluginFile.Version?
 
-    /// Asks a library what it is, in a child process; one that crashes is a fault. It blocks.
+    /// Inspects a library in a child process; a crash there is a fault. Blocks.
     public static func inspect(
         _ path: String, options: IsolationOptions
     ) throws(LoadFault) -> IsolatedLibrary {
         guard !options.runner.isEmpty else {
             throw LoadFault(
                 "plugin-no-runner",
-                "\(path) is to run in a process of its own, and this program has not said which "
-                    + "program runs it")
+                "\(path) is to run in its own process, but no runner program is set")
         }
         let version = PluginFile.Version(of: path)
         let (descriptor, schema) = try PluginInspector.look(at: path, command: options.inspector)

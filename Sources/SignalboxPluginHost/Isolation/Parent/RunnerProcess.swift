@@ -10,7 +10,7 @@ final class RunnerProcess: Sendable {
     /// How long it may take to end after its socket is closed.
     private static let endMs: UInt64 = 500
 
-    /// How it ended, in words; or that it is still there.
+    /// Whether it still runs, or how it ended.
     private enum Fate {
         case running
         case ended(String)
@@ -23,19 +23,19 @@ final class RunnerProcess: Sendable {
 
     /// Starts a program with a socket to it.
     ///
-    /// It dies with the thread that calls this: that one must live as long as the process.
+    /// The process dies with the calling thread, so that thread must live as long as the process.
     static func start(
         _ command: [String]
     ) throws(PluginFault) -> (process: RunnerProcess, socket: Int32) {
         var ends: [Int32] = [-1, -1]
         guard linux_socket_pair(&ends) == 0 else {
-            throw PluginFault(.unreachable, "there is no socket for its process: \(words(errno))")
+            throw PluginFault(.unreachable, "no socket for its process: \(words(errno))")
         }
         defer { close(ends[1]) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Nothing of the gateway but a place for last words.
+        // It inherits nothing from the gateway but standard error, for its last messages.
         posix_spawn_file_actions_adddup2(&actions, ends[1], socket)
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
@@ -43,7 +43,7 @@ final class RunnerProcess: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The threads of the gateway block signals, and the program has handlers: none of that is its.
+        // It must not inherit the signals that the gateway's threads block, or the program's signal handlers.
         var none = sigset_t()
         var all = sigset_t()
         sigemptyset(&none)
@@ -67,12 +67,12 @@ final class RunnerProcess: Sendable {
         return (RunnerProcess(pid: pid), ends[0])
     }
 
-    /// Ends it at once, if it is still there.
+    /// Kills it if it still runs.
     func kill() {
         fate.withLock { if case .running = $0 { Glibc.kill(pid, SIGKILL) } }
     }
 
-    /// Waits for its end, which is due now, and says how it ended: "was ended by SIGSEGV
+    /// Waits for its end, which is due now, and describes how it ended: "was ended by SIGSEGV
     /// (Segmentation fault)".
     func reap() -> String {
         let deadline = SystemClock.monotonicNs + Self.endMs * 1_000_000
@@ -85,7 +85,7 @@ final class RunnerProcess: Sendable {
                 var raw: Int32 = 0
                 let found = waitpid(pid, &raw, isLate ? 0 : WNOHANG)
                 guard found != 0, found == pid || errno != EINTR else { return nil }
-                // Somebody else may have collected it: a program that ignores SIGCHLD, for one.
+                // It may have been reaped elsewhere, for example because the program ignores SIGCHLD.
                 let how = found == pid ? Self.words(status: raw) : "ended"
                 fate = .ended(how)
                 return how
@@ -106,8 +106,8 @@ final class RunnerProcess: Sendable {
     private static func words(_ number: Int32) -> String { String(cString: strerror(number)) }
 }
 
-/// What the process of a plugin gets of the gateway's environment: what programs need to run at all, and
-/// none of the secrets that may stand there.
+/// The part of the gateway's environment that a plugin's process gets: what programs need to run at all,
+/// and none of the secrets that may be there.
 enum RunnerEnvironment {
     private static let names: Set = [
         "PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TZDIR", "TMPDIR", "SWIFT_BACKTRACE",
@@ -125,7 +125,7 @@ enum RunnerEnvironment {
             if isWanted { out.append(text) }
             next += 1
         }
-        // A backtrace takes longer than a new start; whoever wants one says so.
+        // A backtrace takes longer than a restart, so it is off unless SWIFT_BACKTRACE asks for it.
         if !out.contains(where: { $0.hasPrefix("SWIFT_BACKTRACE=") }) {
             out.append("SWIFT_BACKTRACE=enable=no")
         }

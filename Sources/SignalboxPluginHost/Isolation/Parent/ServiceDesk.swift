@@ -1,23 +1,23 @@
 internal import SignalboxCore
 internal import Synchronization
 
-/// Serves the process of a plugin: what it asks of the gateway, and what it tells.
+/// Serves the calls and notices from a plugin's process.
 ///
-/// Runs on the thread that reads, so nothing here waits: what takes long is answered later. What comes in
-/// is another process's word, and everything has its bound.
+/// Runs on the reading thread, so nothing here may block: long calls are answered later. Input comes from
+/// another process and is not trusted, so everything has a limit.
 final class ServiceDesk: Sendable {
     private static let metricsMax = 1_000
     private static let answersMax = 1_024
     private static let lineBytesMax = 8_192
     private static let fieldsMax = 64
-    /// Names under which the gateway itself counts for an instance.
+    /// Names of metrics that the gateway itself keeps for an instance.
     private static let ownMetrics: Set = ["up", "restarts_total"]
 
     private let name: String
     private let services: any HostServices
     private let secrets: SecretBox
     private let metrics = Mutex<[UInt32: any PluginMetric]>([:])
-    /// Answers that are on their way.
+    /// Calls whose answer is still to come.
     private let answersCount = Atomic<Int>(0)
 
     init(name: String, services: any HostServices, secrets: SecretBox) {
@@ -26,7 +26,7 @@ final class ServiceDesk: Sendable {
         self.secrets = secrets
     }
 
-    /// Serves a call or takes note of something; false: it is not for the desk.
+    /// Serves a call or a notice. False if the method is not a host service.
     func handle(
         _ method: WireMethod, _ frame: WireFrame, _ peer: WirePeer
     ) throws(WireFault) -> Bool {
@@ -43,7 +43,7 @@ final class ServiceDesk: Sendable {
         case .identity: try identity(&reader, frame, peer)
         case .readFile:
             let path = try reader.text()
-            // Its own secrets' files and no other.
+            // Only files of its own secrets.
             let bytes = secrets.isFile(path) ? services.readFile(path) : nil
             peer.reply(to: frame) { $0.put(bytes.map { WireBytes($0) }) }
         case .metric: try metric(&reader, frame, peer)
@@ -157,7 +157,7 @@ final class ServiceDesk: Sendable {
     ) throws(WireFault) {
         let start = try starter(method, &reader)
         guard answersCount.load(ordering: .relaxed) < Self.answersMax else {
-            let full = PluginFault(.again, "too many answers are on their way")
+            let full = PluginFault(.again, "too many calls are waiting for an answer")
             peer.reply(to: frame) { $0.put(WireResult<WireNothing>(.failure(full))) }
             return
         }
@@ -177,7 +177,7 @@ final class ServiceDesk: Sendable {
 
     private typealias Answer = @Sendable ((WireWriter) -> Void) -> Void
 
-    /// Reads what is asked, and gives a function that starts it.
+    /// Reads the arguments of a call, and returns a function that starts it.
     private func starter(
         _ method: WireMethod, _ reader: inout WireReader
     ) throws(WireFault) -> (@escaping Answer) throws(PluginFault) -> Void {
@@ -238,7 +238,7 @@ final class ServiceDesk: Sendable {
 }
 
 extension DeviceChange {
-    /// It is one that a plugin may report.
+    /// Whether it is a change that a plugin may report.
     var isSound: Bool {
         let isNamed =
             switch kind {

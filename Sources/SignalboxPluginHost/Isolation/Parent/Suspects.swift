@@ -1,9 +1,9 @@
-/// Items that were under way when their process ended: one of them may have been the cause, so they are
-/// offered one at a time until it shows which.
+/// Items that were under way when their process ended. One of them may be the cause, so they are offered
+/// one at a time until it is found.
 ///
-/// A value: time comes from outside.
+/// A value type: the time is passed in.
 struct Suspects: Sendable {
-    /// Alone so often, and the process ended each time: it is the cause.
+    /// An item is the cause after this many crashes with nothing else under way.
     static let provenAt = 2
     private static let countMax = 8_192
     private static let trialMs: UInt64 = 600_000
@@ -11,13 +11,13 @@ struct Suspects: Sendable {
     private var crashes: [UInt64: Int] = [:]
     private var untilMs: UInt64 = 0
 
-    /// Items are to be offered one at a time.
+    /// Whether items are to be offered one at a time.
     func isOn(nowMs: UInt64) -> Bool { !crashes.isEmpty && nowMs < untilMs }
 
-    /// The process ended while these were under way, and nothing else if `isAlone`; whether it is proven
-    /// that the only one is the cause.
+    /// The process ended while these were under way, and nothing else if `isAlone`. Returns whether a
+    /// single item is now proven to be the cause.
     mutating func crashed(_ items: [UInt64], isAlone: Bool, nowMs: UInt64) -> Bool {
-        // What does not come again within the time is forgotten with all others.
+        // After the trial period, or if there are too many, all suspects are forgotten.
         if nowMs >= untilMs || crashes.count + items.count > Self.countMax { crashes = [:] }
         untilMs = nowMs + Self.trialMs
         guard isAlone, items.count == 1, let item = items.first else {
@@ -29,7 +29,7 @@ struct Suspects: Sendable {
         return count >= Self.provenAt
     }
 
-    /// These did no harm.
+    /// Clears items that did no harm.
     mutating func cleared(_ items: some Sequence<UInt64>) {
         guard !crashes.isEmpty else { return }
         for item in items { crashes[item] = nil }

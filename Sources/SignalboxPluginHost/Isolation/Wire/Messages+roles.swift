@@ -80,7 +80,7 @@ struct BuildMessage: WireValue {
 
     init(event: Event, recipients: [Recipient], route: String, options: String) {
         self.event = event
-        // They are not the plugin's business: those that it builds for stand beside them.
+        // The plugin does not need them: the recipients it builds for are a field of their own.
         self.event.recipients = []
         self.recipients = recipients
         self.route = route
@@ -102,10 +102,10 @@ struct BuildMessage: WireValue {
     }
 }
 
-/// What an ingest role said when its call returned.
+/// The reply to an ingest call.
 enum IngestMessage: WireValue {
     case done(IngestResult)
-    /// The result comes later, at most so many milliseconds.
+    /// The result comes later, within this many milliseconds.
     case deferred(timeoutMs: UInt32)
 
     func write(to writer: WireWriter) {
@@ -126,7 +126,7 @@ enum IngestMessage: WireValue {
     }
 }
 
-/// Deliveries for a plugin with a transport of its own; outcomes name the flight.
+/// Deliveries for a plugin with its own transport; outcomes name the flight.
 struct SubmitMessage: WireValue {
     var app: String
     var flight: UInt64
@@ -172,7 +172,7 @@ struct OutcomesMessage: WireValue {
     }
 }
 
-/// What a translator made of responses.
+/// A translator's result for responses.
 struct ClassifiedMessage: WireValue {
     var settled: [Outcome]
     var requests: RequestBatch

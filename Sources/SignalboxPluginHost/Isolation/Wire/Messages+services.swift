@@ -5,7 +5,7 @@ struct SignMessage: WireValue {
     var algorithm: SignAlgorithm
     var key: [UInt8]
     var data: [UInt8]
-    /// To be checked; nil: to be made.
+    /// The signature to check; nil to make one.
     var signature: [UInt8]?
 
     init(algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]? = nil) {
@@ -33,7 +33,7 @@ struct SignMessage: WireValue {
     }
 }
 
-/// Keeps a durable value, or removes it.
+/// Stores a durable value, or removes it.
 struct SetMessage: WireValue {
     var key: String
     var value: [UInt8]?
@@ -58,7 +58,7 @@ struct SetMessage: WireValue {
     }
 }
 
-/// Looks for devices of an app: all of a user, or the one with a token.
+/// Looks up devices of an app: all of a user, or the one with a token.
 struct DevicesMessage: WireValue {
     var app: String
     var name: String
@@ -142,7 +142,7 @@ struct IdentityMessage: WireValue {
     }
 }
 
-/// Makes a metric, which is named by its number from then on.
+/// Makes a metric; later messages name it by its number.
 struct MetricMessage: WireValue {
     var number: UInt32
     var name: String

@@ -1,23 +1,23 @@
 internal import SignalboxCore
 internal import SignalboxJSON
 
-/// What is asked over the wire, and what is told.
+/// The calls and notices on the wire.
 enum WireMethod: UInt16, CaseIterable {
     // The gateway asks the plugin's process.
     case create = 1
     case start, roles, endpoint, prepare, classify, build, ingest, submit, stop
-    // The gateway tells it.
+    // The gateway notifies the plugin's process.
     case credentialRefused
     // The plugin's process asks the gateway.
     case now = 32
     case sign, verify, call, value, set, devices, device, change, utcOffset, certificate, identity
     case metric, readFile
-    // It tells it.
+    // The plugin's process notifies the gateway.
     case log = 64
     case count, misbehaved, shortened, credentialReady, secretsChanged, outcomes, room
 }
 
-/// The role that a call of a translator is for.
+/// The role that a translator call is for.
 enum TranslatorRole: UInt8 {
     case sendHTTP = 1
     case register
@@ -33,7 +33,7 @@ struct CreateMessage: WireValue {
     var secrets: [String: PluginSecret]
     /// Bit n: lines of level n are kept.
     var logLevels: UInt32
-    /// The gateway's clock is not the system's: it has to be asked.
+    /// The gateway's clock is not the system's, so the process must ask for the time.
     var asksForTime: Bool
     var workers: UInt32
 
@@ -70,7 +70,7 @@ struct CreateMessage: WireValue {
         let spoken = try reader.number(UInt32.self)
         guard spoken == Wire.version else {
             throw WireFault(
-                "the gateway speaks version \(spoken) of the wire, and this program \(Wire.version)"
+                "the gateway speaks wire version \(spoken), and this program \(Wire.version)"
             )
         }
         name = try reader.text()
@@ -89,7 +89,7 @@ struct CreateMessage: WireValue {
     }
 }
 
-/// What an instance says of its library once it is made.
+/// The library of a new instance.
 struct LibraryFacts: WireValue, Equatable {
     var id: String
     var roles: [String]
@@ -98,7 +98,7 @@ struct LibraryFacts: WireValue, Equatable {
     init(_ descriptor: PluginDescriptor) {
         id = descriptor.id
         roles = descriptor.roles
-        // As the inspector gives it, which writes it anew.
+        // In the inspector's form, which parses the JSON and writes it again.
         schema = descriptor.configSchema.map { text in
             (try? JSONValue.parse(text))?.text ?? text
         }
@@ -130,9 +130,9 @@ extension Limits: WireValue {
     }
 }
 
-/// The roles of an instance, as far as they can be told.
+/// The roles of an instance, as sent to the gateway.
 struct RoleFacts: WireValue, Equatable {
-    /// A role that takes batches; nil batch: the host's choice.
+    /// A role that takes batches; if `maxBatch` is nil, the host chooses.
     struct Batches: WireValue, Equatable {
         var maxBatch: UInt32?
         /// Bit n: it wants changes of kind n.

@@ -1,6 +1,6 @@
 internal import SignalboxCore
 
-/// Deliveries as a plugin sees them; a content that several share goes over once.
+/// Deliveries as a plugin sees them; a shared content is sent once.
 struct WireDeliveries: WireValue {
     let deliveries: [Delivery]
 
@@ -113,7 +113,7 @@ extension RequestBatch: WireValue {
     init(from reader: inout WireReader) throws(WireFault) {
         let bytes = try reader.bytes()
         let count = try reader.count(least: MemoryLayout<Header>.stride)
-        // A header is four numbers, whatever they are; whether they lie inside is checked below.
+        // A header is four numbers of any value; whether they are in range is checked below.
         let raw = try reader.raw(count: count * MemoryLayout<Header>.stride)
         let headers = [Header](unsafeUninitializedCapacity: count) { room, filled in
             UnsafeMutableRawBufferPointer(room).copyMemory(from: raw)

@@ -1,6 +1,6 @@
 internal import SignalboxCore
 
-/// Nouns of the contract go over as records, the same bytes as in the store.
+/// Types of the contract are sent as records, the same bytes as in the store.
 extension WireValue where Self: RecordValue {
     func write(to writer: WireWriter) { writer.put(record: self) }
 
@@ -24,7 +24,7 @@ extension Attribute: WireValue {
     }
 }
 
-/// What a plugin gives of an event, or gets: the gateway's own id of it stays where it is.
+/// An event as a plugin emits or gets it; the gateway's own id is not sent.
 extension Event: WireValue {
     func write(to writer: WireWriter) {
         writer.put(source)

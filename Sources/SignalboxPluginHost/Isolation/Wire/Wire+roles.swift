@@ -2,7 +2,7 @@ internal import SignalboxCore
 internal import SignalboxJSON
 
 extension PluginFault: WireValue {
-    /// Longest message that is believed.
+    /// Longest error message that is kept whole, in bytes.
     private static let wordsMax = 4_096
 
     func write(to writer: WireWriter) {
@@ -120,7 +120,7 @@ extension IngestResult.Reject: WireValue {
     }
 }
 
-/// Data is parsed again at the other end, so that it is known to be what it should be.
+/// The receiver parses the data again to validate it.
 extension BuiltContent: WireValue {
     func write(to writer: WireWriter) {
         writer.put(notification)
@@ -136,10 +136,10 @@ extension BuiltContent: WireValue {
         let note = try reader.value(SignalboxCore.Notification.self)
         let data = note.data.isEmpty ? nil : JSONKinds.object(note.data)
         guard note.data.isEmpty || data != nil else {
-            throw WireFault("the data of a notification is no JSON object")
+            throw WireFault("the data of a notification is not a JSON object")
         }
         guard note.overrides.allSatisfy({ JSONKinds.isObjectOrEmpty($0.json) }) else {
-            throw WireFault("an override is no JSON object")
+            throw WireFault("an override is not a JSON object")
         }
         var targets: [Target] = []
         let count = try reader.count(least: 9)

@@ -1,6 +1,6 @@
 internal import SignalboxCore
 
-/// What came of a call that may fail.
+/// The result of a call that may fail.
 struct WireResult<Value: WireValue>: WireValue {
     let result: Result<Value, PluginFault>
 
@@ -23,7 +23,7 @@ struct WireResult<Value: WireValue>: WireValue {
     }
 }
 
-/// It went well, and there is no more to say.
+/// Success without a value.
 struct WireNothing: WireValue {
     func write(to writer: WireWriter) {}
     init() {}
@@ -50,7 +50,7 @@ extension String: WireValue {
     init(from reader: inout WireReader) throws(WireFault) { self = try reader.text() }
 }
 
-/// Bytes, where a value is asked for.
+/// Bytes as a `WireValue`.
 struct WireBytes: WireValue {
     let bytes: [UInt8]
 

@@ -2,12 +2,12 @@ internal import CLinux
 internal import Glibc
 internal import SignalboxThreads
 
-/// Messages over a stream socket, both ways. A sender never waits for the peer, unless it asks for
-/// it: what there is no room for is kept, and the thread that reads sends it on.
+/// Messages over a stream socket, both ways. A sender never waits for the peer, unless it asks to:
+/// bytes that the socket has no room for are kept, and the reading thread sends them.
 final class WireChannel: Sendable {
-    /// Most bytes that are kept for a peer that does not read.
+    /// Most bytes kept for a peer that does not read.
     private static let keptBytesMax = 2 * Wire.bytesMax
-    /// From so many on, those who can wait are asked to.
+    /// `waitForRoom` blocks while at least this many bytes are kept.
     private static let crowdedBytes = 1 << 20
     private static let chunkBytes = 64 * 1024
 
@@ -20,11 +20,11 @@ final class WireChannel: Sendable {
     }
 
     private let socket: Int32
-    /// Rings for the reading thread when there is something to send on.
+    /// Wakes the reading thread when there are kept bytes to send.
     private let bell: Int32
     private let out = Gate(Out())
 
-    /// Takes a socket over.
+    /// Takes ownership of a socket.
     init(socket: Int32) {
         self.socket = socket
         bell = linux_bell()
@@ -35,13 +35,13 @@ final class WireChannel: Sendable {
         Glibc.close(bell)
     }
 
-    /// Ends it; the reading thread returns, and nothing is sent any more.
+    /// Closes the channel: the reading thread returns, and nothing more is sent.
     func close() {
         out.updateAll { $0.isClosed = true }
         shutdown(socket, Int32(SHUT_RDWR))
     }
 
-    /// Sends a message. False: the peer is gone, or has taken nothing for too long.
+    /// Sends a message. False if the peer is gone, or reads so slowly that too many bytes are kept.
     func send(_ message: WireWriter) -> Bool {
         let bytes = message.bytes
         let (isSent, rings) = out.update { out -> (Bool, Bool) in
@@ -68,14 +68,14 @@ final class WireChannel: Sendable {
         return isSent
     }
 
-    /// Waits while very much is kept: a plugin that talks without end is slowed down.
+    /// Blocks while too many bytes are kept, as backpressure on a plugin that sends too fast.
     ///
-    /// Thread: any but the one that reads.
+    /// Thread: any but the reading thread.
     func waitForRoom() {
         out.wait(for: { $0.keptCount < Self.crowdedBytes || $0.isClosed ? () : nil })
     }
 
-    /// Reads messages until the peer is gone; throws if one cannot be a message.
+    /// Reads messages until the peer is gone; throws if one is malformed.
     ///
     /// Thread: one, which it blocks.
     func read(_ handle: (WireFrame) throws(WireFault) -> Void) throws(WireFault) {
@@ -102,7 +102,7 @@ final class WireChannel: Sendable {
         }
     }
 
-    /// Takes whole messages from the front of a chunk; the frame of one whose end is still to come.
+    /// Takes whole messages from the front of a chunk. Returns the frame of a message that is still incomplete.
     private static func take(
         _ chunk: UnsafeMutableRawPointer, _ used: inout Int,
         _ handle: (WireFrame) throws(WireFault) -> Void
@@ -129,7 +129,7 @@ final class WireChannel: Sendable {
         return open
     }
 
-    /// Blocks until there is something to read; sends on what is kept meanwhile.
+    /// Blocks until there is something to read, and sends kept bytes meanwhile.
     private func wait() {
         while true {
             let hasMore = out.wait(for: { $0.keptCount > 0 })
@@ -154,7 +154,7 @@ final class WireChannel: Sendable {
                 return linux_send_now(socket, rest.baseAddress, rest.count)
             }
             out.sent += max(0, count)
-            // A peer that is gone shows when it is read from.
+            // The next read notices if the peer is gone.
             if out.keptCount == 0 || count < -1 {
                 out.kept = []
                 out.sent = 0

@@ -3,13 +3,13 @@ internal import Synchronization
 
 /// Why a call has no reply.
 enum WireEnd: Error, Sendable {
-    /// The peer was gone before it was asked.
+    /// The peer was gone before the call.
     case closed
     /// The peer went away without a reply; what it did is unknown.
     case gone
-    /// The time was up.
+    /// The deadline passed.
     case late
-    /// The message is longer than any may be.
+    /// The message is longer than the limit.
     case tooLong
 }
 
@@ -25,11 +25,11 @@ final class WirePeer: Sendable {
         var waiting: [UInt64: Waiter] = [:]
         var answers: [UInt64: @Sendable (WireFrame?) -> Void] = [:]
         var isGone = false
-        /// Calls that had no reply when the peer went.
+        /// Calls without a reply when the peer went away.
         var lost = 0
     }
 
-    /// Where the reply to a call comes in.
+    /// Receives the reply to a call.
     private final class Waiter: Sendable {
         let slot = Gate<Result<WireFrame, WireEnd>?>(nil)
     }
@@ -39,19 +39,19 @@ final class WirePeer: Sendable {
 
     init(_ channel: WireChannel) { self.channel = channel }
 
-    /// The peer is gone.
+    /// Whether the peer is gone.
     var isGone: Bool { state.withLock { $0.isGone } }
     /// Calls that wait for a reply.
     var openCount: Int { state.withLock { $0.waiting.count } }
-    /// Calls that had no reply when the peer went.
+    /// Calls without a reply when the peer went away.
     var lostCount: Int { state.withLock { $0.lost } }
 
     // MARK: Sending
 
-    /// Asks the peer, and blocks until there is a reply or the monotonic time has come.
+    /// Calls the peer, and blocks until there is a reply or the monotonic deadline has passed.
     ///
-    /// After a reply `onAnswer` is called once, with what comes later, or with nil when the peer is gone;
-    /// unless `forget` is called with the number of the reply before.
+    /// After a reply, `onAnswer` is called once, with the later answer or with nil when the peer is gone,
+    /// unless `forget` was called first with the reply's call number.
     func call(
         _ method: WireMethod, deadlineNs: UInt64 = .max,
         onAnswer: (@Sendable (WireFrame?) -> Void)? = nil, _ write: (WireWriter) -> Void = { _ in }
@@ -69,7 +69,7 @@ final class WirePeer: Sendable {
         }
         guard let number else { return .failure(.closed) }
         message.finish(method: method.rawValue, kind: Kind.call.rawValue, call: number)
-        // One that cannot be sent is ended with all others, by the thread that reads.
+        // If it cannot be sent, the reading thread ends it with all other calls.
         _ = channel.send(message)
         let result: Result<WireFrame, WireEnd> = waiter.slot.wait(until: { slot in
             if let slot { return (slot, nil) }
@@ -86,24 +86,24 @@ final class WirePeer: Sendable {
         return result
     }
 
-    /// There will be no answer to a call, or nobody waits for it any more; whether there was none yet.
+    /// Stops waiting for the answer to a call. Returns whether the answer was still to come.
     @discardableResult
     func forget(_ call: UInt64) -> Bool {
         state.withLock { $0.answers.removeValue(forKey: call) != nil }
     }
 
-    /// Tells the peer something.
+    /// Sends the peer a notice.
     func tell(_ method: WireMethod, _ write: (WireWriter) -> Void = { _ in }) {
         send(method.rawValue, .notice, 0, write)
     }
 
-    /// Replies to a call. False: the reply is too long, and another one is due.
+    /// Replies to a call. False if the reply is too long; then send another.
     @discardableResult
     func reply(to frame: WireFrame, _ write: (WireWriter) -> Void) -> Bool {
         send(frame.method, .reply, frame.call, write)
     }
 
-    /// Answers a call that was replied to before. False: the answer is too long, and another one is due.
+    /// Answers a call that already has a reply. False if the answer is too long; then send another.
     @discardableResult
     func answer(_ frame: WireFrame, _ write: (WireWriter) -> Void) -> Bool {
         send(frame.method, .answer, frame.call, write)
@@ -123,8 +123,8 @@ final class WirePeer: Sendable {
 
     // MARK: Reading
 
-    /// Reads until the peer is gone; then all who wait for it are told, `onGone` before them. Throws if
-    /// what it says makes no sense.
+    /// Reads until the peer is gone, then calls `onGone` and ends all waiting calls. Throws if a message
+    /// is malformed.
     ///
     /// Thread: one, which it blocks; `handle` gets calls and notices.
     func run(
@@ -160,7 +160,7 @@ final class WirePeer: Sendable {
                 state.waiting = [:]
                 state.answers = [:]
             }
-            // Whoever still waits for a reply learns it from that.
+            // A call that still waits for its reply learns it from the missing reply, not from `onAnswer`.
             return (state.waiting, state.answers.filter { state.waiting[$0.key] == nil })
         }
         for waiter in waiting.values { waiter.slot.update { $0 = .failure(.gone) } }

@@ -1,15 +1,15 @@
 internal import SignalboxCore
 
-/// A message that cannot be what its sender should have sent.
+/// A malformed message.
 struct WireFault: Error, Sendable, Equatable {
     let what: String
 
     init(_ what: String) { self.what = what }
 }
 
-/// A message that came in.
+/// A received message.
 ///
-/// `@unchecked Sendable`: it is filled by the thread that reads, before anybody else sees it.
+/// `@unchecked Sendable`: it is filled by the reading thread before any other thread sees it.
 final class WireFrame: @unchecked Sendable {
     let method: UInt16
     let kind: UInt16
@@ -22,7 +22,7 @@ final class WireFrame: @unchecked Sendable {
         self.kind = kind
         self.call = call
         self.count = count
-        // Memory that nothing was written to costs nothing, so a length that is a lie does not either.
+        // Memory costs nothing until it is written to, so a false length costs nothing either.
         start = .allocate(byteCount: max(1, count), alignment: 16)
     }
 
@@ -31,14 +31,14 @@ final class WireFrame: @unchecked Sendable {
     var reader: WireReader { WireReader(self) }
 }
 
-/// Takes a message apart; every step is checked against its end.
+/// Reads the values of a message; every step is checked against its end.
 struct WireReader {
     private let frame: WireFrame
     private var at = 0
 
     init(_ frame: WireFrame) { self.frame = frame }
 
-    /// Bytes that were not read yet.
+    /// Bytes not read yet.
     var left: Int { frame.count - at }
 
     mutating func number<Number: FixedWidthInteger & BitwiseCopyable>(
@@ -58,12 +58,12 @@ struct WireReader {
         }
     }
 
-    /// Bytes inside the message, which lives as long as its frame.
+    /// Bytes inside the message, valid as long as its frame.
     mutating func raw() throws(WireFault) -> UnsafeRawBufferPointer {
         try raw(count: Int(try number(UInt32.self)))
     }
 
-    /// So many bytes inside the message.
+    /// The next `count` bytes inside the message, valid as long as its frame.
     mutating func raw(count: Int) throws(WireFault) -> UnsafeRawBufferPointer {
         guard count >= 0, left >= count else { throw WireFault("it is too short") }
         defer { at += count }
@@ -80,7 +80,7 @@ struct WireReader {
         _ type: Value.Type = Value.self
     ) throws(WireFault) -> Value { try Value(from: &self) }
 
-    /// A record, which says its own size.
+    /// A record, which contains its own size.
     mutating func record<Value: RecordValue>(
         _ type: Value.Type = Value.self
     ) throws(WireFault) -> Value {
@@ -94,7 +94,7 @@ struct WireReader {
         }
     }
 
-    /// How many elements follow, each of which has at least `least` bytes.
+    /// How many elements follow, each of at least `least` bytes.
     mutating func count(least: Int = 1) throws(WireFault) -> Int {
         let count = Int(try number(UInt32.self))
         guard count <= left / least else { throw WireFault("a list is longer than its message") }
@@ -119,14 +119,14 @@ struct WireReader {
         return try read(&self)
     }
 
-    /// Nothing may follow.
+    /// Throws if bytes are left.
     func end() throws(WireFault) {
         guard left == 0 else { throw WireFault("\(left) bytes are too many") }
     }
 }
 
 extension WireValue {
-    /// Reads a message that holds this value and nothing more.
+    /// Reads a message that holds this value and nothing else.
     init(reading frame: WireFrame) throws(WireFault) {
         var reader = frame.reader
         self = try reader.value()

@@ -1,18 +1,18 @@
 internal import Glibc
 internal import SignalboxCore
 
-/// Bounds and names of what goes between a gateway and the process of a plugin.
+/// Constants of the protocol between a gateway and a plugin's process.
 enum Wire {
-    /// Raised with every change of a message: a runner of another program may be of another version.
+    /// Raised with every change of a message, because the runner may be a program of another version.
     static let version: UInt32 = 4
-    /// Largest message. What a peer says beyond it is not believed.
+    /// Largest message in bytes; a peer that announces a longer one is malformed.
     static let bytesMax = 32 << 20
-    /// Bytes in front of each message: length, method, kind, number of the call.
+    /// Bytes of the header of each message: length, method, kind, call number.
     static let headBytes = 16
 }
 
-/// A message on its way out: numbers, texts and lists one behind the other, in the order in which they are
-/// read. Numbers have the byte order of the machine that both ends run on.
+/// An outgoing message: numbers, texts and lists back to back, in the order in which they are read.
+/// Numbers have the byte order of the machine that both ends run on.
 ///
 /// One thread at a time.
 final class WireWriter {
@@ -20,9 +20,9 @@ final class WireWriter {
     private var start: UnsafeMutableRawPointer
     private var room: Int
     private(set) var count = Wire.headBytes
-    /// It did not fit; what there is of it is useless.
+    /// The message did not fit, and its content is useless.
     private(set) var isTooLong = false
-    /// Room for one record after the other.
+    /// A buffer, reused for each record.
     private var records = RecordWriter()
 
     init(limit: Int = Wire.bytesMax, room: Int = 1_024) {
@@ -69,21 +69,21 @@ final class WireWriter {
         if let value { write(value) }
     }
 
-    /// A record, which says its own size.
+    /// A record, which contains its own size.
     func put(record: some RecordValue) {
         records.removeAll()
         records.append(record)
         records.bytes.withUnsafeBytes { append($0) }
     }
 
-    /// Bytes without their number in front.
+    /// Bytes without a length in front.
     func append(_ source: UnsafeRawBufferPointer) {
         guard let from = source.baseAddress, grow(by: source.count) else { return }
         (start + count).copyMemory(from: from, byteCount: source.count)
         count += source.count
     }
 
-    /// Writes what stands in front of the message.
+    /// Writes the message's header.
     func finish(method: UInt16, kind: UInt16, call: UInt64) {
         start.storeBytes(of: UInt32(count - Wire.headBytes), toByteOffset: 0, as: UInt32.self)
         start.storeBytes(of: method, toByteOffset: 4, as: UInt16.self)
@@ -107,7 +107,7 @@ final class WireWriter {
     }
 }
 
-/// Something that goes over the wire.
+/// A value that can be sent over the wire.
 protocol WireValue: SendableMetatype {
     func write(to writer: WireWriter)
     init(from reader: inout WireReader) throws(WireFault)
