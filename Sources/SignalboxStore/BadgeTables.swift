@@ -12,14 +12,6 @@ enum BadgeTables {
           BEGIN DELETE FROM badge WHERE app = OLD.app AND user = OLD.user; END;
         """
 
-    private static let start = """
-        INSERT INTO badge (app, user, number)
-        SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM device WHERE user = ?2 AND app = ?1)
-        ON CONFLICT (app, user) DO UPDATE SET number =
-        """
-    static let count = "\(start) min(number + ?3, \(Int32.max)) RETURNING number"
-    static let set = "\(start) excluded.number RETURNING number"
-
     /// Applies an item's badge steps to its deliveries. Returns the number after each step.
     static func perform(
         on item: inout StoreEntry.Item, _ hot: HotStatements, _ db: Database

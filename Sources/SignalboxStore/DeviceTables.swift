@@ -39,18 +39,15 @@ enum DeviceTables {
         return db.changesCount
     }
 
-    /// A caller may spell a token differently from the registry.
-    static let hasToken = "token IN (?, ?)"
-
     private static func unregister(app: String, token: String, _ db: Database) throws -> Int {
-        try db.cachedStatement(sql: "DELETE FROM device WHERE app = ? AND \(hasToken)")
+        try db.cachedStatement(sql: "DELETE FROM device WHERE app = ? AND \(DeviceSQL.hasToken)")
             .execute(arguments: [app, token, DeviceToken.hexadecimal(token)])
         return db.changesCount
     }
 
     static func unregister(app: String, token: String, user: String, _ db: Database) throws -> Int {
         try db.cachedStatement(
-            sql: "DELETE FROM device WHERE app = ? AND user = ? AND \(hasToken)"
+            sql: "DELETE FROM device WHERE app = ? AND user = ? AND \(DeviceSQL.hasToken)"
         ).execute(arguments: [app, user, token, DeviceToken.hexadecimal(token)])
         return db.changesCount
     }
@@ -70,26 +67,6 @@ enum DeviceTables {
         return db.changesCount
     }
 
-    /// The columns of a device, the id last.
-    private static let own =
-        "token, platform, provider, source_token, locale, registered, online, attributes, id"
-    static let columns = "SELECT app, user, \(own) FROM device"
-
-    /// Users of one app whose devices one statement looks up: starting and ending one costs as much as three users.
-    static let usersMax = 64
-    static let fewUsers = 4
-
-    static func devices(ofUsersInApp count: Int) -> String {
-        let users = (0..<count).map { "(\($0), ?)" }.joined(separator: ", ")
-        return """
-
-            WITH wanted (number, name) AS (VALUES \(users))
-            SELECT number, \(own)
-            FROM wanted CROSS JOIN device ON user = name AND app = ?
-            """
-
-    }
-
     /// The devices of each user, newest first; an empty app means all apps.
     static func devices(
         of keys: ArraySlice<UserKey>, nowUnixMs: UInt64, _ hot: HotStatements, _ db: Database,
@@ -103,7 +80,8 @@ enum DeviceTables {
                 rest.removeFirst()
                 continue
             }
-            let limit = rest.count > 2 * fewUsers ? usersMax : fewUsers
+            let limit =
+                rest.count > 2 * DeviceSQL.fewUsers ? DeviceSQL.usersMax : DeviceSQL.fewUsers
             let some = rest.prefix(limit).prefix { $0.app == first.app }
             rest = rest.dropFirst(some.count)
             try devices(of: some, in: first.app, now, hot, db, found)
@@ -115,11 +93,11 @@ enum DeviceTables {
         _ db: Database,
         _ found: (UserKey, [RegisteredDevice]) -> Void
     ) throws {
-        let isFew = keys.count <= fewUsers
+        let isFew = keys.count <= DeviceSQL.fewUsers
         let rows = try hot.statement(isFew ? .devicesOfFewUsers : .devicesOfUsers, db)
         for key in keys { rows.bind(key.user) }
         // Matches no user.
-        for _ in keys.count..<(isFew ? fewUsers : usersMax) { rows.bind(nil) }
+        for _ in keys.count..<(isFew ? DeviceSQL.fewUsers : DeviceSQL.usersMax) { rows.bind(nil) }
         rows.bind(app)
         var number = 0
         var devices: [(id: Int64, device: RegisteredDevice)] = []
@@ -174,12 +152,12 @@ enum DeviceTables {
         return newestFirst(found)
     }
 
-    /// A row of `columns`.
+    /// A row of `DeviceSQL.devices`.
     private static func device(_ row: HotStatement, _ now: Int64) -> RegisteredDevice {
         device(row, from: 2, now, app: row.text(0), user: row.text(1))
     }
 
-    /// A row whose column `first` is the first of `own`.
+    /// A row whose column `first` is the first of a device's own.
     private static func device(
         _ row: HotStatement, from first: Int32, _ now: Int64, app: String, user: String
     ) -> RegisteredDevice {
@@ -217,7 +195,7 @@ enum DeviceTables {
         let (until, now) = (Int64(clamping: onlineUntilUnixMs), Int64(clamping: nowUnixMs))
         let set = "UPDATE device SET online = ?, seen = ? WHERE app = ? AND user = ?"
         if let token {
-            try db.cachedStatement(sql: "\(set) AND \(hasToken)").execute(arguments: [
+            try db.cachedStatement(sql: "\(set) AND \(DeviceSQL.hasToken)").execute(arguments: [
                 until, now, key.app, key.user, token, DeviceToken.hexadecimal(token),
             ])
         } else {

@@ -1,0 +1,104 @@
+internal import GRDB
+internal import GRDBSQLite
+
+/// One prepared statement: its arguments are bound in order, then it is stepped.
+final class HotStatement {
+    /// Tells SQLite to make a copy of a text.
+    private static nonisolated(unsafe) let transient = unsafeBitCast(
+        -1, to: sqlite3_destructor_type.self)
+
+    /// Keeps the statement alive.
+    private let owner: Statement
+    private let raw: OpaquePointer
+    private let connection: OpaquePointer?
+    private var bound: Int32 = 0
+
+    init(_ owner: Statement, _ db: Database) {
+        self.owner = owner
+        raw = owner.sqliteStatement
+        connection = db.sqliteConnection
+    }
+
+    /// Resets it, even if it was not run to its end.
+    func begin() {
+        sqlite3_reset(raw)
+        bound = 0
+    }
+
+    func bind(_ number: Int64) {
+        bound += 1
+        sqlite3_bind_int64(raw, bound, number)
+    }
+
+    func bind(_ number: Int64?) {
+        guard let number else {
+            bound += 1
+            sqlite3_bind_null(raw, bound)
+            return
+        }
+        bind(number)
+    }
+
+    func bind(_ text: String) {
+        bound += 1
+        var text = text
+        text.withUTF8 { bytes in
+            // A nil address would bind NULL, which differs from an empty text.
+            bytes.withMemoryRebound(to: CChar.self) { bytes in
+                _ = sqlite3_bind_text(
+                    raw, bound, bytes.baseAddress ?? Self.nothing, Int32(bytes.count),
+                    Self.transient)
+            }
+        }
+    }
+
+    func bind(blob: [UInt8]) {
+        bound += 1
+        blob.withUnsafeBytes { bytes in
+            _ = sqlite3_bind_blob(
+                raw, bound, bytes.baseAddress ?? UnsafeRawPointer(Self.nothing),
+                Int32(bytes.count), Self.transient)
+        }
+    }
+
+    private static nonisolated(unsafe) let nothing = UnsafePointer<CChar>(
+        UnsafeMutablePointer<CChar>.allocate(capacity: 1))
+
+    /// Runs it to its end and drops its rows.
+    func run() throws { while try step() {} }
+
+    /// Steps to the next row; false at the end, when the statement is reset.
+    func step() throws -> Bool {
+        let status = sqlite3_step(raw)
+        if status == SQLITE_ROW { return true }
+        let message = status == SQLITE_DONE ? nil : sqlite3_errmsg(connection)
+        let words = message.map { String(cString: $0) }
+        sqlite3_reset(raw)
+        guard status == SQLITE_DONE else {
+            throw DatabaseError(resultCode: ResultCode(rawValue: status), message: words)
+        }
+        return false
+    }
+
+    /// Resets it before its last row.
+    func end() { sqlite3_reset(raw) }
+
+    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(raw, column) }
+
+    func isText(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_TEXT }
+
+    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
+
+    func text(_ column: Int32) -> String {
+        guard let start = sqlite3_column_text(raw, column) else { return "" }
+        let count = Int(sqlite3_column_bytes(raw, column))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    /// Reads a blob in place; valid until the next step.
+    func withBlob<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        let start = sqlite3_column_blob(raw, column)
+        let count = start == nil ? 0 : Int(sqlite3_column_bytes(raw, column))
+        return body(UnsafeRawBufferPointer(start: start, count: count))
+    }
+}
