@@ -207,7 +207,10 @@ let package = Package(
             name: "SignalboxSimulators",
             dependencies: [
                 "SignalboxCore", "SignalboxJSON", "SignalboxHTTP", "SignalboxCrypto",
-                "SignalboxThreads", .product(name: "Logging", package: "swift-log"),
+                "SignalboxThreads", "CNghttp2", .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ], swiftSettings: swift),
         // What `signalbox plugins check` runs.
         .target(
@@ -303,7 +306,8 @@ let package = Package(
         .testTarget(
             name: "SignalboxHTTPTests",
             dependencies: [
-                "SignalboxHTTP", "SignalboxCore", "SignalboxCrypto", "PluginBench", "COpenSSL",
+                "SignalboxHTTP", "SignalboxSimulators", "SignalboxCore", "SignalboxCrypto",
+                "PluginBench", "CNghttp2", "COpenSSL",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import NIOCore
+package import NIOCore
 
 /// Keeps sockets from being inherited by child processes. A program started meanwhile, by us or by the
 /// host application, would otherwise hold the port after we close it.
@@ -7,7 +7,7 @@ extension Channel {
     /// Sets close-on-exec on this channel's socket.
     ///
     /// Thread: the channel's event loop.
-    func closeOnExec() {
+    package func closeOnExec() {
         _ = try? pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self
         ) { socket in

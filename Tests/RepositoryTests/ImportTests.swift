@@ -20,7 +20,9 @@ import Testing
         "SignalboxObservability": ["Logging"],
         // Foundation: the time zones, in Services/TimeZones.swift; GRDB brings it anyway.
         "Signalbox": ["Logging", "Foundation"],
-        "SignalboxSimulators": ["Logging"],
+        "SignalboxSimulators": [
+            "CNghttp2", "NIOCore", "NIOPosix", "NIOConcurrencyHelpers", "Logging",
+        ],
         "SignalboxDevTools": ["Logging"],
         "SignalboxBench": ["ArgumentParser", "CAllocator"],
         "SignalboxLibrary": ["Logging"],

@@ -3,6 +3,7 @@ import PluginBench
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxHTTP
+import SignalboxSimulators
 import Synchronization
 import Testing
 

@@ -67,7 +67,7 @@ final class HostProbe: @unchecked Sendable {
         return known.withLock { $0[UInt(bitPattern: host)] }
     }
 
-    /// stop() has returned: nothing may be called any more.
+    /// stop() has returned: from here on every call is a fault.
     func end() { isOver.store(true, ordering: .releasing) }
 
     /// Services that were called since the last time this was asked.

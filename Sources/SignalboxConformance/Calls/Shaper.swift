@@ -12,7 +12,7 @@ enum Shape: Sendable {
     case exact
 }
 
-/// Lays structs out anew and keeps the memory until it is let go.
+/// Lays structs out anew and keeps the memory until it is released.
 final class Shaper {
     let shape: Shape
     private var owned: [UnsafeMutableRawPointer] = []

@@ -22,7 +22,7 @@ struct RenderedRequest: Sendable, Equatable {
             batch.items[Int(request.items.lowerBound)..<Int(request.items.upperBound)])
     }
 
-    /// Everything in it, one behind the other.
+    /// Everything in it, without gaps.
     var bytes: [UInt8] {
         var out = Array(method.utf8) + [0x20] + path
         for header in headers { out += [0x0A] + header }

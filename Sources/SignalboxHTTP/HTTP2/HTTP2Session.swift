@@ -1,10 +1,10 @@
-internal import CNghttp2
-internal import NIOCore
+package import CNghttp2
+package import NIOCore
 
 /// Helpers shared by client and server sessions of nghttp2.
-enum HTTP2Session {
+package enum HTTP2Session {
     /// Appends everything the session wants to send to one buffer, for one write per flush.
-    static func drain(_ session: OpaquePointer, into buffer: inout ByteBuffer) -> Bool {
+    package static func drain(_ session: OpaquePointer, into buffer: inout ByteBuffer) -> Bool {
         while true {
             var bytes: UnsafePointer<UInt8>?
             let count = nghttp2_session_mem_send(session, &bytes)
@@ -15,7 +15,7 @@ enum HTTP2Session {
     }
 
     /// A header field; nghttp2 copies it unless `flags` say otherwise.
-    static func field(
+    package static func field(
         _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, flags: UInt32
     ) -> nghttp2_nv {
         nghttp2_nv(
@@ -24,7 +24,7 @@ enum HTTP2Session {
             valuelen: value.count, flags: UInt8(truncatingIfNeeded: flags))
     }
 
-    static func text(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> String {
+    package static func text(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> String {
         String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import NIOCore
-internal import NIOPosix
+package import NIOPosix
 internal import SignalboxThreads
 
 /// Creates event loops, and throws if that fails. NIO itself aborts the process if the system has no
 /// descriptor or thread left.
-enum EventLoops {
+package enum EventLoops {
     /// epoll, its eventfd and its timerfd.
     private static let descriptorsPerLoop = 3
     /// Descriptors for the first sockets.
@@ -14,7 +14,7 @@ enum EventLoops {
     /// Starts `threads` event loops. Their threads are called `name-1`, `name-2`, ...; a single one `name`.
     ///
     /// Another thread may still take the resources between the check and the start; this cannot be prevented.
-    static func group(
+    package static func group(
         threads: Int, name: String
     ) throws(ResourceError) -> MultiThreadedEventLoopGroup {
         try Descriptors.require(threads * descriptorsPerLoop + descriptorsSpare)

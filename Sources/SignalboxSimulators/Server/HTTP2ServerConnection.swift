@@ -1,6 +1,7 @@
 internal import CNghttp2
 internal import NIOCore
 internal import SignalboxCore
+internal import SignalboxHTTP
 
 /// One connection of an `HTTP2Server`: an nghttp2 server session at the end of a TLS pipeline.
 final class HTTP2ServerConnection: ChannelInboundHandler {
@@ -97,9 +98,8 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is TLSHandshakeDone {
-            let tls = try? context.pipeline.syncOperations.handler(type: TLSHandler.self)
-            clientCertificate = tls?.peerCertificate ?? []
+        if let peer = ServerTLS.peer(after: event, on: context.channel) {
+            clientCertificate = peer.certificate
             session = ServerCallbacks.makeSession(Unmanaged.passUnretained(self).toOpaque())
             if let session { submitSettings(session) }
             flush()

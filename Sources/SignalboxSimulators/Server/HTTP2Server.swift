@@ -1,6 +1,7 @@
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 internal import NIOPosix
+internal import SignalboxHTTP
 
 /// Options of an `HTTP2Server`.
 public struct HTTP2ServerOptions: Sendable {
@@ -41,7 +42,7 @@ public final class HTTP2Server: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let options: HTTP2ServerOptions
     private let handler: any HTTP2ServerHandler
-    private let tls: TLSContext
+    private let tls: ServerTLS
     private let state: NIOLockedValueBox<State>
     /// The port it listens on; the same after `reopenListener`.
     public let port: Int
@@ -50,11 +51,9 @@ public final class HTTP2Server: Sendable {
     public static func start(
         _ options: HTTP2ServerOptions, handler: any HTTP2ServerHandler
     ) async throws -> HTTP2Server {
-        let tls = try TLSContext.server(
-            alpn: options.offersALPN ? TLSContext.ALPN.http2 : nil,
-            identity: TLSIdentity(
-                chainPEM: options.certificateChainPEM, keyPEM: options.privateKeyPEM),
-            clientRoots: options.clientRootsPEM)
+        let tls = try ServerTLS(
+            chainPEM: options.certificateChainPEM, keyPEM: options.privateKeyPEM,
+            clientRootsPEM: options.clientRootsPEM, offersHTTP2: options.offersALPN)
         let group = try EventLoops.group(threads: 1, name: "sbx-simulator")
         let box = NIOLockedValueBox(State(maxConcurrentStreams: options.maxConcurrentStreams))
         do {
@@ -71,7 +70,7 @@ public final class HTTP2Server: Sendable {
 
     private init(
         group: MultiThreadedEventLoopGroup, options: HTTP2ServerOptions,
-        handler: any HTTP2ServerHandler, tls: TLSContext, state: NIOLockedValueBox<State>,
+        handler: any HTTP2ServerHandler, tls: ServerTLS, state: NIOLockedValueBox<State>,
         port: Int
     ) {
         self.group = group
@@ -133,7 +132,7 @@ public final class HTTP2Server: Sendable {
 
     private static func listen(
         _ group: MultiThreadedEventLoopGroup, _ options: HTTP2ServerOptions, port: Int,
-        tls: TLSContext, handler: any HTTP2ServerHandler, state: NIOLockedValueBox<State>
+        tls: ServerTLS, handler: any HTTP2ServerHandler, state: NIOLockedValueBox<State>
     ) async throws -> any Channel {
         let listener = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 256)
@@ -157,8 +156,8 @@ public final class HTTP2Server: Sendable {
                     state.withLockedValue { $0.connections[id] = nil }
                 }
                 return channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandlers(
-                        TLSHandler(try TLSSession(server: tls)),
+                    try tls.begin(on: channel)
+                    try channel.pipeline.syncOperations.addHandler(
                         HTTP2ServerConnection(
                             id: id, maxConcurrentStreams: streams, handler: handler))
                 }
