@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What a configuration may read besides its own text.
+/// What a configuration may read in addition to its own text.
 public struct ConfigEnvironment: Sendable {
     /// Why a file cannot be read.
     public enum FileFault: Error, Sendable {
@@ -17,7 +17,7 @@ public struct ConfigEnvironment: Sendable {
     /// Reads a file by its absolute path.
     public var readFile: @Sendable (String) -> Result<[UInt8], FileFault>
 
-    /// Makes an environment; tests do.
+    /// Makes an environment, for example for tests.
     public init(
         variables: [String: String],
         readFile: @escaping @Sendable (String) -> Result<[UInt8], FileFault>
@@ -44,7 +44,7 @@ public struct ConfigEnvironment: Sendable {
         return out
     }
 
-    /// Reads a regular file within the bound.
+    /// Reads a file of at most `fileBytesMax`.
     public static func read(_ path: String) -> Result<[UInt8], FileFault> {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

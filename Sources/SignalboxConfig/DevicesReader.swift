@@ -1,10 +1,10 @@
 public import SignalboxCore
 
-/// Who may use the device registry's API.
+/// A client of the device registry's API.
 public struct DeviceClient: Sendable {
-    /// For people.
+    /// A name for people.
     public var name: String
-    /// What it sends as bearer token.
+    /// The bearer token it sends.
     ///
     /// Never logged.
     public var token: String
@@ -22,39 +22,39 @@ public struct DeviceClient: Sendable {
     }
 }
 
-/// Users who register their own devices, and how they show who they are.
+/// Users who register their own devices, and how they authenticate.
 public struct DeviceUsers: Sendable {
     /// Exchanges authorization codes.
     public struct CodeFlow: Sendable {
         /// The brand's token endpoint.
         public var tokenURL: String
-        /// OAuth client.
+        /// The OAuth client id.
         public var clientID: String
-        /// Its secret; empty: PKCE alone.
+        /// The client's secret; empty for PKCE alone.
         ///
         /// Never logged.
         public var clientSecret: String
     }
 
-    /// For people.
+    /// A name for people.
     public var name: String
-    /// The app whose devices they have.
+    /// The app of their devices.
     public var app: String
     /// The `iss` that a token must have.
     public var issuer: String
-    /// The `aud` that it must have; empty: any.
+    /// The `aud` that a token must have; empty for any.
     public var audience: String
-    /// Public keys as PEM or JWKS; empty: from `keysURL`.
+    /// Public keys as PEM or JWKS; if empty, they come from `keysURL`.
     public var keys: String
-    /// A JWKS document.
+    /// The URL of a JWKS document.
     public var keysURL: String
-    /// PEM file of trusted roots for `keysURL` and the token endpoint; empty: the system's.
+    /// PEM file of trusted roots for `keysURL` and the token endpoint; empty for the system's.
     public var caFile: String
     /// How far clocks may differ, in milliseconds.
     public var leewayMs: UInt64
-    /// nil: tokens alone.
+    /// Nil if only tokens are accepted.
     public var code: CodeFlow?
-    /// Where it stands.
+    /// Its position in the file.
     public var position: SourcePosition
 }
 
@@ -134,7 +134,7 @@ enum DevicesReader {
             position: value.position)
     }
 
-    /// Keys and codes go over TLS, but for a host that is this one.
+    /// Keys and codes are sent over TLS, except to this host.
     private static func checkURL(
         _ given: (text: String, value: ConfigValue), _ key: String, _ map: MapReader
     ) {

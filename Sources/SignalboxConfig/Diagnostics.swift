@@ -10,7 +10,7 @@ final class Diagnostics {
 }
 
 extension [Diagnostic] {
-    /// In the order of the file, each once.
+    /// The diagnostics in file order, without duplicates.
     public var inOrder: [Diagnostic] {
         var seen: Set<Diagnostic> = []
         return sorted {

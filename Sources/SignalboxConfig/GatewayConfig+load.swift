@@ -11,10 +11,10 @@ extension GatewayConfig {
     ]
     static let pluginKeys = ["library", "isolation", "dedupe", "config"]
 
-    /// Reads a configuration; everything that is wrong with it comes at once, in the file's order.
+    /// Reads a configuration and reports all its faults at once, in file order.
     ///
-    /// The config is there even with faults, as far as it could be read, so that a caller can look for
-    /// more of them.
+    /// A config with faults is returned as far as it could be read, so that a caller can look for more
+    /// of them.
     public static func load(
         _ path: String, environment: ConfigEnvironment
     ) -> (config: GatewayConfig, diagnostics: [Diagnostic]) {
@@ -211,7 +211,7 @@ extension GatewayConfig {
             guard
                 let map = MapReader(entry.value, owner: owner, known: Self.pluginKeys, diagnostics)
             else { continue }
-            // A plugin without a usable library still counts as named for the routes.
+            // Routes may name a plugin even if its library is not usable.
             let library = map.text("library", required: true)
             plugins.append(
                 PluginSettings(

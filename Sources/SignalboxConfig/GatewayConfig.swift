@@ -2,30 +2,30 @@ public import SignalboxCore
 
 /// The `gateway:` section.
 public struct GatewaySettings: Sendable {
-    /// Where webhooks come in; nil: nowhere, requests are handed in by the embedding program.
+    /// The address for webhooks; nil for none, if the embedding program hands requests in.
     public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8080)
-    /// Where operators look; nil: nowhere.
+    /// The address for operators; nil for none.
     public var admin: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8081)
-    /// Hosts that clients of `admin` may name, beside its address and those of this machine.
+    /// Hosts that clients of `admin` may name, in addition to its address and those of this machine.
     public var adminHosts: [String] = []
-    /// What clients of `admin` send as bearer token; nil: nothing.
+    /// The bearer token that clients of `admin` must send; nil for none.
     ///
     /// Never logged.
     public var adminToken: String?
-    /// Where `admin` stands, or else the section; nil: nowhere.
+    /// The position of `admin`, or else of its section; nil if the section is missing.
     public var adminPosition: SourcePosition?
     /// Sources whose events the embedding program submits.
     public var sources: [String] = []
-    /// TLS of `listen`; nil: plain HTTP, with TLS in front.
+    /// TLS of `listen`; nil for plain HTTP, with TLS in front.
     public var tls: TLSSettings?
     /// Folder for durable data.
     public var dataFolder = "./data"
-    /// How long a stop waits for what is under way, in milliseconds.
+    /// How long a stop waits for work that is under way, in milliseconds.
     public var drainMs: UInt64 = 30_000
-    /// How long the dedupe key of an event is remembered whose plugin does not say it, in milliseconds;
-    /// 0: not at all.
+    /// How long the dedupe key of an event is remembered if its plugin does not say, in milliseconds;
+    /// 0 for not at all.
     public var dedupeMs: UInt64 = 600_000
-    /// The longest that a key is remembered, in milliseconds.
+    /// The longest time that a key is remembered, in milliseconds.
     public static let dedupeMsMax: UInt64 = 7 * 86_400_000
     /// `trace`, `debug`, `info`, `warning`, `error`.
     public var logLevel = "info"
@@ -44,9 +44,9 @@ public struct TLSSettings: Sendable {
     public var certificate: [UInt8]
     /// Private key, PEM.
     public var key: [UInt8]
-    /// Roots of clients' certificates, PEM; nil: none is asked for.
+    /// Roots of clients' certificates, PEM; nil if clients need no certificate.
     public var clientRoots: [UInt8]?
-    /// Where it stands.
+    /// Its position in the file.
     public var position: SourcePosition
 }
 
@@ -54,51 +54,51 @@ public struct TLSSettings: Sendable {
 public struct PluginSettings: Sendable {
     /// The instance's name.
     public var name: String
-    /// Where the name stands.
+    /// The position of the name.
     public var position: SourcePosition
     /// `Zendesk`, or a path.
     public var library: String
-    /// Where the library stands.
+    /// The position of the library.
     public var libraryPosition: SourcePosition
-    /// Its code runs in a process of its own.
+    /// Whether its code runs in its own process.
     public var isIsolated: Bool
-    /// Where that stands.
+    /// The position of `isolation`.
     public var isolationPosition: SourcePosition
-    /// How long the keys of its events are remembered, in milliseconds, whatever the plugin says; 0: not at
-    /// all; nil: as the plugin says.
+    /// How long the dedupe keys of its events are remembered, in milliseconds, whatever the plugin says;
+    /// 0 for not at all, nil for as long as the plugin says.
     public var dedupeMs: UInt64?
-    /// What the plugin's schema is for; nil: nothing given.
+    /// The config, to be checked against the plugin's schema; nil if the file has none.
     public var config: ConfigValue?
 }
 
-/// One entry of `routes:`, with the places of what only the plugins can judge.
+/// One entry of `routes:`, with the positions of the values that only plugins can check.
 public struct RouteSettings: Sendable {
     /// The route.
     public var route: Route
-    /// Where it stands.
+    /// Its position in the file.
     public var position: SourcePosition
-    /// Where each source stands.
+    /// The position of each source.
     public var sourcePositions: [String: SourcePosition]
-    /// Where the builder stands.
+    /// The position of the builder.
     public var builderPosition: SourcePosition
-    /// The builder's options as they were given.
+    /// The builder's options as given.
     public var builderOptions: ConfigValue?
-    /// Where each sender stands.
+    /// The position of each sender.
     public var senderPositions: [String: SourcePosition]
 }
 
-/// A configuration that is sound as far as the file alone can say.
+/// A configuration, checked as far as the file alone allows.
 public struct GatewayConfig: Sendable {
-    /// The file's path as it was given.
+    /// The file's path as given.
     public var file: String
-    /// The folder that relative paths begin in.
+    /// The folder that relative paths start from.
     public var folder: String
     /// The folder for durable data, as a path.
     public var dataPath: String {
         let given = gateway.dataFolder
         return given.hasPrefix("/") ? given : "\(folder)/\(given)"
     }
-    /// Where faults of the file as a whole are reported.
+    /// The position for faults of the whole file.
     public var start: SourcePosition { SourcePosition(file: file, line: 1, column: 1) }
     /// `gateway:`.
     public var gateway = GatewaySettings()
@@ -108,7 +108,7 @@ public struct GatewayConfig: Sendable {
     public var deviceClients: [DeviceClient] = []
     /// `devices.users`.
     public var deviceUsers: [DeviceUsers] = []
-    /// `devices.report`: who gets reports about an app's devices.
+    /// `devices.report`: the instances that get reports about an app's devices.
     public var deviceListeners = DeviceListeners()
     /// `outcomes:`, in the file's order.
     public var outcomeReceivers: [OutcomeReceiver] = []

@@ -2,14 +2,14 @@ internal import SignalboxCore
 
 /// Fills `${env:NAME}`, `${env:NAME:-other}` and `${file:path}`; `$${` is a literal `${`.
 ///
-/// What comes out is marked as secret: no error and no log may show it.
+/// The result is marked as secret: no error and no log may show it.
 struct Interpolation {
     let environment: ConfigEnvironment
-    /// Relative paths begin here.
+    /// The folder that relative paths start from.
     let folder: String
     let diagnostics: Diagnostics
 
-    /// The value of a text with at least one `$`; nil: there is nothing to fill.
+    /// The value of a text with at least one `$`; nil if there is nothing to fill.
     func value(of text: String, at position: SourcePosition) -> ConfigValue? {
         guard text.contains("${") else { return nil }
         var out = ""
@@ -36,7 +36,7 @@ struct Interpolation {
             rest = inside[inside.index(after: end)...]
         }
         out += rest
-        // Only a value that is nothing but one file can be read again when the file changes.
+        // A value can be read again when its file changes only if it is exactly one `${file:...}`.
         let isWhole = text.hasPrefix("${file:") && text.firstIndex(of: "}") == text.indices.last
         var value = ConfigValue(
             .string(out), at: position, isSecret: isFilled, secretFile: isWhole ? file : nil)

@@ -2,9 +2,9 @@ internal import Glibc
 
 /// An address to listen on.
 public struct ListenAddress: Sendable, Hashable {
-    /// Name or IP address.
+    /// A host name or an IP address.
     public var host: String
-    /// 0: any free port.
+    /// 0 for any free port.
     public var port: Int
 
     /// Makes an address.
@@ -30,19 +30,19 @@ public struct ListenAddress: Sendable, Hashable {
         self.init(host: name.isEmpty ? "0.0.0.0" : String(name), port: port)
     }
 
-    /// Only programs of this machine reach it.
+    /// Whether only programs on this machine can reach it.
     ///
-    /// Another name than `localhost` may mean any address, so it does not count.
+    /// Any other name than `localhost` may mean any address, so it does not count.
     package var isLoopback: Bool {
         guard let bytes = Self.bytes(of: host) else { return host.lowercased() == "localhost" }
         return bytes.count == 4
             ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
     }
 
-    /// It means every address of the machine.
+    /// Whether it means every address of the machine.
     package var isWildcard: Bool { Self.bytes(of: host)?.allSatisfy { $0 == 0 } ?? false }
 
-    /// The 4 or 16 bytes of an IP address without brackets; nil: it is none.
+    /// The 4 or 16 bytes of an IP address without brackets; nil if it is not one.
     package static func bytes(of host: String) -> [UInt8]? {
         for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
             var bytes = [UInt8](repeating: 0, count: count)

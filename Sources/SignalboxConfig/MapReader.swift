@@ -1,14 +1,14 @@
 internal import SignalboxCore
 
-/// One map of the configuration, read key by key; what is wrong is reported, never thrown, so that
-/// all faults come out at once.
+/// Reads one map of the configuration, key by key. Faults are reported and never thrown, so that
+/// all are found at once.
 struct MapReader {
     let owner: String
     let value: ConfigValue
     private let entries: [ConfigValue.Entry]
     private let diagnostics: Diagnostics
 
-    /// Starts on a map; reports another type, and keys that are not known.
+    /// Starts on a map; reports a value of another type, and unknown keys.
     ///
     /// `owner` names the map in messages: `route "support"`.
     init?(_ value: ConfigValue, owner: String, known: [String], _ diagnostics: Diagnostics) {
@@ -38,7 +38,7 @@ struct MapReader {
             code, at: value?.position ?? self.value.position, "\(owner): \(message)")
     }
 
-    /// The text of a key; reports another type, and absence if it is required.
+    /// The text of a key; reports a value of another type, and a missing key if it is required.
     func text(_ key: String, required: Bool = false) -> (text: String, value: ConfigValue)? {
         guard let value = self[key] else {
             if required { report("missing-key", at: nil, "\(key) is required") }
@@ -54,7 +54,7 @@ struct MapReader {
         return nil
     }
 
-    /// One of some words.
+    /// One of the allowed words; reports any other.
     func word(_ key: String, of allowed: [String]) -> String? {
         guard let (text, value) = text(key) else { return nil }
         guard allowed.contains(text) else {
@@ -126,7 +126,7 @@ struct MapReader {
 }
 
 extension ConfigValue {
-    /// A name for a message, with what it may have been meant to be; never the value of a secret.
+    /// A name for a message, with a suggestion of what was meant; never the value of a secret.
     func shown(_ name: String, among candidates: some Sequence<String>) -> String {
         isSecret
             ? "(the value of a variable or file)"

@@ -2,17 +2,17 @@ public import SignalboxCore
 
 /// A receiver of results: one entry of `outcomes:`.
 public struct OutcomeReceiver: Sendable, Hashable {
-    /// Shows in logs and metrics.
+    /// Appears in logs and metrics.
     public var name: String
-    /// Where batches are posted.
+    /// The URL that batches are posted to.
     public var url: String
-    /// Signs them.
+    /// Signs the batches.
     ///
     /// Never logged.
     public var secret: String
-    /// What it wants.
+    /// The results it wants.
     public var wish: OutcomeWish
-    /// PEM file of trusted roots; nil: the system's.
+    /// PEM file of trusted roots; nil for the system's.
     public var caFile: String?
 }
 
@@ -22,7 +22,7 @@ struct OutcomesReader {
 
     /// Names of the routes.
     let routes: [String]
-    /// Where relative paths begin.
+    /// The folder that relative paths start from.
     let folder: String
     let diagnostics: Diagnostics
 

@@ -4,7 +4,7 @@ internal import SignalboxCore
 enum RetryReader {
     private static let keys = ["initial", "factor", "max", "retries", "jitter"]
 
-    /// The policies, `standard` among them.
+    /// The policies, including `standard`.
     static func read(_ value: ConfigValue?, _ diagnostics: Diagnostics) -> [String: RetryPolicy] {
         var policies = [RetryPolicy.standard.name: RetryPolicy.standard]
         guard let value else { return policies }

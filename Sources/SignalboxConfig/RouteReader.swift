@@ -6,7 +6,7 @@ struct RouteReader {
     static let deliverKeys = ["retry", "expires", "priority", "collapse"]
 
     let plugins: [String]
-    /// Names whose events the embedding program submits.
+    /// Sources whose events the embedding program submits.
     let programSources: [String]
     let policies: [String: RetryPolicy]
     /// Texts that templates can name.

@@ -1,13 +1,13 @@
 internal import SignalboxCore
 
-/// `build.set`, `build.overrides` and other places where templates stand.
+/// Reads templates in `build.set`, `build.overrides` and elsewhere.
 struct TemplateReader {
     let owner: String
     /// Texts that templates can name.
     var texts: [String: TextByLocale] = [:]
     let diagnostics: Diagnostics
 
-    /// A template; reports what is wrong with it.
+    /// A template; reports its faults.
     func template(_ value: ConfigValue, name: String) -> Template? {
         let text: String
         switch value.kind {
@@ -56,7 +56,7 @@ struct TemplateReader {
         }
     }
 
-    /// Whether a text without places can be a value of the field; reports it if not.
+    /// Whether a text without placeholders is valid for the field; reports it if not.
     private func isSound(
         _ text: String?, of field: ContentTemplates.Field, at position: SourcePosition
     ) -> Bool {

@@ -1,8 +1,8 @@
 internal import SignalboxCore
 
-/// The `tests:` section: its shape and its names.
+/// Checks the `tests:` section: its structure and its names.
 ///
-/// What the tests expect is for whoever runs them.
+/// The expectations are checked when the tests run.
 enum TestsReader {
     static func check(
         _ value: ConfigValue, plugins: [String], routes: [String], _ diagnostics: Diagnostics

@@ -1,9 +1,9 @@
 internal import CYaml
 internal import SignalboxCore
 
-/// Reads YAML into values that know their places.
+/// Reads YAML into values that know their positions.
 ///
-/// One document; no anchors, aliases or tags, so that a file is what it looks like and cannot grow
+/// One document; no anchors, aliases or tags, so that a file means what it shows and cannot expand
 /// while it is read.
 struct YAMLReader {
     static let depthMax = 64
@@ -22,7 +22,7 @@ struct YAMLReader {
         self.interpolation = interpolation
     }
 
-    /// The document's value, or nil if the text is not YAML as we take it.
+    /// The document's value; nil if the text is not YAML or uses an unsupported feature.
     static func read(
         _ bytes: [UInt8], file: String, interpolation: Interpolation, diagnostics: Diagnostics
     ) -> ConfigValue? {
@@ -167,7 +167,7 @@ struct YAMLReader {
     }
 }
 
-/// What an unquoted word means: YAML 1.2's core schema, so that `no` and `on` stay words.
+/// The meaning of an unquoted word: YAML 1.2's core schema, so that `no` and `on` stay words.
 enum PlainScalar {
     static func kind(of text: String) -> ConfigValue.Kind {
         switch text {
@@ -179,7 +179,7 @@ enum PlainScalar {
         let digits = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
         guard let first = digits.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
         else { return .string(text) }
-        // A leading zero would be lost: 0123 is a word, such as a ticket or a key id.
+        // A number would lose its leading zero: 0123 is a word, such as a ticket or a key id.
         if first == UInt8(ascii: "0"), digits.count > 1,
             digits.dropFirst().first != UInt8(ascii: ".")
         {
