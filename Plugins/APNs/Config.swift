@@ -2,7 +2,7 @@ import SignalboxPluginKit
 
 /// The `config:` of an instance.
 struct Config: Sendable {
-    /// Keys of one app with its credentials: at the top for one app, under `apps` for many.
+    /// Keys of one app with its credentials: at the top level for one app, under `apps` for several.
     private static let credentialKeys = """
             "team_id": {
               "type": "string", "pattern": "^[A-Za-z0-9]{1,32}$", "default": "",
@@ -110,7 +110,7 @@ struct Config: Sendable {
         takesAnyToken = json["token_check"]?.string == "lenient"
     }
 
-    /// The account that pushes for an app go out through; empty: the default one.
+    /// The account for an app's pushes; an empty app means the default account.
     func account(for app: String) -> Account? {
         app.isEmpty ? accounts.first : accounts.first { $0.topics.contains(app) }
     }

@@ -1,8 +1,8 @@
 import SignalboxPluginKit
 
-/// One set of credentials with the topics that it serves.
+/// A set of credentials with the topics that it serves.
 struct Account: Sendable {
-    /// How the account shows who it is.
+    /// How the account authenticates.
     enum Login: Sendable {
         /// A JWT, signed with a `.p8` key.
         case token(teamID: String, keyID: String)
@@ -10,19 +10,19 @@ struct Account: Sendable {
         case certificate
     }
 
-    /// Where its keys stand in the config: empty, or `apps.0.`.
+    /// Path of its keys in the config: empty, or `apps.0.`.
     let path: String
     let topic: String
     /// Bundle ids, without the suffixes of push types.
     let topics: Set<String>
-    /// Topics that the certificate allows, with suffixes; empty: it does not say.
+    /// Topics that the certificate allows, with suffixes; empty if it does not list any.
     let allowed: Set<String>
     let login: Login
     let origin: String
     let hasKeyFile: Bool
     let hasPassword: Bool
 
-    /// The name of its provider token among the instance's credentials.
+    /// Name of its provider token among the instance's credentials.
     var providerToken: String { "provider_token\(path.isEmpty ? "" : ".\(path.dropLast())")" }
 
     var usesToken: Bool {
@@ -83,7 +83,7 @@ struct Account: Sendable {
         origin = endpoint.isEmpty ? "https://\(name):\(port)" : endpoint
     }
 
-    /// `com.example.app.voip` where `com.example.app` stands beside it.
+    /// Whether a topic is another one with a suffix: `com.example.app.voip` besides `com.example.app`.
     private static func isSuffixed(_ topic: String, among all: Set<String>) -> Bool {
         Payload.kinds.values.contains { kind in
             !kind.suffix.isEmpty && topic.hasSuffix(kind.suffix)
@@ -106,7 +106,7 @@ struct Account: Sendable {
         }
     }
 
-    /// Apple's extension with a list of topics; older certificates have theirs in the subject's UID.
+    /// The topics in Apple's extension; older certificates have theirs in the subject's UID.
     static func topics(of certificate: Certificate) -> [String] {
         for one in certificate.extensions where one.oid == "1.2.840.113635.100.6.3.6" {
             let names = DER.texts(one.der)
@@ -131,9 +131,9 @@ struct Account: Sendable {
     }
 }
 
-/// As much of DER as Apple's list of topics needs: `SEQUENCE { topic, SEQUENCE { kinds }, ... }`.
+/// A DER parser, sufficient for Apple's list of topics: `SEQUENCE { topic, SEQUENCE { kinds }, ... }`.
 enum DER {
-    /// The UTF-8 strings that stand directly in the outermost sequence.
+    /// The UTF-8 strings directly in the outermost sequence.
     static func texts(_ der: [UInt8]) -> [String] {
         guard let (tag, body, _) = element(der[...]), tag == 0x30 else { return [] }
         var out: [String] = []
@@ -164,7 +164,7 @@ enum DER {
     }
 }
 
-/// The JWT that shows who we are.
+/// The provider token: a signed JWT.
 enum ProviderToken {
     static func make(_ account: Account, nowUnixMs: UInt64, host: Host) throws(PluginError)
         -> String

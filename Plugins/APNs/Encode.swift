@@ -1,6 +1,6 @@
 import SignalboxPluginKit
 
-/// Turns deliveries into requests; what deliveries share is rendered once.
+/// Turns deliveries into requests; shared content is rendered once.
 struct Encoder {
     private struct Key: Hashable {
         var content: UInt
@@ -19,7 +19,7 @@ struct Encoder {
     private let host: Host
     private var rendered: [Key: Rendered] = [:]
     private var last: (key: Key, value: Rendered)?
-    /// The request of the delivery that was encoded last.
+    /// The request of the last encoded delivery.
     private(set) var draft = RequestDraft()
 
     init(
@@ -32,7 +32,7 @@ struct Encoder {
         self.host = host
     }
 
-    /// Writes the request into `draft`; or the outcome, if there is no use in sending one.
+    /// Writes the request into `draft`, or returns the outcome if sending would be useless.
     mutating func encode(_ delivery: borrowing Delivery) -> Outcome? {
         guard isToken(delivery.token) else { return Reasons.local(.malformedToken) }
         switch content(of: delivery) {
@@ -88,7 +88,7 @@ struct Encoder {
         }
     }
 
-    /// Hexadecimal, or, for simulators, anything that can stand in a path.
+    /// Hexadecimal or, for simulators, any characters that are valid in a path.
     private func isToken(_ token: Span<UInt8>) -> Bool {
         guard !token.isEmpty, token.count <= 512 else { return false }
         for index in token.indices {

@@ -1,12 +1,12 @@
 import SignalboxPluginKit
 
-/// Apple's reasons and what to do about each: the table of "Handling notification responses from
+/// Maps Apple's reasons to outcomes: the table of "Handling notification responses from
 /// APNs".
 enum Reasons {
-    /// So many 5xx in a row are an outage.
+    /// This many consecutive 5xx are an outage.
     static let streakMin = 20
 
-    /// 400 and 403 answers that say more than their status.
+    /// Reasons of 400 and 403 answers with a meaning of their own.
     private static let known: [String: (kind: Outcome.Kind, scope: Outcome.Scope)] = [
         "DeviceTokenNotForTopic": (.config, .item),
         "TopicDisallowed": (.config, .app),
@@ -26,7 +26,7 @@ enum Reasons {
         "InvalidProviderToken": (.config, .instance),
         "MissingProviderToken": (.config, .instance),
         "UnrelatedKeyIdInToken": (.config, .instance),
-        // The documentation's spelling, and the one that was observed.
+        // The documented spelling, and the observed one.
         "BadEnvironmentKeyIdInToken": (.config, .instance),
         "BadEnvironmentKeyInToken": (.config, .instance),
         "BadCertificate": (.config, .instance),
@@ -34,10 +34,10 @@ enum Reasons {
         "Forbidden": (.config, .instance),
     ]
 
-    /// What an answer other than 200 means.
+    /// The outcome for an answer other than 200.
     ///
-    /// `isProven`: a push of this app was taken before, so a bad token is the token's fault and a refused
-    /// topic that of its push type; `failuresInRow`: 5xx without any other answer between them.
+    /// `isProven`: a push of this app was accepted before, so a bad token is the token's fault and a refused
+    /// topic that of its push type. `failuresInRow`: consecutive 5xx without another answer in between.
     static func outcome(
         status: Int, reason: String, timestampMs: Int64?, credential: String,
         isProven: Bool, failuresInRow: Int
@@ -45,12 +45,12 @@ enum Reasons {
         var outcome = classified(
             status: status, reason: reason, credential: credential, isProven: isProven)
         if (500...599).contains(status), reason != "Shutdown", failuresInRow >= streakMin {
-            // Apple's advice for an outage; one answer among good ones is none.
+            // Apple's advice for an outage; a single 5xx is not one.
             outcome.retryAfterMs = 15 * 60_000
         }
         outcome.providerCode = UInt32(clamping: status)
         if status == 410 {
-            // When Apple learned that the token was dead, in milliseconds.
+            // When Apple learned that the token was dead, in Unix milliseconds.
             outcome.goneSinceUnixMs = UInt64(clamping: timestampMs ?? 0)
         }
         return outcome
@@ -71,7 +71,7 @@ enum Reasons {
         case "ExpiredProviderToken":
             var outcome = Outcome(.auth, reason)
             outcome.credential = credential
-            // Later requests on this connection would keep failing.
+            // Later requests on this connection would fail, too.
             outcome.reconnect = true
             return outcome
         case "IdleTimeout", "TooManyProviderTokenUpdates", "Shutdown":
@@ -82,7 +82,7 @@ enum Reasons {
         default:
             if let (kind, scope) = known[reason] {
                 var outcome = Outcome(kind, reason)
-                // Where pushes of the app were taken, this one's push type has a topic that is not.
+                // If pushes of the app were accepted before, only the topic of this push type is refused.
                 outcome.scope = scope == .app && isProven ? .item : scope
                 return outcome
             }
@@ -90,7 +90,7 @@ enum Reasons {
         }
     }
 
-    /// A reason that is not in the table: its status says what to do.
+    /// An unknown reason: the status decides.
     private static func unknown(status: Int, reason: String, isProven: Bool) -> Outcome {
         switch status {
         case 410: return Outcome(.unregistered, "gone")
@@ -114,14 +114,14 @@ enum Reasons {
         }
     }
 
-    /// Apple's reasons are words of letters; anything else may repeat what must not be kept, such as a token.
+    /// Apple's reasons consist of letters; other text may repeat sensitive data, such as a token.
     private static func detail(_ reason: String) -> String {
         guard !reason.isEmpty else { return "the answer gives no reason" }
         return reason.utf8.count <= 64 && reason.allSatisfy { $0.isASCII && $0.isLetter }
-            ? "reason: \(reason)" : "the answer's reason is not one of Apple's words"
+            ? "reason: \(reason)" : "the answer's reason is not one that Apple documents"
     }
 
-    /// What is decided without asking Apple.
+    /// Outcomes that are decided without asking Apple.
     static func local(_ fault: RenderFault) -> Outcome {
         switch fault {
         case .malformedToken: Outcome(.rejected, "malformed_token")

@@ -6,15 +6,15 @@ enum RenderFault: Error {
     case topicNotInCertificate
 }
 
-/// What deliveries of one content share: the payload and its headers.
+/// The payload and headers that deliveries of one content share.
 struct Payload: Sendable {
-    /// A push type with what Apple's table says of it.
+    /// A push type with its rules from Apple's table.
     struct Kind {
         var suffix = ""
         var bytesMax = 4096
-        /// The only priority that is allowed; nil: that of the notification.
+        /// The only allowed priority; nil for the notification's.
         var priority: String?
-        /// Worth nothing later: one attempt, no storing.
+        /// It is useless later: one attempt, not stored by Apple.
         var expiresAtOnce = false
     }
 
@@ -91,7 +91,7 @@ struct Payload: Sendable {
                     content, localized, badge: badge ?? content.badge, pushType: pushType, to: &out)
             }
             if content.isWithdrawn {
-                // The app removes the notification whose identifier is this, the collapse id of the shown one.
+                // The app removes the shown notification with this identifier, its collapse id.
                 out.key("signalbox")
                 out.object { $0.member("withdraw", CollapseKey.shortened(content.collapse)) }
             }
@@ -117,7 +117,7 @@ struct Payload: Sendable {
     ) {
         switch pushType {
         case "background":
-            // Apple: no alert, badge or sound beside it.
+            // Apple allows no alert, badge or sound with it.
             out.key("content-available")
             out.integer(1)
         case "widgets", "controls":
@@ -138,7 +138,7 @@ struct Payload: Sendable {
             out.member("sound", content.sound)
             out.member("thread-id", content.thread)
             out.member("category", content.category)
-            // The app's extension fetches the picture, so it must be allowed to change the push.
+            // The app's extension fetches the image, so it must be allowed to change the push.
             if hasAlert, content.isMutable || !content.imageURL.isEmpty {
                 out.key("mutable-content")
                 out.integer(1)

@@ -12,9 +12,9 @@ final class APNs: SendHTTPPlugin {
     private let host: Host
     private let config: Config
     private struct Known {
-        /// Apps that have taken a push: from then on the environment is known to be right.
+        /// Apps with an accepted push: their environment is known to be right.
         var proven: Set<String> = []
-        /// 5xx in a row, by app.
+        /// Consecutive 5xx, by app.
         var failuresInRow: [String: Int] = [:]
     }
     private let known = Mutex(Known())
@@ -22,7 +22,7 @@ final class APNs: SendHTTPPlugin {
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
         self.config = try Config(config, host: host)
-        // A key that does not sign is a mistake in the config, so it is found here.
+        // Fails at startup if the key cannot sign, which is a configuration error.
         for account in self.config.accounts where account.usesToken {
             _ = try ProviderToken.make(account, nowUnixMs: host.nowUnixMs, host: host)
         }
@@ -38,7 +38,7 @@ final class APNs: SendHTTPPlugin {
         if case .token(let teamID, let keyID) = account.login,
             teamID.utf8.count != 10 || keyID.utf8.count != 10
         {
-            host.write(.warn, "Apple's team and key ids have 10 characters; these have not")
+            host.write(.warn, "Apple's team and key ids have 10 characters; these do not")
         }
         let host = host
         // Apple refuses tokens older than 60 minutes and more than one new token in 20.
@@ -51,7 +51,7 @@ final class APNs: SendHTTPPlugin {
         }
     }
 
-    /// Shows when the certificate ends, now and whenever its file has changed.
+    /// Exports the certificate's expiry, now and whenever its file changes.
     private func observe(_ account: Account) throws(PluginError) {
         let host = host
         let gauge = host.gauge("certificate_expires_unix_seconds", [("topic", account.topic)])
@@ -62,7 +62,7 @@ final class APNs: SendHTTPPlugin {
             if daysLeft < 30 {
                 host.write(
                     daysLeft < 0 ? .error : .warn,
-                    daysLeft < 0 ? "the certificate has expired" : "the certificate ends soon",
+                    daysLeft < 0 ? "the certificate has expired" : "the certificate expires soon",
                     [("topic", account.topic), ("days_left", String(daysLeft))])
             }
         }
@@ -103,7 +103,7 @@ final class APNs: SendHTTPPlugin {
         throws(PluginError)
     {
         guard batch.count > 0 else { return }
-        // The responses of a batch are for one app.
+        // All responses of a batch are for the same app.
         let app = batch[0].app
         var (isProven, failuresInRow) = known.withLock { known in
             (known.proven.contains(app), known.failuresInRow[app] ?? 0)
@@ -137,7 +137,7 @@ final class APNs: SendHTTPPlugin {
     }
 }
 
-/// The entry of the library.
+/// The library's entry point.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

@@ -1,6 +1,6 @@
 import SignalboxPluginKit
 
-/// The files that tie a domain to its apps.
+/// The files that associate a domain with its apps.
 enum Files {
     /// Universal Links and shared web credentials.
     static func apple(_ apps: [JSON], isLegacy: Bool) -> [UInt8] {

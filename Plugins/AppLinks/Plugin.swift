@@ -1,7 +1,7 @@
 public import CSignalbox
 import SignalboxPluginKit
 
-/// The files by which iOS and Android let an app open the links of a domain.
+/// Serves the files that let an app open a domain's links on iOS and Android.
 final class AppLinks: IngestPlugin {
     static let info = PluginInfo(
         id: "io.signalbox.app-links", version: "1.0.0",
@@ -17,7 +17,7 @@ final class AppLinks: IngestPlugin {
     }
 
     func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
-        // The answer itself: Apple and Google follow no redirect.
+        // Answer directly: Apple and Google follow no redirects.
         try sink.respond(
             200,
             headers: [("content-type", "application/json"), ("cache-control", "max-age=3600")],
@@ -25,7 +25,7 @@ final class AppLinks: IngestPlugin {
     }
 }
 
-/// The entry of the library.
+/// The library's entry point.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

@@ -1,4 +1,4 @@
-//! Values of attributes: what they may be, and how they are written.
+//! Values of attributes: validation and formatting.
 
 use crate::errors::Reject;
 use signalbox_plugin::*;
@@ -26,19 +26,19 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Short enough, and without characters that the specification forbids.
+/// Whether a text is short enough and without forbidden characters.
 pub fn is_sound(text: &str) -> bool {
     let is_noncharacter =
         |c: char| (c as u32) & 0xFFFE == 0xFFFE || ('\u{FDD0}'..='\u{FDEF}').contains(&c);
     text.len() <= ATTRIBUTE_MAX && !text.chars().any(|c| c.is_control() || is_noncharacter(c))
 }
 
-/// Characters of a URI reference (RFC 3986); none of them is a space.
+/// Whether all characters are valid in a URI reference (RFC 3986); a space is not.
 pub fn is_uri(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte))
 }
 
-/// The text of a header field in binary mode: quotes are taken off, then it is percent-decoded once.
+/// The text of a header field in binary mode: quotes are removed, then it is percent-decoded once.
 pub fn header_value(value: &str) -> Option<String> {
     let inner = match value.strip_prefix('"') {
         None => return percent_decode(value),
@@ -56,7 +56,7 @@ pub fn header_value(value: &str) -> Option<String> {
     percent_decode(&plain)
 }
 
-/// `text/plain` of `Text/Plain; charset=utf-8`.
+/// The media type: `text/plain` for `Text/Plain; charset=utf-8`.
 pub fn media_type(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
 }

@@ -1,9 +1,9 @@
-//! Who may send: bearer tokens, signatures, and the handshake of CloudEvents' web hooks.
+//! Authentication of senders: bearer tokens, signatures, and the handshake of CloudEvents' web hooks.
 
 use crate::config::{Config, Encoding, Hmac};
 use signalbox_plugin::*;
 
-/// Whether a request may come in; what is configured must all fit. Nothing is parsed before.
+/// Authenticates a request, before anything is parsed. Every configured check must pass.
 pub fn check(host: &Host, config: &Config, request: &Request<'_>, is_binary: bool) -> Result<()> {
     if !config.bearer.is_empty() {
         check_bearer(host, &config.bearer, request)?;
@@ -26,7 +26,7 @@ fn check_bearer(host: &Host, secrets: &[String], request: &Request<'_>) -> Resul
     }
     match fits {
         true => Ok(()),
-        false => Err(Error::auth("the bearer token is missing or does not fit")),
+        false => Err(Error::auth("the bearer token is missing or wrong")),
     }
 }
 
@@ -55,8 +55,8 @@ fn check_signature(host: &Host, hmac: &Hmac, request: &Request<'_>, is_binary: b
     }
 }
 
-/// The body; in binary mode behind the header fields that belong to the event, sorted, as `name:value`
-/// and a line break each, and an empty line. No JSON begins like that, so a signature fits one mode.
+/// The signed bytes: the body; in binary mode preceded by the event's header fields, sorted, as `name:value`
+/// and a line break each, and an empty line. No JSON begins like that, so a signature is valid in one mode only.
 fn signed_bytes(request: &Request<'_>, is_binary: bool) -> Vec<u8> {
     let mut out = Vec::new();
     if is_binary {
@@ -72,7 +72,7 @@ fn signed_bytes(request: &Request<'_>, is_binary: bool) -> Vec<u8> {
     out
 }
 
-/// A sender asks whether it may deliver (HTTP 1.1 Web Hooks for Event Delivery, section 4).
+/// Answers a sender that asks whether it may deliver (HTTP 1.1 Web Hooks for Event Delivery, section 4).
 pub fn handshake(origins: &[String], request: &Request<'_>, sink: &IngestSink<'_>) -> Result<()> {
     let origin = request.header("webhook-request-origin").unwrap_or("");
     if origin.is_empty() || !origins.iter().any(|known| known == origin || known == "*") {
@@ -81,7 +81,7 @@ pub fn handshake(origins: &[String], request: &Request<'_>, sink: &IngestSink<'_
     }
     let mut headers = vec![Pair::new("allow", "POST"), Pair::new("webhook-allowed-origin", origin)];
     if request.header("webhook-request-rate").is_some() {
-        // What is too much for the gateway is answered 503, whatever was agreed.
+        // An overloaded gateway answers 503, whatever rate was agreed.
         headers.push(Pair::new("webhook-allowed-rate", "*"));
     }
     sink.respond(200, &headers, b"")

@@ -70,7 +70,7 @@ pub const SCHEMA: &str = r#"{
   }
 }"#;
 
-/// How a signature is written.
+/// Encodings of signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Hex,
@@ -79,18 +79,18 @@ pub enum Encoding {
 
 /// How bodies are signed.
 pub struct Hmac {
-    /// Names of secrets.
+    /// Names of the secrets.
     pub secrets: Vec<String>,
     pub header: String,
     pub prefix: String,
     pub encoding: Encoding,
-    /// In binary mode the header fields are signed, too; else that mode is refused.
+    /// Whether signatures in binary mode cover the header fields; if not, that mode is refused.
     pub signs_headers: bool,
 }
 
 pub struct Config {
     pub path: String,
-    /// Names of secrets; empty: no bearer is asked for.
+    /// Names of the secrets; if empty, no bearer token is required.
     pub bearer: Vec<String>,
     pub hmac: Option<Hmac>,
     pub recipients: Vec<Rule>,

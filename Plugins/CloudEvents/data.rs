@@ -1,13 +1,13 @@
-//! The data of an event, as routes and templates read it.
+//! The data of an event, for routes and templates.
 
 use crate::attributes::Value;
 use crate::decode::CloudEvent;
 use signalbox_plugin::*;
 
-/// Where the attributes stand.
+/// The member that holds the attributes.
 const NAME: &str = "cloudevent";
 
-/// The event's own data with its attributes beside; data that is no object stands under `value`.
+/// The event's data, plus its attributes; data that is not an object is put under `value`.
 pub fn written(event: &CloudEvent<'_>) -> String {
     JsonWriter::of_object(|out| {
         match event.data {

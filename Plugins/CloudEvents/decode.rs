@@ -1,11 +1,11 @@
-//! Requests as CloudEvents: the three content modes, and the rules of the attributes.
+//! Decodes requests into CloudEvents: the three content modes, and the rules for attributes.
 
 use crate::attributes::{header_value, is_json, is_sound, is_uri, media_type, Value};
 use crate::errors::{Fault, Reject};
 use signalbox_plugin::*;
 use std::borrow::Cow;
 
-/// Most attributes beside those of the specification.
+/// Most extension attributes.
 const EXTENSIONS_MAX: usize = 64;
 
 /// How a request carries events.
@@ -32,7 +32,7 @@ impl Mode {
     }
 }
 
-/// An event with its attributes checked.
+/// An event with validated attributes.
 #[derive(Default)]
 pub struct CloudEvent<'a> {
     pub id: Cow<'a, str>,
@@ -40,7 +40,7 @@ pub struct CloudEvent<'a> {
     pub kind: Cow<'a, str>,
     pub subject: Option<Cow<'a, str>>,
     pub time: Option<Cow<'a, str>>,
-    /// 0: none is given.
+    /// 0 if missing.
     pub time_unix_ms: u64,
     pub content_type: Option<Cow<'a, str>>,
     pub schema: Option<Cow<'a, str>>,
@@ -50,7 +50,7 @@ pub struct CloudEvent<'a> {
 }
 
 impl<'a> CloudEvent<'a> {
-    /// Structured mode, and the elements of a batch.
+    /// Decodes structured mode, and the elements of a batch.
     pub fn of_json(json: Json<'a>) -> Result<CloudEvent<'a>, Reject> {
         if !json.is_object() {
             return Err(Reject::NoObject);
@@ -58,7 +58,7 @@ impl<'a> CloudEvent<'a> {
         let mut event = CloudEvent::default();
         let (mut data, mut encoded) = (None, None);
         for (name, value) in json.members() {
-            // An attribute that is null is not there.
+            // A null attribute counts as missing.
             if value.is_null() && name != "data" {
                 continue;
             }
@@ -83,7 +83,7 @@ impl<'a> CloudEvent<'a> {
         Ok(event)
     }
 
-    /// Binary mode: attributes in header fields, and the body is the data.
+    /// Decodes binary mode: attributes in header fields, data in the body.
     pub fn of_headers(request: &Request<'a>) -> Result<CloudEvent<'a>, Reject> {
         let mut event = CloudEvent::default();
         for field in request.headers() {
@@ -110,7 +110,7 @@ impl<'a> CloudEvent<'a> {
         Ok(event)
     }
 
-    /// Takes an attribute; whether it was there before.
+    /// Sets an attribute. Returns whether it was set before.
     fn take(&mut self, name: Cow<'a, str>, value: Value<'a>) -> Result<bool, Reject> {
         let name = match KNOWN.iter().find(|known| **known == name) {
             Some(known) => *known,
@@ -139,7 +139,7 @@ impl<'a> CloudEvent<'a> {
         let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let is_sound = match &value {
             Value::Text(text) => is_sound(text),
-            // The specification's integers have 32 bits.
+            // Integers of the specification have 32 bits.
             Value::Integer(number) => i32::try_from(*number).is_ok(),
             Value::Boolean(_) => true,
         };
@@ -152,7 +152,7 @@ impl<'a> CloudEvent<'a> {
         Ok(is_there)
     }
 
-    /// The rules that need all attributes.
+    /// Checks the rules that involve all attributes.
     fn finish(&mut self) -> Result<(), Reject> {
         let required = [
             ("specversion", &self.version),
@@ -175,13 +175,13 @@ impl<'a> CloudEvent<'a> {
         }
         if let Some(time) = &self.time {
             let ms = rfc3339_unix_ms(time).ok_or(Reject::BadAttribute("time"))?;
-            // Before 1970 nothing was sent: the gateway takes the time of receipt.
+            // A time before 1970 becomes 0: the gateway uses the time of receipt.
             self.time_unix_ms = u64::try_from(ms).unwrap_or(0);
         }
         Ok(())
     }
 
-    /// Data that came as bytes; without a content type they are taken for JSON.
+    /// Parses data that arrived as bytes; without a content type it must be JSON.
     fn parsed(&self, call: Call<'a>, bytes: &[u8]) -> Result<Option<Json<'a>>, Reject> {
         if !self.content_type.as_deref().map_or(true, is_json) {
             return Err(Reject::UnsupportedContent);

@@ -1,4 +1,4 @@
-//! Notifications out of events; what a route sets lies over them.
+//! Builds notifications from events; a route's `set` values replace theirs.
 
 use crate::config::text;
 use signalbox_plugin::*;
@@ -26,7 +26,7 @@ pub const OPTIONS_SCHEMA: &str = r#"{
   }
 }"#;
 
-/// One content for all.
+/// Builds one content for all recipients.
 pub fn build(input: &BuildInput<'_>, sink: &BuildSink<'_>) -> Result<()> {
     let (data, options) = (input.data()?, input.options()?);
     let at = |name: &str| match options.string_at(name) {

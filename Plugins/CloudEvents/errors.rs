@@ -1,8 +1,8 @@
-//! Why an event, a recipient or a whole request is refused.
+//! Why an event, a recipient or a whole request is rejected.
 
 use signalbox_plugin::*;
 
-/// Why a request is refused before its body is looked at.
+/// Why a request is rejected before its body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     NoEvent,
@@ -23,7 +23,7 @@ impl Fault {
             Fault::UnsupportedFormat => (
                 415,
                 "Unsupported Media Type",
-                "events are taken as JSON: application/cloudevents+json",
+                "events must be JSON: application/cloudevents+json",
             ),
             Fault::UnsupportedContent => (415, "Unsupported Media Type", Reject::CONTENT),
         };
@@ -32,7 +32,7 @@ impl Fault {
     }
 }
 
-/// Why one event, or one recipient of it, is left out; its reason is a metric label.
+/// Why one event, or one of its recipients, is rejected; the reason is a metric label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reject {
     NoObject,
@@ -53,7 +53,7 @@ pub enum Reject {
 }
 
 impl Reject {
-    const CONTENT: &'static str = "data is taken as JSON: datacontenttype is something else";
+    const CONTENT: &'static str = "data must be JSON: datacontenttype is something else";
 
     pub fn reason(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl Reject {
         }
     }
 
-    /// For people; names the fault and never what the event says.
+    /// A message for people; names the error and never quotes the event.
     pub fn detail(self) -> String {
         match self {
             Reject::NoObject => "the event is not a JSON object",
@@ -99,20 +99,20 @@ impl Reject {
     }
 }
 
-/// The events of a batch that were refused.
+/// The rejected events of a batch.
 #[derive(Default)]
 pub struct Refused(Vec<(usize, Reject)>);
 
 impl Refused {
-    /// So many are named in an answer.
+    /// Most events named in an answer.
     const NAMED_MAX: usize = 100;
 
     pub fn add(&mut self, index: usize, reject: Reject) {
         self.0.push((index, reject));
     }
 
-    /// Answers a batch of `count` events: as usual if all were taken, 200 with a list if some were, and 400
-    /// with that list if none was.
+    /// Answers a batch of `count` events: as usual if all were accepted, 200 with a list if some were, and 400
+    /// with the list if none was.
     pub fn answer(&self, count: usize, sink: &IngestSink<'_>) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());

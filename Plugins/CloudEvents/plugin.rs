@@ -1,7 +1,7 @@
-//! CloudEvents 1.0 over HTTP: binary, structured and batched events become events of the gateway, for
-//! the recipients that their data names.
+//! CloudEvents 1.0 over HTTP: turns binary, structured and batched events into events of the gateway, for
+//! the recipients named in their data.
 #![forbid(unsafe_code)]
-// The library is named as the other plugins are.
+// The library's name follows that of the other plugins.
 #![allow(non_snake_case)]
 
 mod attributes;
@@ -59,7 +59,7 @@ impl Ingest for CloudEvents {
 }
 
 impl CloudEvents {
-    /// A request that is one event: if that is refused, so is the request.
+    /// Handles a request with one event: if the event is rejected, so is the request.
     fn single(&self, event: Result<CloudEvent<'_>, Reject>, sink: &IngestSink<'_>) -> Result<()> {
         let reject = match event.and_then(|event| self.emit(&event, sink)) {
             Ok(done) => return done,
@@ -73,7 +73,7 @@ impl CloudEvents {
         }
     }
 
-    /// Events in a list: one that is refused harms no other, and the answer names it.
+    /// Handles a list of events: a rejected one does not affect the others, and the answer names it.
     fn batch(&self, json: Json<'_>, sink: &IngestSink<'_>) -> Result<()> {
         if !json.is_array() {
             return Err(Error::invalid("a batch is not a list of events"));
@@ -91,7 +91,7 @@ impl CloudEvents {
         refused.answer(json.len(), sink)
     }
 
-    /// Hands an event on. The outer error refuses the event, the inner one the request.
+    /// Emits an event. The outer error rejects the event, the inner one the request.
     fn emit(&self, event: &CloudEvent<'_>, sink: &IngestSink<'_>) -> Result<Result<()>, Reject> {
         let (found, rejects) = recipients::find(&self.config.recipients, event);
         for reject in &rejects {
@@ -110,7 +110,7 @@ impl CloudEvents {
         Ok(sink.emit(&Event {
             kind: &event.kind,
             subject: event.subject.as_deref().unwrap_or(""),
-            // A source has no space in it, so no two pairs make the same text.
+            // A source contains no space, so no two pairs give the same key.
             dedupe: &format!("{} {}", event.source, event.id),
             data: &data::written(event),
             time_unix_ms: event.time_unix_ms,

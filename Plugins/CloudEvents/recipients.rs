@@ -1,4 +1,4 @@
-//! Who gets an event: rules of the config, applied to its data.
+//! Finds the recipients of an event by the config's rules.
 
 use crate::attributes::Value;
 use crate::config::text;
@@ -7,21 +7,21 @@ use crate::errors::Reject;
 use signalbox_plugin::*;
 use std::collections::HashSet;
 
-/// What the gateway takes at most in one event.
+/// Most recipients that the gateway accepts in one event.
 pub const COUNT_MAX: usize = 10_000;
 const TOKEN_MAX: usize = 4_096;
 
-/// Where a field of a recipient comes from.
+/// The source of a recipient's field.
 enum Selector {
-    /// Not given.
+    /// Not configured.
     None,
     /// `.`: the element itself.
     Element,
-    /// `/a/b`: a place in the element.
+    /// `/a/b`: a JSON pointer into the element.
     Pointer(String),
     /// `@subject`: an attribute of the event.
     Attribute(String),
-    /// Anything else, as it is.
+    /// Anything else: a fixed text.
     Fixed(String),
 }
 
@@ -37,7 +37,7 @@ impl Selector {
         }
     }
 
-    /// The text there; empty: there is none.
+    /// The selected text; empty if there is none.
     fn pick(&self, event: &CloudEvent<'_>, element: Option<Json<'_>>) -> String {
         let found = match self {
             Selector::None => None,
@@ -103,7 +103,7 @@ impl Rule {
         Ok(rule)
     }
 
-    /// The elements that it is about; an element that is not there still has the event's attributes.
+    /// The elements that the rule applies to. Without data, a rule for the whole event still sees its attributes.
     fn elements<'a>(&self, event: &CloudEvent<'a>) -> Vec<Option<Json<'a>>> {
         match event.data.and_then(|data| data.at(&self.each)) {
             Some(list) if list.is_array() => list.elements().map(Some).collect(),
@@ -131,7 +131,7 @@ impl Rule {
     }
 }
 
-/// A recipient that was found.
+/// A recipient found by a rule.
 #[derive(PartialEq, Eq, Hash, Clone)]
 pub struct Found {
     token: String,
@@ -156,7 +156,7 @@ impl Found {
     }
 }
 
-/// Usable recipients, and why the others are not; one bad recipient harms no other.
+/// The valid recipients, and why others are rejected; a bad recipient does not affect the others.
 pub fn find(rules: &[Rule], event: &CloudEvent<'_>) -> (Vec<Found>, Vec<Reject>) {
     let (mut found, mut rejects) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
@@ -169,7 +169,7 @@ pub fn find(rules: &[Rule], event: &CloudEvent<'_>) -> (Vec<Found>, Vec<Reject>)
             }
         }
     }
-    // A rule about the event as a whole that names nobody is no fault if another one does.
+    // A rule for the whole event that finds nobody is not an error if another rule finds somebody.
     if !found.is_empty() {
         rejects.retain(|(rule, reject)| {
             !(rule.each.is_empty() && matches!(reject, Reject::NoTokenOrUser))

@@ -1,24 +1,24 @@
 import SignalboxPluginKit
 import Synchronization
 
-/// Registrations on their way to a real organisation.
+/// Pending registrations with a real organization.
 ///
-/// What is under way is in memory alone: after a restart a change is registered again, which Customer
-/// Insights answers with `DuplicateExists`, and that is a success.
+/// The state is only in memory: after a restart a change is registered again, which Customer
+/// Insights answers with `DuplicateExists`; that counts as success.
 final class ClientState: Sendable {
     struct Entry: Sendable {
         var device: Device
-        /// From the answer; empty: not accepted yet.
+        /// From the answer; empty until accepted.
         var requestID = ""
         var acceptedMs: UInt64 = 0
-        /// What a callback said.
+        /// The result that a callback reported.
         var told: (status: String, reason: String)?
         var nonce = ""
-        /// A batch with it was refused: it goes alone.
+        /// A batch with it was refused, so it is sent alone.
         var isAlone = false
     }
 
-    /// What the request of an item was.
+    /// Which request was sent for an item.
     enum Sent: Sendable {
         case registration, status, cleanup
     }
@@ -27,11 +27,11 @@ final class ClientState: Sendable {
         var entries: [UInt64: Entry] = [:]
         var sent: [UInt64: Sent] = [:]
         var nonces: [String: UInt64] = [:]
-        /// Dry runs that failed since the last one that did not.
+        /// Failed dry runs since the last successful one.
         var failuresInARow = 0
     }
 
-    /// More than ever wait at once; ids only grow, so the lowest belong to reports that are over.
+    /// More than ever wait at once. Ids only grow, so the lowest belong to finished reports.
     private static let entriesMax = 50_000
     private let state = Mutex(State())
 
@@ -46,7 +46,7 @@ final class ClientState: Sendable {
             var new = entry
             if let known = state.entries[id], known.nonce == entry.nonce { new.told = known.told }
             state.entries[id] = new
-            // A nonce that was used stays used.
+            // A used nonce stays used.
             if !new.nonce.isEmpty, new.told == nil { state.nonces[new.nonce] = id }
             guard state.entries.count > Self.entriesMax else { return }
             for old in state.entries.keys.sorted().prefix(Self.entriesMax / 4) {
@@ -72,10 +72,10 @@ final class ClientState: Sendable {
 
     func taken(_ id: UInt64) -> Sent? { state.withLock { $0.sent.removeValue(forKey: id) } }
 
-    /// Whether a nonce is one that was given out and not used.
+    /// The report of a nonce; nil if the nonce was never issued or is used.
     func isOpen(nonce: String) -> UInt64? { state.withLock { $0.nonces[nonce] } }
 
-    /// A callback has come and fits; its nonce is used up.
+    /// Records a valid callback; its nonce cannot be used again.
     func told(nonce: String, status: String, reason: String) {
         state.withLock { state in
             guard let id = state.nonces.removeValue(forKey: nonce) else { return }
@@ -83,7 +83,7 @@ final class ClientState: Sendable {
         }
     }
 
-    /// Counts dry runs that failed one after the other.
+    /// Counts consecutive failed dry runs.
     func dryRun(hasFailed: Bool) -> Int {
         state.withLock { state in
             state.failuresInARow = hasFailed ? state.failuresInARow + 1 : 0
@@ -98,12 +98,12 @@ extension CustomerInsights: RegisterPlugin {
         [.registered, .unregistered, .invalid, .proven, .unproven]
     }
 
-    /// So many dry runs in a row fail because of the app's credentials, not because of the tokens.
+    /// After this many consecutive failures, the app's credentials are suspected, not the tokens.
     private static let suspiciousFailures = 5
 
     func registerEndpoint(app: String) throws(PluginError) -> Endpoint {
         guard let client = config.client else {
-            // A server alone calls nobody but its callbacks, which have addresses of their own.
+            // With only a server, the only calls are callbacks, which have their own addresses.
             return Endpoint(origin: "https://customer-insights.invalid")
         }
         var endpoint = Endpoint(origin: client.origin)
@@ -166,7 +166,7 @@ extension CustomerInsights: RegisterPlugin {
         registrations: [(id: UInt64, entry: ClientState.Entry)], _ app: Config.App,
         _ token: String, _ client: Config.Client, _ sink: borrowing RequestSink
     ) throws(PluginError) {
-        // A callback says nothing of which registration it means: each needs a URL of its own.
+        // A callback does not identify its registration, so each needs its own URL.
         let singles = registrations.filter { !client.callbackURL.isEmpty || $0.entry.isAlone }
         let batch = registrations.filter { client.callbackURL.isEmpty && !$0.entry.isAlone }
         for (id, given) in singles {
@@ -202,7 +202,7 @@ extension CustomerInsights: RegisterPlugin {
             case .registration where outcome.kind == .delivered:
                 try accepted(items, answer, sink)
             case _? where response.status == 400 && items.count > 1:
-                // One bad item must not take the others with it: each goes alone.
+                // A bad item must not fail the others, so each is sent alone.
                 for item in items {
                     var entry = state.entry(item, or: Device())
                     entry.isAlone = true
@@ -238,7 +238,7 @@ extension CustomerInsights: RegisterPlugin {
         }
     }
 
-    /// Accepted, but nobody knows yet: asked again after a while.
+    /// Accepted, but without a result yet: ask again later.
     private var pending: Outcome {
         var outcome = Outcome(.retry, "pending")
         outcome.retryAfterMs = config.client?.pollMs ?? 0
@@ -276,33 +276,33 @@ extension CustomerInsights: RegisterPlugin {
             if state.dryRun(hasFailed: true) >= Self.suspiciousFailures {
                 host.write(
                     .error,
-                    "one dry run after the other fails: the app's credentials in Customer Insights may "
+                    "consecutive dry runs fail: the app's credentials in Customer Insights may "
                         + "be wrong or expired; tokens are kept", [])
                 outcome = Outcome(.rejected, "DryRunSendingFailed")
-                outcome.detail = "many in a row: credentials are suspected, the token is kept"
+                outcome.detail = "repeated failures: credentials are suspected, the token is kept"
             }
         } else if outcome.kind == .delivered {
             _ = state.dryRun(hasFailed: false)
         }
-        // FailedToStoreDevice: registered anew.
+        // FailedToStoreDevice: register again.
         state.forget(item)
         try sink.settle([item], outcome)
     }
 
     // MARK: Callback
 
-    /// `POST {callback_path}/{nonce}` by Customer Insights: the outcome of one registration.
+    /// `POST {callback_path}/{nonce}` from Customer Insights: the outcome of one registration.
     func callback(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
         guard let client = config.client, let nonce = request.param("nonce"),
             let id = state.isOpen(nonce: nonce), let entry = state.known(id),
             let app = client.app(entry.device.app)
-        else { throw PluginError(.invalid, "this callback is not waited for") }
+        else { throw PluginError(.invalid, "unknown or already used callback URL") }
         let json = try host.parse(bodyOf: request)
         guard let signature = json["Signature"]?.string else {
             throw PluginError(.auth, "Signature is missing")
         }
         let url = "\(client.callbackURL)/\(nonce)"
-        // The encoding is not documented: hexadecimal of either case and base64 are taken.
+        // The encoding is undocumented: hexadecimal of either case and base64 are accepted.
         let forms = [Hex.decode(signature), Base64URL.decode(signature)].compactMap { $0 }
         var fits = false
         for form in forms where form.count == 32 {
@@ -312,7 +312,7 @@ extension CustomerInsights: RegisterPlugin {
                 fits = true
             }
         }
-        guard fits else { throw PluginError(.auth, "Signature does not fit the callback URL") }
+        guard fits else { throw PluginError(.auth, "Signature does not match the callback URL") }
         guard let status = json["Status"]?.string else {
             throw Fault.missing(path: "Status").error
         }
@@ -346,7 +346,7 @@ enum ClientRequest {
         var headers = [("x-ms-track-registration", "true")]
         if let nonce = entries.first?.nonce, !nonce.isEmpty {
             let url = "\(client.callbackURL)/\(nonce)"
-            // The documentation uses both names.
+            // The documentation uses both names for the header.
             headers += [("x-ms-callback-url", url), ("x-ms-status-callback-url", url)]
         }
         return draft(path, headers, body)
@@ -374,7 +374,7 @@ enum ClientRequest {
                 out.member("MobileAppId", app.mobileAppID)
                 out.member("ApiToken", token)
                 out.member("UserId", change.device.user)
-                // Without it every device of the user would go.
+                // Without it every device of the user would be removed.
                 out.member("DeviceToken", change.device.token)
             }
         }

@@ -8,11 +8,11 @@ struct Config: Sendable {
           "properties": {
             "server": {
               "type": "object", "required": ["org", "apps"],
-              "description": "answers the device registration API in the place of Customer Insights",
+              "description": "serves the device registration API in place of Customer Insights",
               "properties": {
                 "base": {
                   "type": "string", "pattern": "^(/[!-~]+)?$", "default": "", "maxLength": 256,
-                  "description": "stands before /api/v1.0/orgs/..."
+                  "description": "path prefix of /api/v1.0/orgs/..."
                 },
                 "org": { "type": "string", "minLength": 1, "maxLength": 128 },
                 "apps": {
@@ -87,7 +87,7 @@ struct Config: Sendable {
                 },
                 "pending_limit_ms": {
                   "type": "integer", "minimum": 100, "maximum": 604800000, "default": 21600000,
-                  "description": "a registration that is pending for so long is given up"
+                  "description": "when a pending registration is given up"
                 },
                 "ca": { "type": "string", "format": "path", "default": "" }
               }
@@ -105,7 +105,7 @@ struct Config: Sendable {
         let mobileAppID: String
         /// Name of the secret with its ApiToken.
         let token: String
-        /// Of the registry.
+        /// Name of the app in the registry.
         let app: String
     }
 
@@ -126,7 +126,7 @@ struct Config: Sendable {
 
     struct Client: Sendable {
         let origin: String
-        /// Of the endpoint, up to the organisation.
+        /// Path prefix of the endpoint, up to the organization.
         let prefix: String
         let apps: [App]
         let callbackURL: String
@@ -177,7 +177,7 @@ struct Config: Sendable {
     }
 
     private static func client(_ json: JSON) throws(PluginError) -> Client {
-        // Pages print the endpoint with and without a slash at the end.
+        // The dashboard shows the endpoint with or without a trailing slash.
         var endpoint = json["endpoint"]?.string ?? ""
         while endpoint.hasSuffix("/") { endpoint.removeLast() }
         let afterScheme = endpoint.split(

@@ -1,12 +1,12 @@
 import SignalboxPluginKit
 
-/// One registration as an app's server sends it.
+/// A registration, as an app's server sends it.
 struct Registration: Sendable {
     let app: Config.App
     let user: String
     let token: String
     let platform: String
-    /// The ApiToken is the app's. If not, the answer is the same and nothing is stored.
+    /// Whether the ApiToken is the app's. If not, the answer is the same but nothing is stored.
     let isAuthorized: Bool
     let requestID: String
 
@@ -18,13 +18,13 @@ struct Registration: Sendable {
         app = try reader.app(server)
         user = try reader.text("UserId")
         let apiToken = try reader.text("ApiToken")
-        // One that is too long is its own registration's failure, and not the batch's.
+        // A token that is too long fails its own registration, not the batch.
         let apns = try reader.text("ApnsDeviceToken", max: .max, isRequired: false)
         let fcm = try reader.text("FcmDeviceToken", max: .max, isRequired: false)
         guard apns.isEmpty != fcm.isEmpty else {
             throw Fault.twoTokens(path: path.isEmpty ? "" : "\(path): ").error
         }
-        // The APNs token itself: hexadecimal, in one case.
+        // APNs tokens are hexadecimal; normalize them to lower case.
         token = apns.isEmpty ? fcm : apns.lowercased()
         platform = apns.isEmpty ? "android" : "ios"
         isAuthorized = try host.secretEquals(app.token, apiToken)
@@ -32,7 +32,7 @@ struct Registration: Sendable {
     }
 }
 
-/// Reads members of one object; a fault names the member with its path.
+/// Reads members of an object; an error names the member by its path.
 struct Reader {
     let json: JSON
     let path: String
@@ -63,7 +63,7 @@ struct Reader {
         return text
     }
 
-    /// What people read, of any length: senders shorten it. A number or a boolean is text.
+    /// Text for people, of any length: senders shorten it. Numbers and booleans become text.
     func words(_ key: String, isRequired: Bool) throws(PluginError) -> String {
         let value = json[key]
         guard let text = value?.scalarText, !text.isEmpty else {
@@ -88,12 +88,12 @@ struct Reader {
 struct Tracking: Sendable {
     let isTracked: Bool
     let callbackURL: String
-    /// A JSON object of texts; empty: none.
+    /// A JSON object of strings; empty for none.
     let callbackHeaders: String
 
     init(_ request: borrowing Request, server: Config.Server, host: Host) throws(PluginError) {
         isTracked = request.header("x-ms-track-registration")?.lowercased() == "true"
-        // The documentation uses both names.
+        // The documentation uses both names for the header.
         let url =
             request.header("x-ms-callback-url") ?? request.header("x-ms-status-callback-url") ?? ""
         guard url.isEmpty || Self.isFit(url, allowsHTTP: server.callsPrivate) else {
@@ -124,7 +124,7 @@ struct Tracking: Sendable {
         "upgrade", "trailer", "keep-alive", "expect", "proxy-authorization",
     ]
 
-    /// The dictionary of `x-ms-callback-url-headers`, checked.
+    /// Parses and validates the dictionary of `x-ms-callback-url-headers`.
     static func headers(_ text: String, host: Host) throws(PluginError) -> [(String, String)] {
         guard text.utf8.count <= 8_192, let json = try? host.parse(text.utf8.span),
             json.kind == .object

@@ -1,21 +1,21 @@
 import SignalboxPluginKit
 import Synchronization
 
-/// Dry runs that are under way, by device: a device that is registered again meanwhile needs no second one, and
+/// Pending dry runs by device: a device that is registered again meanwhile needs no second dry run, and
 /// both registrations get its result.
 ///
-/// The gateway leaves the second event out, since both have the same key; if the first event was never stored, the
-/// second makes the dry run. In memory alone: after a restart a registration makes a dry run of its own.
+/// The gateway drops the second event as a duplicate, because both have the same key. If the first event was never
+/// stored, the second makes the dry run. Only in memory: after a restart a registration makes its own dry run.
 final class DryRuns: Sendable {
-    /// As long as the gateway remembers a key.
+    /// How long the gateway remembers a key.
     static let windowMs: UInt64 = 7 * 86_400_000
-    /// A dry run without a result for so long is not waited for any more.
+    /// How long to wait for the result of a dry run.
     private static let pendingMs: UInt64 = 3_600_000
     private static let devicesMax = 10_000
     private static let joinedMax = 100
 
     private struct DryRun {
-        /// Of the first registration; in the key, since the next dry run of the device is another one.
+        /// Id of the first registration; part of the key, because the device's next dry run needs a new key.
         let requestID: String
         let sinceMs: UInt64
         /// Registrations that came later.
@@ -24,7 +24,7 @@ final class DryRuns: Sendable {
 
     private struct State {
         var pending: [String: DryRun] = [:]
-        /// Registrations that have their result from an earlier one's dry run.
+        /// Registrations that got their result from an earlier dry run.
         var told: Set<String> = []
     }
 
@@ -33,7 +33,7 @@ final class DryRuns: Sendable {
 
     init(nowUnixMs: @escaping @Sendable () -> UInt64) { self.nowUnixMs = nowUnixMs }
 
-    /// The key of the event that makes a registration's dry run, equal for registrations that share one.
+    /// Dedupe key of the dry-run event of a registration; equal for registrations that share a dry run.
     func key(of one: Registration, _ outcome: RegistrationOutcome) -> String {
         let name = Self.name(one.app.mobileAppID, user: one.user, token: one.token)
         let now = nowUnixMs()
@@ -51,14 +51,14 @@ final class DryRuns: Sendable {
         return "dry run \(requestID)"
     }
 
-    /// A dry run has ended: the registrations that get its result.
+    /// Ends a dry run. Returns the registrations that get its result.
     func ended(_ device: Device, _ outcome: RegistrationOutcome) -> [RegistrationOutcome] {
         let name = Self.name(outcome.app.mobileAppID, user: device.user, token: device.token)
         return state.withLock { state in
             let joined = state.pending.removeValue(forKey: name)?.joined ?? []
             let others = joined.filter { $0.requestID != outcome.requestID }
             if state.told.count >= Self.devicesMax { state.told = [] }
-            // It was told already if its own event was taken all the same.
+            // It has its result already if its own event was accepted nevertheless.
             let own = state.told.remove(outcome.requestID) == nil ? [outcome] : []
             state.told.formUnion(others.map(\.requestID))
             return own + others

@@ -1,8 +1,8 @@
 import SignalboxPluginKit
 
-/// What a journey's message consists of.
+/// The message of a journey.
 enum Message {
-    /// Names in the request, and in the event's data.
+    /// Field names in the request, and in the event's data.
     static let fields = [
         ("Title", "title"), ("Body", "body"), ("ImageUrl", "imageUrl"), ("Link", "link"),
         ("OriginalLink", "originalLink"), ("TrackingId", "trackingId"),
@@ -19,7 +19,7 @@ enum Message {
         note.sound = "default"
         note.priority = .high
         note.isDataOnly = true
-        // The app's extension fetches the picture.
+        // The app's extension fetches the image.
         note.isMutable = !text("imageUrl").isEmpty
         var own = JSONWriter()
         own.object { out in
@@ -44,7 +44,7 @@ enum Message {
                 }
             }
         }
-        // On Android the texts stand in the data; links and ids never change.
+        // On Android the texts are in the data. Links and ids are never shortened.
         note.overrides = [
             ("fcm", patch.text), ("shorten", #"{"places":["/title","/body"]}"#),
         ]

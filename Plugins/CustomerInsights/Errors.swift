@@ -1,6 +1,6 @@
 import SignalboxPluginKit
 
-/// Why a request is answered 400.
+/// Errors that are answered 400.
 enum Fault {
     case notAnObject(path: String)
     case missing(path: String)
@@ -17,7 +17,7 @@ enum Fault {
         case .notAnObject(let path): "\(path.isEmpty ? "the body" : path) must be a JSON object"
         case .missing(let path): "\(path) is required"
         case .wrong(let path, let what): "\(path): \(what)"
-        case .unknownOrg: "this organisation is not served here"
+        case .unknownOrg: "this organization is not served here"
         case .unknownApp(let path): "\(path) is not one of the configured apps"
         case .twoTokens(let path): "\(path)give exactly one of ApnsDeviceToken and FcmDeviceToken"
         case .batch: "the body must be a list of 1 to 100 objects"
@@ -28,7 +28,7 @@ enum Fault {
     }
 }
 
-/// Why a registration failed; the documentation's words.
+/// Why a registration failed, in the documented terms.
 enum FailureReason: String, CaseIterable {
     case duplicateExists = "DuplicateExists"
     case dryRunSendingFailed = "DryRunSendingFailed"
@@ -36,7 +36,7 @@ enum FailureReason: String, CaseIterable {
     case failedToStoreDevice = "FailedToStoreDevice"
     case apiTokenNotValid = "ApiTokenNotValid"
 
-    /// Printed values have spaces around them, and their case is nobody's promise.
+    /// Documented values have spaces around them, and their case is not guaranteed.
     init?(lenient text: String) {
         let plain = text.filter { $0 != " " }.lowercased()
         guard let found = Self.allCases.first(where: { $0.rawValue.lowercased() == plain }) else {
@@ -46,7 +46,7 @@ enum FailureReason: String, CaseIterable {
     }
 }
 
-/// What an answer of Customer Insights means for a change.
+/// The outcome of a change for an answer of Customer Insights.
 enum Answer {
     static func outcome(_ status: Int, retryAfterMs: UInt64?) -> Outcome {
         var outcome: Outcome
@@ -70,7 +70,7 @@ enum Answer {
         return outcome
     }
 
-    /// What a status or a callback means.
+    /// The outcome for a polled status or a callback.
     static func outcome(status: String, reason: String) -> Outcome? {
         switch status.filter({ $0 != " " }).lowercased() {
         case "pending": return nil

@@ -1,6 +1,6 @@
 import SignalboxPluginKit
 
-/// What the outcome of one registration needs to be told.
+/// What is needed to report the outcome of one registration.
 struct RegistrationOutcome: Sendable {
     var requestID: String
     var app: Config.App
@@ -17,9 +17,9 @@ extension Tracking {
     }
 }
 
-/// Outcomes of registrations that this instance has taken: stored, and told by callback.
+/// Outcomes of registrations that this instance accepted: stored, and reported by callback.
 extension CustomerInsights {
-    /// What came of a dry run.
+    /// Handles the result of a dry run.
     func dryRunEnded(_ change: ChangeBatch.Change, _ server: Config.Server) {
         let device = change.device
         guard change.subject.hasPrefix("registration/"),
@@ -45,7 +45,7 @@ extension CustomerInsights {
         }
     }
 
-    /// Writes an outcome down, if it can be asked for, and makes the one callback.
+    /// Stores an outcome, if it can be queried, and makes the one callback.
     func record(
         _ outcome: RegistrationOutcome, _ reason: FailureReason?, _ server: Config.Server,
         then done: @escaping @Sendable (PluginError?) -> Void
@@ -74,7 +74,7 @@ extension CustomerInsights {
         return out.bytes
     }
 
-    /// One attempt, as documented; what goes wrong is lost, and counted.
+    /// Makes one attempt, as documented; a failed callback is lost, and counted.
     private func callback(
         _ outcome: RegistrationOutcome, _ reason: FailureReason?, _ server: Config.Server
     ) {
@@ -102,12 +102,12 @@ extension CustomerInsights {
             case .success(let answer):
                 counters.callbacks["refused"]?.add()
                 host.write(
-                    .warn, "a callback was not taken, and is lost as documented",
+                    .warn, "callback rejected; it is not retried, as documented",
                     [("status", String(answer.status))])
             case .failure(let error):
                 counters.callbacks["failed"]?.add()
                 host.write(
-                    .warn, "a callback could not be made, and is lost as documented",
+                    .warn, "callback failed; it is not retried, as documented",
                     [("error", error.message)])
             }
         }

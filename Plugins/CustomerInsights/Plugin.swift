@@ -39,7 +39,7 @@ final class CustomerInsights: IngestPlugin, BuildPlugin {
     }
 }
 
-/// The instance's numbers.
+/// The instance's metrics.
 struct Counters: Sendable {
     let unauthorized: Counter
     let interactions: Counter
@@ -60,7 +60,7 @@ struct Counters: Sendable {
     }
 }
 
-/// The entry of the library.
+/// The library's entry point.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

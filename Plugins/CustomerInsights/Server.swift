@@ -1,10 +1,10 @@
 import SignalboxPluginKit
 import Synchronization
 
-/// The registration API, in the place of Customer Insights.
+/// Serves the registration API in place of Customer Insights.
 extension CustomerInsights {
     static let batchMax = 100
-    /// How long an outcome can be asked for.
+    /// How long an outcome can be queried.
     static let statusTTLMs: UInt64 = 30 * 86_400_000
 
     func serverPaths(_ server: Config.Server) -> [String] {
@@ -29,7 +29,7 @@ extension CustomerInsights {
         if pattern.hasSuffix("/pushdatareceiver/events") {
             try interaction(json, sink)
         } else if pattern.hasSuffix("/cleanup/batch") {
-            // Printed as one object, documented as many: both are taken.
+            // The sample shows one object, the documentation a list: both are accepted.
             let items = json.kind == .object ? [json] : try batch(json)
             try cleanup(items, isBatch: json.kind != .object, server, sink)
         } else if pattern.hasSuffix("/cleanup") {
@@ -95,7 +95,7 @@ extension CustomerInsights {
         return ([("content-type", "application/json")], out.bytes)
     }
 
-    /// The event that makes the dry run; everything its outcome needs travels with the device.
+    /// The event that makes the dry run; the device carries everything needed for its outcome.
     func event(_ one: Registration, _ tracking: Tracking) -> Event {
         var device = Device(platform: one.platform, token: one.token)
         device.app = one.app.app
@@ -150,7 +150,7 @@ extension CustomerInsights {
             open.attempt { () throws(PluginError) in
                 var out = JSONWriter()
                 out.array { out in
-                    // What is not known is pending: also what a wrong ApiToken asked for.
+                    // Unknown ids are pending, as are requests with a wrong ApiToken.
                     for text in found { out.raw(text ?? #"{"Status":"Pending"}"#) }
                 }
                 try open.respond(
@@ -190,7 +190,7 @@ extension CustomerInsights {
             }
             device.token = token
             changes.append(DeviceChange(.unregistered, device))
-            // An APNs token was put into one case when it was registered.
+            // Registration converts APNs tokens to lower case.
             if token != token.lowercased(), token.allSatisfy(\.isHexDigit) {
                 device.token = token.lowercased()
                 changes.append(DeviceChange(.unregistered, device))
@@ -203,7 +203,7 @@ extension CustomerInsights {
     // MARK: Messages
 
     /// `{MobileAppId, ApiToken, UserId, Title, Body, ImageUrl, Link, OriginalLink, TrackingId}`: the
-    /// gateway's own way to send what a journey would.
+    /// gateway's own way to send a journey's message.
     private func message(
         _ json: JSON, _ server: Config.Server, _ sink: borrowing IngestSink
     ) throws(PluginError) {
@@ -239,7 +239,7 @@ extension CustomerInsights {
     }
 }
 
-/// Looks registrations up and decides which of them need a dry run.
+/// Looks up registrations and decides which need a dry run.
 final class RegistrationRun: Sendable {
     private let plugin: CustomerInsights
     private let list: [Registration]
@@ -261,7 +261,7 @@ final class RegistrationRun: Sendable {
         self.done = done
     }
 
-    /// Finds what can be said without asking a provider: too long, or there already.
+    /// Decides what needs no provider: tokens that are too long or already registered.
     func start() {
         let gather = Gather<FailureReason>(count: list.count) { self.decided($0) }
         for (index, one) in list.enumerated() {

@@ -59,7 +59,7 @@ struct Config: Sendable {
     let isValidateOnly: Bool
     private let apps: Set<String>
 
-    /// Whether pushes for an app go out through this project: its tokens say nothing of it.
+    /// Whether pushes for an app use this project; tokens do not name their project.
     func serves(_ app: String) -> Bool {
         app.isEmpty || apps.isEmpty || apps.contains(app)
     }
@@ -78,7 +78,7 @@ struct Config: Sendable {
     }
 }
 
-/// What is read of the service account; its private key stays in the host.
+/// The public fields of the service account; its private key stays in the host.
 struct ServiceAccount: Sendable {
     static let secret = "service_account"
 

@@ -1,6 +1,6 @@
 import SignalboxPluginKit
 
-/// Turns deliveries into requests; what deliveries share is rendered once, around a place for the
+/// Turns deliveries into requests; shared content is rendered once, around a gap for the
 /// token.
 struct Encoder {
     private struct Key: Hashable {
@@ -20,7 +20,7 @@ struct Encoder {
     private let authorization: String
     private let host: Host
     private var rendered: [Key: Rendered] = [:]
-    /// The request of the delivery that was encoded last.
+    /// The request of the last encoded delivery.
     private(set) var draft = RequestDraft()
 
     init(config: Config, projectID: String, authorization: String, host: Host) {
@@ -30,7 +30,7 @@ struct Encoder {
         path = "/v1/projects/\(projectID)/messages:send"
     }
 
-    /// Writes the request into `draft`; or the outcome, if there is no use in sending one.
+    /// Writes the request into `draft`, or returns the outcome if sending would be useless.
     mutating func encode(_ delivery: borrowing Delivery) -> Outcome? {
         guard !delivery.token.isEmpty else { return Answer.local(.malformedToken) }
         switch content(of: delivery) {

@@ -1,15 +1,15 @@
 import SignalboxPluginKit
 
-/// An answer of FCM, read from `error.details[]`: the top-level status says less, and misleads for
+/// An answer of FCM, decoded from `error.details[]`: the top-level status is less precise, and misleads for
 /// dead tokens.
 struct Answer {
     let status: Int
     private let messageName: String
     /// `errorCode` of the FcmError detail.
     private let code: String
-    /// Fields that a BadRequest detail complains of; nil: there is no such detail.
+    /// Fields that a BadRequest detail names; nil without such a detail.
     private let badFields: [String]?
-    /// What a QuotaFailure detail complains of, in words.
+    /// The text of a QuotaFailure detail.
     private let quota: String
 
     init(status: Int, json: JSON?) {
@@ -37,7 +37,7 @@ struct Answer {
         self.quota = quota.lowercased()
     }
 
-    /// The answer to a message that was taken.
+    /// The answer to an accepted message.
     init(name: String) {
         status = 200
         messageName = name
@@ -46,10 +46,10 @@ struct Answer {
         quota = ""
     }
 
-    /// The name in `{"name": "projects/.../messages/..."}`, which nearly all answers are, read without a parser;
-    /// nil: the body is something else.
+    /// Fast path: the name in `{"name": "projects/.../messages/..."}`, the form of nearly all answers, read without a
+    /// parser; nil if the body has another form.
     static func soleName(in body: Span<UInt8>) -> String? {
-        // Strings and the marks between them, spaces left out: { "name" : "..." }
+        // Strings and the punctuation between them, without spaces: { "name" : "..." }
         var parts: [Range<Int>] = []
         var start: Int?
         var marks = 0
@@ -80,7 +80,7 @@ struct Answer {
         return text(parts[0]) == "name" ? text(parts[1]) : nil
     }
 
-    /// What it means.
+    /// The outcome for this answer.
     func outcome(retryAfterMs: UInt64?) -> Outcome {
         var outcome = classified(retryAfterMs: retryAfterMs)
         outcome.providerCode = UInt32(clamping: status)
@@ -102,7 +102,7 @@ struct Answer {
             return outcome
         case "THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR":
             var outcome = Outcome(.config, "THIRD_PARTY_AUTH_ERROR")
-            // Of tokens on Apple's devices or browsers alone: others of the project are fine.
+            // Concerns only tokens on Apple devices or in browsers; the project's others are fine.
             outcome.detail = "the project's APNs key or web push key is missing or wrong"
             return outcome
         case "QUOTA_EXCEEDED": return throttled(code, retryAfterMs)
@@ -113,7 +113,7 @@ struct Answer {
         }
     }
 
-    /// A dead token or our mistake: the complaint names the token, nothing at all, or another field.
+    /// A dead token or our mistake: the answer names the token, no field, or another field.
     private var invalidArgument: Outcome {
         guard let badFields, !badFields.contains("message.token") else {
             return Outcome(.unregistered, "INVALID_ARGUMENT")
@@ -136,7 +136,7 @@ struct Answer {
             outcome.detail =
                 status == 403
                 ? "the service account may not send, or the API is off for this project"
-                : "there is no such project"
+                : "the project does not exist"
             return outcome
         case 429: return throttled("too_many_requests", retryAfterMs)
         case 500...599: return later(.retry, "server_error", max(10_000, retryAfterMs ?? 0))
@@ -144,7 +144,7 @@ struct Answer {
         }
     }
 
-    /// The quota of the whole project, unless the answer names that of a device or topic.
+    /// The quota of the whole project, unless the answer names a device's or a topic's.
     private func throttled(_ reason: String, _ retryAfterMs: UInt64?) -> Outcome {
         var outcome = later(.throttled, reason, retryAfterMs ?? 60_000)
         let isOfOne = quota.contains("device") || quota.contains("topic")
@@ -158,7 +158,7 @@ struct Answer {
         return outcome
     }
 
-    /// What is decided without asking FCM.
+    /// Outcomes that are decided without asking FCM.
     static func local(_ fault: RenderFault) -> Outcome {
         switch fault {
         case .malformedToken: Outcome(.rejected, "malformed_token")

@@ -1,18 +1,18 @@
 import SignalboxPluginKit
 
-/// How large a message may be. FCM documents 4,096 bytes, of names and texts; what goes on to Apple has
-/// Apple's limit, for all of the JSON that comes of it.
+/// Size limit of messages. FCM documents 4,096 bytes of names and texts; a message for Apple has
+/// Apple's limit, for all of the resulting JSON.
 enum Limit {
-    /// What FCM adds to a payload for Apple: its message's id and sender.
+    /// Bytes that FCM adds to a payload for Apple: message id and sender.
     private static let addedForApple = 256
 
-    /// The message, if need be with shortened texts.
+    /// The message, with shortened texts if necessary.
     static func fitted(
         _ message: [UInt8], of note: Notification, platform: String, _ host: Host
     ) throws(PluginError) -> [UInt8] {
         let isApple = platform == "ios"
         var limit = PayloadLimit(bytesMax: isApple ? 4096 - addedForApple : 4096)
-        // What counts is never more than all of it.
+        // The counted bytes never exceed the whole message.
         if message.count <= limit.bytesMax { return message }
         limit.countsTexts = !isApple
         limit.counted =

@@ -5,7 +5,7 @@ enum RenderFault: Error {
     case malformedToken, reservedKey, malformedData, tooLarge
 }
 
-/// What deliveries of one content share: the message's JSON before and behind the token.
+/// The JSON that deliveries of one content share: before and after the token.
 struct Message: Sendable {
     private static let ttlMaxSeconds: UInt64 = 2_419_200
 
@@ -58,12 +58,12 @@ struct Message: Sendable {
         else { throw .tooLarge }
         let prefix = config.isValidateOnly || content.isDryRun ? "{\"validate_only\":true," : "{"
         head = Array("\(prefix)\"message\":{\"token\":\"".utf8)
-        // The object without its opening brace goes behind the token.
+        // The object without its opening brace follows the token.
         let isEmpty = bytes.count <= 2
         tail = Array((isEmpty ? "\"" : "\",").utf8) + bytes.dropFirst() + [UInt8(ascii: "}")]
     }
 
-    /// All values as text, as FCM wants them.
+    /// The data with all values as strings, as FCM requires.
     private static func data(
         _ content: Notification, _ localized: LocalizedTexts, _ platform: String, _ host: Host
     ) throws(RenderFault) -> [(String, String)] {
@@ -82,7 +82,7 @@ struct Message: Sendable {
         }
         if content.isWithdrawn { return pairs }
         if content.isDataOnly, !content.isSilent {
-            // The app shows it itself, from these.
+            // The app shows the notification itself, from these texts.
             let shown =
                 Self.shown("title", content.title, localized.title)
                 + Self.shown("body", content.body, localized.body)
@@ -96,7 +96,7 @@ struct Message: Sendable {
         return pairs
     }
 
-    /// A text as data: itself, or its name in the app and a JSON array of what fills it.
+    /// A text as data: the text itself, or its key in the app and a JSON array of its arguments.
     private static func shown(
         _ field: String, _ text: String, _ localized: LocalizedText?
     ) -> [(String, String)] {
@@ -110,7 +110,7 @@ struct Message: Sendable {
         return pairs
     }
 
-    /// What the shown notification is called on the device: the tag on Android, the collapse id on iOS.
+    /// The shown notification's key on the device: the tag on Android, the collapse id on iOS.
     private static func shownKey(_ content: Notification, _ platform: String) -> String {
         platform == "ios" ? CollapseKey.shortened(content.collapse) : content.collapse
     }
@@ -125,7 +125,7 @@ struct Message: Sendable {
     ) {
         out.key("notification")
         out.object { out in
-            // The system shows a text that is given before one that the app has.
+            // The system prefers a literal text to a localized one.
             if localized.title == nil { out.member("title", content.title) }
             if localized.body == nil { out.member("body", content.body) }
             out.member("image", content.imageURL)
@@ -199,7 +199,7 @@ struct Message: Sendable {
             return
         }
         if content.isDataOnly || !content.subtitle.isEmpty || !localized.isEmpty {
-            // iOS shows nothing from data, so the alert is written out.
+            // iOS shows nothing from data, so the alert is written in full.
             out.key("alert")
             out.object { out in localized.writeAlert(of: content, to: &out) }
         }

@@ -1,6 +1,6 @@
 import SignalboxPluginKit
 
-/// An access token for a service account: a signed assertion goes in, a bearer token comes out
+/// Gets an access token for a service account: sends a signed assertion, receives a bearer token
 /// (RFC 7523).
 enum OAuth {
     private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
@@ -53,7 +53,7 @@ enum OAuth {
         guard answer.status == 200 else {
             let code = String((json?["error"]?.string ?? "no reason given").prefix(64))
             let words = "the token endpoint answered \(answer.status): \(code)"
-            // invalid_grant and the like do not mend themselves; everything else may.
+            // invalid_grant and similar errors are permanent; all others may pass.
             let isFinal = answer.status == 400 || answer.status == 401 || answer.status == 403
             throw PluginError(isFinal ? .auth : .unreachable, words)
         }
@@ -64,7 +64,7 @@ enum OAuth {
                 .unreachable, "the token endpoint's answer has no access_token or expires_in")
         }
         let life = UInt64(seconds) * 1000
-        // Five minutes ahead of the end, or halfway for short lives.
+        // Refresh five minutes before expiry, or halfway for short lifetimes.
         let ahead = min(5 * 60_000, life / 2)
         return Credential(
             value: token, refreshUnixMs: askedUnixMs + life - ahead,

@@ -8,7 +8,7 @@ final class FCM: SendHTTPPlugin {
         summary: "Firebase Cloud Messaging HTTP v1 with a service account",
         configSchema: Config.schema)
 
-    /// The name of the access token among the instance's credentials.
+    /// Name of the access token among the instance's credentials.
     static let accessToken = "access_token"
 
     private let host: Host
@@ -19,7 +19,7 @@ final class FCM: SendHTTPPlugin {
         self.host = host
         self.config = Config(config)
         account = try ServiceAccount(host)
-        // A key that does not sign is a mistake in the config, so it is found here.
+        // Fails at startup if the key cannot sign, which is a configuration error.
         _ = try OAuth.assertion(account, host)
     }
 
@@ -27,7 +27,7 @@ final class FCM: SendHTTPPlugin {
         let host = host
         let account = account
         let caFile = config.caFile
-        // A token lives an hour; the interval keeps late 401s of the old one from wasting the new.
+        // A token is valid for an hour. The interval keeps late 401s for the old token from replacing the new one.
         try host.defineCredential(Self.accessToken, minIntervalMs: 1_000) {
             () throws(PluginError) in
             try OAuth.token(account, caFile: caFile, host: host)
@@ -81,7 +81,7 @@ final class FCM: SendHTTPPlugin {
     }
 }
 
-/// The entry of the library.
+/// The library's entry point.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

@@ -14,7 +14,7 @@ struct Config: Sendable {
             "user": { "type": "string", "pattern": "^[^:]*$", "default": "", "maxLength": 128 },
             "password": {
               "type": "string", "format": "secret", "minLength": 1,
-              "description": "with user: what the proxy sends by HTTP Basic"
+              "description": "with user: the proxy's HTTP Basic credentials"
             },
             "client_certificates": {
               "type": "array", "maxItems": 16, "default": [],

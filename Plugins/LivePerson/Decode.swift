@@ -1,6 +1,6 @@
 import SignalboxPluginKit
 
-/// A push as Conversational Cloud hands it to the brand's server.
+/// A push that Conversational Cloud sends to the brand's server.
 struct ProxyPush: Sendable {
     let token: String
     let platform: String
@@ -11,7 +11,7 @@ struct ProxyPush: Sendable {
     let brandID: String
     let id: String
     let badge: Int32?
-    /// The event's data: the body without the token, with the keys of its inside at the top.
+    /// The event's data: the body without the token, with the inner payload's keys at the top.
     let data: String
 
     private static let platforms: [Int64: String] = [1: "ios", 2: "android", 3: "huawei"]
@@ -25,7 +25,7 @@ struct ProxyPush: Sendable {
                 path: "device-token", what: "must be text of 1 to 4096 bytes"
             ).error
         }
-        // What it is is said by this number, and not by the shape of the body.
+        // This number decides the platform, not the shape of the body.
         guard let number = Self.number(json["push-service"]),
             let platform = Self.platforms[number]
         else { throw Fault.wrong(path: "push-service", what: "must be 1, 2 or 3").error }
@@ -66,7 +66,7 @@ struct ProxyPush: Sendable {
         data = out.text
     }
 
-    /// `data.payload`: an object, or the same as text.
+    /// `data.payload`: an object, or an object as JSON text.
     private static func payload(_ json: JSON, _ host: Host) throws(PluginError) -> JSON {
         guard let data = json["data"], data.kind == .object else {
             throw Fault.wrong(path: "data", what: "must be an object").error
@@ -78,13 +78,13 @@ struct ProxyPush: Sendable {
         return payload
     }
 
-    /// The text that is shown.
+    /// The shown text.
     static func message(_ json: JSON) -> String {
         json.at("/aps/alert")?.scalarText ?? json.at("/aps/alert/body")?.scalarText
             ?? json.at("/data/message")?.scalarText ?? json["message"]?.scalarText ?? ""
     }
 
-    /// Numbers come as numbers and as text.
+    /// Numbers may arrive as numbers or as text.
     static func number(_ value: JSON?) -> Int64? {
         value?.integer ?? value?.string.flatMap { Int64($0) }
     }
@@ -97,7 +97,7 @@ struct ProxyPush: Sendable {
         }
     }
 
-    /// The proxy sends a push up to four times, ten seconds apart, and a request may take thirty seconds here.
+    /// The proxy sends a push up to four times, ten seconds apart, and a request here may take thirty seconds.
     private static let windowMs: UInt64 = 120_000
 
     var dedupe: String {

@@ -1,7 +1,7 @@
 import SignalboxPluginKit
 
 extension LivePerson {
-    /// The payload where the SDKs read it: on iOS at the top, beside `aps`; on Android `message` and
+    /// Puts the payload where the SDKs read it: on iOS at the top level, next to `aps`; on Android `message` and
     /// `payload` (as text) in the data.
     func build(_ input: borrowing BuildInput, _ sink: borrowing BuildSink) throws(PluginError) {
         let data = try input.data()
@@ -25,10 +25,10 @@ extension LivePerson {
         note.sound = data.at("/aps/sound")?.string ?? config.sound
         note.priority = .high
         note.isDataOnly = true
-        // Brands hand the number on as it is: it is the running count.
+        // Brands pass the number on unchanged: it is the running count.
         note.badge = data.at("/lp/badge")?.integer.map { Int32(clamping: $0) }
         note.thread = data.at("/lp/conversationId")?.string ?? ""
-        // The one text in the data; everything else is an id, or what the SDK must parse.
+        // The only text in the data that may be shortened; the rest are ids, or JSON that the SDK parses.
         note.overrides = [("shorten", #"{"places":["/message"]}"#)]
         return note
     }
@@ -46,7 +46,7 @@ extension LivePerson {
             }
         }
         note.data = keys.text
-        // `aps` stays as it came, whatever is in it.
+        // `aps` is kept exactly as received.
         if let aps = data["aps"], aps.kind == .object {
             var patch = JSONWriter()
             patch.object { out in
@@ -70,7 +70,7 @@ extension LivePerson {
         keys.object { out in
             for member in given?.members ?? [] {
                 out.key(member.key)
-                // FCM takes text alone: an object goes as its JSON.
+                // FCM accepts only strings: an object is sent as JSON text.
                 out.string(member.value.string ?? member.value.text)
             }
             for member in data.members
@@ -82,7 +82,7 @@ extension LivePerson {
             }
         }
         note.data = keys.text
-        // The SDK reads `message`; the neutral names beside it would be noise.
+        // The SDK reads `message`, so the generic names are removed.
         note.overrides.append(("fcm", #"{"data":{"title":null,"body":null}}"#))
         return note
     }

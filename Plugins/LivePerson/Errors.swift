@@ -1,6 +1,6 @@
 import SignalboxPluginKit
 
-/// Why a push of the proxy is refused.
+/// Why a push from the proxy is rejected.
 enum Fault {
     case credentials
     case notAnObject
@@ -17,7 +17,7 @@ enum Fault {
     }
 }
 
-/// Why a token gets no push, which the proxy is told by 403.
+/// Why a token gets no push; the proxy gets a 403.
 enum Refusal: String {
     case unknownToken = "unknown_token"
     case loggedOut = "logged_out"

@@ -1,7 +1,7 @@
 public import CSignalbox
 import SignalboxPluginKit
 
-/// LivePerson's push proxy: Conversational Cloud hands pushes to the brand's server, and this hands them
+/// LivePerson's push proxy: Conversational Cloud sends pushes to the brand's server, and this plugin sends them
 /// to the device with the keys that LivePerson's SDKs read.
 final class LivePerson: IngestPlugin, BuildPlugin {
     static let info = PluginInfo(
@@ -56,14 +56,14 @@ final class LivePerson: IngestPlugin, BuildPlugin {
         }
     }
 
-    /// After a logout "agent" proactive pushes go on, and nothing else does.
+    /// After a logout from agents, only proactive pushes continue.
     private static func refusal(_ push: ProxyPush, _ device: Device?) -> Refusal? {
         guard let device else { return .unknownToken }
         let isMuted = device.attribute("muted") == "agent"
         return isMuted && push.type == "message.received" ? .loggedOut : nil
     }
 
-    /// Everything that is configured must fit.
+    /// Every configured check must pass.
     private func authenticate(_ request: borrowing Request) throws(PluginError) {
         var fits = true
         if config.hasPassword {
@@ -88,7 +88,7 @@ final class LivePerson: IngestPlugin, BuildPlugin {
     }
 }
 
-/// The entry of the library.
+/// The library's entry point.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

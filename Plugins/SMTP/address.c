@@ -27,7 +27,7 @@ static bool is_local(char c) { return is_alphanumeric(c) || (c && strchr("!#$%&'
 
 static bool is_domain(char c) { return is_alphanumeric(c) || c == '-'; }
 
-/* Words of allowed characters with single dots between; *is_utf8 is set if there are others than ASCII. */
+/* Words of allowed characters, separated by single dots; sets *is_utf8 if any is not ASCII. */
 static bool is_dotted(sbx_str text, size_t word_max, bool (*is_allowed)(char), bool *is_utf8) {
   size_t word = 0;
   for (size_t k = 0; k < text.len;) {

@@ -1,5 +1,5 @@
-/* address.h - which text is an e-mail address. What passes here is put into a command as it is, so
- * nothing passes that could end the command or begin another argument. */
+/* address.h - validates e-mail addresses. A valid address goes into a command unchanged, so
+ * nothing is valid that could end the command or begin another argument. */
 #ifndef SMTP_ADDRESS_H
 #define SMTP_ADDRESS_H
 #include "buffer.h"
@@ -14,16 +14,16 @@ typedef enum smtp_address {
  * beyond ASCII. Quoted local parts and address literals are legal elsewhere, and refused here. */
 smtp_address smtp_address_check(sbx_str text);
 
-/* How many bytes the UTF-8 character at p has; 0: it is none, or a control character beyond ASCII. */
+/* Length in bytes of the UTF-8 character at p; 0 if it is malformed or a control character beyond ASCII. */
 size_t smtp_utf8_length(const char *p, size_t left);
 
-/* Somebody who is named in a header: "Support <support@example.com>", or an address alone. */
+/* A person in a header: "Support <support@example.com>", or only an address. */
 typedef struct smtp_mailbox {
-  char *name, *address;  /* name may be empty; address is NULL if there is nobody */
-  bool is_utf8;          /* of the address */
+  char *name, *address;  /* name may be empty; address is NULL if unset */
+  bool is_utf8;          /* the address is not ASCII */
 } smtp_mailbox;
 
-/* False: it is neither form, or holds control characters, or there is no memory. */
+/* False if the text has neither form or holds control characters, or memory is short. */
 bool smtp_mailbox_parse(sbx_str text, smtp_mailbox *out);
 void smtp_mailbox_free(smtp_mailbox *mailbox);
 

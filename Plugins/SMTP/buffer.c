@@ -21,7 +21,7 @@ static bool make_room(smtp_buffer *out, size_t len) {
     return false;
   }
   if (out->len) memcpy(bytes, out->bytes, out->len);
-  wipe(out->bytes, out->len);  /* realloc() would leave a copy behind */
+  wipe(out->bytes, out->len);  /* realloc() could leave a copy behind */
   out->bytes = bytes;
   out->room = room;
   return true;

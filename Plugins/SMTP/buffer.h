@@ -1,4 +1,4 @@
-/* buffer.h - bytes that grow. */
+/* buffer.h - a growing byte buffer. */
 #ifndef SMTP_BUFFER_H
 #define SMTP_BUFFER_H
 #include <signalbox/types.h>
@@ -6,7 +6,7 @@
 
 #define STR(s) ((sbx_str){s, sizeof(s) - 1})
 
-/* Zero it to begin. Once memory has run out nothing is appended any more and has_failed stays set, so
+/* Initialize with zeros. Once memory has run out, nothing more is appended and has_failed stays set, so
  * that only the end of a rendering needs a check. */
 typedef struct smtp_buffer {
   char *bytes;
@@ -19,10 +19,10 @@ void smtp_put_byte(smtp_buffer *out, char byte);
 void smtp_put_text(smtp_buffer *out, const char *text);
 void smtp_put_str(smtp_buffer *out, sbx_str text);
 
-/* What it holds, borrowed. */
+/* Its content, borrowed. */
 sbx_str smtp_buffer_str(const smtp_buffer *buffer);
 
-/* Frees the bytes; what was in them is overwritten first, since it may have been a password. */
+/* Frees the bytes; overwrites them first, because they may hold a password. */
 void smtp_buffer_free(smtp_buffer *buffer);
 
 #endif

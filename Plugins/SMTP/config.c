@@ -31,7 +31,7 @@ const char smtp_config_schema[] =
   "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":30000,\"default\":10000,"
   "\"description\":\"how long one step may take: connecting, TLS, one answer\"}}}";
 
-/* A config on its way in; once something has failed the rest is left alone. */
+/* A config being read; after the first error the rest is skipped. */
 typedef struct reader {
   const sbx_json *json;
   sbx_json_value root;
@@ -51,7 +51,7 @@ static void refuse(reader *in, const char *message) {
   if (in->status == SBX_OK) in->status = smtp_refuse(in->error, SBX_E_INVALID, message);
 }
 
-/* The text at a place; empty if there is none. */
+/* The text at a path; empty if there is none. */
 static sbx_str text_at(reader *in, sbx_str pointer) {
   sbx_json_value value;
   sbx_str text = {"", 0};
@@ -84,7 +84,7 @@ static void mailbox_at(reader *in, sbx_str pointer, smtp_mailbox *out, const cha
   if (!smtp_mailbox_parse(text_at(in, pointer), out)) refuse(in, refusal);
 }
 
-/* The session looks at the peer's real address again before it logs in. */
+/* The session checks the peer's actual address again before it logs in. */
 static bool is_loopback(const char *host) {
   struct in_addr address;
   if (inet_pton(AF_INET, host, &address) == 1) return ntohl(address.s_addr) >> 24 == 127;

@@ -1,10 +1,10 @@
-/* dialogue.c - lines out, replies in. */
+/* dialogue.c - sends lines and reads replies. */
 #include "instance.h"
 
 #include <string.h>
 #include <strings.h>
 
-/* No server needs more for one reply; one that goes on and on is given up. */
+/* Longest reply, in bytes; no server needs more. */
 #define REPLY_MAX 65536u
 
 uint64_t smtp_step(const smtp_session *session, unsigned times) {
@@ -12,7 +12,7 @@ uint64_t smtp_step(const smtp_session *session, unsigned times) {
   return until < session->give_up_ns ? until : session->give_up_ns;
 }
 
-/* A line without its end; what does not fit is left out. *left: how much may still be read. */
+/* Reads a line without its end; text that does not fit is dropped. *left is how much may still be read. */
 static smtp_io read_line(smtp_session *session, char *line, size_t room, size_t *left, uint64_t deadline_ns) {
   size_t len = 0;
   for (;;) {
@@ -31,7 +31,7 @@ static smtp_io read_line(smtp_session *session, char *line, size_t room, size_t 
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* "5.1.1" and the like, if it is of the reply's own class; others contradict themselves. */
+/* An enhanced status such as "5.1.1", if it has the reply's own class; others are contradictory. */
 static void read_enhanced(const char *text, smtp_reply *reply) {
   unsigned parts[3] = {0}, digits = 0, part = 0;
   if (reply->is_enhanced) return;
@@ -70,7 +70,7 @@ static void read_offer(smtp_session *session, const char *text) {
     for (session->size_max = 0; is_digit(*rest) && session->size_max < UINT64_MAX / 100; rest++)
       session->size_max = session->size_max * 10 + (uint64_t)(*rest - '0');
   }
-  /* Old servers write AUTH=. */
+  /* Old servers send AUTH=. */
   if (!is_word(text, "AUTH", &rest)) return;
   while (*rest) {
     while (*rest == ' ' || *rest == '=') rest++;

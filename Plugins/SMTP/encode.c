@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What overrides of the family "smtp" say. */
+/* The overrides of the family "smtp". */
 typedef struct override {
   sbx_str subject, html;
 } override;
@@ -40,7 +40,7 @@ static void put_mailbox(smtp_buffer *out, const char *header, const smtp_mailbox
   smtp_put_text(out, ">\r\n");
 }
 
-/* The title, or else the beginning of the body's first line. */
+/* The title, or the beginning of the body's first line. */
 static sbx_str subject_of(const sbx_notification *note, const override *given) {
   if (given->subject.len) return given->subject;
   if (note->title.len) return note->title;
@@ -146,7 +146,7 @@ void smtp_put_own_headers(smtp_buffer *out, const smtp_config *config, sbx_str t
   smtp_put_str(out, to);
   smtp_put_text(out, "\r\nMessage-ID: <");
   for (size_t k = 0; k < stable_id.len; k++) {
-    /* A UUID in practice; whatever it is, it must not end the header. */
+    /* A UUID in practice, but it must never end the header. */
     char c = stable_id.ptr[k];
     bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
     smtp_put_byte(out, is_plain ? c : '_');

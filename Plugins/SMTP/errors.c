@@ -8,8 +8,8 @@ enum { ANY = 0, NONE = -1, THROTTLE_MS = 60000, LOGIN_MS = 30000 };
 #define CONTENT (SMTP_AT_DATA | SMTP_AT_END)
 #define ADDRESSEE (SMTP_AT_RCPT | CONTENT)
 
-/* The first rule that fits decides. Rules with a subject read the enhanced status, where `detail` NONE is
- * every detail of the subject; those with NONE as subject read the reply code alone. */
+/* The first matching rule decides. Rules with a subject match the enhanced status, where `detail` NONE is
+ * every detail of the subject; those with NONE as subject match only the reply code. */
 static const struct rule {
   uint16_t stages, code;
   int16_t class, subject, detail;
@@ -17,10 +17,10 @@ static const struct rule {
   uint32_t retry_after_ms;
   const char *reason;
 } rules[] = {
-  /* Closing down, and too fast. */
+  /* Server shutdown, and rate limits. */
   {ANY, 421, 4, 7, NONE, SBX_OUTCOME_THROTTLED, SBX_SCOPE_INSTANCE, THROTTLE_MS, "throttled"},
   {ANY, 421, 4, NONE, NONE, SBX_OUTCOME_RETRY, SBX_SCOPE_INSTANCE, 0, "server_unavailable"},
-  /* Logging in. */
+  /* Login. */
   {ANY, 530, 5, NONE, NONE, SBX_OUTCOME_CONFIG, SBX_SCOPE_INSTANCE, 0, "authentication_required"},
   {SMTP_AT_AUTH, ANY, 5, 7, 8, SBX_OUTCOME_AUTH, SBX_SCOPE_INSTANCE, LOGIN_MS, "credentials_refused"},
   {SMTP_AT_AUTH, 535, 5, NONE, NONE, SBX_OUTCOME_AUTH, SBX_SCOPE_INSTANCE, LOGIN_MS, "credentials_refused"},
@@ -49,13 +49,13 @@ static const struct rule {
   {ANY, ANY, 5, 3, 4, SBX_OUTCOME_REJECTED, SBX_SCOPE_ITEM, 0, "message_too_large"},
   {ANY, ANY, 5, 6, 7, SBX_OUTCOME_REJECTED, SBX_SCOPE_ITEM, 0, "smtputf8_unsupported"},
   {ANY, ANY, 5, 6, NONE, SBX_OUTCOME_REJECTED, SBX_SCOPE_ITEM, 0, "content_refused"},
-  /* Policy: of the sender at MAIL, where it holds for all; else of this message. */
+  /* Policy: at MAIL it concerns the sender, and so all deliveries; otherwise this message. */
   {SMTP_AT_MAIL, ANY, 4, 7, NONE, SBX_OUTCOME_THROTTLED, SBX_SCOPE_INSTANCE, THROTTLE_MS, "throttled"},
   {SMTP_AT_MAIL, ANY, 5, 7, NONE, SBX_OUTCOME_CONFIG, SBX_SCOPE_INSTANCE, 0, "sender_refused"},
   {ANY, ANY, 4, 7, NONE, SBX_OUTCOME_THROTTLED, SBX_SCOPE_ITEM, THROTTLE_MS, "throttled"},
   {ANY, ANY, 5, 7, NONE, SBX_OUTCOME_REJECTED, SBX_SCOPE_ITEM, 0, "policy"},
   {ANY, ANY, 4, 5, 3, SBX_OUTCOME_THROTTLED, SBX_SCOPE_ITEM, THROTTLE_MS, "throttled"},
-  /* Reply codes alone. */
+  /* Reply codes without an enhanced status. */
   {SMTP_AT_MAIL, 452, 4, NONE, NONE, SBX_OUTCOME_THROTTLED, SBX_SCOPE_INSTANCE, THROTTLE_MS, "server_full"},
   {ANY, 452, 4, NONE, NONE, SBX_OUTCOME_THROTTLED, SBX_SCOPE_ITEM, THROTTLE_MS, "server_full"},
   {SMTP_AT_RCPT, 450, 4, NONE, NONE, SBX_OUTCOME_THROTTLED, SBX_SCOPE_ITEM, THROTTLE_MS, "mailbox_busy"},
@@ -110,7 +110,7 @@ smtp_verdict smtp_judge(smtp_stage stage, const smtp_reply *reply) {
     verdict.scope = rules[k].scope;
     verdict.retry_after_ms = rules[k].retry_after_ms;
     verdict.reason = rules[k].reason;
-    /* Before a login is complete there is nothing to go on with. */
+    /* An incomplete login cannot be continued. */
     verdict.is_closing = reply->code == 421 || stage < SMTP_AT_MAIL;
     break;
   }

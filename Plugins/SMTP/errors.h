@@ -1,38 +1,38 @@
-/* errors.h - what an answer of the server, or the lack of one, means for a delivery. */
+/* errors.h - maps the server's answer, or its absence, to the outcome of a delivery. */
 #ifndef SMTP_ERRORS_H
 #define SMTP_ERRORS_H
 #include <signalbox/plugin.h>
 #include <stdbool.h>
 
-/* What the server was answering. Bits, so that a rule can name several. */
+/* The command that the server answered. Bits, so that a rule can name several. */
 typedef enum smtp_stage {
   SMTP_AT_GREETING = 1, SMTP_AT_EHLO = 2, SMTP_AT_STARTTLS = 4, SMTP_AT_AUTH = 8,
   SMTP_AT_MAIL = 16, SMTP_AT_RCPT = 32, SMTP_AT_DATA = 64, SMTP_AT_END = 128,
 } smtp_stage;
 
-/* A reply: its code and, if it has one of the same class, its enhanced status (RFC 3463). */
+/* A reply: its code and its enhanced status (RFC 3463), if it has one of the same class. */
 typedef struct smtp_reply {
   unsigned code, subject, detail;
   bool is_enhanced;
 } smtp_reply;
 
-/* What to do about a delivery. `reason` is one of the closed list in README.md, `detail` has stage and
- * codes, never the server's words: they repeat addresses. */
+/* The outcome for a delivery. `reason` is from the closed list in README.md; `detail` has stage and
+ * codes, never the server's text, which repeats addresses. */
 typedef struct smtp_verdict {
   uint32_t kind, scope;
   uint64_t retry_after_ms;
   unsigned code;
-  bool is_closing;  /* the connection cannot be used any more */
+  bool is_closing;  /* the connection is unusable */
   const char *reason;
   char detail[80];
 } smtp_verdict;
 
 #define SMTP_IS_OK(verdict) ((verdict).kind == SBX_OUTCOME_DELIVERED)
 
-/* A verdict about a refusal (4xx, 5xx), or about a reply that makes no sense at this place. */
+/* The verdict for a refusal (4xx, 5xx), or for an unexpected reply. */
 smtp_verdict smtp_judge(smtp_stage stage, const smtp_reply *reply);
 
-/* A verdict that no reply led to. */
+/* A verdict without a reply. */
 smtp_verdict smtp_decide(uint32_t kind, uint32_t scope, const char *reason, const char *detail);
 
 #endif

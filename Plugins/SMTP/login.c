@@ -11,7 +11,7 @@ static smtp_verdict setup_fault(const char *reason, const char *detail) {
   return verdict;
 }
 
-/* Sends one line, in base64, that answers a 334. */
+/* Answers a 334 with one line in base64. */
 static smtp_io answer(smtp_session *session, const char *before, sbx_str bytes) {
   smtp_buffer line = {0};
   smtp_put_text(&line, before);
@@ -47,7 +47,7 @@ smtp_verdict smtp_login(smtp_session *session) {
   const sbx_instance *i = session->instance;
   const char *name = i->config.username;
   if (!name[0]) return smtp_decide(SBX_OUTCOME_DELIVERED, SBX_SCOPE_ITEM, "ok", "");
-  /* The name in the config may lead anywhere: what counts is where the connection went. */
+  /* The name in the config may resolve to any address: the actual peer's address decides. */
   if (!session->link.ssl && !smtp_link_is_local(&session->link))
     return setup_fault("login_in_the_clear", "the password is sent to this machine alone without TLS");
   if (!(session->offers & (SMTP_HAS_AUTH_PLAIN | SMTP_HAS_AUTH_LOGIN)))

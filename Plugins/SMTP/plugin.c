@@ -1,4 +1,4 @@
-/* plugin.c - SMTP: what the library is, and the life of an instance. */
+/* plugin.c - SMTP: the library's description, and the life cycle of an instance. */
 #include "instance.h"
 
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
   return status;
 }
 
-/* A new password is worth a try at once. */
+/* A new password may be tried at once. */
 static void password_changed(void *context) {
   sbx_instance *i = context;
   pthread_mutex_lock(&i->lock);

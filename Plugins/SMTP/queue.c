@@ -1,4 +1,4 @@
-/* queue.c - deliveries between submit() and the workers, in the order in which they came. */
+/* queue.c - the queue of deliveries between submit() and the workers, in order of arrival. */
 #include "instance.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ bool smtp_queue_put(sbx_instance *i, smtp_job *job) {
     i->last = &job->next;
     i->count++;
     i->bytes += size;
-    /* All of them: one that must not connect now would only swallow the signal. */
+    /* Wake all workers: one that must not connect now would only consume the signal. */
     pthread_cond_broadcast(&i->changed);
   } else {
     i->is_credit_due = true;
@@ -45,7 +45,7 @@ static smtp_job *pop(sbx_instance *i) {
   return job;
 }
 
-/* How much room to tell the host of: only if it waits for some, and once a batch is worth the call. */
+/* The credit to give the host: only if it waits for credit, and once a batch is worth the call. */
 static size_t credit(sbx_instance *i) {
   size_t room = i->capacity > i->count ? i->capacity - i->count : 0;
   if (!i->is_credit_due || i->phase != SMTP_RUNNING || room < (i->capacity + 1) / 2) return 0;
@@ -61,7 +61,7 @@ smtp_next smtp_queue_take(sbx_instance *i, bool is_connected, smtp_job **job) {
   for (;;) {
     uint64_t now = smtp_now_ns();
     if (i->phase == SMTP_ABORTED || (i->phase == SMTP_DRAINING && (!is_connected || !i->first))) break;
-    /* While a new connection is of no use, those that are open do the work. */
+    /* While new connections fail, the open ones do the work. */
     bool is_held = !is_connected && i->connected && now < i->hold_until_ns;
     if (i->first && !is_held) {
       *job = pop(i);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A server may move; a burst of new connections asks once. */
+/* Lifetime of a lookup: a server may move, and a burst of new connections must cost one lookup. */
 #define FRESH_NS 30000000000u
 
 bool smtp_cond_init(pthread_cond_t *cond) {
@@ -47,7 +47,7 @@ static bool look_up(const char *host, uint32_t port, int flags, smtp_addresses *
   return out->count > 0;
 }
 
-/* Looks up whenever somebody waits for it. */
+/* The thread: looks up the name whenever a worker waits for it. */
 static void *run(void *argument) {
   smtp_resolver *resolver = argument;
   smtp_addresses found;
@@ -75,7 +75,7 @@ static void *run(void *argument) {
 bool smtp_resolver_init(smtp_resolver *resolver, const char *host, uint32_t port) {
   resolver->host = host;
   resolver->port = port;
-  /* An address needs no lookup, and never a thread. */
+  /* An IP address needs neither a lookup nor a thread. */
   if (look_up(host, port, AI_NUMERICHOST, &resolver->addresses)) resolver->fresh_until_ns = UINT64_MAX;
   if (pthread_mutex_init(&resolver->lock, NULL)) return false;
   if (smtp_cond_init(&resolver->changed)) return true;

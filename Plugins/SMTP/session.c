@@ -19,7 +19,7 @@ static bool is_host_name(const char *text) {
   return strchr(text, '.') && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-") == strlen(text);
 }
 
-/* How this machine calls itself: as configured, by a host name that looks like one, or by its address. */
+/* The name of this machine in EHLO: the configured one, a valid host name, or its address. */
 static void put_own_name(smtp_buffer *out, const smtp_session *session) {
   char text[256] = "";
   struct sockaddr_storage own;
@@ -55,7 +55,7 @@ static smtp_io hello(smtp_session *session, const char *verb) {
 static smtp_verdict greet(smtp_session *session) {
   const smtp_config *config = &session->instance->config;
   smtp_io io = hello(session, "EHLO ");
-  /* A server of before 1995 does not know the command, nor any extension, so it will do only where none
+  /* A server from before 1995 knows neither EHLO nor extensions, so it is usable only where no extension
    * is needed. */
   bool is_unknown = io == SMTP_IO_OK && (session->reply.code == 500 || session->reply.code == 502);
   if (is_unknown && config->security == SMTP_NONE && !config->username[0]) io = hello(session, "HELO ");
@@ -78,7 +78,7 @@ static smtp_verdict start_tls(smtp_session *session) {
   smtp_buffer_free(&line);
   if (io != SMTP_IO_OK) return smtp_broken(io, SMTP_AT_STARTTLS);
   if (session->reply.code != 220) return smtp_judge(SMTP_AT_STARTTLS, &session->reply);
-  /* Whatever came behind the reply was put there by somebody who cannot speak TLS. */
+  /* Bytes after the reply were not protected by TLS and may be injected, so they are an error. */
   if (smtp_link_has_input(&session->link)) return smtp_broken(SMTP_IO_SENSELESS, SMTP_AT_STARTTLS);
   smtp_verdict verdict = secure(session);
   return SMTP_IS_OK(verdict) ? greet(session) : verdict;

@@ -1,4 +1,4 @@
-/* session.h - the dialogue with the server: RFC 5321, with the extensions that it offers. */
+/* session.h - the dialogue with the server: RFC 5321, with the extensions it offers. */
 #ifndef SMTP_SESSION_H
 #define SMTP_SESSION_H
 #include "buffer.h"
@@ -7,7 +7,7 @@
 
 struct smtp_job;
 
-/* What EHLO offered. */
+/* Extensions offered in EHLO. */
 enum {
   SMTP_HAS_STARTTLS = 1, SMTP_HAS_PIPELINING = 2, SMTP_HAS_SIZE = 4, SMTP_HAS_8BITMIME = 8, SMTP_HAS_SMTPUTF8 = 16,
   SMTP_HAS_AUTH_PLAIN = 32, SMTP_HAS_AUTH_LOGIN = 64,
@@ -16,30 +16,30 @@ enum {
 typedef struct smtp_session {
   sbx_instance *instance;
   smtp_link link;
-  smtp_reply reply;      /* the last one */
+  smtp_reply reply;      /* the last reply */
   unsigned offers;       /* SMTP_HAS_* */
-  uint64_t size_max;     /* of a message; 0: unknown */
-  uint64_t give_up_ns;   /* no step may last longer, whatever its own deadline is */
+  uint64_t size_max;     /* longest message; 0 if unknown */
+  uint64_t give_up_ns;   /* latest end of every step, regardless of its own deadline */
   bool is_open;          /* logged in, ready for MAIL */
-  bool needs_reset;      /* the last transaction was broken off */
+  bool needs_reset;      /* the last transaction was aborted */
 } smtp_session;
 
 void smtp_session_init(smtp_session *session, sbx_instance *instance, int stop_fd);
-/* Connects, goes over to TLS, logs in. After a verdict that is not OK it is closed again. */
+/* Connects, starts TLS, logs in. On a verdict other than OK the connection is closed again. */
 smtp_verdict smtp_session_open(smtp_session *session, uint64_t give_up_ns);
-/* One transaction. *is_sent: all of the message has left, so that it may arrive whatever comes now. */
+/* Runs one transaction. *is_sent: the whole message was sent, so it may arrive whatever happens now. */
 smtp_verdict smtp_session_send(smtp_session *session, const struct smtp_job *job, bool *is_sent);
-/* Says QUIT if there is time for it. */
+/* Sends QUIT if there is time. */
 void smtp_session_close(smtp_session *session, bool is_polite);
 
-/* dialogue.c, for the others: */
-/* One step's deadline. */
+/* dialogue.c, shared by the other files: */
+/* The deadline of one step. */
 uint64_t smtp_step(const smtp_session *session, unsigned times);
-/* Reads a reply; of EHLO's the offers are remembered. SMTP_IO_SENSELESS: it is none. */
+/* Reads a reply, and stores the extensions that EHLO's offers. SMTP_IO_SENSELESS if it is malformed. */
 smtp_io smtp_read_reply(smtp_session *session, bool is_ehlo, uint64_t deadline_ns);
 /* Sends lines and reads the reply. */
 smtp_io smtp_exchange(smtp_session *session, const smtp_buffer *lines, bool is_ehlo);
-/* A verdict about a step that came to no reply. */
+/* The verdict for a step without a reply. */
 smtp_verdict smtp_broken(smtp_io io, smtp_stage stage);
 /* login.c: AUTH. */
 smtp_verdict smtp_login(smtp_session *session);

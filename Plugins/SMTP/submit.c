@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Content that neighbours in a batch share. */
+/* Content that consecutive deliveries of a batch share. */
 typedef struct shared {
   const sbx_notification *note;
   smtp_content *content;
@@ -20,7 +20,7 @@ static const smtp_content *content_for(sbx_instance *i, const sbx_notification *
   return last->content;
 }
 
-/* A job, or NULL with the reason why there is none. */
+/* Makes a job, or returns NULL with the reason. */
 static smtp_job *make_job(sbx_instance *i, const sbx_delivery *delivery, shared *last, const char **fault) {
   sbx_str to = delivery->device->token;
   smtp_address kind = smtp_address_check(to);
@@ -47,7 +47,7 @@ static smtp_job *make_job(sbx_instance *i, const sbx_delivery *delivery, shared 
 }
 
 static void refuse(sbx_instance *i, uint64_t id, const char *reason) {
-  /* Everything that is found here stays wrong, but for a lack of memory. */
+  /* All errors found here are permanent, except a lack of memory. */
   uint32_t kind = strcmp(reason, "no_memory") ? SBX_OUTCOME_REJECTED : SBX_OUTCOME_RETRY;
   smtp_verdict verdict = smtp_decide(kind, SBX_SCOPE_ITEM, reason, "not sent");
   smtp_settle(i, id, &verdict);
@@ -62,7 +62,7 @@ static sbx_status submit(sbx_instance *i, sbx_str app, const sbx_delivery *deliv
     const sbx_delivery *delivery = SBX_AT(sbx_delivery, deliveries, count, stride);
     const char *fault = NULL;
     if (delivery->notification->flags & SBX_N_WITHDRAW) {
-      /* A mail that was sent stays where it is, and the event did all it could: no failure. */
+      /* A sent mail cannot be withdrawn, so this is not a failure. */
       smtp_verdict verdict = smtp_decide(SBX_OUTCOME_DELIVERED, SBX_SCOPE_ITEM, "nothing_to_take_back", "");
       smtp_settle(i, delivery->id, &verdict);
       continue;

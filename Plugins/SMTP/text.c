@@ -27,7 +27,7 @@ void smtp_put_base64(smtp_buffer *out, sbx_str bytes) {
   }
 }
 
-/* Canonical text in lines of 76. */
+/* Base64 of canonical text, in lines of 76. */
 static void put_base64_body(smtp_buffer *out, sbx_str text) {
   for (size_t k = 0; k < text.len; k += 57) {
     smtp_put_base64(out, (sbx_str){text.ptr + k, text.len - k < 57 ? text.len - k : 57});
@@ -35,7 +35,7 @@ static void put_base64_body(smtp_buffer *out, sbx_str text) {
   }
 }
 
-/* Canonical text, RFC 2045 section 6.7. */
+/* Quoted-printable of canonical text, RFC 2045 section 6.7. */
 static void put_quoted_printable(smtp_buffer *out, sbx_str text) {
   size_t column = 0;
   for (size_t k = 0; k < text.len; k++) {
@@ -86,7 +86,7 @@ void smtp_put_part(smtp_buffer *out, const char *type, sbx_str text, bool may_be
   smtp_buffer_free(&canonical);
 }
 
-/* Words of at most 75 bytes in lines of at most 76, none of which ends inside a character. */
+/* Encoded words of at most 75 bytes in lines of at most 76; none ends inside a character. */
 static void put_encoded_words(smtp_buffer *out, sbx_str text, size_t column) {
   for (size_t k = 0; k < text.len;) {
     size_t room = column < 60 ? (76 - column - 12) / 4 * 3 : 0;
@@ -107,7 +107,7 @@ static void put_encoded_words(smtp_buffer *out, sbx_str text, size_t column) {
   }
 }
 
-/* The text in one line: control characters and bytes that are no UTF-8 become spaces, ends are trimmed. */
+/* The text on one line: control characters and bytes that are not UTF-8 become spaces, ends are trimmed. */
 static void flatten(smtp_buffer *out, sbx_str text) {
   for (size_t k = 0; k < text.len;) {
     size_t len = smtp_utf8_length(text.ptr + k, text.len - k);
@@ -129,7 +129,7 @@ void smtp_put_header_text(smtp_buffer *out, sbx_str text, size_t column) {
   smtp_buffer flat = {0};
   flatten(&flat, text);
   sbx_str line = smtp_buffer_str(&flat);
-  /* Plain text that looks like an encoded word would be decoded by the reader. */
+  /* The reader would decode plain text that looks like an encoded word. */
   bool looks_encoded = false;
   for (size_t k = 0; k + 1 < line.len; k++) looks_encoded |= line.ptr[k] == '=' && line.ptr[k + 1] == '?';
   if (is_ascii(line) && !looks_encoded && column + line.len <= 76) smtp_put_str(out, line);

@@ -7,7 +7,7 @@
 #include <openssl/x509v3.h>
 #include <poll.h>
 
-/* OpenSSL's own socket BIO uses write(), and a peer that has gone would then raise SIGPIPE in a process
+/* OpenSSL's own socket BIO uses write(), so a closed peer would raise SIGPIPE in a process
  * that is not ours. */
 static int bio_write(BIO *bio, const char *bytes, int len) {
   const int *fd = BIO_get_data(bio);
@@ -58,7 +58,7 @@ SSL_CTX *smtp_tls_make(const char *ca_file) {
   return NULL;
 }
 
-/* Who the peer must be. Names go into the SNI extension, addresses must not. */
+/* Sets the expected peer. Names go into the SNI extension, addresses must not. */
 static bool expect(SSL *ssl, const char *host) {
   unsigned char address[16];
   if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)

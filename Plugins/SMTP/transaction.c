@@ -1,14 +1,14 @@
-/* transaction.c - one message: MAIL, RCPT, DATA, the message, the server's word. */
+/* transaction.c - one message: MAIL, RCPT, DATA, the message, the server's reply. */
 #include "instance.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Servers look into a message before they answer its end; that takes longer than any other step. */
+/* Servers scan a message before they answer its end, which takes longer than any other step. */
 enum { STEPS_FOR_MESSAGE = 3 };
 
 typedef struct command {
-  smtp_stage stage;  /* 0: RSET */
+  smtp_stage stage;  /* 0 for RSET */
   smtp_buffer line;
 } command;
 
@@ -21,7 +21,7 @@ static void put_mail(smtp_buffer *out, const smtp_session *session, const smtp_j
     snprintf(text, sizeof text, " SIZE=%zu", job->headers.len + job->content->text.len);
     smtp_put_text(out, text);
   }
-  /* Bodies are ASCII on the wire; only headers with such an address are not. */
+  /* Bodies are ASCII on the wire; only headers with such an address need SMTPUTF8. */
   if (job->needs_utf8 && session->offers & SMTP_HAS_8BITMIME) smtp_put_text(out, " BODY=8BITMIME");
   if (job->needs_utf8) smtp_put_text(out, " SMTPUTF8");
   smtp_put_text(out, "\r\n");
@@ -36,13 +36,13 @@ static size_t make_commands(command *out, const smtp_session *session, const smt
   smtp_put_text(&out[n].line, "RCPT TO:<");
   smtp_put_str(&out[n].line, smtp_buffer_str(&job->to));
   smtp_put_text(&out[n++].line, ">\r\n");
-  /* A dry run ends before there is anything to deliver. */
+  /* A dry run ends before the message. */
   out[n].stage = job->is_dry_run ? 0 : SMTP_AT_DATA;
   smtp_put_text(&out[n++].line, job->is_dry_run ? "RSET\r\n" : "DATA\r\n");
   return n;
 }
 
-/* A verdict about the reply to one command; OK if it is what it should be. */
+/* The verdict for the reply to one command; OK if the reply is as expected. */
 static smtp_verdict judge(const smtp_session *session, smtp_stage stage) {
   unsigned code = session->reply.code;
   if (stage == SMTP_AT_DATA ? code == 354 : code / 100 == 2)
@@ -51,8 +51,8 @@ static smtp_verdict judge(const smtp_session *session, smtp_stage stage) {
   return smtp_judge(stage ? stage : SMTP_AT_MAIL, &session->reply);
 }
 
-/* Everything before the message. The first bad reply decides; those behind it are read all the same.
- * *is_data: the server now waits for a message, whatever it said before. */
+/* Everything before the message. The first bad reply decides; later ones are still read.
+ * *is_data: the server now waits for a message, regardless of earlier replies. */
 static smtp_verdict envelope(smtp_session *session, command *commands, size_t n, bool *is_data) {
   bool is_pipelined = session->offers & SMTP_HAS_PIPELINING;
   smtp_verdict verdict = smtp_decide(SBX_OUTCOME_DELIVERED, SBX_SCOPE_ITEM, "recipient_accepted", "");
@@ -78,7 +78,7 @@ static smtp_verdict envelope(smtp_session *session, command *commands, size_t n,
   return verdict;
 }
 
-/* The message as it goes over the wire: no line but the last is a dot alone (RFC 5321, 4.5.2). */
+/* Sends the message with dot-stuffing: only the last line is a single dot (RFC 5321, 4.5.2). */
 static void put_message(smtp_buffer *out, const smtp_job *job) {
   sbx_str text = smtp_buffer_str(&job->content->text);
   smtp_put_str(out, smtp_buffer_str(&job->headers));
@@ -98,7 +98,7 @@ static smtp_verdict message(smtp_session *session, const smtp_buffer *wire, bool
   if (*is_sent) {
     io = smtp_read_reply(session, false, smtp_step(session, STEPS_FOR_MESSAGE));
   } else if (io == SMTP_IO_LOST) {
-    /* A server that hangs up on a message often says why before. */
+    /* A server that drops the connection during a message often sends the reason first. */
     smtp_io late = smtp_read_reply(session, false, smtp_now_ns() + 100000000u);
     if (late == SMTP_IO_OK && session->reply.code >= 400) io = late;
   }
@@ -130,7 +130,7 @@ smtp_verdict smtp_session_send(smtp_session *session, const smtp_job *job, bool 
     if (is_data && SMTP_IS_OK(verdict)) {
       verdict = message(session, &wire, is_sent);
     } else if (is_data && !verdict.is_closing) {
-      /* RFC 2920, 3.1: it said 354 without a recipient, so it gets an empty message for nobody. */
+      /* RFC 2920, 3.1: it sent 354 without a recipient, so it gets an empty message. */
       smtp_buffer dot = {0};
       smtp_put_text(&dot, ".\r\n");
       verdict.is_closing = smtp_exchange(session, &dot, false) != SMTP_IO_OK;

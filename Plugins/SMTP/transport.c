@@ -26,7 +26,7 @@ smtp_io smtp_link_wait(smtp_link *link, short events, uint64_t deadline_ns) {
     int ready = poll(fds, 2, ms > 60000 ? 60000 : (int)ms);
     if (ready < 0 && errno != EINTR) return SMTP_IO_LOST;
     if (ready <= 0) continue;
-    /* An answer that is there already is better than none. */
+    /* An answer that has already arrived is still used. */
     if (fds[0].revents && (events & POLLIN)) return SMTP_IO_OK;
     if (fds[1].revents) return SMTP_IO_STOPPED;
     if (fds[0].revents) return SMTP_IO_OK;
@@ -72,7 +72,7 @@ smtp_io smtp_link_connect(smtp_link *link, const smtp_addresses *addresses, uint
   smtp_io io = SMTP_IO_LOST;
   *fault = "no address";
   for (unsigned k = 0; k < addresses->count; k++) {
-    /* Each address has its share of the time, so that a dead first one does not use up all of it. */
+    /* Each address gets its share of the time, so that a dead first one does not use up all of it. */
     uint64_t now = smtp_now_ns();
     uint64_t left = deadline_ns > now ? deadline_ns - now : 0;
     uint64_t until = now + left / (addresses->count - k);

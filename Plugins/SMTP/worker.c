@@ -1,11 +1,11 @@
-/* worker.c - a thread with one connection: takes a job, sends it, settles it. */
+/* worker.c - a thread with one connection: takes jobs, sends and settles them. */
 #include "instance.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* How long nobody connects after that has failed. A refused password waits longer: servers lock out those
- * who try one again and again. */
+/* How long no worker connects after a failed connect. A refused password waits longer: servers lock out clients
+ * that keep trying one. */
 #define HOLD_NS 1000000000u
 #define HOLD_LOGIN_NS 30000000000u
 
@@ -30,7 +30,7 @@ static void log_connection(const sbx_instance *i, const smtp_verdict *verdict) {
                 fields, is_open ? 0 : 2);
 }
 
-/* Remembers what came of a connection; true: others are open, and will do the work. */
+/* Records the result of a connection; true if others are open, which will do the work. */
 static bool note_connection(sbx_instance *i, const smtp_verdict *verdict) {
   pthread_mutex_lock(&i->lock);
   bool are_others = i->connected > 0;
@@ -51,12 +51,12 @@ static void close_session(smtp_worker *worker, bool is_polite) {
   smtp_session_close(&worker->session, is_polite);
   pthread_mutex_lock(&i->lock);
   i->connected--;
-  /* Those who left the work to this connection look again. */
+  /* Wake the workers that left the work to this connection. */
   pthread_cond_broadcast(&i->changed);
   pthread_mutex_unlock(&i->lock);
 }
 
-/* The verdict about the last connection, while it is too early for another. */
+/* The verdict of the last failed connection, while it is too early for a new one. */
 static bool is_held(sbx_instance *i, smtp_verdict *verdict) {
   pthread_mutex_lock(&i->lock);
   bool is_held = smtp_now_ns() < i->hold_until_ns;
@@ -72,7 +72,7 @@ static bool is_running(sbx_instance *i) {
   return is_running;
 }
 
-/* False: others shall send it. */
+/* False if other connections should send it. */
 static bool attempt(smtp_worker *worker, const smtp_job *job, smtp_verdict *verdict) {
   sbx_instance *i = worker->instance;
   for (;;) {
@@ -88,7 +88,7 @@ static bool attempt(smtp_worker *worker, const smtp_job *job, smtp_verdict *verd
     *verdict = smtp_session_send(&worker->session, job, &is_sent);
     if (!verdict->is_closing) return true;
     close_session(worker, false);
-    /* A server may close a connection whenever nothing is under way; then nothing is lost, and a new one
+    /* A server may close an idle connection at any time; then nothing is lost, and a new one
      * is made at once. */
     if (is_fresh || is_sent || verdict->kind != SBX_OUTCOME_RETRY || !is_running(i)) return true;
   }

@@ -12,7 +12,7 @@ extension Sendbird {
             try MessagePush.emitWithdrawal(try input.data(), input, sink)
         case "message.read": try buildBadge(input, sink)
         case "desk.message.sent":
-            // What agents alone may see is among these, and the Desk plugin knows which.
+            // Some of these are for agents only; the Desk plugin decides which.
             for index in 0..<input.recipientCount { sink.skip(index, "desk_message") }
         default:
             throw PluginError(
@@ -20,7 +20,7 @@ extension Sendbird {
         }
     }
 
-    /// `message_read` brings the number on the icon up to date, and shows nothing.
+    /// For `message_read`: updates the number on the icon, and shows nothing.
     private func buildBadge(
         _ input: borrowing BuildInput, _ sink: borrowing BuildSink
     ) throws(PluginError) {
@@ -33,7 +33,7 @@ extension Sendbird {
                 continue
             }
             guard recipient.device.platform == "ios" else {
-                // Android has no number to set from afar.
+                // On Android the number cannot be set remotely.
                 sink.skip(index, "no_badge_on_platform")
                 continue
             }

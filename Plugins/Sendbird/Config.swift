@@ -1,7 +1,7 @@
 import SendbirdPush
 import SignalboxPluginKit
 
-/// The `config:` of an instance: what the dashboard of Sendbird calls "Push notifications".
+/// The `config:` of an instance: the settings under "Push notifications" in Sendbird's dashboard.
 struct Config: Sendable {
     static let schema = """
         {
@@ -24,7 +24,7 @@ struct Config: Sendable {
             "webhook_tokens": {
               "type": "array", "maxItems": 8, "default": [],
               "items": { "type": "string", "format": "secret", "minLength": 1 },
-              "description": "further tokens whose signatures are taken, while tokens are changed"
+              "description": "further tokens with valid signatures, for token rotation"
             },
             "app": {
               "type": "string", "default": "", "maxLength": 255,
@@ -32,7 +32,7 @@ struct Config: Sendable {
             },
             "members": {
               "type": "string", "enum": ["webhook", "fetch"], "default": "webhook",
-              "description": "fetch: ask the Platform API when a webhook comes without members"
+              "description": "fetch: ask the Platform API if a webhook has no members"
             },
             "preferences": {
               "type": "string", "enum": ["webhook", "fetch"], "default": "webhook",
@@ -77,7 +77,7 @@ struct Config: Sendable {
 
     let path: String
     let appID: String
-    /// Names of the secrets that may have signed a webhook.
+    /// Names of the secrets that may sign a webhook.
     let signers: [String]
     let app: String
     let fetchesMembers: Bool

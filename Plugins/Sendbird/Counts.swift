@@ -1,12 +1,12 @@
 import SendbirdPush
 import SignalboxPluginKit
 
-/// How many messages members have not read: webhooks say it, the Platform API's list of members does not.
+/// Unread counts of members: webhooks have them, the Platform API's list of members does not.
 enum Counts {
-    /// Most users in one question about a channel: their ids stand in its URL.
+    /// Most users per request about a channel: their ids are in its URL.
     static let usersMax = 50
 
-    /// `GET /v3/group_channels/{channel_url}/messages/unread_count`, for some members.
+    /// `GET /v3/group_channels/{channel_url}/messages/unread_count`, for these members.
     static func ofChannel(
         _ config: Config, token: String, channelURL: String, users: [String]
     ) -> HTTPCall {

@@ -1,7 +1,7 @@
 import SendbirdPush
 import SignalboxPluginKit
 
-/// What `group_channel:message_send` and `message_delete` say, as far as it is needed here.
+/// The needed fields of `group_channel:message_send` and `message_delete`.
 struct Message: Sendable {
     let id: Int64
     let isDeleted: Bool
@@ -13,12 +13,12 @@ struct Message: Sendable {
     let isSuper: Bool
     let isSilent: Bool
     let isReply: Bool
-    /// Everybody of the channel is meant.
+    /// Whether it mentions everybody in the channel.
     let mentionsChannel: Bool
     let mentioned: Set<String>
-    /// It belongs to a ticket of Sendbird Desk.
+    /// Whether it belongs to a ticket of Sendbird Desk.
     let isDesk: Bool
-    /// The event's data: the webhook without its members, with what is encoded in it decoded.
+    /// The event's data: the webhook without its members, with nested JSON texts decoded.
     let data: String
 
     init(_ json: JSON, host: Host) throws(PluginError) {
@@ -80,8 +80,8 @@ struct Message: Sendable {
         data = out.text
     }
 
-    /// Sendbird sends a webhook up to three times, and does not say how long it waits in between. The key is
-    /// the message's id, which no other message has.
+    /// Sendbird sends a webhook up to three times, and does not document the interval. The key is
+    /// the message's unique id.
     private static let windowMs: UInt64 = 600_000
 
     /// The event without its recipients.
@@ -96,7 +96,7 @@ struct Message: Sendable {
     }
 }
 
-/// How messages of Sendbird Desk are told from others: they travel in the same webhooks.
+/// Distinguishes messages of Sendbird Desk from others: they use the same webhooks.
 enum Desk {
     static func isDesk(channelType: String, messageType: String, dataType: String) -> Bool {
         channelType.hasPrefix("SENDBIRD_DESK_") || messageType.hasPrefix("SENDBIRD_DESK_")
@@ -105,7 +105,7 @@ enum Desk {
     }
 }
 
-/// Reads members by path; a wrong type is a fault that names the path.
+/// Reads members by path; an error for a wrong type names the path.
 struct Reader {
     let root: JSON
 
@@ -130,14 +130,14 @@ struct Reader {
         return text
     }
 
-    /// A whole number; one written as text means the same.
+    /// An integer, also one written as text.
     func integer(_ path: String, required: Bool = false) throws(PluginError) -> Int64? {
         guard let value = find(path) else {
             try missing(path, required)
             return nil
         }
         guard let number = value.integer ?? value.string.flatMap({ Int64($0) }) else {
-            throw Fault.wrong(path: path, what: "must be a whole number of 64 bits").error
+            throw Fault.wrong(path: path, what: "must be a 64-bit integer").error
         }
         return number
     }

@@ -1,6 +1,6 @@
 import SignalboxPluginKit
 
-/// Why a whole webhook is refused.
+/// Why a whole webhook is rejected.
 enum Fault {
     case signature
     case wrong(path: String, what: String)
@@ -8,13 +8,13 @@ enum Fault {
     var error: PluginError {
         switch self {
         case .signature:
-            PluginError(.auth, "x-sendbird-signature is missing or fits none of the tokens")
+            PluginError(.auth, "x-sendbird-signature is missing or matches none of the tokens")
         case .wrong(let path, let what): PluginError(.invalid, "\(path): \(what)")
         }
     }
 }
 
-/// Why a webhook, or one member of its channel, comes to nothing; the raw value is a metric label.
+/// Why a webhook, or one member of its channel, is rejected; the raw value is a metric label.
 enum Reject: String, CaseIterable {
     case otherApp = "other_app"
     case noMembers = "no_members"
@@ -48,7 +48,7 @@ enum Skip: String, CaseIterable {
     case reply
 }
 
-/// What an answer of the Platform API means for a change.
+/// The outcome of a change for an answer of the Platform API.
 enum Answer {
     static func outcome(_ status: Int, code: Int64?, isRemoval: Bool, retryAfterMs: UInt64?)
         -> Outcome
@@ -67,7 +67,7 @@ enum Answer {
         case 500...599:
             outcome = Outcome(.retry, "server_error")
             outcome.retryAfterMs = retryAfterMs ?? 0
-        // 400201: no such user or token. Whatever was to go is gone.
+        // 400201: no such user or token. The token to remove is already gone.
         case 400 where isRemoval && code == 400_201, 404 where isRemoval:
             outcome = Outcome(.delivered, "already_gone")
         default:

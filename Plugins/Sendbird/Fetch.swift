@@ -2,21 +2,21 @@ import SendbirdPush
 import SignalboxPluginKit
 import Synchronization
 
-/// A message whose members, preferences or counts must be fetched before it can become an event.
+/// Fetches a message's members, preferences or counts before it can become an event.
 ///
-/// The webhook stays open meanwhile; Sendbird waits five seconds, and sends again if there is no answer.
+/// The webhook request stays open meanwhile. Sendbird waits five seconds, and resends it without an answer.
 final class Fetch: Sendable {
     static let timeoutMs: UInt32 = 4_500
-    /// Group channels that have members in webhooks have few; more pages than this is another thing.
+    /// Group channels with members in webhooks are small; a channel with more pages is something else.
     private static let membersMax = 2_000
     private static let pagesMax = 20
-    /// Questions that are asked at once: the host has room for few calls, and others want some.
+    /// Concurrent calls: the host allows few, and other webhooks need some.
     private static let callsMax = 16
-    /// Counts are asked for until then, and for so many members: a push without a number is better than none.
+    /// Limits of fetching counts, in time and in members: a push without a number is better than none.
     private static let countsMs: UInt64 = 2_500
     private static let countedMax = 100
 
-    /// A call, and what takes its answer.
+    /// A call, and the handler of its answer.
     private struct Question: Sendable {
         let call: HTTPCall
         let take: @Sendable (Result<HTTPAnswer, PluginError>) -> Void
@@ -33,7 +33,7 @@ final class Fetch: Sendable {
     private struct State {
         var members: [ChatMember]
         var chosen: [ChatMember] = []
-        /// What is still to be asked.
+        /// Calls still to be made.
         var questions: [Question] = []
         var untilUnixMs: UInt64 = .max
         var then: (@Sendable () throws(PluginError) -> Void)?
@@ -54,7 +54,7 @@ final class Fetch: Sendable {
         state = Mutex(State(members: members))
     }
 
-    /// Members page by page, then their preferences, then the event.
+    /// Fetches members page by page, then their preferences, then emits the event.
     func members(next: String = "") {
         let call = MembersPage.call(
             plugin.config, token: token, channelURL: message.channelURL, next: next)
@@ -81,7 +81,7 @@ final class Fetch: Sendable {
     }
 
     private func page(_ result: Result<HTTPAnswer, PluginError>) throws(PluginError) -> JSON {
-        // What is wrong with the answer is not the webhook's fault: it may come again.
+        // A bad answer is not the webhook's fault, so Sendbird should send it again.
         guard case .success(let answer) = result else {
             throw PluginError(.again, "the Platform API gave no usable answer for the members")
         }
@@ -92,7 +92,7 @@ final class Fetch: Sendable {
         return json
     }
 
-    /// Keeps the members who may get it; asks for their preferences, if that is wanted.
+    /// Keeps the members who may get the push; fetches their preferences, if configured.
     func filtered() throws(PluginError) {
         let candidates = state.withLock { $0.members }.filter { plugin.isChosen($0, message) }
         if message.isDeleted {
@@ -119,7 +119,7 @@ final class Fetch: Sendable {
         try ask(questions) { () throws(PluginError) in try self.counted() }
     }
 
-    /// Asks a few at a time; `then` follows the last answer.
+    /// Makes a few calls at a time; `then` runs after the last answer.
     private func ask(
         _ questions: [Question], untilUnixMs: UInt64 = .max,
         then: @escaping @Sendable () throws(PluginError) -> Void
@@ -149,7 +149,7 @@ final class Fetch: Sendable {
                 }
                 return
             }
-            take(.failure(PluginError(.timeout, "there is no time left to ask")), question)
+            take(.failure(PluginError(.timeout, "no time left for this call")), question)
         }
     }
 
@@ -168,7 +168,7 @@ final class Fetch: Sendable {
             plugin.preferences.keep(preference, of: member.id, nowMs: plugin.host.nowUnixMs)
             take(member, preference)
         } else {
-            // Unknown is not "no": what the webhook says of the member has been honoured.
+            // An unknown preference does not block the push: the webhook's own settings were already applied.
             plugin.counters.preferenceUnavailable.add()
             if member.isDoNotDisturb {
                 plugin.counters.skipped[.doNotDisturb]?.add()
@@ -196,7 +196,7 @@ final class Fetch: Sendable {
         state.withLock { $0.chosen.append(one) }
     }
 
-    /// Fills in the counts of members that came without them.
+    /// Fills in the counts of members that have none.
     private func counted() throws(PluginError) {
         let chosen = state.withLock { $0.chosen }
         let missing = chosen.filter { $0.unread == nil || $0.channelUnread == nil }

@@ -2,9 +2,9 @@ import SendbirdPush
 import SignalboxPluginKit
 
 extension ChatMember {
-    /// Why they get no push of a message; nil: they do. Presence is judged per device, by the builder.
+    /// Why the member gets no push for a message; nil if they do. The builder checks presence per device.
     ///
-    /// `asksPreferences`: their preference then says whether they may be disturbed now.
+    /// With `asksPreferences`, the member's preference decides later whether they may be disturbed now.
     func skip(_ message: Message, asksPreferences: Bool) -> Skip? {
         if id == message.senderID { return .sender }
         if message.isSilent { return .silent }
@@ -24,7 +24,7 @@ extension ChatMember {
         }
     }
 
-    /// For the event of a message.
+    /// The recipient for a message's event.
     func recipient(app: String, isMentioned: Bool) -> Recipient {
         recipient(app: app, [("mentioned", isMentioned ? "true" : "false")])
     }

@@ -1,9 +1,9 @@
 import SignalboxPluginKit
 
-/// What a message is, for routes to choose by.
+/// Kinds of messages, for conditions of routes.
 ///
-/// Sendbird documents no mark of announcements and notification channels in webhooks: these are the names that
-/// its SDKs read, and the custom types that an application gives them are the sure way.
+/// Sendbird does not document how webhooks mark announcements and notification channels: these are the names that
+/// its SDKs read. Custom types set by the application are the reliable way.
 enum MessageKind: String {
     case message, reply, announcement, notification
 

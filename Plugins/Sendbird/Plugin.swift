@@ -3,8 +3,8 @@ import SendbirdPush
 import SignalboxPluginKit
 import Synchronization
 
-/// Sendbird Chat: webhooks become pushes with the payload of Sendbird's own, and devices of the registry
-/// are forwarded to its Platform API.
+/// Sendbird Chat: turns webhooks into pushes with Sendbird's own payload, and forwards devices of the registry
+/// to its Platform API.
 final class Sendbird: IngestPlugin, BuildPlugin {
     static let info = PluginInfo(
         id: "io.signalbox.sendbird", version: "1.0.0",
@@ -13,7 +13,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
 
     static var optionsSchema: String? { Config.optionsSchema }
 
-    /// Where the change of a device stands.
+    /// Progress of a device change.
     enum Step: Sendable {
         case registering(user: String, type: String)
         case listing, removing
@@ -51,7 +51,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
         }
     }
 
-    /// The signature is over the raw bytes, with any of the tokens; all are tried, in constant time.
+    /// The signature covers the raw bytes, with any of the tokens; all are tried, in constant time.
     private func verify(_ request: borrowing Request) throws(PluginError) {
         guard let given = request.header("x-sendbird-signature").flatMap({ Hex.decode($0) }) else {
             throw Fault.signature.error
@@ -62,7 +62,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
         else { throw Fault.signature.error }
     }
 
-    /// A message was sent, or deleted.
+    /// Handles a message that was sent or deleted.
     private func message(
         _ json: JSON, _ sink: borrowing IngestSink
     ) throws(PluginError) {
@@ -116,7 +116,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
                 continue
             }
             guard let unread = update["total_unread_message_count"]?.number else { continue }
-            // `badge` sets the gateway's own counter, for routes that count.
+            // `badge` sets the gateway's own counter, for routes with `badge: count`.
             let count = String(unread)
             recipients.append(
                 Recipient(
@@ -138,9 +138,9 @@ final class Sendbird: IngestPlugin, BuildPlugin {
         try sink.respond(200)
     }
 
-    /// Whether a member may get a message; counts why they may not.
+    /// Whether a member may get a message; counts the reason if not.
     func isChosen(_ member: ChatMember, _ message: Message) -> Bool {
-        // What is shown is taken back, also from those who want no pushes since.
+        // A shown message is withdrawn even from members who have since turned pushes off.
         if message.isDeleted { return member.isJoined && !message.isSilent }
         guard let skip = member.skip(message, asksPreferences: config.fetchesPreferences) else {
             return true
@@ -149,7 +149,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
         return false
     }
 
-    /// The event for these members; nil: there is nobody.
+    /// The event for these members; nil if there are none.
     func event(_ message: Message, _ members: [ChatMember]) -> Event? {
         guard !members.isEmpty else { return nil }
         var event = message.event(appID: config.appID)
@@ -170,9 +170,9 @@ final class Sendbird: IngestPlugin, BuildPlugin {
     }
 }
 
-/// The instance's numbers.
+/// The instance's metrics.
 struct Counters: Sendable {
-    /// Categories of the documentation; everything else counts as `other`.
+    /// Documented categories; everything else counts as `other`.
     private static let categories = [
         "group_channel:message_send", "group_channel:message_read", "group_channel:message_update",
         "group_channel:message_delete", "group_channel:create", "group_channel:changed",
@@ -209,7 +209,7 @@ struct Counters: Sendable {
     func count(category: String) { (byCategory[category] ?? other).add() }
 }
 
-/// The entry of the library.
+/// The library's entry point.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

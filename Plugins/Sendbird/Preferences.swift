@@ -6,11 +6,11 @@ import Synchronization
 struct Preference: Sendable {
     let trigger: String
     let hasQuietHours: Bool
-    /// Minutes after midnight, in the user's zone.
+    /// Minutes after midnight, in the user's time zone.
     let start: Int
     let end: Int
     let zone: String
-    /// Unix milliseconds; nil: not snoozed.
+    /// Unix milliseconds; nil if not snoozed.
     let snooze: ClosedRange<UInt64>?
     let blockedBots: Set<String>
     let takesReplies: Bool
@@ -35,14 +35,14 @@ struct Preference: Sendable {
         sound = json["push_sound"]?.string ?? ""
     }
 
-    /// Why a message does not reach the user now; nil: it does.
+    /// Why a message must not reach the user now; nil if it may.
     ///
-    /// `offsetSeconds`: how far the member's local time is ahead of UTC.
+    /// `offsetSeconds` is the user's offset from UTC.
     func skip(
         _ message: Message, user: String, channelTrigger: String, nowMs: UInt64,
         offsetSeconds: Int32, isBot: Bool
     ) -> Skip? {
-        // A channel's own setting wins; "default" there stands for the user's.
+        // A channel's own setting takes precedence; "default" means the user's.
         if channelTrigger == "default",
             let skip = ChatMember.skip(trigger: trigger, id: user, message)
         {
@@ -56,7 +56,7 @@ struct Preference: Sendable {
         return message.isReply && !takesReplies ? .reply : nil
     }
 
-    /// The window may cross midnight; one that ends when it begins is the whole day.
+    /// The window may cross midnight; with equal start and end it is the whole day.
     func isQuiet(nowMs: UInt64, offsetSeconds: Int32) -> Bool {
         let seconds = Int64(nowMs / 1000) + Int64(offsetSeconds)
         let minute = Int((seconds % 86_400 + 86_400) % 86_400) / 60
@@ -75,7 +75,7 @@ struct Preference: Sendable {
     }
 }
 
-/// Preferences of a while ago, so that a lively channel does not ask for the same ones again and again.
+/// Caches preferences, so that a busy channel does not fetch the same ones repeatedly.
 final class PreferenceCache: Sendable {
     static let lifeMs: UInt64 = 60_000
     private static let entriesMax = 10_000

@@ -1,12 +1,12 @@
 import SignalboxPluginKit
 import Synchronization
 
-/// Devices of the registry on their way to the Platform API.
+/// Forwards devices of the registry to the Platform API.
 enum TokenAPI {
-    /// Sendbird keeps so many tokens of one type per user; the oldest goes first.
+    /// Most tokens of one type that Sendbird keeps per user; the oldest is removed first.
     static let tokensMax = 20
 
-    /// `gcm`, `apns` or `huawei`; nil: nothing that Sendbird sends to.
+    /// `gcm`, `apns` or `huawei`; nil if Sendbird does not support the device.
     static func type(of device: Device) -> String? {
         switch (device.provider, device.platform) {
         case ("apns", _), ("", "ios"): "apns"
@@ -69,7 +69,7 @@ extension Sendbird: RegisterPlugin {
 
     func registerEndpoint(app: String) throws(PluginError) -> Endpoint {
         guard config.register != nil else {
-            throw PluginError(.notFound, "config.register is not given, so nothing is forwarded")
+            throw PluginError(.notFound, "config.register is missing, so nothing is forwarded")
         }
         var endpoint = Endpoint(origin: config.origin)
         endpoint.caFile = config.caFile
@@ -135,7 +135,7 @@ extension Sendbird: RegisterPlugin {
         }
     }
 
-    /// Of reports that are given up nobody says so; ids only grow, so the lowest are theirs.
+    /// The plugin is not told of reports that are given up. Ids only grow, so the lowest are theirs.
     private func remember(_ id: UInt64, _ step: Step) {
         underWay.withLock { steps in
             steps[id] = step
@@ -151,13 +151,13 @@ extension Sendbird: RegisterPlugin {
 
     private static func count(_ step: Step, _ answer: JSON?) -> Counted {
         guard case .listing = step else { return .other }
-        // `tokens` in documentation of today, `token` in older one.
+        // `tokens` in current documentation, `token` in older one.
         let list = answer?["tokens"] ?? answer?["token"]
         return .counting(isAtLimit: (list?.count ?? 0) >= TokenAPI.tokensMax)
     }
 
-    /// The token is registered whatever the count says; a full list is shown, for the next one pushes
-    /// the oldest out.
+    /// The token is registered regardless of the count. A full list is logged, because the next token removes
+    /// the oldest.
     private func counted(_ status: Int, isAtLimit: Bool) -> Outcome {
         guard isAtLimit else { return Outcome(.delivered, "registered") }
         counters.atLimit.add()

@@ -23,7 +23,7 @@ struct Config: Sendable {
             "webhook_tokens": {
               "type": "array", "maxItems": 8, "default": [],
               "items": { "type": "string", "format": "secret", "minLength": 1 },
-              "description": "further tokens whose signatures are taken, while tokens are changed"
+              "description": "further tokens with valid signatures, for token rotation"
             },
             "chat_path": {
               "type": "string", "pattern": "^(/[!-~]+)?$", "default": "", "maxLength": 512,
@@ -79,7 +79,7 @@ struct Config: Sendable {
     let appID: String
     let path: String
     let chatPath: String
-    /// Names of the secrets that may have signed a webhook of Desk, or of Chat.
+    /// Names of the secrets that may sign webhooks of Desk, or of Chat.
     let deskSigners: [String]
     let chatSigners: [String]
     let app: String
@@ -118,7 +118,7 @@ struct Config: Sendable {
         }
     }
 
-    /// Agents' user ids begin with one of the prefixes.
+    /// Whether a user is an agent, by the prefixes of agents' user ids.
     func isAgent(_ user: String) -> Bool {
         agentPrefixes.contains { user.hasPrefix($0) }
     }

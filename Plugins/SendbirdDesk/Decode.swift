@@ -1,12 +1,12 @@
 import SendbirdPush
 import SignalboxPluginKit
 
-/// A Chat webhook that concerns Desk, with what a push needs.
+/// A Chat webhook about Desk, with the fields that a push needs.
 struct ChatMessage: Sendable {
     let id: Int64
     let createdMs: Int64
     let channelURL: String
-    /// Customers who may get a push of it.
+    /// Customers who may get a push for it.
     let users: [ChatMember]
     /// All customers in the channel.
     let joined: [ChatMember]
@@ -18,7 +18,7 @@ struct ChatMessage: Sendable {
             Fault.wrong(path: path, what: what).error
         }
         guard let id = json.at("/payload/message_id")?.number else {
-            throw wrong("payload.message_id", "must be a whole number of 64 bits")
+            throw wrong("payload.message_id", "must be a 64-bit integer")
         }
         guard let channel = json.at("/channel/channel_url")?.string, !channel.isEmpty else {
             throw wrong("channel.channel_url", "must be text")
@@ -52,7 +52,7 @@ struct ChatMessage: Sendable {
     }
 }
 
-/// The data of an event: the webhook without its members, with `data` decoded and the ticket's fields.
+/// The data of an event: the webhook without its members, with `data` decoded and the ticket's fields added.
 enum EventData {
     static func write(_ json: JSON, ticket: JSON?, kind: String, host: Host) -> String {
         var out = JSONWriter()

@@ -4,7 +4,7 @@ import SignalboxPluginKit
 extension SendbirdDesk {
     func build(_ input: borrowing BuildInput, _ sink: borrowing BuildSink) throws(PluginError) {
         let data = try input.data()
-        // What is shown is taken back from everybody, whatever their presence; a ticket's key is the route's.
+        // Withdraws from everybody, regardless of presence. For a ticket, the route sets the collapse key.
         if ["desk.message.deleted", "ticket.closed"].contains(input.type) {
             try MessagePush.emitWithdrawal(data, input, sink)
             return
@@ -35,7 +35,7 @@ extension SendbirdDesk {
             })
     }
 
-    /// Desk's own webhooks: an event's words are the route's, never those of a body that nobody documented.
+    /// Desk's own webhooks: the route sets the text, because their bodies are undocumented.
     private func buildEvent(
         _ data: JSON, _ options: JSON, _ input: borrowing BuildInput, _ sink: borrowing BuildSink
     ) throws(PluginError) {
@@ -71,7 +71,7 @@ extension SendbirdDesk {
             to: &out)
     }
 
-    /// Agents and the sender get nothing; of the others each device by the rule of the dashboard.
+    /// Agents and the sender get nothing; for others the dashboard's rule applies to each device.
     private func skip(_ recipient: Recipient, sender: String) -> String? {
         let user = recipient.device.user
         if !user.isEmpty, user == sender { return "sender" }

@@ -1,6 +1,6 @@
 import SignalboxPluginKit
 
-/// Why a whole webhook is refused.
+/// Why a whole webhook is rejected.
 enum Fault {
     case deskSignature, chatSignature
     case notAnObject
@@ -9,16 +9,16 @@ enum Fault {
     var error: PluginError {
         switch self {
         case .deskSignature:
-            PluginError(.auth, "x-hub-signature is missing or fits none of the tokens")
+            PluginError(.auth, "x-hub-signature is missing or matches none of the tokens")
         case .chatSignature:
-            PluginError(.auth, "x-sendbird-signature is missing or fits none of the tokens")
+            PluginError(.auth, "x-sendbird-signature is missing or matches none of the tokens")
         case .notAnObject: PluginError(.invalid, "the body must be a JSON object")
         case .wrong(let path, let what): PluginError(.invalid, "\(path): \(what)")
         }
     }
 }
 
-/// Why a webhook comes to nothing; the raw value is a metric label.
+/// Why a webhook is rejected; the raw value is a metric label.
 enum Reject: String {
     case otherApp = "other_app"
     case notDesk = "not_desk"

@@ -2,11 +2,11 @@ public import CSignalbox
 import SendbirdPush
 import SignalboxPluginKit
 
-/// Sendbird Desk: messages of tickets become pushes for the customer, and what only agents may see does
-/// not.
+/// Sendbird Desk: turns messages of tickets into pushes for the customer, except those that only agents may
+/// see.
 ///
-/// They come in through Desk's own webhooks, through Chat webhooks at a path of its own, or as
-/// `desk.message.sent` events of the Sendbird plugin, for which this one builds.
+/// They arrive through Desk's own webhooks, through Chat webhooks at a separate path, or as
+/// `desk.message.sent` events of the Sendbird plugin, for which this plugin builds.
 final class SendbirdDesk: IngestPlugin, BuildPlugin {
     static let info = PluginInfo(
         id: "io.signalbox.sendbird-desk", version: "1.0.0",
@@ -62,7 +62,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         else { throw fault.error }
     }
 
-    /// Desk's events and their bodies are not documented: they are handed on as they are, with the ticket
+    /// Desk's events and their bodies are undocumented: they are passed on unchanged, with the ticket
     /// if there is one.
     private func desk(
         _ json: JSON, _ body: [UInt8], _ sink: borrowing IngestSink
@@ -74,7 +74,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         let ticket = Ticket.find(json, host: host)
         let user = Ticket.customer(ticket)
         let isMessage = json.at("/payload/message_id") != nil
-        // Bodies are not documented: whatever looks like an agents' message is hidden.
+        // Bodies are undocumented: anything that looks like a message for agents is hidden.
         if isMessage || json["payload"] != nil,
             case .hide(let reason) = Kind.decide(json, host: host)
         {
@@ -95,7 +95,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
             event.recipients = [Recipient(user: user, app: config.app)]
         }
         try sink.emit(event)
-        // Beside the event that it always was: a ticket that is closed has nothing to show any more.
+        // In addition to the ordinary event: a closed ticket's notifications are withdrawn.
         if !event.recipients.isEmpty, Ticket.isClosed(ticket) {
             event.type = "ticket.closed"
             event.dedupe += " closed"
@@ -104,9 +104,9 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
         try sink.respond(200)
     }
 
-    /// Desk waits a second for an answer and sends up to three times; the key is the content.
+    /// Desk waits one second for an answer and sends up to three times; the key is the content.
     private static let contentWindowMs: UInt64 = 30_000
-    /// As in the plugin Sendbird: the key is the message's id.
+    /// As in the Sendbird plugin: the key is the message's id.
     private static let messageWindowMs: UInt64 = 600_000
 
     private func chat(_ json: JSON, _ sink: borrowing IngestSink) throws(PluginError) {
@@ -121,7 +121,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
             try deleted(json, sink)
             return
         }
-        // Updates (URL previews, answered requests) and all other categories are no pushes.
+        // Updates (URL previews, answered requests) and all other categories give no push.
         guard json["category"]?.string == "group_channel:message_send" else {
             try sink.respond(200)
             return
@@ -186,7 +186,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
             result in
             open.attempt { () throws(PluginError) in
                 let json = try host.parse(text.utf8.span)
-                // A ticket that cannot be had keeps no message back.
+                // If the ticket is unavailable, the message is sent without it.
                 var ticket: JSON?
                 if case .success(let answer) = result, answer.status == 200,
                     let found = try? host.parse(answer.body.span)
@@ -215,7 +215,7 @@ final class SendbirdDesk: IngestPlugin, BuildPlugin {
     }
 }
 
-/// The entry of the library.
+/// The library's entry point.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

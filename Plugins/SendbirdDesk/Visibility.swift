@@ -1,22 +1,22 @@
 import SignalboxPluginKit
 
-/// What kind of Desk message it is, and whether a customer may be told of it.
+/// The kind of a Desk message, and whether a customer may see it.
 ///
-/// The rule is made for the safe side: what only agents may see is known by a prefix, not by a list of
-/// names, and an admin message that cannot be read is shown to nobody.
+/// The rule is conservative: messages for agents are recognized by a prefix, not by a list of
+/// names, and an unreadable admin message is never shown.
 enum Kind: String {
     case message, notification, rich
     case botMessage = "bot_message"
     case closeRequest = "close_request"
     case satisfactionRequest = "satisfaction_request"
 
-    /// A message's kind, or the reason why it is no push.
+    /// A message's kind, or the reason why it gives no push.
     enum Decision: Equatable {
         case push(Kind)
         case hide(String)
     }
 
-    /// Values of `custom_type`; the second one is what the documentation's sample compares with.
+    /// Values of `custom_type`; the second one is from the documentation's sample.
     private static let systemTypes: Set = [
         "SENDBIRD_DESK_ADMIN_MESSAGE_CUSTOM_TYPE", "ADMIN_MESSAGE_CUSTOM_TYPE",
     ]
@@ -24,7 +24,7 @@ enum Kind: String {
         "TICKET_ASSIGN", "TICKET_TRANSFER", "TICKET_CLOSE",
     ]
 
-    /// `dataType` and `state` are nil if `data` cannot be read as an object.
+    /// `dataType` and `state` are nil if `data` is not an object.
     static func decide(
         type: String, customType: String, dataType: String?, state: String?
     ) -> Decision {
@@ -55,13 +55,13 @@ enum Kind: String {
         }
     }
 
-    /// Decides about the message in a webhook's or an event's data.
+    /// Decides for the message in a webhook's or an event's data.
     static func decide(_ data: JSON, host: Host) -> Decision {
         let object = host.object(in: data.at("/payload/data")) ?? given(data["payload_data"])
         let types = [
             data.at("/payload/custom_type")?.string, data["custom_type"]?.string,
         ].compactMap { $0 }.filter { !$0.isEmpty }
-        // Where there are two, the one that hides counts.
+        // If there are two types, the one that hides the message counts.
         let hiding = types.first { systemTypes.contains($0) }
         return decide(
             type: data["type"]?.string ?? data.at("/payload/type")?.string ?? "",
@@ -71,7 +71,7 @@ enum Kind: String {
 
     private static func given(_ value: JSON?) -> JSON? { value?.kind == .object ? value : nil }
 
-    /// Desk's channels have a type of their own, and so have its messages.
+    /// Whether a message is Desk's: its channels and messages have their own types.
     static func isDesk(_ data: JSON, host: Host) -> Bool {
         let texts = [
             data.at("/channel/custom_type")?.string, data.at("/payload/custom_type")?.string,

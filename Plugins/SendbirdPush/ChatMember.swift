@@ -1,6 +1,6 @@
 package import SignalboxPluginKit
 
-/// A member of a channel, as a webhook or the Platform API describes them.
+/// A member of a channel, from a webhook or the Platform API.
 package struct ChatMember: Sendable {
     package let id: String
     package let name: String
@@ -10,13 +10,13 @@ package struct ChatMember: Sendable {
     package let isPushEnabled: Bool
     package let isDoNotDisturb: Bool
     package let trigger: String
-    /// nil: nobody said.
+    /// nil if unknown.
     package var unread: Int64?
     package var channelUnread: Int64?
-    /// A sound of their own; empty: the instance's.
+    /// The member's own sound; empty for the instance's.
     package var sound = ""
 
-    /// nil: it is not one.
+    /// nil if the JSON is not a member.
     package init?(_ json: JSON) {
         guard let id = json["user_id"]?.string, !id.isEmpty else { return nil }
         self.id = id
@@ -35,7 +35,7 @@ package struct ChatMember: Sendable {
         channelUnread = json["channel_unread_message_count"]?.number
     }
 
-    /// For an event: the attributes that `Person` reads, and those of the caller.
+    /// The recipient for an event, with the attributes that `Person` reads and those of the caller.
     package func recipient(app: String, _ more: [(String, String)] = []) -> Recipient {
         var attributes = [("name", name), ("member_online", isOnline ? "true" : "false")] + more
         if let unread { attributes.append(("unread", String(unread))) }
@@ -46,6 +46,6 @@ package struct ChatMember: Sendable {
 }
 
 extension JSON {
-    /// A whole number; one written as text means the same.
+    /// An integer, also one written as text.
     package var number: Int64? { integer ?? string.flatMap { Int64($0) } }
 }

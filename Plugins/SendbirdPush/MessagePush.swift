@@ -1,8 +1,8 @@
 package import SignalboxPluginKit
 
-/// A message as the push that Sendbird itself would send: one code for Chat and Desk.
+/// A message as the push that Sendbird itself would send; shared by Chat and Desk.
 package struct MessagePush {
-    /// Texts that repeat the message: a sender over its provider's limit may shorten them.
+    /// Texts that repeat the message; a sender may shorten them to meet its provider's limit.
     private static let shorten = """
         {"places":["/sendbird/push_alert","/sendbird/message","/sendbird/translations",\
         "/sendbird/push_title","/sendbird/channel/name","/sendbird/sender/name","/message"]}
@@ -13,7 +13,7 @@ package struct MessagePush {
     let isHidden: Bool
     let isAlertText: Bool
 
-    /// `data` is the event's, `options` the route's.
+    /// `data` is the event's data, `options` the route's options.
     package init(_ data: JSON, options: JSON, settings: PushSettings) {
         self.data = data
         self.settings = settings
@@ -21,10 +21,10 @@ package struct MessagePush {
         isAlertText = options["alert"]?.string == "string"
     }
 
-    /// One notification for each person among the recipients, with all of their devices.
+    /// Emits one notification per person among the recipients, with all of their devices.
     ///
-    /// `skip` says who gets none, `more` writes further members of the data beside `sendbird`, `adjust` changes
-    /// what is the caller's to change.
+    /// `skip` returns why a recipient gets none, `more` writes members of the data besides `sendbird`, and `adjust`
+    /// makes the caller's changes.
     package func emit(
         _ input: borrowing BuildInput, _ sink: borrowing BuildSink,
         skip: (Recipient) -> String?, more: (inout JSONWriter) -> Void = { _ in },
@@ -50,7 +50,7 @@ package struct MessagePush {
         }
     }
 
-    /// Takes a deleted message back from everybody who may see it, whatever their presence was.
+    /// Withdraws a deleted message from everybody who may see it, regardless of their presence.
     package static func emitWithdrawal(
         _ data: JSON, _ input: borrowing BuildInput, _ sink: borrowing BuildSink
     ) throws(PluginError) {
@@ -64,12 +64,12 @@ package struct MessagePush {
         try sink.emit(note, to: (0..<input.recipientCount).map { .init($0) })
     }
 
-    /// A message is shown under its id, so that its deletion can name it.
+    /// A message's collapse key is its id, so that its deletion can name it.
     private static func key(_ data: JSON) -> String {
         data.at("/payload/message_id")?.number.map { String($0) } ?? ""
     }
 
-    /// FCM keeps pushes of four collapse keys per device; one key per message would lose the others.
+    /// FCM stores pushes for four collapse keys per device; with one key per message the others would be lost.
     private static func writeNoCollapseKey(to out: inout JSONWriter) {
         out.key("android")
         out.object { out in
@@ -110,8 +110,8 @@ package struct MessagePush {
             }
             note.overrides.append(("apns", patch.text))
         }
-        // Sendbird's own shape for FCM: {"message": text, "sendbird": JSON text}; the app takes the title
-        // and the text out of the object.
+        // Sendbird's own format for FCM: {"message": text, "sendbird": JSON text}; the app reads the title
+        // and the text from the object.
         var patch = JSONWriter()
         patch.object { out in
             out.key("data")
@@ -131,12 +131,12 @@ package struct MessagePush {
     }
 }
 
-/// Whom a push is for, with what is theirs alone.
+/// The person a push is for, with their own values.
 struct Person: Hashable {
     let id: String
     let name: String
     let locale: String
-    /// nil: nobody said.
+    /// nil if unknown.
     let unread: Int64?
     let channelUnread: Int64?
     let sound: String

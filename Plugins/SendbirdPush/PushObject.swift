@@ -1,13 +1,13 @@
 package import SignalboxPluginKit
 
-/// The complete `sendbird` object of Sendbird's documentation of push payloads.
+/// The complete `sendbird` object, as in Sendbird's documentation of push payloads.
 struct PushObject {
     let data: JSON
     let text: PushText
     let person: Person
     let settings: PushSettings
 
-    /// The object's JSON, members in the documentation's order.
+    /// The object's JSON, with members in the documented order.
     var json: String {
         var out = JSONWriter()
         out.object { out in
@@ -62,7 +62,7 @@ struct PushObject {
         out.raw(object("/sender/metadata"))
     }
 
-    /// The documentation shows one object under a plural name; lists were seen as well.
+    /// The documentation shows one object under a plural name; lists were observed as well.
     private func writeMentions(to out: inout JSONWriter) {
         let given = data["mentioned_users"]
         let all = given?.kind == .array ? given?.elements ?? [] : given.map { [$0] } ?? []
@@ -101,7 +101,7 @@ struct PushObject {
 }
 
 extension JSONWriter {
-    /// A member with a string, also an empty one.
+    /// A member with a string, even if empty.
     fileprivate mutating func text(_ name: String, _ value: String) {
         key(name)
         string(value)
@@ -113,9 +113,9 @@ extension JSONWriter {
     }
 }
 
-/// What a webhook says of its channel.
+/// The channel in a webhook.
 package enum ChatChannel {
-    /// `messaging`: a distinct group channel; `group_messaging`: a private one; `chat`: all others.
+    /// The type: `messaging` for a distinct group channel, `group_messaging` for a private one, `chat` for all others.
     package static func type(_ data: JSON) -> String {
         func flag(_ key: String) -> Bool { data["channel"]?[key]?.boolean ?? false }
         if flag("is_distinct") { return "messaging" }

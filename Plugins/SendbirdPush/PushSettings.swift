@@ -1,6 +1,6 @@
 package import SignalboxPluginKit
 
-/// What Sendbird's dashboard calls "Push notifications": the config keys that Chat and Desk share.
+/// The config keys that Chat and Desk share: the settings under "Push notifications" in Sendbird's dashboard.
 package struct PushSettings: Sendable {
     /// When a user with several devices gets a push.
     package enum MultiDevice: String, Sendable {
@@ -9,7 +9,7 @@ package struct PushSettings: Sendable {
         case always
     }
 
-    /// Members of `properties` in a plugin's config schema; the templates are that plugin's defaults.
+    /// Members of `properties` in a plugin's config schema; the arguments are the plugin's default templates.
     package static func schema(title: String, body: String, fileBody: String) -> String {
         """
         "multi_device": {
@@ -57,7 +57,7 @@ package struct PushSettings: Sendable {
         },
         "alert": {
           "type": "string", "enum": ["object", "string"], "default": "object",
-          "description": "how APNs' alert is written"
+          "description": "format of APNs' alert"
         }
         """
 
@@ -90,7 +90,7 @@ package struct PushSettings: Sendable {
 }
 
 extension PushSettings {
-    /// Why a device gets no push; nil: it does. The table of the documentation:
+    /// Why a device gets no push; nil if it does. The documented rules:
     ///
     /// | | one device | several |
     /// | --- | --- | --- |
@@ -102,7 +102,7 @@ extension PushSettings {
         }
         switch multiDevice {
         case .always: return nil
-        // Sendbird knows of connections that the registry was not told of.
+        // Sendbird knows connections that were not reported to the registry.
         case .allOffline: return isTrue("user_online") || isTrue("member_online") ? "online" : nil
         case .anyOffline: return isTrue("online") ? "online" : nil
         }

@@ -1,10 +1,10 @@
 import SignalboxPluginKit
 
-/// What a push shows of a message: templates with their variables filled in.
+/// The texts of a push: templates with their variables filled in.
 struct PushText: Sendable {
     var title: String
     var body: String
-    /// What the sender typed, which goes along as data; the alternative template hides it there, too.
+    /// The sender's text, included as data; the alternative template hides it there, too.
     var message: String
     var isHidden: Bool
 
@@ -25,7 +25,7 @@ struct PushText: Sendable {
             message = body
         } else {
             title = Self.fill(settings.title, variables)
-            // An admin message has no sender whose name could stand in front of it.
+            // An admin message has no sender to name.
             let hasSender = data.at("/sender/nickname")?.string?.isEmpty == false
             let template = isFile ? settings.fileBody : settings.body
             body = Self.fill(hasSender ? template : Self.withoutSender(template), variables)
@@ -54,7 +54,7 @@ struct PushText: Sendable {
         return fallback
     }
 
-    /// Fills `{name}`; what is not known stays as it is.
+    /// Fills in `{name}`; unknown names stay unchanged.
     static func fill(_ template: String, _ variables: [(String, String)]) -> String {
         var out = ""
         var rest = template[...]
@@ -84,7 +84,7 @@ enum Files {
             ?? data.at("/payload/files/0/name")?.string ?? ""
     }
 
-    /// The `files` of a push: the payload's own list, or one entry made of its file fields.
+    /// Writes the `files` of a push: the payload's own list, or one entry made from its file fields.
     static func write(_ data: JSON, to out: inout JSONWriter) {
         if let list = data.at("/payload/files"), list.kind == .array {
             out.raw(list.text)

@@ -1,11 +1,11 @@
 package import SignalboxPluginKit
 
-/// A ticket with names that routes and templates can rely on:
+/// A ticket with stable names for routes and templates:
 /// `{id, title, channel_url, priority, status, group_key, customer, custom_fields: {}, related_channels: []}`.
 ///
-/// Desk's API, its SDKs and its webhooks write the same things in several ways; what this wrote is read again.
+/// Desk's API, its SDKs and its webhooks use different names; reading accepts this plugin's own output, too.
 package enum Ticket {
-    /// Where a webhook may have it.
+    /// Finds the ticket in a webhook.
     package static func find(_ json: JSON, host: Host) -> JSON? {
         let places = [
             json["ticket"], json.at("/data/ticket"),
@@ -61,13 +61,13 @@ package enum Ticket {
             ?? customer?["sendbird_id"]?.string ?? ""
     }
 
-    /// No message of it is to be shown any more.
+    /// Whether the ticket is closed, so that none of its messages should be shown any more.
     package static func isClosed(_ ticket: JSON?) -> Bool {
         let status = ticket?["status2"]?.string ?? ticket?["status"]?.string
         return status?.uppercased() == "CLOSED"
     }
 
-    /// The team that the ticket was made for; empty: none, or nobody said.
+    /// The team that the ticket was created for; empty if none or unknown.
     package static func groupKey(_ source: JSON?) -> String {
         let group = source?["group"]
         let places = [
@@ -77,7 +77,7 @@ package enum Ticket {
         return places.compactMap { $0?.string }.first { !$0.isEmpty } ?? ""
     }
 
-    /// What routes choose by, and apps see: `"desk": {"kind", "group_key"}`, with the ticket in a push.
+    /// Writes the member for routes and apps: `"desk": {"kind", "group_key"}`, with the ticket in a push.
     package static func writeDesk(
         _ data: JSON, kind: String, ticket: JSON?, hasTicket: Bool, host: Host,
         to out: inout JSONWriter
@@ -109,7 +109,7 @@ package enum Ticket {
         }
     }
 
-    /// At most three, says the documentation: objects, or urls.
+    /// At most three, as documented: objects, or URLs.
     private static func channels(_ given: JSON?, _ host: Host) -> [(String, String)] {
         guard let value = decoded(given, host) else { return [] }
         return value.elements.prefix(3).compactMap { entry in

@@ -1,7 +1,7 @@
 import SignalboxPluginKit
 
 extension Texts {
-    /// The members of the event's data that are text, as they are or by language:
+    /// Members of the event's data with text, either plain or by language:
     /// `"title": "Hello"` or `"title": { "en": "Hello", "de": "Hallo" }`.
     private static let texts = ["title", "subtitle", "body", "link", "image"]
 
@@ -12,7 +12,7 @@ extension Texts {
         var targets: [String: [BuildSink.Target]] = [:]
         for index in 0..<input.recipientCount {
             let recipient = input.recipient(index)
-            // Platforms write "pt_BR", too.
+            // Platforms also write "pt_BR".
             let locale = recipient.device.locale.lowercased()
             let language = Language.best(
                 for: String(locale.map { $0 == "_" ? "-" : $0 }), among: offered,
@@ -40,7 +40,7 @@ extension Texts {
         return note
     }
 
-    /// A text as it is; or of this language, else the instance's, else the first.
+    /// A plain text; or the one in this language, else in the instance's, else the first.
     private func text(_ key: String, in data: JSON, _ language: String) -> String {
         guard let value = data[key] else { return "" }
         if let plain = value.string { return plain }
@@ -62,7 +62,7 @@ extension Texts {
     }
 }
 
-/// Language tags (BCP 47), looked up as RFC 4647 says: the tag, then shorter and shorter beginnings.
+/// Looks up language tags (BCP 47) by RFC 4647: the tag, then ever shorter prefixes.
 enum Language {
     static func best(
         for locale: String, among offered: [String], otherwise: String

@@ -1,8 +1,8 @@
 public import CSignalbox
 import SignalboxPluginKit
 
-/// Builds notifications out of text that the event itself carries, in each device's language: for events
-/// that a program submits, or that come from a source without a builder of its own.
+/// Builds notifications from texts in the event itself, in each device's language: for events
+/// that a program submits, or that come from a source without its own builder.
 final class Texts: BuildPlugin {
     static let info = PluginInfo(
         id: "io.signalbox.texts", version: "1.0.0",
@@ -14,7 +14,7 @@ final class Texts: BuildPlugin {
     init(host: Host, config: JSON) throws(PluginError) { self.config = Config(config) }
 }
 
-/// The entry of the library.
+/// The library's entry point.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

@@ -65,7 +65,7 @@ struct Config: Sendable {
     let sound: String
     let deepLinkKeys: [String]
 
-    /// Where dead tokens are reported; nil: nowhere.
+    /// The API to which dead tokens are reported; nil for none.
     let api: API?
 
     /// Zendesk's API.
@@ -94,7 +94,7 @@ struct Config: Sendable {
             caFile = json["ca"]?.string ?? ""
         }
 
-        /// The value of the authorization field.
+        /// The value of the Authorization header.
         func authorization(_ host: Host) throws(PluginError) -> String {
             if usesOAuth {
                 let token = try host.secret("api.oauth_token")

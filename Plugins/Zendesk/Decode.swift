@@ -3,7 +3,7 @@ import SignalboxPluginKit
 /// The body of the webhook:
 /// `{"devices":[{"identifier","type"}],"notification":{"title","body","ticket_id"}}`.
 struct Webhook {
-    /// A device as Zendesk names it; nil: the field is missing or not text.
+    /// A device in a webhook; a field is nil if it is missing or not text.
     struct Device {
         var identifier: String?
         var type: String?
@@ -11,7 +11,7 @@ struct Webhook {
 
     let title: String
     let body: String
-    /// Empty: the push opens the app and no ticket.
+    /// If empty, the push opens the app without a ticket.
     let ticketID: String
     let devices: [Device]
 
@@ -22,7 +22,7 @@ struct Webhook {
         guard let devices = json["devices"], devices.kind == .array else {
             throw Fault.devices.error
         }
-        // Documented as text; a number means the same.
+        // Documented as text; a number is accepted, too.
         ticketID = notification["ticket_id"]?.scalarText ?? ""
         title = notification["title"]?.scalarText ?? ""
         body = notification["body"]?.scalarText ?? ""
@@ -31,7 +31,7 @@ struct Webhook {
         }
     }
 
-    /// Usable devices, and why the others are not; one bad device harms no other.
+    /// The valid devices, and why others are rejected; a bad device does not affect the others.
     func recipients() -> (usable: [Recipient], rejects: [Reject]) {
         var usable: [Recipient] = []
         var rejects: [Reject] = []
@@ -61,27 +61,27 @@ struct Webhook {
         return (usable, rejects)
     }
 
-    /// Which tokens were named before.
+    /// The tokens seen so far.
     private struct SeenTokens {
-        /// A few are compared one by one.
+        /// Up to this many tokens are compared one by one.
         private static let fewMax = 16
         private let isMany: Bool
         private var names: Set<String> = []
 
         init(count: Int) { isMany = count > Self.fewMax }
 
-        /// Whether it is new.
+        /// Returns whether the token is new.
         mutating func insert(_ token: String, _ type: String, among known: [Recipient]) -> Bool {
             if isMany { return names.insert("\(type) \(token)").inserted }
             return !known.contains { $0.device.token == token && $0.device.platform == type }
         }
     }
 
-    /// The key is the content, since the webhook has no id, and the same words twice on one ticket are two replies.
-    /// No re-sends are documented either: this is for a webhook that is sent twice by mistake.
+    /// The key is the content, because the webhook has no id. The same text twice on one ticket is two replies, and
+    /// no retries are documented, so the window is short: it only catches a webhook sent twice by mistake.
     private static let windowMs: UInt64 = 5_000
 
-    /// The event; its data keeps the webhook's own shape, so that `{{ notification.title }}` works.
+    /// The event; its data keeps the webhook's structure, so that `{{ notification.title }}` works.
     func event(for recipients: [Recipient]) -> Event {
         var data = JSONWriter()
         data.object { out in
@@ -103,7 +103,7 @@ struct Webhook {
         return event
     }
 
-    /// Apps of old registered the description of an NSData: `<0a1b 2c3d>`.
+    /// Old apps registered the description of an NSData: `<0a1b 2c3d>`.
     static func cleaned(_ identifier: String) -> String {
         let bytes = identifier.utf8
         func isLeftOut(_ byte: UInt8) -> Bool {
@@ -113,7 +113,7 @@ struct Webhook {
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
                 || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
         }
-        // Most are as they should be.
+        // The common case.
         if bytes.allSatisfy(isLower) { return identifier }
         let plain = String(decoding: bytes.filter { !isLeftOut($0) }, as: UTF8.self)
         let isHexadecimal = plain.utf8.allSatisfy {

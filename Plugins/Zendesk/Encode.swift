@@ -2,10 +2,10 @@ import SignalboxPluginKit
 
 /// Bulk unregister: `POST /api/v2/push_notification_devices/destroy_many`.
 enum Unregister {
-    /// Zendesk names no maximum; a hundred is what its other bulk calls take.
+    /// Zendesk documents no maximum; its other bulk calls accept 100.
     static let chunkMax = 100
 
-    /// One call for these changes; identifiers go back exactly as they were delivered.
+    /// One call for these changes; identifiers are sent back exactly as received.
     static func request(_ changes: [ChangeBatch.Change], authorization: String) -> RequestDraft {
         var body = JSONWriter()
         body.object { out in
@@ -22,7 +22,7 @@ enum Unregister {
         return draft
     }
 
-    /// What an answer means.
+    /// The outcome for an answer.
     static func outcome(status: Int, retryAfterMs: UInt64?) -> Outcome {
         var outcome: Outcome
         switch status {

@@ -1,7 +1,7 @@
 public import CSignalbox
 import SignalboxPluginKit
 
-/// The push webhook of the Zendesk Support SDK: an agent's public reply becomes an event, and the
+/// The push webhook of the Zendesk Support SDK: turns an agent's public reply into an event, and the
 /// event a notification with the app's deep-link keys.
 final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
     static let info = PluginInfo(
@@ -33,10 +33,10 @@ final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
         try sink.emit(webhook.event(for: recipients))
     }
 
-    /// How far Zendesk's clock and ours may differ, in milliseconds; older signatures are replays.
+    /// Most that Zendesk's clock and ours may differ, in milliseconds; older signatures count as replays.
     private static let toleranceMs: UInt64 = 5 * 60_000
 
-    /// General webhooks sign timestamp and raw body, one after the other.
+    /// Zendesk signs the timestamp followed by the raw body.
     private func verify(_ request: borrowing Request) throws(PluginError) {
         let stamp = request.header("x-zendesk-webhook-signature-timestamp") ?? ""
         let given = request.header("x-zendesk-webhook-signature") ?? ""
@@ -75,7 +75,7 @@ final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
 
     func registerEndpoint(app: String) throws(PluginError) -> Endpoint {
         guard let api = config.api else {
-            throw PluginError(.notFound, "config.api is not given, so nothing is reported")
+            throw PluginError(.notFound, "config.api is missing, so nothing is reported")
         }
         var endpoint = Endpoint(origin: api.origin)
         endpoint.caFile = api.caFile
@@ -105,7 +105,7 @@ final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
     static var optionsSchema: String? { Config.optionsSchema }
 }
 
-/// The entry of the library.
+/// The library's entry point.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

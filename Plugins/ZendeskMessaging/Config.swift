@@ -68,7 +68,7 @@ struct Config: Sendable {
     let app: String
     let takesExternalID: Bool
     let sound: String
-    /// What stands before `/v2/apps/...`.
+    /// URL prefix of `/v2/apps/...`.
     let base: String
     let keyID: String
     let caFile: String

@@ -13,16 +13,16 @@ struct Webhook {
     }
 }
 
-/// A message of the business, as `conversation:message` has it.
+/// A message of the business, from `conversation:message`.
 struct Message: Sendable {
     let appID: String
     let conversationID: String
-    /// Whom the webhook names itself; usually nobody.
+    /// The user named in the webhook, if any; usually none.
     let user: Participant?
     /// The event without its recipients.
     private let event: Event
 
-    /// nil: it is no push, since the user wrote it.
+    /// nil for a message of the user, which gives no push.
     init?(_ json: JSON, appID: String) throws(Reject) {
         guard let payload = json["payload"], let message = payload["message"],
             let author = message.at("/author/type")?.string
@@ -35,7 +35,7 @@ struct Message: Sendable {
         user = payload["user"].flatMap { Participant(user: $0) }
         var data = JSONWriter()
         data.object { out in
-            // Earlier messages and the user's profile are no part of this one.
+            // Leave out earlier messages and the user's profile.
             for member in payload.members
             where !["recentNotifications", "user", "app_id", "text"].contains(member.key) {
                 out.key(member.key)
@@ -54,11 +54,11 @@ struct Message: Sendable {
         self.event = event
     }
 
-    /// A webhook that is not answered 2xx comes again, up to five times at growing intervals whose length is not
-    /// documented. The key is the event's id, which no other event has, so a long window swallows nothing.
+    /// A webhook that is not answered 2xx is retried up to five times, at growing intervals whose length is not
+    /// documented. The key is the event's unique id, so a long window drops no other event.
     private static let windowMs: UInt64 = 3_600_000
 
-    /// Of its conversation.
+    /// Key of its conversation.
     var key: String { "\(appID) \(conversationID)" }
 
     func event(for users: [String], app: String) -> Event {
@@ -71,13 +71,13 @@ struct Message: Sendable {
 /// A user of a conversation.
 struct Participant: Sendable {
     let id: String
-    /// The id that the app gave the user at login; empty: none.
+    /// The id that the app gave the user at login; empty for none.
     let externalID: String
 
-    /// A user as a webhook has it.
+    /// Reads a user of a webhook.
     init?(user: JSON) { self.init(id: user["id"], externalID: user["externalId"]) }
 
-    /// An entry of `participants`.
+    /// Reads an entry of `participants`.
     init?(participant: JSON) {
         self.init(id: participant["userId"], externalID: participant["userExternalId"])
     }
@@ -89,14 +89,14 @@ struct Participant: Sendable {
     }
 }
 
-/// What is shown of a message.
+/// The shown text of a message.
 enum MessageText {
     private static let names = [
         "image": "Image", "file": "File", "carousel": "Carousel", "list": "List", "form": "Form",
         "location": "Location",
     ]
 
-    /// The message's own words, or else a word for what it is.
+    /// The message's own text, or a word for its type.
     static func of(_ content: JSON?) -> String {
         let places = ["/text", "/altText", "/title", "/location/name", "/items/0/title"]
         for place in places {

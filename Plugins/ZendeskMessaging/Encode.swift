@@ -1,7 +1,7 @@
 import SignalboxPluginKit
 
 extension ZendeskMessaging {
-    /// The agent's name over the text, and what the app needs to open the conversation.
+    /// The agent's name as title, the text, and what the app needs to open the conversation.
     func build(_ input: borrowing BuildInput, _ sink: borrowing BuildSink) throws(PluginError) {
         let data = try input.data()
         let options = try input.options()

@@ -1,6 +1,6 @@
 import SignalboxPluginKit
 
-/// Why a whole webhook is refused.
+/// Why a whole webhook is rejected.
 enum Fault {
     case secret, notAnObject, events
 
@@ -13,7 +13,7 @@ enum Fault {
     }
 }
 
-/// Why one event of a webhook comes to nothing; the raw value is a metric label.
+/// Why one event of a webhook is rejected; the raw value is a metric label.
 enum Reject: String, Error {
     case otherApp = "other_app"
     case malformedEvent = "malformed_event"
@@ -25,12 +25,12 @@ enum Reject: String, Error {
     var detail: String {
         switch self {
         case .otherApp: "app.id is not the one of config.app_id"
-        case .malformedEvent: "an event is no object with a type, or its message has no author"
+        case .malformedEvent: "an event is not an object with a type, or its message has no author"
         case .noConversation: "a message has no conversation.id"
         case .unknownConversation: "the Conversations API does not know the conversation"
         case .participantsUnavailable:
-            "the Conversations API did not say who takes part; the webhook is answered 503, to come again"
-        case .noUser: "nobody who takes part has the id that config.users asks for"
+            "the Conversations API did not say who takes part; the webhook gets 503, to be retried"
+        case .noUser: "no participant has the id that config.users selects"
         }
     }
 }

@@ -1,9 +1,9 @@
 import SignalboxPluginKit
 import Synchronization
 
-/// Who takes part in a conversation: asked of the Conversations API, and kept for a while.
+/// The participants of conversations: fetched from the Conversations API, and cached.
 final class Participants: Sendable {
-    /// How long they are kept: somebody may log in or join.
+    /// Lifetime of a cache entry: users may log in or join.
     private static let keptMs: UInt64 = 10 * 60_000
     private static let conversationsMax = 10_000
     private let known = Mutex<[String: (users: [Participant], untilMs: UInt64)]>([:])
@@ -22,15 +22,15 @@ final class Participants: Sendable {
         }
     }
 
-    /// What an answer says.
+    /// The content of an answer.
     enum Answer {
         case users([Participant])
         case unknownConversation
-        /// It may be known later.
+        /// Unknown for now; it may be known later.
         case unavailable(String)
     }
 
-    /// Most of a page; a conversation with the business has one user, and rarely a few.
+    /// Most participants of a page; a conversation with the business has one user, rarely a few.
     private static let pageMax = 100
 
     /// `GET /v2/apps/{appId}/conversations/{conversationId}/participants`.
@@ -63,11 +63,11 @@ final class Participants: Sendable {
     }
 }
 
-/// Messages whose users must be asked for before they can become events; the webhook stays open meanwhile.
+/// Fetches the users of messages before these can become events; the webhook request stays open meanwhile.
 final class ParticipantsFetch: Sendable {
-    /// How long a webhook may stay open.
+    /// How long a webhook request may stay open.
     static let timeoutMs: UInt32 = 12_000
-    /// After so long nothing more is asked, so that what is known by then is stored in time.
+    /// After this time nothing more is fetched, so that known events are stored in time.
     private static let askingMs: UInt64 = 8_000
 
     private let plugin: ZendeskMessaging
@@ -86,7 +86,7 @@ final class ParticipantsFetch: Sendable {
         state = Mutex((messages.reversed(), false))
     }
 
-    /// Takes the messages one after the other; those of one conversation ask once.
+    /// Handles the messages one after another; those of one conversation share one request.
     func next() {
         open.attempt { () throws(PluginError) in
             while let message = state.withLock({ $0.waiting.popLast() }) {
@@ -100,7 +100,7 @@ final class ParticipantsFetch: Sendable {
                 }
                 return
             }
-            // Events that were emitted are stored all the same, and left out when the webhook comes again.
+            // Events that were emitted are stored anyway, and are duplicates when the webhook is retried.
             try open.respond(state.withLock { $0.hasFailed } ? 503 : 200)
             open.finish()
         }
@@ -109,7 +109,7 @@ final class ParticipantsFetch: Sendable {
     private func answered(_ message: Message, _ result: Result<HTTPAnswer, PluginError>) {
         switch Participants.read(result, host: plugin.host) {
         case .users(let users):
-            // Somebody without an id may be about to log in.
+            // A user without an id may be about to log in, so do not cache them.
             if plugin.isKnown(users) {
                 plugin.participants.keep(users, message.key, nowUnixMs: plugin.host.nowUnixMs)
             }
@@ -125,7 +125,7 @@ final class ParticipantsFetch: Sendable {
         next()
     }
 
-    /// The message comes again with its webhook.
+    /// Rejects a message; it is retried with its webhook.
     private func failed() {
         open.reject(.participantsUnavailable)
         state.withLock { $0.hasFailed = true }

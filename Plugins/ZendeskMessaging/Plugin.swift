@@ -1,8 +1,8 @@
 public import CSignalbox
 import SignalboxPluginKit
 
-/// Webhooks of Zendesk messaging (the Conversations API, Sunshine Conversations v2): a message of the business
-/// becomes a push to the users of its conversation.
+/// Webhooks of Zendesk messaging (the Conversations API, Sunshine Conversations v2): turns a message of the business
+/// into a push to the users of its conversation.
 final class ZendeskMessaging: IngestPlugin, BuildPlugin {
     static let info = PluginInfo(
         id: "io.signalbox.zendesk-messaging", version: "1.0.0",
@@ -15,7 +15,7 @@ final class ZendeskMessaging: IngestPlugin, BuildPlugin {
     private let counters: [String: Counter]
     private let other: Counter
 
-    /// Events of the documentation; everything else counts as `other`.
+    /// Documented events; everything else counts as `other`.
     private static let types = [
         "conversation:message", "conversation:create", "conversation:join", "conversation:leave",
         "conversation:remove", "conversation:postback", "conversation:read", "conversation:typing",
@@ -62,7 +62,7 @@ final class ZendeskMessaging: IngestPlugin, BuildPlugin {
         ParticipantsFetch(self, waiting, secret: secret, open).next()
     }
 
-    /// The message of an event that is a push; nil: it is none.
+    /// The message of an event; nil if it gives no push.
     private func message(_ event: JSON, _ appID: String) throws(Reject) -> Message? {
         guard let type = event["type"]?.string else { throw .malformedEvent }
         (counters[type] ?? other).add()
@@ -71,7 +71,7 @@ final class ZendeskMessaging: IngestPlugin, BuildPlugin {
 }
 
 extension ZendeskMessaging {
-    /// Emits a message whose users are known without asking; false: they must be asked for.
+    /// Emits a message whose users are known; false if they must be fetched.
     func takes(_ message: Message, _ open: DeferredIngest) throws(PluginError) -> Bool {
         if let user = message.user, !id(of: user).isEmpty {
             try emit(message, [user], open)
@@ -96,7 +96,7 @@ extension ZendeskMessaging {
         try open.emit(message.event(for: ids, app: config.app))
     }
 
-    /// Whether one of them has the id that pushes go by.
+    /// Whether one of them has the id that pushes need.
     func isKnown(_ users: [Participant]) -> Bool { users.contains { !id(of: $0).isEmpty } }
 
     private func id(of user: Participant) -> String {
@@ -104,7 +104,7 @@ extension ZendeskMessaging {
     }
 }
 
-/// The entry of the library.
+/// The library's entry point.
 @c @implementation
 public func sbx_plugin_entry_v1(
     _ host: UnsafePointer<sbx_host>?, _ error: UnsafeMutablePointer<sbx_error>?

@@ -143,7 +143,7 @@ import Testing
             services: services)
         let end = try Certificate.read(identity.certificatePEM, password: nil).notAfterUnixS
         #expect(services.counts["certificate_expires_unix_seconds"] == end)
-        #expect(services.lines.contains { $0.contains("the certificate ends soon") })
+        #expect(services.lines.contains { $0.contains("the certificate expires soon") })
         // A new file: the metric follows, and the endpoint has the new certificate.
         let next = try Self.identity(days: 200)
         let later = try Certificate.read(next.certificatePEM, password: nil).notAfterUnixS
