@@ -1,6 +1,6 @@
 internal import CSignalbox
 
-/// A closure that C gets as a context and gives back once.
+/// A closure that C gets as a context and passes back once.
 private final class Pending<Answer> {
     let body: (Answer) -> Void
 
@@ -15,10 +15,10 @@ private final class Pending<Answer> {
 
 /// Calls whose answer comes later.
 ///
-/// Each answers exactly once, on a worker thread; parsed JSON may be read there until the closure returns.
-/// If the host does not take a call, the closure gets that as its answer before the call returns.
+/// Each calls its closure exactly once, on a worker thread, where parsed JSON may be read until the closure
+/// returns. If the host rejects a call, the closure gets the error before the call returns.
 extension Host {
-    /// What a call came to.
+    /// Receives the result of a call.
     public typealias Later<Value> = @Sendable (Result<Value, PluginError>) -> Void
 
     private func send<Value>(
@@ -35,14 +35,14 @@ extension Host {
 
     static func words(_ status: sbx_status) -> String {
         switch status {
-        case SBX_E_AGAIN: "the host has no room for it now"
+        case SBX_E_AGAIN: "the host cannot take the call now"
         case SBX_E_STOPPING: "the host is stopping"
-        case SBX_E_UNSUPPORTED: "the host does not offer it"
-        case SBX_E_UNREACHABLE: "it cannot be reached"
-        case SBX_E_TIMEOUT: "it took too long"
-        case SBX_E_TOO_LARGE: "it is too large"
+        case SBX_E_UNSUPPORTED: "the host does not offer the service"
+        case SBX_E_UNREACHABLE: "the destination cannot be reached"
+        case SBX_E_TIMEOUT: "the call took too long"
+        case SBX_E_TOO_LARGE: "the call or its answer is too large"
         case SBX_E_LOST: "the connection was lost"
-        default: "the host did not take it (status \(status))"
+        default: "the host rejected the call (status \(status))"
         }
     }
 
@@ -70,7 +70,7 @@ extension Host {
 
     // MARK: Durable values
 
-    /// The value of a key; nil: there is none.
+    /// The value of a key; nil if there is none.
     public func value(_ key: String, then done: @escaping Later<[UInt8]?>) {
         guard let kv else {
             done(.failure(PluginError(.unsupported, Self.words(SBX_E_UNSUPPORTED))))
@@ -93,9 +93,9 @@ extension Host {
         }
     }
 
-    /// Keeps a value, or removes it (nil); it is durable when the answer is there.
+    /// Stores a value, or removes it if nil; the change is durable once `done` gets a success.
     ///
-    /// `ttlMs` 0: for ever.
+    /// A `ttlMs` of 0 keeps it forever.
     public func set(
         _ key: String, _ value: [UInt8]?, ttlMs: UInt64 = 0, then done: @escaping Later<Void>
     ) {
@@ -137,7 +137,7 @@ extension Host {
         }
     }
 
-    /// A device came or went, outside of a request; durable when the answer is there.
+    /// Reports a device change outside of a request; it is durable once `done` gets a success.
     public func change(_ change: DeviceChange, then done: @escaping Later<Void>) {
         registryCall({ done($0.map { _ in }) }) { registry, arena, context in
             let given = arena.array(sbx_change.self, 1)

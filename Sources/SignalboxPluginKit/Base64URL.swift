@@ -3,7 +3,7 @@ public enum Base64URL {
     private static let digits = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// Plain base64 with padding, as HTTP's Basic scheme wants it.
+    /// Plain base64 with padding, as HTTP's Basic scheme requires.
     public static func encodePadded(_ bytes: [UInt8]) -> String {
         var text = encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
         while text.count % 4 != 0 { text.append("=") }
@@ -27,7 +27,7 @@ public enum Base64URL {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Decodes the URL alphabet and the plain one, with or without padding; nil: it is malformed.
+    /// Decodes the URL alphabet and the plain one, with or without padding; nil if malformed.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var out: [UInt8] = []
         var buffer: UInt32 = 0

@@ -1,6 +1,6 @@
 internal import CSignalbox
 
-/// What a builder works on; lives during `build`.
+/// The input of a builder; valid during `build`.
 public struct BuildInput: ~Copyable {
     private let raw: UnsafePointer<sbx_build_input>
     private let host: Host
@@ -14,9 +14,9 @@ public struct BuildInput: ~Copyable {
     public var type: String { raw.pointee.event.pointee.type.text }
     /// What the event is about.
     public var subject: String { raw.pointee.event.pointee.subject.text }
-    /// When it happened, in Unix milliseconds; 0: the time of receipt.
+    /// When it happened, in Unix milliseconds; 0 for the time of receipt.
     public var timeUnixMs: UInt64 { raw.pointee.event.pointee.time_unix_ms }
-    /// The event's dedupe key; empty: none.
+    /// The event's dedupe key; empty for none.
     public var dedupe: String { raw.pointee.event.pointee.dedupe.text }
     /// The instance that emitted the event.
     public var instance: String { raw.pointee.instance.text }
@@ -33,7 +33,7 @@ public struct BuildInput: ~Copyable {
     /// The route's options, parsed.
     public func options() throws(PluginError) -> JSON { try host.parse(raw.pointee.options) }
 
-    /// A recipient with its attributes, and without its token: a builder does not need it.
+    /// A recipient with its attributes, but without its token, which builders do not need.
     public func recipient(_ index: Int) -> Recipient {
         guard index >= 0, index < recipientCount, let start = raw.pointee.recipients else {
             return Recipient(Device())
@@ -54,12 +54,12 @@ extension Notification {
         case high = 10
     }
 
-    /// A neutral part beside the content, as JSON: `shorten`, `localized`; nil: not given.
+    /// A neutral part next to the content, as JSON: `shorten`, `localized`; nil if not given.
     public func part(_ name: String) -> String? {
         overrides.last { $0.family == name }?.json
     }
 
-    /// The payload with the overrides of a family of senders laid over it.
+    /// The payload with the overrides of a family of senders merged into it.
     public func overridden(
         _ payload: consuming JSONWriter, family: String, _ host: Host
     ) throws(PluginError) -> JSONWriter {
@@ -75,13 +75,13 @@ extension Notification {
     }
 }
 
-/// Where notifications go; lives during `build`.
+/// Receives notifications; valid during `build`.
 public struct BuildSink: ~Copyable {
     /// A recipient of a content, with the recipient's own badge.
     public struct Target: Sendable {
         /// Index into the recipients.
         public var recipient: Int
-        /// nil: the notification's.
+        /// The recipient's own badge; nil for the notification's.
         public var badge: Int32?
 
         /// Makes a target.
@@ -95,7 +95,7 @@ public struct BuildSink: ~Copyable {
 
     init(_ raw: UnsafeMutablePointer<sbx_build_sink>) { self.raw = raw }
 
-    /// This content goes to these recipients; emit a content once for all who share it.
+    /// Emits a content for these recipients; emit a content once for all recipients that share it.
     public func emit(_ note: Notification, to targets: [Target]) throws(PluginError) {
         let arena = Arena()
         let out = arena.array(sbx_notification.self, 1)
@@ -112,11 +112,11 @@ public struct BuildSink: ~Copyable {
         let status = raw.pointee.emit(
             raw, out, list, targets.count, MemoryLayout<sbx_target>.stride)
         guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the notification was not taken")
+            throw PluginError(.init(code: status), "the host rejected the notification")
         }
     }
 
-    /// Left out on purpose; `reason` is from a closed list.
+    /// Leaves a recipient out on purpose; `reason` is from a fixed list.
     public func skip(_ recipient: Int, _ reason: String) {
         let arena = Arena()
         _ = raw.pointee.skip(raw, UInt32(clamping: recipient), arena.text(reason))

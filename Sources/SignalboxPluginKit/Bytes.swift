@@ -13,17 +13,17 @@ extension sbx_str {
     var buffer: UnsafeBufferPointer<UInt8> { raw.bindMemory(to: UInt8.self) }
 }
 
-/// Memory for C structs that is given back at once.
+/// Memory for C structs that is freed at once.
 ///
 /// One thread at a time.
 final class Arena {
     private var rooms: [UnsafeMutableRawPointer] = []
     private var room: UnsafeMutableRawPointer?
     private var left = 0
-    /// Bytes of the last room.
+    /// The size of the last room, in bytes.
     private var lastSize = 0
 
-    /// The first room is of the usual size, and the next arena can have it.
+    /// Whether the first room has the usual size, so that another arena can reuse it.
     private var isFirstUsual = false
 
     deinit {
@@ -33,7 +33,7 @@ final class Arena {
         }
     }
 
-    /// Gives everything back but one room, which is used again.
+    /// Frees everything but one room, which is reused.
     func reset() {
         while rooms.count > 1 { rooms.removeFirst().deallocate() }
         room = rooms.first
@@ -92,8 +92,8 @@ final class Arena {
     }
 }
 
-/// Rooms that no arena uses at the moment: most arenas live for one call and need one, and memory of this size
-/// is dear to allocate.
+/// Rooms that no arena uses at the moment. Most arenas live for one call and need one room, and memory of
+/// this size is expensive to allocate.
 private enum IdleRooms {
     static let size = 16 * 1024
     private static let countMax = 4
@@ -104,7 +104,7 @@ private enum IdleRooms {
         return address.flatMap { UnsafeMutableRawPointer(bitPattern: $0) }
     }
 
-    /// False: there are enough.
+    /// False if enough rooms are kept already.
     static func keep(_ room: UnsafeMutableRawPointer) -> Bool {
         addresses.withLock { addresses in
             guard addresses.count < countMax else { return false }
@@ -121,9 +121,9 @@ extension UnsafePointer {
 }
 
 extension UnsafePointer where Pointee: BitwiseCopyable {
-    /// A host's struct that begins with its size, at the size that this side knows.
+    /// A host's struct that begins with its size, at the size that this kit knows.
     ///
-    /// What an older host's does not reach stays as in `empty`; nothing behind it is read.
+    /// Fields beyond an older host's size stay as in `empty`; nothing beyond that size is read.
     func known(_ empty: Pointee) -> Pointee {
         var out = empty
         let size = UnsafeRawPointer(self).load(as: UInt32.self)

@@ -2,11 +2,11 @@ internal import CSignalbox
 
 /// What happened to a device.
 public enum ChangeKind: UInt32, Sendable {
-    /// It was registered, or registered again.
+    /// It was registered, for the first time or again.
     case registered = 1
-    /// The user or the app took it back.
+    /// The user or the app unregistered it.
     case unregistered
-    /// A provider called its token dead.
+    /// A provider said that its token is dead.
     case invalid
     /// A dry run of this plugin's event reached it.
     case proven
@@ -14,19 +14,19 @@ public enum ChangeKind: UInt32, Sendable {
     case unproven
 }
 
-/// Changes of devices; lives during `prepare`.
+/// Changes of devices; valid during `prepare`.
 public struct ChangeBatch: ~Copyable {
     /// One change, copied.
     public struct Change: Sendable {
-        /// Name it in requests and outcomes.
+        /// The id to name in requests and outcomes.
         public var id: UInt64
-        /// What happened; nil: a kind that this plugin is too old for.
+        /// What happened; nil for a kind that this plugin is too old to know.
         public var kind: ChangeKind?
         /// When, in Unix milliseconds.
         public var timeUnixMs: UInt64
         /// The device.
         public var device: Device
-        /// The provider's word for it.
+        /// The provider's reason.
         public var reason: String
         /// Subject of the event that asked for the dry run.
         public var subject: String
@@ -39,10 +39,10 @@ public struct ChangeBatch: ~Copyable {
 
     private let raw: UnsafePointer<sbx_change>?
     private let stride: Int
-    /// How many.
+    /// The number of changes.
     public let count: Int
 
-    /// The app of all their devices; empty: the default app.
+    /// The app of all their devices; empty for the default app.
     public let app: String
 
     init(_ raw: UnsafePointer<sbx_change>?, count: Int, stride: Int, app: String) {

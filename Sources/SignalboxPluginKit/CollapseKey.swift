@@ -1,8 +1,8 @@
-/// Collapse keys as Apple takes them.
+/// Collapse keys in the form Apple accepts.
 public enum CollapseKey {
-    /// Apple takes 64 bytes, and a header takes neither control characters nor spaces at its ends;
-    /// another key keeps the start of what is allowed and gets a fingerprint of the whole, so that equal
-    /// keys stay equal and others do not meet.
+    /// Apple accepts 64 bytes, and a header accepts neither control characters nor spaces at its ends.
+    /// Any other key is cut to what is allowed and gets a fingerprint of the whole, so that equal keys
+    /// stay equal and different ones stay different.
     public static func shortened(_ key: String) -> String {
         var start = key
         start.unicodeScalars.removeAll { $0.value < 0x20 || $0.value == 0x7F }

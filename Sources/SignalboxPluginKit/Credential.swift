@@ -6,9 +6,9 @@ public struct Credential: Sendable {
     ///
     /// Never log it.
     public var value: String
-    /// When a newer one is wanted, in Unix milliseconds.
+    /// When it should be refreshed, in Unix milliseconds.
     public var refreshUnixMs: UInt64
-    /// When it is worthless, in Unix milliseconds; 0: never.
+    /// When it expires, in Unix milliseconds; 0 for never.
     public var expiresUnixMs: UInt64
 
     /// Makes a value.
@@ -19,7 +19,7 @@ public struct Credential: Sendable {
     }
 }
 
-/// What to call when a credential is due.
+/// The functions to call when a credential is due.
 final class Refreshers: Sendable {
     typealias Refresh = @Sendable () throws(PluginError) -> Credential
     private let known = Mutex<[String: Refresh]>([:])

@@ -3,8 +3,8 @@ internal import CSignalbox
 extension Host {
     /// Declares a credential that the host refreshes ahead of its expiry, one refresh at a time.
     ///
-    /// Call it in `start`. `refresh` may block and use `call`; throwing `unreachable` or `timeout` means try
-    /// again, `auth` or `invalid` means the set-up is wrong.
+    /// Call it in `start`. `refresh` may block and use `call`; throwing `unreachable` or `timeout` means retry,
+    /// `auth` or `invalid` means that the configuration is wrong.
     public func defineCredential(
         _ name: String, minIntervalMs: UInt64,
         refresh: @escaping @Sendable () throws(PluginError) -> Credential

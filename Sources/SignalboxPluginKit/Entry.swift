@@ -18,7 +18,7 @@ public func pluginEntry(_ type: any Plugin.Type) -> UnsafePointer<sbx_plugin>? {
     }
 }
 
-/// What a library is, made once; a library is never unloaded, so neither is this.
+/// The library's tables, made once and never freed, because a library is never unloaded.
 ///
 /// `@unchecked Sendable`: nothing is written after `init`.
 final class Library: @unchecked Sendable {

@@ -1,13 +1,13 @@
 /// A short fingerprint of text: FNV-1a, 64 bits, as 16 hexadecimal digits.
 ///
-/// Good for keys of things that belong together, not against forgers.
+/// Good for keys that group things, but no protection against forgery.
 public struct Fingerprint: Sendable {
     private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
-    /// Starts with nothing.
+    /// An empty fingerprint.
     public init() {}
 
-    /// Takes text in, marked off from the next.
+    /// Adds text, separated from the next.
     public mutating func add(_ text: String) {
         var copy = text
         copy.withUTF8 { bytes in

@@ -1,27 +1,27 @@
 internal import CSignalbox
 
-/// A provider's limit of a payload, and what may be shortened to stay below it.
+/// A provider's payload limit, and the texts that may be shortened to stay within it.
 public struct PayloadLimit: Sendable {
-    /// What a text is to the reader; the body is cut first, the title last.
+    /// The role of a text; the body is cut first, the title last.
     public enum Field: String, Sendable {
         case body, subtitle, title
     }
 
-    /// Most bytes of what counts.
+    /// The limit in bytes for the parts that count.
     public var bytesMax: Int
-    /// Names and texts count as raw UTF-8; false: the bytes of the JSON.
+    /// Whether only names and texts count, as raw UTF-8; otherwise the bytes of the JSON count.
     public var countsTexts = false
-    /// RFC 6901 pointers to the parts that count; empty: the whole payload.
+    /// RFC 6901 pointers to the parts that count; empty for the whole payload.
     public var counted: [String] = []
-    /// Places of texts that may be shortened; those that do not exist are no fault.
+    /// Places of texts that may be shortened; missing places are ignored.
     public var places: [(field: Field, pointer: String)] = []
-    /// Where the notification's data is in the payload; empty: at the top.
+    /// Where the notification's data is in the payload; empty for the top level.
     public var data = ""
 
     /// A limit without places.
     public init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-    /// The texts of an `alert` of `aps`: an object, or a text alone.
+    /// Adds the texts of an `alert` of `aps`, which is an object or a single text.
     public mutating func addAlert(_ pointer: String, of payload: [UInt8], _ host: Host) {
         if (try? host.parse(payload.span))?.at(pointer)?.kind == .string {
             places.append((.body, pointer))
@@ -35,13 +35,13 @@ public struct PayloadLimit: Sendable {
 }
 
 extension Host {
-    /// The payload of a notification within a limit: as it is, or with shortened texts.
+    /// The payload of a notification, fitted to a limit by shortening texts if necessary.
     ///
-    /// `tooLarge`: even without these texts it would not fit.
+    /// Throws `tooLarge` if it would not fit even without these texts.
     public func fitted(
         _ payload: [UInt8], of note: Notification, to limit: PayloadLimit
     ) throws(PluginError) -> [UInt8] {
-        guard let fit else { throw PluginError(.unsupported, "the host shortens no payloads") }
+        guard let fit else { throw PluginError(.unsupported, "the host does not shorten payloads") }
         let arena = Arena()
         var request = sbx_fit_request()
         request.struct_size = UInt32(MemoryLayout<sbx_fit_request>.size)

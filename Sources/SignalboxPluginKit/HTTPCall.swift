@@ -10,13 +10,13 @@ public struct HTTPCall: Sendable {
     public var headers: [(String, String)] = []
     /// Body.
     public var body: [UInt8] = []
-    /// PEM file of trusted roots; empty: the system's.
+    /// PEM file of trusted roots; empty for the system's.
     public var caFile = ""
-    /// For all of it; 0: 10 s.
+    /// For the whole call; 0 for 10 s.
     public var timeoutMs: UInt32 = 0
-    /// Most redirects that are followed; 0: none.
+    /// Most redirects to follow; 0 for none.
     public var redirectsMax: UInt32 = 0
-    /// Refuse loopback, link-local and private addresses, after DNS: for addresses that others name.
+    /// Refuse loopback, link-local and private addresses, after DNS; for URLs from untrusted input.
     public var refusesPrivateAddresses = false
 
     /// Makes a call.
@@ -66,7 +66,7 @@ public struct HTTPAnswer: Sendable {
 }
 
 extension Host {
-    /// Makes a call and waits for it: only in `start`, `stop` and credential refreshes.
+    /// Makes a call and waits for its answer; allowed only in `start`, `stop` and credential refreshes.
     public func call(_ call: HTTPCall) throws(PluginError) -> HTTPAnswer {
         guard let http else { throw PluginError(.unsupported, "the host offers no HTTP") }
         let arena = Arena()
@@ -80,7 +80,7 @@ extension Host {
                     answer.known(sbx_http_answer()))
             }, Unmanaged.passUnretained(answer).toOpaque())
         guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the call was not taken (status \(status))")
+            throw PluginError(.init(code: status), "the host rejected the call (status \(status))")
         }
         return try (answer.result ?? .failure(PluginError(.internal, "there is no answer"))).get()
     }

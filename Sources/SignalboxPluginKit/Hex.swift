@@ -1,6 +1,6 @@
 /// Hexadecimal digits.
 public enum Hex {
-    /// Two lower-case digits a byte.
+    /// Encodes each byte as two lower-case digits.
     public static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var out: [UInt8] = []
@@ -11,7 +11,7 @@ public enum Hex {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Decodes digits of either case; nil: it is malformed.
+    /// Decodes digits of either case; nil if malformed.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var out: [UInt8] = []
         var high: UInt8?

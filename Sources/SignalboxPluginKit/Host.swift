@@ -22,7 +22,7 @@ public final class Host: @unchecked Sendable {
         case ps256
         /// The secret's bytes as key.
         case hmacSHA256
-        /// Only for sources that ask for it.
+        /// Only for sources that require it.
         case hmacSHA1
     }
 
@@ -69,7 +69,7 @@ public final class Host: @unchecked Sendable {
     /// The instance's name in gateway.yaml.
     public var instanceName: String { String(cString: raw.pointee.instance) }
 
-    /// The program around the plugin: `signalbox`, or the one that embeds it.
+    /// The program that runs the plugin: `signalbox`, or a program that embeds it.
     public var programName: String { String(cString: raw.pointee.name) }
 
     /// That program's version.
@@ -78,7 +78,7 @@ public final class Host: @unchecked Sendable {
     /// Milliseconds since 1970.
     public var nowUnixMs: UInt64 { clock?.pointee.unix_ms(raw) ?? 0 }
 
-    /// Writes a line; never a token, a secret or a body.
+    /// Writes a log line; never log a token, a secret or a body.
     public func write(_ level: LogLevel, _ message: String, _ fields: [(String, String)] = []) {
         guard let log, log.pointee.enabled(raw, level.rawValue) == 1 else { return }
         let arena = Arena()
@@ -86,7 +86,7 @@ public final class Host: @unchecked Sendable {
             raw, level.rawValue, arena.text(message), arena.pairs(fields), fields.count)
     }
 
-    /// A counter; keep it, and count with `add`.
+    /// Makes a counter; keep it, and count with `add`.
     public func counter(_ name: String, _ labels: [(String, String)] = []) -> Counter {
         let arena = Arena()
         let handle = metrics?.pointee.counter(
@@ -94,7 +94,7 @@ public final class Host: @unchecked Sendable {
         return Counter(host: self, handle: handle ?? 0)
     }
 
-    /// A gauge; keep it, and set it.
+    /// Makes a gauge; keep it, and set it.
     public func gauge(_ name: String, _ labels: [(String, String)] = []) -> Gauge {
         let arena = Arena()
         let handle = metrics?.pointee.gauge(
@@ -104,8 +104,8 @@ public final class Host: @unchecked Sendable {
 
     func set(_ handle: UInt64, _ value: Int64) { metrics?.pointee.set(raw, handle, value) }
 
-    /// How far local time is ahead of UTC in a zone (`Europe/Vienna`) at an instant, in seconds; nil: there
-    /// is no such zone.
+    /// Seconds that local time is ahead of UTC in a zone (`Europe/Vienna`) at an instant; nil if the zone
+    /// is unknown.
     public func utcOffset(zone: String, unixMs: UInt64) -> Int32? {
         let arena = Arena()
         var seconds: Int32 = 0
@@ -113,7 +113,7 @@ public final class Host: @unchecked Sendable {
         return status == SBX_OK ? seconds : nil
     }
 
-    /// Calls this on a worker thread whenever the file of a secret has changed; only in `start`.
+    /// Sets a function to call on a worker thread whenever the file of a secret has changed; only in `start`.
     public func watch(_ secret: String, _ body: @escaping @Sendable () -> Void) {
         let arena = Arena()
         let watcher = Watcher(body)
@@ -126,12 +126,12 @@ public final class Host: @unchecked Sendable {
             }, Unmanaged.passUnretained(watcher).toOpaque())
     }
 
-    /// What the leaf of a secret says that holds PEM or PKCS#12; `password` names the secret that opens it.
+    /// Reads the leaf certificate of a secret that holds PEM or PKCS#12; `password` names the secret that opens it.
     public func certificate(_ secret: String, password: String = "") throws(PluginError)
         -> Certificate
     {
         guard let certificates else {
-            throw PluginError(.unsupported, "the host reads no certificates")
+            throw PluginError(.unsupported, "the host does not read certificates")
         }
         let arena = Arena()
         var error = sbx_error.fresh
@@ -142,15 +142,15 @@ public final class Host: @unchecked Sendable {
         return Certificate(found.known(sbx_certificate()))
     }
 
-    /// The instance is gone. What it wanted to be called for mostly holds its host, which holds that: one
-    /// of the two has to let go.
+    /// Removes all callbacks once the instance is gone. They often hold the host, which holds them: this
+    /// breaks the cycle.
     func forget() {
         refreshers.removeAll()
         watchers.removeAll()
         timers.removeAll()
     }
 
-    /// Counts.
+    /// Adds to the counter.
     func add(_ handle: UInt64, _ delta: UInt64) { metrics?.pointee.add(raw, handle, delta) }
 
     /// The value of a secret; prefer `sign`.
@@ -161,7 +161,7 @@ public final class Host: @unchecked Sendable {
         }
     }
 
-    /// Whether text is the value of a secret, in a time that does not tell how much of it is.
+    /// Whether text is the value of a secret; the time taken does not reveal how much of it matches.
     public func secretEquals(_ name: String, _ text: String) throws(PluginError) -> Bool {
         let (own, given) = (try secret(name), Array(text.utf8))
         var difference: UInt8 = own.count == given.count ? 0 : 1
@@ -173,7 +173,7 @@ public final class Host: @unchecked Sendable {
 
     /// Signs with a secret that stays in the host.
     ///
-    /// `pointer`: where the key stands, if the secret is a JSON document (`/private_key`).
+    /// `pointer` is the place of the key if the secret is a JSON document (`/private_key`).
     public func sign(
         _ algorithm: Algorithm, key: String, pointer: String = "", data: [UInt8]
     ) throws(PluginError) -> [UInt8] {
@@ -185,7 +185,7 @@ public final class Host: @unchecked Sendable {
         }
     }
 
-    /// Whether a signature fits, in constant time.
+    /// Whether a signature is valid, in constant time.
     public func verify(
         _ algorithm: Algorithm, key: String, pointer: String = "", data: [UInt8],
         signature: [UInt8]
@@ -201,7 +201,7 @@ public final class Host: @unchecked Sendable {
         throw PluginError(code: status, error: error)
     }
 
-    /// Whether a signature fits one of several keys, while keys are changed: all are tried, in constant time.
+    /// Whether a signature is valid for one of several keys, for key rotation; all are tried, in constant time.
     public func verify(
         _ algorithm: Algorithm, anyOf keys: [String], data: [UInt8], signature: [UInt8]
     ) throws(PluginError) -> Bool {
@@ -211,12 +211,12 @@ public final class Host: @unchecked Sendable {
         return fits
     }
 
-    /// The value of a secret that is text.
+    /// The value of a secret as text.
     public func secretText(_ name: String) throws(PluginError) -> String {
         String(decoding: try secret(name), as: UTF8.self)
     }
 
-    /// Parses the body of a request; one that is no JSON is `invalid`, and says so.
+    /// Parses the body of a request; throws `invalid` if it is not JSON.
     public func parse(bodyOf request: borrowing Request) throws(PluginError) -> JSON {
         do throws(PluginError) {
             return try parse(request.body)
@@ -225,7 +225,7 @@ public final class Host: @unchecked Sendable {
         }
     }
 
-    /// The wait that an answer asks for in `retry-after`; nil: none.
+    /// The wait that a response asks for in `retry-after`, in milliseconds; nil for none.
     public func retryAfterMs(_ response: borrowing Response) -> UInt64? {
         response.header("retry-after").flatMap {
             RetryAfter.milliseconds($0, nowUnixMs: nowUnixMs)
@@ -271,33 +271,33 @@ public final class Host: @unchecked Sendable {
     }
 }
 
-/// A number that operators can read.
+/// A counter metric.
 public struct Counter: Sendable {
     let host: Host
     let handle: UInt64
 
-    /// Counts.
+    /// Adds to the counter.
     public func add(_ delta: UInt64 = 1) { host.add(handle, delta) }
 }
 
-/// A number that goes up and down.
+/// A gauge metric.
 public struct Gauge: Sendable {
     let host: Host
     let handle: UInt64
 
-    /// Sets it.
+    /// Sets the gauge.
     public func set(_ value: Int64) { host.set(handle, value) }
 }
 
-/// What a certificate says.
+/// The contents of a certificate.
 public struct Certificate: Sendable {
     /// `CN=...`.
     public var subject: String
-    /// The subject's UID; empty: none.
+    /// The subject's UID; empty for none.
     public var userID: String
-    /// Good from, in Unix seconds.
+    /// Valid from, in Unix seconds.
     public var notBeforeUnixS: Int64
-    /// Good until, in Unix seconds.
+    /// Valid until, in Unix seconds.
     public var notAfterUnixS: Int64
     /// OID and DER value.
     public var extensions: [(oid: String, der: [UInt8])]
@@ -313,7 +313,7 @@ public struct Certificate: Sendable {
     }
 }
 
-/// Whom to tell of a changed secret.
+/// A function to call when a secret changes.
 final class Watcher: Sendable {
     let body: @Sendable () -> Void
 

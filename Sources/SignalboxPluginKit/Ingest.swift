@@ -14,7 +14,7 @@ public struct IngestPath: Sendable {
     }
 }
 
-/// An inbound request; lives during `handle`.
+/// An inbound request; valid during `handle`.
 public struct Request: ~Copyable {
     private let raw: UnsafePointer<sbx_request>
 
@@ -24,7 +24,7 @@ public struct Request: ~Copyable {
     public var method: String { raw.pointee.method.text }
     /// Without query.
     public var path: String { raw.pointee.path.text }
-    /// Behind the `?`, or empty.
+    /// The part after the `?`, or empty.
     public var query: String { raw.pointee.query.text }
     /// The peer's address.
     public var remote: String { raw.pointee.remote.text }
@@ -32,10 +32,10 @@ public struct Request: ~Copyable {
     public var pattern: String { raw.pointee.pattern.text }
     /// Subject of the client's certificate under mutual TLS, or empty.
     public var clientCertificate: String { raw.pointee.client_certificate.text }
-    /// When it came in.
+    /// When it was received, in Unix milliseconds.
     public var receivedUnixMs: UInt64 { raw.pointee.received_unix_ms }
 
-    /// The raw bytes: check signatures on these.
+    /// The raw bytes; check signatures on these.
     public var body: Span<UInt8> {
         @_lifetime(borrow self) get {
             let span = Span(_unsafeElements: raw.pointee.body.buffer)
@@ -43,7 +43,7 @@ public struct Request: ~Copyable {
         }
     }
 
-    /// A copy of the raw bytes, for signatures and for what comes after a deferral.
+    /// A copy of the raw bytes, for signatures and for use after a deferral.
     public var bodyBytes: [UInt8] { Array(raw.pointee.body.raw) }
 
     /// The first value of a header field, or nil.
@@ -78,20 +78,20 @@ extension Device {
     }
 }
 
-/// Copies pairs of the host.
+/// Copies key-value pairs of the host.
 func texts(_ start: UnsafePointer<sbx_kv>?, _ count: Int) -> [(String, String)] {
     guard let start else { return [] }
     return (0..<count).map { (start[$0].key.text, start[$0].value.text) }
 }
 
-/// Who should get an event: a device with a token, or a user whose devices the host looks up.
+/// The target of an event: a device with a token, or a user whose devices the host looks up.
 public struct Recipient: Sendable {
     /// The device, or only its `user` (and `app`).
     public var device: Device
-    /// What the source knows of this recipient.
+    /// What the source knows about this recipient.
     public var attributes: [(String, String)] = []
 
-    /// A device.
+    /// A recipient with a device.
     public init(_ device: Device, attributes: [(String, String)] = []) {
         self.device = device
         self.attributes = attributes
@@ -102,7 +102,7 @@ public struct Recipient: Sendable {
         attributes.first { $0.0 == name }?.1
     }
 
-    /// A user, on all their devices of an app; empty: of every app.
+    /// A user, on all their devices of an app; an empty `app` means every app.
     public init(user: String, app: String = "", attributes: [(String, String)] = []) {
         device = Device()
         device.user = user
@@ -113,21 +113,21 @@ public struct Recipient: Sendable {
 
 /// Something that happened.
 public struct Event: Sendable {
-    /// `ticket.replied`: from a closed list.
+    /// `ticket.replied`; from a fixed list.
     public var type: String
     /// `ticket/5`.
     public var subject = ""
-    /// Same key, same event; empty: none.
+    /// Events with the same key are the same event; empty for none.
     public var dedupe = ""
-    /// How long the source may send this event again, in milliseconds; 0: the host's own window.
+    /// How long the source may send this event again, in milliseconds; 0 for the host's own window.
     ///
     /// A host of contract 1.0 always uses its own.
     public var dedupeWindowMs: UInt64 = 0
     /// A JSON object.
     public var data: String
-    /// 0: the time of receipt.
+    /// In Unix milliseconds; 0 for the time of receipt.
     public var timeUnixMs: UInt64 = 0
-    /// Who should get it.
+    /// The targets of the event.
     public var recipients: [Recipient] = []
 
     /// Makes an event.

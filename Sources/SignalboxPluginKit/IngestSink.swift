@@ -1,36 +1,36 @@
 internal import CSignalbox
 internal import Synchronization
 
-/// Where a request's results go; lives during `handle`.
+/// Receives a request's results; valid during `handle`.
 public struct IngestSink: ~Copyable {
     private let writer: SinkWriter
 
     init(_ raw: UnsafeMutablePointer<sbx_ingest_sink>) { writer = SinkWriter(raw: raw) }
 
-    /// This happened.
+    /// Emits an event.
     public func emit(_ event: Event) throws(PluginError) { try writer.emit(event) }
 
-    /// These devices came or went; committed together with the events.
+    /// Reports device changes, which are committed together with the events.
     public func change(_ changes: [DeviceChange]) throws(PluginError) {
         try writer.change(changes)
     }
 
-    /// One item is unusable and was left out; its neighbours live.
+    /// Reports an unusable item that was left out; the other items are not affected.
     ///
-    /// `reason` is from a closed list, `detail` holds no token or body.
+    /// `reason` is from a fixed list, `detail` holds no token or body.
     public func reject(_ reason: String, _ detail: String) { writer.reject(reason, detail) }
 
-    /// The answer, at most once; without it 200, or 202 if nothing was emitted.
+    /// Sets the answer, at most once; the default is 200, or 202 if nothing was emitted.
     public func respond(
         _ status: Int, headers: [(String, String)] = [], body: [UInt8] = []
     ) throws(PluginError) {
         try writer.respond(status, headers: headers, body: body)
     }
 
-    /// Keeps the request open after `handle` has returned, for something that must be fetched first.
+    /// Keeps the request open after `handle` has returned, so that the plugin can fetch something first.
     ///
-    /// `finish` is due exactly once; after `timeoutMs` the host has answered 503. The request itself does
-    /// not live on: copy what is needed.
+    /// Call `finish` exactly once, even after `timeoutMs`, when the host has answered 503. The request itself
+    /// is only valid during `handle`: copy what is needed.
     public func deferred(timeoutMs: UInt32) throws(PluginError) -> DeferredIngest {
         try writer.keepOpen(timeoutMs)
         return DeferredIngest(writer)
@@ -46,25 +46,25 @@ public final class DeferredIngest: Sendable {
 
     deinit { finish(PluginError(.internal, "the plugin forgot the request")) }
 
-    /// This happened.
+    /// Emits an event.
     public func emit(_ event: Event) throws(PluginError) {
         try checkOpen()
         try writer.emit(event)
     }
 
-    /// These devices came or went.
+    /// Reports device changes.
     public func change(_ changes: [DeviceChange]) throws(PluginError) {
         try checkOpen()
         try writer.change(changes)
     }
 
-    /// One item is unusable and was left out.
+    /// Reports an unusable item that was left out.
     public func reject(_ reason: String, _ detail: String) {
         guard isOpen.load(ordering: .acquiring) else { return }
         writer.reject(reason, detail)
     }
 
-    /// The answer, at most once.
+    /// Sets the answer, at most once.
     public func respond(
         _ status: Int, headers: [(String, String)] = [], body: [UInt8] = []
     ) throws(PluginError) {
@@ -72,20 +72,20 @@ public final class DeferredIngest: Sendable {
         try writer.respond(status, headers: headers, body: body)
     }
 
-    /// After the end the host's side of it is gone.
+    /// After the end of the request, the host's sink must not be used.
     private func checkOpen() throws(PluginError) {
         guard isOpen.load(ordering: .acquiring) else {
             throw PluginError(.invalid, "the request has ended")
         }
     }
 
-    /// Ends the request; a second time it does nothing.
+    /// Ends the request; a second call does nothing.
     public func finish(_ error: PluginError? = nil) {
         guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
         writer.finish(error)
     }
 
-    /// Runs what may fail, and ends the request with its error; without one the request stays open.
+    /// Runs `body`, and ends the request if it throws; otherwise the request stays open.
     public func attempt(_ body: () throws(PluginError) -> Void) {
         do throws(PluginError) {
             try body()
@@ -95,13 +95,13 @@ public final class DeferredIngest: Sendable {
     }
 }
 
-/// A device that came or went, as a plugin says.
+/// A device change that a plugin reports.
 public struct DeviceChange: Sendable {
     /// `registered` or `unregistered`.
     public var kind: ChangeKind
-    /// The device; for `unregistered` without a token: all of the user's.
+    /// The device; for `unregistered` without a token, all devices of its user.
     public var device: Device
-    /// 0: now.
+    /// In Unix milliseconds; 0 for now.
     public var timeUnixMs: UInt64 = 0
 
     /// Makes a change.
@@ -152,7 +152,7 @@ struct SinkWriter: @unchecked Sendable {
         guard status == SBX_OK else {
             let words =
                 status == SBX_E_TOO_LARGE
-                ? "too many devices or events in one request" : "the event was not taken"
+                ? "too many devices or events in one request" : "the host rejected the event"
             throw PluginError(.init(code: status), words)
         }
     }
@@ -164,7 +164,7 @@ struct SinkWriter: @unchecked Sendable {
         let status = raw.pointee.change(
             raw, list, changes.count, MemoryLayout<sbx_change>.stride)
         guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the changes of devices were not taken")
+            throw PluginError(.init(code: status), "the host rejected the device changes")
         }
     }
 
@@ -179,7 +179,7 @@ struct SinkWriter: @unchecked Sendable {
         let arena = Arena()
         let code = raw.pointee.respond(
             raw, UInt32(clamping: status), arena.pairs(headers), headers.count, arena.bytes(body))
-        guard code == SBX_OK else { throw PluginError(.init(code: code), "a second answer") }
+        guard code == SBX_OK else { throw PluginError(.init(code: code), "the answer was rejected") }
     }
 
     func keepOpen(_ timeoutMs: UInt32) throws(PluginError) {

@@ -1,4 +1,4 @@
-/// What an `sbx_instance` is.
+/// The object behind an `sbx_instance`.
 final class InstanceBox {
     let plugin: any Plugin
     let host: Host

@@ -2,9 +2,9 @@ internal import CSignalbox
 
 /// A value in a parsed document.
 ///
-/// It lives until the role call returns in which it was parsed; later it reads as null.
+/// It is valid until the role call in which it was parsed returns; later it reads as null.
 public struct JSON {
-    /// What a value is.
+    /// The kind of a value.
     public enum Kind: UInt32, Sendable {
         case null = 0
         case boolean, integer, number, string, array, object
@@ -13,7 +13,7 @@ public struct JSON {
     let table: UnsafePointer<sbx_json>
     let raw: sbx_json_value
 
-    /// What it is.
+    /// The value's kind.
     public var kind: Kind { Kind(rawValue: table.pointee.kind(raw)) ?? .null }
 
     /// The text of a string, or nil.
@@ -22,7 +22,7 @@ public struct JSON {
         return table.pointee.string(raw, &text) == SBX_OK ? text.text : nil
     }
 
-    /// The text of a string, and of a number or a boolean as it is written; nil for other kinds.
+    /// The text of a string, or of a number or a boolean as written; nil for other kinds.
     public var scalarText: String? {
         switch kind {
         case .string: string
@@ -64,7 +64,7 @@ public struct JSON {
         return status == SBX_OK ? JSON(table: table, raw: out) : nil
     }
 
-    /// The member of that name, or nil; the name is taken as it is.
+    /// The member with that name, or nil; the name is used literally.
     public subscript(key: String) -> JSON? {
         let escaped = key.utf8.contains { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }
         guard escaped else { return member(key) }
@@ -79,7 +79,7 @@ public struct JSON {
         return at(pointer)
     }
 
-    /// The member of a name without `~` and `/`: its pointer is put together without a text of its own.
+    /// The member with a name without `~` and `/`; its pointer is built without allocating a string.
     private func member(_ name: String) -> JSON? {
         var out = sbx_json_value()
         var copy = name

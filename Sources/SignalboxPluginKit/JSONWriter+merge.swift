@@ -1,5 +1,5 @@
 extension JSONWriter {
-    /// Writes `base` with `patch` laid over it (RFC 7396): objects member by member, everything else
+    /// Writes `base` with `patch` merged into it (RFC 7396): objects member by member, everything else
     /// replaced; a null in the patch removes the member.
     public mutating func merged(_ base: JSON?, with patch: JSON) {
         guard patch.kind == .object else {

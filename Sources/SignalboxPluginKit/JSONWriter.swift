@@ -1,13 +1,13 @@
-/// Writes JSON into bytes; commas and escapes are its business.
+/// Writes JSON into bytes, including commas and escapes.
 public struct JSONWriter: Sendable {
-    /// What was written.
+    /// The bytes written so far.
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
-    /// Starts empty.
+    /// An empty writer.
     public init() { bytes.reserveCapacity(512) }
 
-    /// What was written, as text.
+    /// The text written so far.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Writes an object whose members `body` writes.
@@ -41,7 +41,7 @@ public struct JSONWriter: Sendable {
     /// Writes true or false.
     public mutating func boolean(_ value: Bool) { raw(value ? "true" : "false") }
 
-    /// Writes JSON that is ready.
+    /// Writes text that is already JSON.
     public mutating func raw(_ json: String) {
         separate()
         bytes.append(contentsOf: json.utf8)
@@ -55,10 +55,10 @@ public struct JSONWriter: Sendable {
         string(text)
     }
 
-    /// A place for a string that differs from one use of this JSON to the next: the bytes so far, with
-    /// the opening quote, are one part, what follows is another.
+    /// Writes a placeholder for a string that differs between uses of this JSON. The bytes so far, with
+    /// the opening quote, are the first part; the bytes that follow are the second.
     ///
-    /// Returns where the first part ends.
+    /// Returns the end of the first part.
     public mutating func hole() -> Int {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -87,7 +87,7 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { source in
-            // Most texts need no escape, and are copied in runs.
+            // Most texts need no escapes, so they are copied in runs.
             var start = 0
             while true {
                 let end = Self.endOfRun(source, from: start)
@@ -131,7 +131,7 @@ public struct JSONWriter: Sendable {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
-    /// Appends one byte of a string's inside.
+    /// Appends one byte of a string, escaped if necessary.
     static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"):

@@ -1,8 +1,8 @@
 extension Host {
-    /// The object that a member holds: as an object, as JSON text, or as base64 of JSON text; nil: it is
+    /// The object that a member holds as an object, as JSON text, or as base64 of JSON text; nil if it is
     /// none of these.
     ///
-    /// Sources hand the same field on in all three forms.
+    /// Sources send the same field in all three forms.
     public func object(in value: JSON?) -> JSON? {
         guard let value else { return nil }
         if value.kind == .object { return value }

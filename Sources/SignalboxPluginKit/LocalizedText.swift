@@ -1,14 +1,14 @@
-/// A text that the app has in its own resources: its name there, and what fills its places.
+/// A text in the app's own resources: its name there, and the values of its placeholders.
 public struct LocalizedText: Sendable {
     /// Name of the text in the app's resources.
     public var key: String
-    /// Fill the text's places, in order.
+    /// The values of the text's placeholders, in order.
     public var arguments: [String]
 }
 
-/// Texts of a notification that the app has in its own resources, by field.
+/// Texts of a notification that are in the app's own resources, by field.
 public struct LocalizedTexts: Sendable {
-    /// The title; nil: as the content says.
+    /// The title; nil for the content's own text.
     public var title: LocalizedText?
     /// The subtitle.
     public var subtitle: LocalizedText?
@@ -44,12 +44,12 @@ public struct LocalizedTexts: Sendable {
         write("body", content.body, body, "")
     }
 
-    /// None is given.
+    /// Whether no text is given.
     public var isEmpty: Bool { title == nil && subtitle == nil && body == nil }
 }
 
 extension JSONWriter {
-    /// A member with a list of texts; none: left out.
+    /// Writes a member with a list of texts, unless the list is empty.
     public mutating func strings(_ name: String, _ texts: [String]) {
         guard !texts.isEmpty else { return }
         key(name)

@@ -1,26 +1,26 @@
 internal import CSignalbox
 
-/// What became of one delivery.
+/// The outcome of one delivery.
 public struct Outcome: Sendable {
     /// What happened.
     public enum Kind: UInt32, Sendable {
-        /// The provider took it.
+        /// The provider accepted it.
         case delivered = 1
-        /// A passing fault: again, at the route's pace or later.
+        /// A temporary failure: retry, at the route's pace or later.
         case retry
-        /// Too fast: again, not before `retryAfterMs`.
+        /// Too fast: retry, not before `retryAfterMs`.
         case throttled
         /// The token is dead.
         case unregistered
-        /// Our credential was refused: refresh it, then again.
+        /// Our credential was refused: refresh it, then retry.
         case auth
-        /// Wrong set-up: nothing of this scope can succeed until it is mended.
+        /// Wrong configuration: nothing in this scope can succeed until it is fixed.
         case config
         /// This content can never succeed.
         case rejected
     }
 
-    /// What the outcome is about, beside its own delivery.
+    /// What else the outcome applies to, in addition to its own delivery.
     public enum Scope: UInt32, Sendable {
         case item = 0
         case app, instance
@@ -28,15 +28,15 @@ public struct Outcome: Sendable {
 
     /// What happened.
     public var kind: Kind
-    /// From a closed list: fit for a metric label.
+    /// From a fixed list, so that it can be a metric label.
     public var reason: String
-    /// How far it reaches.
+    /// What it applies to.
     public var scope = Scope.item
-    /// Take no further request to the connection that answered.
+    /// Send no further request on the connection that answered.
     public var reconnect = false
-    /// Can only lengthen the route's own wait; 0: no hint.
+    /// In milliseconds; it can only lengthen the route's own wait; 0 for no hint.
     public var retryAfterMs: UInt64 = 0
-    /// `unregistered`: a token registered after this lives; 0: unknown.
+    /// For `unregistered`: a token registered after this time is still valid; 0 for unknown.
     public var goneSinceUnixMs: UInt64 = 0
     /// HTTP status or the provider's own number.
     public var providerCode: UInt32 = 0
@@ -44,11 +44,11 @@ public struct Outcome: Sendable {
     public var detail = ""
     /// The provider's id of the message.
     public var providerID = ""
-    /// The provider asks for this token in place of the device's.
+    /// The token that the provider wants instead of the device's.
     ///
     /// Never logged.
     public var newToken = ""
-    /// `auth`: which credential to refresh.
+    /// For `auth`: the credential to refresh.
     public var credential = ""
 
     /// Makes an outcome.

@@ -2,7 +2,7 @@
 public enum PathSegment {
     /// Encodes everything but letters, digits, `-`, `.`, `_` and `~`.
     public static func encode(_ text: String) -> String {
-        // These two would lead to another path.
+        // These two would change the path.
         if text == "." || text == ".." { return text.map { _ in "%2E" }.joined() }
         var out: [UInt8] = []
         for byte in text.utf8 {

@@ -13,15 +13,15 @@ public struct PluginError: Error, Sendable, CustomStringConvertible {
         public static let invalid = Status(code: SBX_E_INVALID)
         /// Well-formed, but not offered.
         public static let unsupported = Status(code: SBX_E_UNSUPPORTED)
-        /// Not now: a credential is on its way.
+        /// Not now; retry later, for example when a credential is available.
         public static let again = Status(code: SBX_E_AGAIN)
         /// The deadline passed.
         public static let timeout = Status(code: SBX_E_TIMEOUT)
-        /// A signature, a password or a token does not fit.
+        /// A signature, a password or a token is wrong.
         public static let auth = Status(code: SBX_E_AUTH)
-        /// There is no such thing.
+        /// What was asked for does not exist.
         public static let notFound = Status(code: SBX_E_NOT_FOUND)
-        /// Over a bound.
+        /// A limit is exceeded.
         public static let tooLarge = Status(code: SBX_E_TOO_LARGE)
         /// No connection was made.
         public static let unreachable = Status(code: SBX_E_UNREACHABLE)
@@ -31,9 +31,9 @@ public struct PluginError: Error, Sendable, CustomStringConvertible {
         public static let stopping = Status(code: SBX_E_STOPPING)
     }
 
-    /// What kind of failure.
+    /// The kind of failure.
     public var status: Status
-    /// For people.
+    /// A message for people.
     public var message: String
 
     /// Makes an error.
@@ -50,7 +50,7 @@ public struct PluginError: Error, Sendable, CustomStringConvertible {
     /// The message.
     public var description: String { message }
 
-    /// Writes it where the host reads it.
+    /// Writes the error to the host's struct.
     func report(to error: UnsafeMutablePointer<sbx_error>?) -> sbx_status {
         guard let error, error.pointee.struct_size >= sbx_error.sizeWithMessage else {
             return status.code
@@ -66,8 +66,8 @@ public struct PluginError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// Runs a method of a plugin for a function of the contract: what it throws becomes a status, with its
-/// words where the host reads them.
+/// Runs a method of a plugin for a function of the contract: a thrown error becomes a status, and its
+/// message is written to the host's struct.
 func reporting(
     to error: UnsafeMutablePointer<sbx_error>?, _ body: () throws(PluginError) -> Void
 ) -> sbx_status {
@@ -80,7 +80,7 @@ func reporting(
 }
 
 extension sbx_error {
-    /// How far a struct must reach to have a message; whoever made it may know nothing of what comes behind.
+    /// The size at which a struct has a message; the host that made it may not know any later field.
     static let sizeWithMessage: Int = {
         let whole = MemoryLayout<sbx_error>.size
         let start = MemoryLayout<sbx_error>.offset(of: \.message)

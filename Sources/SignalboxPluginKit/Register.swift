@@ -2,9 +2,9 @@ internal import CSignalbox
 
 /// Tells a source's system what happened to its devices.
 public protocol RegisterPlugin: Plugin {
-    /// Most changes per call; 0: the host's choice.
+    /// Most changes per call; 0 if the host chooses.
     static var maxChanges: Int { get }
-    /// Kinds of changes that it wants.
+    /// The kinds of changes it wants.
     static var changeKinds: Set<ChangeKind> { get }
     /// Where to connect; throw `notFound` if this instance reports nothing.
     func registerEndpoint(app: String) throws(PluginError) -> Endpoint

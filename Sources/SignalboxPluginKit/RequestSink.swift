@@ -1,7 +1,7 @@
 internal import CSignalbox
 
-/// A request while it is written: one run of bytes that is used again for the next one, so that a
-/// request costs no allocation.
+/// A request that is being written: one run of bytes, reused for the next request, so that a request
+/// costs no allocation.
 public struct RequestDraft {
     private struct Slice {
         var start: Int
@@ -15,7 +15,7 @@ public struct RequestDraft {
     private var unindexed: UInt64 = 0
     private var body = Slice(start: 0, count: 0)
 
-    /// Makes an empty one; use it for a whole batch.
+    /// Makes an empty draft; use one for a whole batch.
     public init() { bytes.reserveCapacity(8192) }
 
     /// Starts the next request.
@@ -28,7 +28,7 @@ public struct RequestDraft {
         body = Slice(start: 0, count: 0)
     }
 
-    /// Adds to the path; the bytes must be percent-encoded where that is needed.
+    /// Adds to the path; the bytes must already be percent-encoded.
     public mutating func appendPath(_ part: Span<UInt8>) {
         let more = append(part)
         path.count += more.count
@@ -36,14 +36,14 @@ public struct RequestDraft {
 
     /// Adds a header field; the name is in lower case.
     ///
-    /// `isIndexed`: false for a value that differs from request to request (an id, an expiry), so that the
-    /// provider's HPACK table does not keep it.
+    /// Set `isIndexed` to false for a value that differs from request to request (an id, an expiry), so that
+    /// the provider's HPACK table does not keep it.
     public mutating func header(_ name: String, _ value: String, isIndexed: Bool = true) {
         if !isIndexed, headers.count < 64 { unindexed |= 1 << UInt64(headers.count) }
         headers.append((append(name), append(value)))
     }
 
-    /// The same with a value of bytes.
+    /// Adds a header field with a value of bytes.
     public mutating func header(_ name: String, _ value: Span<UInt8>, isIndexed: Bool = true) {
         if !isIndexed, headers.count < 64 { unindexed |= 1 << UInt64(headers.count) }
         headers.append((append(name), append(value)))
@@ -111,37 +111,37 @@ public struct RequestDraft {
     }
 }
 
-/// Where a translator writes; lives during `prepare` or `classify`.
+/// Receives requests and outcomes; valid during `prepare` or `classify`.
 public struct RequestSink: ~Copyable {
     private let raw: UnsafeMutablePointer<sbx_http_sink>
-    /// For one settlement after the other.
+    /// Reused for each settlement.
     private let arena = Arena()
 
     init(_ raw: UnsafeMutablePointer<sbx_http_sink>) { self.raw = raw }
 
-    /// Sends a request that stands for one delivery.
+    /// Sends a request for one delivery.
     public func send(_ draft: RequestDraft, for item: UInt64) throws(PluginError) {
         try send(draft, for: [item])
     }
 
-    /// Sends a request that stands for several items.
+    /// Sends a request for several items.
     public func send(_ draft: RequestDraft, for items: [UInt64]) throws(PluginError) {
         let status = draft.withRaw(items: items) { request in
             raw.pointee.request(raw, request, 1, MemoryLayout<sbx_http_request>.stride)
         }
         guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the request was not taken")
+            throw PluginError(.init(code: status), "the host rejected the request")
         }
     }
 
-    /// These deliveries are decided.
+    /// Settles deliveries.
     public func settle(_ items: [UInt64], _ outcome: Outcome) throws(PluginError) {
         try items.withUnsafeBufferPointer { items throws(PluginError) in
             try settle(items, outcome)
         }
     }
 
-    /// The deliveries that a response answers are decided.
+    /// Settles the deliveries that a response answers.
     public func settle(_ response: borrowing Response, _ outcome: Outcome) throws(PluginError) {
         try settle(response.rawItems, outcome)
     }
@@ -157,7 +157,7 @@ public struct RequestSink: ~Copyable {
         let status = raw.pointee.settle(
             raw, list, items.count, MemoryLayout<sbx_outcome>.stride)
         guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "the outcome was not taken")
+            throw PluginError(.init(code: status), "the host rejected the outcome")
         }
     }
 }

@@ -4,7 +4,7 @@ public enum RetryAfter {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// How long to wait, in milliseconds; nil: the text is neither.
+    /// How long to wait, in milliseconds; nil if the text is neither.
     public static func milliseconds(_ text: String, nowUnixMs: UInt64) -> UInt64? {
         let trimmed = text.split(separator: " ").joined(separator: " ")
         if let seconds = UInt64(trimmed) { return min(seconds, 86_400) * 1000 }

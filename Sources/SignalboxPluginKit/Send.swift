@@ -1,25 +1,25 @@
 internal import CSignalbox
 
-/// Deliveries over a transport of the plugin's own: SMTP, MQTT, a vendor's SDK. Prefer `SendHTTPPlugin`
-/// where HTTP will do.
+/// Sends deliveries over the plugin's own transport: SMTP, MQTT, a vendor's SDK. Prefer `SendHTTPPlugin`
+/// for HTTP.
 public protocol SendPlugin: Plugin {
-    /// Most deliveries per call; 0: the host's choice.
+    /// Most deliveries per call; 0 if the host chooses.
     static var maxBatch: Int { get }
-    /// Takes deliveries, from the first, and returns how many; never waits for the network.
+    /// Takes deliveries, from the first, and returns how many it took; never waits for the network.
     ///
-    /// For each one taken call `host.complete` once, from any thread, within 60 s. After fewer than were
-    /// offered call `host.credit` when there is room again. Thread: several at once; must not block.
+    /// For each one taken, call `host.complete` once, from any thread, within 60 s. After taking fewer than
+    /// offered, call `host.credit` when there is room again. Thread: several at once; must not block.
     func submit(_ batch: borrowing DeliveryBatch) throws(PluginError) -> Int
 }
 
 extension SendPlugin {
-    /// The host's choice.
+    /// The host chooses.
     public static var maxBatch: Int { 0 }
 }
 
-/// A delivery that is kept beyond the call.
+/// A copy of a delivery that may be kept after the call.
 public struct OwnedDelivery: Sendable {
-    /// Name it in `complete`.
+    /// The id to name in `complete`.
     public let id: UInt64
     /// 1, 2, ...
     public let attempt: UInt32
@@ -31,7 +31,7 @@ public struct OwnedDelivery: Sendable {
     public let platform: String
     /// A UUID, the same on every attempt.
     public let stableID: String
-    /// Worthless afterwards; 0: none.
+    /// When it expires, in Unix milliseconds; 0 for never.
     public let deadlineUnixMs: UInt64
     /// The content.
     public let content: Notification
@@ -52,7 +52,7 @@ extension Span<UInt8> {
 }
 
 extension Host {
-    /// What became of deliveries that `submit` took; thread: any.
+    /// Reports the outcomes of deliveries that `submit` took. Thread: any.
     public func complete(_ outcomes: [(item: UInt64, outcome: Outcome)]) {
         guard let sendHost, !outcomes.isEmpty else { return }
         let arena = Arena()
@@ -63,10 +63,10 @@ extension Host {
         sendHost.pointee.complete(raw, list, outcomes.count, MemoryLayout<sbx_outcome>.stride)
     }
 
-    /// What became of one delivery; thread: any.
+    /// Reports the outcome of one delivery. Thread: any.
     public func complete(_ item: UInt64, _ outcome: Outcome) { complete([(item, outcome)]) }
 
-    /// There is room for so many again; thread: any.
+    /// Tells the host that there is room for `room` more deliveries. Thread: any.
     public func credit(_ room: Int) { sendHost?.pointee.credit(raw, max(0, room)) }
 }
 

@@ -1,22 +1,22 @@
 internal import CSignalbox
 
-/// Where requests of an app go; 0 takes the host's default.
+/// Where requests of an app go; a number of 0 means the host's default.
 public struct Endpoint: Sendable {
     /// `https://api.push.apple.com`.
     public var origin: String
-    /// PEM file of trusted roots; empty: the system's.
+    /// PEM file of trusted roots; empty for the system's.
     public var caFile = ""
-    /// Name of a secret with a PEM chain or PKCS#12; empty: none.
+    /// Name of a secret with a PEM chain or PKCS#12; empty for none.
     public var clientCertificate = ""
-    /// Name of a secret with a PEM key; empty: it is in `clientCertificate`.
+    /// Name of a secret with a PEM key; empty if it is in `clientCertificate`.
     public var clientKey = ""
-    /// Name of a secret that opens either; empty: none.
+    /// Name of the secret with the password for these; empty for none.
     public var clientPassword = ""
     /// Refuse a peer that does not choose `h2`.
     public var isALPNRequired = false
     /// One request at a time on a connection until its first 2xx.
     public var isOneStreamFirst = false
-    /// A request whose fate is unknown is not tried again.
+    /// A request whose outcome is unknown is not retried.
     public var isAtMostOnce = false
     /// From submit to answer.
     public var requestTimeoutMs: UInt32 = 0
@@ -35,13 +35,13 @@ public struct Endpoint: Sendable {
     public init(origin: String) { self.origin = origin }
 }
 
-/// Deliveries of one app; lives during `prepare`.
+/// Deliveries of one app; valid during `prepare`.
 public struct DeliveryBatch: ~Copyable {
     private let raw: UnsafePointer<sbx_delivery>?
     private let stride: Int
-    /// The app; empty: the default app.
+    /// The app; empty for the default app.
     public let app: String
-    /// How many.
+    /// The number of deliveries.
     public let count: Int
 
     init(_ raw: UnsafePointer<sbx_delivery>?, count: Int, stride: Int, app: String) {
@@ -68,19 +68,19 @@ public struct Delivery: ~Escapable {
     @_lifetime(borrow owner)
     init(owner: borrowing DeliveryBatch, raw: UnsafePointer<sbx_delivery>) { self.raw = raw }
 
-    /// Name it in requests and outcomes.
+    /// The id to name in requests and outcomes.
     public var id: UInt64 { raw.pointee.id }
     /// 1, 2, ...
     public var attempt: UInt32 { raw.pointee.attempt }
-    /// This device's badge; nil: the notification's.
+    /// This device's badge; nil for the notification's.
     public var badge: Int32? {
         raw.pointee.flags & SBX_D_BADGE != 0 ? raw.pointee.badge : nil
     }
-    /// Worthless afterwards; 0: none.
+    /// When it expires, in Unix milliseconds; 0 for never.
     public var deadlineUnixMs: UInt64 { raw.pointee.deadline_unix_ms }
     /// `ios`, `android`, ...
     public var platform: String { raw.pointee.device.pointee.platform.text }
-    /// Equal for deliveries with equal content: render that once.
+    /// Equal for deliveries with equal content, which needs to be rendered only once.
     public var contentID: UInt { UInt(bitPattern: raw.pointee.notification) }
     /// A UUID, the same on every attempt.
     public var stableID: Span<UInt8> {
@@ -105,11 +105,11 @@ public struct Delivery: ~Escapable {
     }
 }
 
-/// Answers to requests of one app; lives during `classify`.
+/// Responses to requests of one app; valid during `classify`.
 public struct ResponseBatch: ~Copyable {
     private let raw: UnsafePointer<sbx_http_response>?
     private let stride: Int
-    /// How many.
+    /// The number of responses.
     public let count: Int
 
     init(_ raw: UnsafePointer<sbx_http_response>?, count: Int, stride: Int) {
@@ -118,7 +118,7 @@ public struct ResponseBatch: ~Copyable {
         self.stride = stride
     }
 
-    /// An answer.
+    /// A response.
     public subscript(index: Int) -> Response {
         @_lifetime(borrow self) get {
             precondition(index >= 0 && index < count, "there is no such response")
@@ -128,7 +128,7 @@ public struct ResponseBatch: ~Copyable {
     }
 }
 
-/// One answer.
+/// One response.
 public struct Response: ~Escapable {
     private let raw: UnsafePointer<sbx_http_response>
 
@@ -139,7 +139,7 @@ public struct Response: ~Escapable {
     public var status: Int { Int(raw.pointee.http_status) }
     /// The app that the request was for.
     public var app: String { raw.pointee.app.text }
-    /// The deliveries that it answers.
+    /// The deliveries it answers.
     public var items: [UInt64] {
         (0..<raw.pointee.item_count).map { raw.pointee.items[$0] }
     }

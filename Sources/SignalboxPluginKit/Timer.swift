@@ -2,12 +2,12 @@ internal import CSignalbox
 internal import Synchronization
 
 extension Host {
-    /// A timer that was set. It goes off even if nobody keeps this value.
+    /// A timer that was set. It fires even if this value is not kept.
     public struct Timer: Sendable {
         fileprivate let work: TimerWork
         fileprivate let id: UInt64
 
-        /// When this returns, the closure is not running and never will, except the one that makes this call.
+        /// Cancels the timer. After this returns, the closure does not run, unless this was called from the closure.
         public func cancel() {
             guard let host = work.host else { return }
             host.timer?.pointee.cancel(host.raw, id)
@@ -15,14 +15,14 @@ extension Host {
         }
     }
 
-    /// Runs a closure once on a worker thread, at least `ms` from now; nil: it will not run.
+    /// Runs a closure once on a worker thread, at least `ms` milliseconds from now; nil if it will not run.
     ///
     /// A closure that is still waiting when the instance stops never runs.
     @discardableResult
     public func after(ms: UInt64, _ body: @escaping @Sendable () -> Void) -> Timer? {
         guard let timer else { return nil }
         let work = TimerWork(host: self, body)
-        // Before the timer is set: it may go off at once.
+        // Before the timer is set, because it may fire at once.
         timers.add(work)
         let id = timer.pointee.after(
             raw, ms, { TimerWork.run($0) }, Unmanaged.passUnretained(work).toOpaque())
@@ -34,7 +34,7 @@ extension Host {
     }
 }
 
-/// What a timer runs. Its host keeps it until it has run, was cancelled, or the instance is gone.
+/// The closure of a timer. Its host keeps it until it runs, is cancelled, or the instance is gone.
 final class TimerWork: Sendable {
     weak let host: Host?
     private let body: @Sendable () -> Void
@@ -59,7 +59,7 @@ final class TimerList: Sendable {
     func add(_ work: TimerWork) { all.withLock { $0[ObjectIdentifier(work)] = work } }
 
     func remove(_ work: TimerWork) {
-        // Freed outside of the lock: a closure's captures may set or cancel timers when they go.
+        // Freed outside of the lock: a closure's captures may set or cancel timers when they are freed.
         let gone = all.withLock { $0.removeValue(forKey: ObjectIdentifier(work)) }
         _ = consume gone
     }

@@ -1,6 +1,6 @@
 /// Points in time as text.
 public enum Timestamp {
-    /// `2026-01-02T03:04:05Z`, with a fraction or an offset (RFC 3339), in Unix milliseconds; nil: it is none.
+    /// `2026-01-02T03:04:05Z`, with a fraction or an offset (RFC 3339), in Unix milliseconds; nil for other text.
     public static func unixMs(_ text: String) -> UInt64? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
