@@ -179,7 +179,9 @@ struct SinkWriter: @unchecked Sendable {
         let arena = Arena()
         let code = raw.pointee.respond(
             raw, UInt32(clamping: status), arena.pairs(headers), headers.count, arena.bytes(body))
-        guard code == SBX_OK else { throw PluginError(.init(code: code), "the answer was rejected") }
+        guard code == SBX_OK else {
+            throw PluginError(.init(code: code), "the host rejected the answer")
+        }
     }
 
     func keepOpen(_ timeoutMs: UInt32) throws(PluginError) {
