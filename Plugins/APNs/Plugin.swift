@@ -38,7 +38,7 @@ final class APNs: SendHTTPPlugin {
         if case .token(let teamID, let keyID) = account.login,
             teamID.utf8.count != 10 || keyID.utf8.count != 10
         {
-            host.write(.warn, "Apple's team and key ids have 10 characters; these do not")
+            host.write(.warn, "team_id or key_id does not have Apple's 10 characters")
         }
         let host = host
         // Apple refuses tokens older than 60 minutes and more than one new token in 20.

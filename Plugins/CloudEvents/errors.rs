@@ -20,11 +20,9 @@ impl Fault {
                      application/cloudevents-batch+json, and there is no ce-specversion",
                 ))
             }
-            Fault::UnsupportedFormat => (
-                415,
-                "Unsupported Media Type",
-                "events must be JSON: application/cloudevents+json",
-            ),
+            Fault::UnsupportedFormat => {
+                (415, "Unsupported Media Type", "events must be JSON: application/cloudevents+json")
+            }
             Fault::UnsupportedContent => (415, "Unsupported Media Type", Reject::CONTENT),
         };
         sink.respond_problem(status, title, detail, |_| ())?;

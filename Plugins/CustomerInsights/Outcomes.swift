@@ -102,12 +102,12 @@ extension CustomerInsights {
             case .success(let answer):
                 counters.callbacks["refused"]?.add()
                 host.write(
-                    .warn, "callback rejected; it is not retried, as documented",
+                    .warn, "callback rejected and not retried, as documented",
                     [("status", String(answer.status))])
             case .failure(let error):
                 counters.callbacks["failed"]?.add()
                 host.write(
-                    .warn, "callback failed; it is not retried, as documented",
+                    .warn, "callback failed and not retried, as documented",
                     [("error", error.message)])
             }
         }

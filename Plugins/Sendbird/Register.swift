@@ -162,7 +162,7 @@ extension Sendbird: RegisterPlugin {
         guard isAtLimit else { return Outcome(.delivered, "registered") }
         counters.atLimit.add()
         host.write(
-            .warn, "a user has as many tokens as Sendbird keeps; the next one removes the oldest",
+            .warn, "user has reached the token limit of Sendbird, the next token removes the oldest",
             [("tokens", String(TokenAPI.tokensMax))])
         return Outcome(.delivered, "registered_at_limit")
     }

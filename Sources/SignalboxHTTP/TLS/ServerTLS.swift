@@ -1,10 +1,10 @@
 package import NIOCore
 
-/// TLS for a server in another room.
+/// TLS for a server in another module.
 package struct ServerTLS: Sendable {
     private let context: TLSContext
 
-    /// An identity as PEM. With `clientRootsPEM` a client may show a certificate, and it must be one of theirs.
+    /// Takes an identity as PEM. With `clientRootsPEM` a client may send a certificate, which must chain to one of them.
     package init(
         chainPEM: [UInt8], keyPEM: [UInt8], clientRootsPEM: [UInt8]?, offersHTTP2: Bool
     ) throws {
@@ -13,7 +13,7 @@ package struct ServerTLS: Sendable {
             identity: TLSIdentity(chainPEM: chainPEM, keyPEM: keyPEM), clientRoots: clientRootsPEM)
     }
 
-    /// Puts TLS in front of the handlers that are added afterwards.
+    /// Adds TLS before the handlers that are added later.
     ///
     /// Thread: the channel's event loop.
     package func begin(on channel: any Channel) throws {
@@ -21,7 +21,7 @@ package struct ServerTLS: Sendable {
             TLSHandler(try TLSSession(server: context)))
     }
 
-    /// The client, if the event says that the handshake is done; its certificate is DER, and empty if it showed none.
+    /// The client's certificate (DER, empty if it sent none) and protocol, if the event ends its handshake.
     ///
     /// Thread: the channel's event loop.
     package static func peer(
