@@ -162,7 +162,7 @@ extension Sendbird: RegisterPlugin {
         guard isAtLimit else { return Outcome(.delivered, "registered") }
         counters.atLimit.add()
         host.write(
-            .warn, "user has reached the token limit of Sendbird, the next token removes the oldest",
+            .warn, "user is at Sendbird's token limit, the next token removes the oldest",
             [("tokens", String(TokenAPI.tokensMax))])
         return Outcome(.delivered, "registered_at_limit")
     }
