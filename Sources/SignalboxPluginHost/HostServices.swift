@@ -126,7 +126,7 @@ public protocol HostServices: Sendable {
         instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
         done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault)
-    /// Devices of a user of an app (empty: of every app), newest first.
+    /// Devices of a user of an app, or of every app if `app` is empty; newest first.
     func devices(
         app: String, user: String,
         done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void

@@ -28,7 +28,7 @@ public struct PluginRoles: Sendable {
     public var build: (any Building)?
     /// Deliveries in, HTTP requests out.
     public var sendHTTP: (any Translating)?
-    /// Deliveries over a transport of its own.
+    /// Deliveries in, over the plugin's own transport.
     public var send: (any Sending)?
     /// Device changes in, HTTP requests out.
     public var register: (any Reporting)?

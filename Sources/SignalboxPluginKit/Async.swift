@@ -121,7 +121,7 @@ extension Host {
 
     // MARK: Registry
 
-    /// Devices of a user of an app (empty: of every app), newest first.
+    /// Devices of a user of an app, or of every app if `app` is empty; newest first.
     public func devices(app: String, user: String, then done: @escaping Later<[Device]>) {
         registryCall(done) { registry, arena, context in
             registry.pointee.devices(

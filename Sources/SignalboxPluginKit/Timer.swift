@@ -7,7 +7,7 @@ extension Host {
         fileprivate let work: TimerWork
         fileprivate let id: UInt64
 
-        /// Cancels the timer. After this returns, the closure does not run, unless this was called from the closure.
+        /// Cancels the timer. After this returns, the closure is not running and never will, unless it made this call.
         public func cancel() {
             guard let host = work.host else { return }
             host.timer?.pointee.cancel(host.raw, id)

@@ -57,7 +57,7 @@ package final class BareHost: Sendable {
         }
     }
 
-    /// To call before stop(): lets no answer or timer begin, and waits for those under way.
+    /// Call this before stop(): it lets no answer or timer begin, and waits for those under way.
     /// False if some still run at the deadline.
     package func quiesce(deadlineNs: UInt64) -> Bool {
         guard context.calls.close(deadlineNs: deadlineNs),

@@ -3,7 +3,7 @@ public import SignalboxCore
 
 /// The register role of an instance: tells a source's system what happened to its devices.
 ///
-/// A change is a delivery whose content holds the change, so it waits, is retried and can fail for good
+/// A change is sent as a delivery whose content holds it, so it waits, is retried and can fail for good
 /// like any other. `@unchecked Sendable`: the table is only read.
 public final class RegisterRole: @unchecked Sendable {
     /// Most changes per call; nil if the host chooses.

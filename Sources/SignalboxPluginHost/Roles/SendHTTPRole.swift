@@ -18,7 +18,7 @@ public final class SendHTTPRole: @unchecked Sendable {
         maxBatch = table.max_batch == 0 ? nil : Int(table.max_batch)
     }
 
-    /// Where to connect for an app; empty: the default app.
+    /// Where to connect for an app; an empty name is the default app.
     public func endpoint(app: String) async throws(PluginFault) -> SendEndpoint {
         let table = table
         return try await EndpointQuestion.ask(instance, app: app) { raw, app, out, error in

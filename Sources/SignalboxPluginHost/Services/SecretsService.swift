@@ -20,7 +20,7 @@ enum SecretsService {
         return table
     }
 
-    /// Copies bytes out; `length` is the room on entry, and the number of bytes on return.
+    /// Copies bytes out; `length` is the room on entry, and the size of `bytes` on return.
     static func copy(
         _ bytes: [UInt8], to buffer: UnsafeMutableRawPointer?, _ length: UnsafeMutablePointer<Int>
     ) -> sbx_status {

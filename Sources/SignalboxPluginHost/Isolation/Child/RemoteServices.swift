@@ -28,7 +28,7 @@ final class RemoteServices: HostServices {
 
     func isLogged(_ level: PluginLogLevel) -> Bool { logLevels & 1 << level.rawValue != 0 }
 
-    // MARK: Told
+    // MARK: Notices
 
     func log(instance: String, level: PluginLogLevel, message: String, fields: [Attribute]) {
         tell(.log) { $0.put(LogMessage(level: level, message: message, fields: fields)) }
@@ -54,7 +54,7 @@ final class RemoteServices: HostServices {
         peer.tell(method, write)
     }
 
-    // MARK: Asked
+    // MARK: Calls
 
     func sign(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
@@ -98,7 +98,7 @@ final class RemoteServices: HostServices {
         (ask(.readFile, WireBytes?.self) { $0.put(path) } ?? nil)?.bytes
     }
 
-    // MARK: Asked, and answered later
+    // MARK: Calls with a later answer
 
     func call(
         _ call: PluginHTTPCall,
@@ -149,7 +149,7 @@ final class RemoteServices: HostServices {
         if case .failure(let fault) = result { fault } else { nil }
     }
 
-    // MARK: Here
+    // MARK: Local services
 
     func onWorker(_ work: @escaping @Sendable () -> Void) { workers.submitBounded(work) }
 
@@ -158,7 +158,7 @@ final class RemoteServices: HostServices {
         alarms.after(ms: ms) { workers.submitBounded(work) }
     }
 
-    // MARK: How
+    // MARK: Sending
 
     private static let gone = PluginFault(.stopping, "the gateway is gone")
 

@@ -9,7 +9,7 @@ extension IsolatedInstance {
         SystemClock.monotonicNs + options.controlMs * 1_000_000
     }
 
-    // MARK: Making one
+    // MARK: Starting
 
     /// Starts a process and creates the instance in it.
     func open() -> PluginFault? {
@@ -138,7 +138,7 @@ extension IsolatedInstance {
         return fault
     }
 
-    // MARK: The end of one
+    // MARK: Ending
 
     /// The process has closed its socket: no more calls go to it. Thread: the reading thread.
     private func isGone(_ child: IsolatedChild) {
@@ -189,7 +189,7 @@ extension IsolatedInstance {
         control?.wake(atNs: due)
     }
 
-    // MARK: Again
+    // MARK: Restarting
 
     /// Restarts the process if it is due.
     func tick() {

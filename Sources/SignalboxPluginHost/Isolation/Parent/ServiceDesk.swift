@@ -65,7 +65,7 @@ final class ServiceDesk: Sendable {
         return true
     }
 
-    // MARK: At once
+    // MARK: Calls with a reply
 
     private func sign(
         _ reader: inout WireReader, _ frame: WireFrame, _ peer: WirePeer
@@ -150,7 +150,7 @@ final class ServiceDesk: Sendable {
         }
     }
 
-    // MARK: Later
+    // MARK: Calls with a later answer
 
     private func later(
         _ method: WireMethod, _ reader: inout WireReader, _ frame: WireFrame, _ peer: WirePeer

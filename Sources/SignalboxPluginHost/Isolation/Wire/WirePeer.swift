@@ -160,7 +160,7 @@ final class WirePeer: Sendable {
                 state.waiting = [:]
                 state.answers = [:]
             }
-            // A call that still waits for its reply learns it from the missing reply, not from `onAnswer`.
+            // A call that still waits for its reply fails, so its `onAnswer` is not called.
             return (state.waiting, state.answers.filter { state.waiting[$0.key] == nil })
         }
         for waiter in waiting.values { waiter.slot.update { $0 = .failure(.gone) } }
