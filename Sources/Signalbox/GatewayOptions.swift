@@ -32,12 +32,12 @@ public struct GatewayOptions: Sendable {
     public var nowUnixMs: @Sendable () -> UInt64 = { SystemClock.unixMs } {
         didSet { hasSystemClock = false }
     }
-    /// Nobody has put another clock in the place of the system's.
+    /// The clock is the system's.
     private(set) var hasSystemClock = true
     /// How plugins with `isolation: process` are run.
     public var isolation = IsolationOptions()
 
-    /// An engine of your own in place of the store in the data folder; `StoreConformance` tells what it must do.
+    /// A store of your own instead of the database in the data folder; `StoreConformance` says what it must do.
     public var store: (any GatewayStore)?
 
     /// Makes options for the process's own environment.
@@ -61,7 +61,7 @@ public struct GatewayOptions: Sendable {
         environment.readFile = { $0 == path ? .success(bytes) : read($0) }
     }
 
-    /// Writes no log lines.
+    /// Turns the log off.
     public mutating func silence() {
         logger = Logger(label: "signalbox") { _ in SwiftLogNoOpLogHandler() }
     }

@@ -1,7 +1,7 @@
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// What a person or a script wants to know of plugin libraries.
+/// Describes plugin libraries, for people and for scripts.
 public struct PluginTool: Sendable {
     /// What is known of one library.
     public struct Finding: Sendable {

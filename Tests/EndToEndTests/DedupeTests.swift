@@ -52,9 +52,9 @@ import Testing
         #expect(await bench.delivered(bench.simulators.apns, count).count == count)
         await bench.gateway.stop()
         #expect(bench.simulators.apns.received.count == count)
-        let lines = bench.log.all.filter { $0.contains("left out as a duplicate") }
+        let lines = bench.log.all.filter { $0.contains("event is a duplicate") }
         let expected = given.window.map {
-            "info left out as a duplicate of one within \($0) event.subject=ticket/5 "
+            "info event is a duplicate within \($0), left out event.subject=ticket/5 "
                 + "event.type=ticket.replied plugin.instance=z"
         }
         #expect(lines == (expected.map { [$0] } ?? []))

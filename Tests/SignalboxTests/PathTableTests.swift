@@ -50,10 +50,15 @@ import Testing
 
     @Test func `a pattern that is taken is refused and its owner stays`() {
         var table = table("/in/{x}", "/in")
-        for pattern in ["/in/{x}", "/in"] {
+        for pattern in ["/in/{x}", "/in/{other}", "/in"] {
             let isAdded = table.add(pattern: pattern, methods: ["GET"], owner: "second")
             #expect(!isAdded)
         }
         #expect(find("/in", in: table) == "/in")
+        #expect(find("/in/1", in: table) == "/in/{x} x=1")
+    }
+
+    @Test func `a brace that does not close is text`() {
+        #expect(find("/in/{x", in: table("/in/{x")) == "/in/{x")
     }
 }

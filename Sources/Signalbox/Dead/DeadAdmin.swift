@@ -31,7 +31,7 @@ struct DeadAdmin: Sendable {
         var members: [JSONValue.Member] = []
         for pair in query.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, let value = PathTable<Int>.decoded(parts[1]) else { continue }
+            guard parts.count == 2, let value = PercentEncoding.decode(parts[1]) else { continue }
             let number = Int64(value).map { JSONValue.integer($0) }
             members.append(.init(String(parts[0]), number ?? .string(value)))
         }

@@ -280,7 +280,7 @@ struct DevicesService: Sendable {
         for pair in request.query.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1)
             if parts.count == 2, parts[0] == name {
-                return PathTable<Int>.decoded(parts[1]).flatMap { $0.isEmpty ? nil : $0 }
+                return PercentEncoding.decode(parts[1]).flatMap { $0.isEmpty ? nil : $0 }
             }
         }
         return nil

@@ -27,16 +27,11 @@ final class EventPipeline: Sendable {
         let events = Self.spelled(events)
         var changes = changes
         for index in changes.indices { changes[index].device.spellToken() }
-        let namesUsers =
-            events.contains { $0.recipients.contains { Self.userKey($0) != nil } }
-            || changes.contains { Self.userKey($0) != nil }
-        guard namesUsers else {
+        let users = UserDevices.named(in: events, changes)
+        guard !users.isEmpty else {
             commit(events, changes, source, receivedUnixMs: receivedUnixMs, done: done)
             return
         }
-        let users = Set(
-            events.flatMap(\.recipients).compactMap(Self.userKey) + changes.compactMap(Self.userKey)
-        )
         context.store.devices(of: Array(users)) { [changes] found in
             guard case .success(let known) = found else {
                 // Without its devices an event would reach nobody: its source sends it again.
@@ -45,9 +40,10 @@ final class EventPipeline: Sendable {
             }
             // Builders are called on a worker, never on the store's thread.
             self.context.workers.submitBounded {
-                let resolved = events.map { self.resolved($0, known) }
-                let each = changes.flatMap { Self.resolved($0, known) }
-                self.commit(resolved, each, source, receivedUnixMs: receivedUnixMs, done: done)
+                let users = UserDevices(known)
+                self.commit(
+                    events.map(users.resolved), changes.flatMap(users.resolved), source,
+                    receivedUnixMs: receivedUnixMs, done: done)
             }
         }
     }
@@ -66,84 +62,13 @@ final class EventPipeline: Sendable {
     /// An id for an event that its giver wants to know.
     func nextEventID() -> UInt64? { context.ids.next()?.id }
 
-    /// The user all of whose devices go.
-    private static func userKey(_ change: DeviceChange) -> UserKey? {
-        guard change.kind == .unregistered, !change.device.user.isEmpty else { return nil }
-        return UserKey(app: change.device.app, user: change.device.user)
-    }
-
-    /// One change per device; a token that is not the user's is left alone.
-    private static func resolved(
-        _ change: DeviceChange, _ known: [UserKey: [RegisteredDevice]]
-    ) -> [DeviceChange] {
-        guard let key = userKey(change) else { return [change] }
-        return (known[key] ?? []).map(\.device)
-            .filter {
-                let token = change.device.token
-                return token.isEmpty || DeviceToken.isSame($0.token, named: token)
-            }
-            .map { device in
-                var out = change
-                out.device = device
-                return out
-            }
-    }
-
-    /// The user that a recipient without a token names.
-    private static func userKey(_ recipient: Recipient) -> UserKey? {
-        guard recipient.device.token.isEmpty, !recipient.device.user.isEmpty else { return nil }
-        return UserKey(app: recipient.device.app, user: recipient.device.user)
-    }
-
-    /// The event with its users replaced by their devices; what the source knows of a user goes with
-    /// each of them.
-    private func resolved(
-        _ event: Event, _ known: [UserKey: [RegisteredDevice]]
-    ) -> Event {
-        var out = event
-        out.recipients = event.recipients.flatMap { recipient -> [Recipient] in
-            guard let key = Self.userKey(recipient) else { return [recipient] }
-            let devices = known[key] ?? []
-            // A user without devices stays: whichever route takes the event says who was left out.
-            if devices.isEmpty { return [recipient] }
-            let isAnyOnline = devices.contains(where: \.isOnline)
-            return devices.map { entry in
-                Recipient(
-                    device: entry.device,
-                    attributes: Self.attributes(
-                        recipient, isOnline: entry.isOnline,
-                        isAnyOnline: isAnyOnline))
-            }
-        }
-        return out
-    }
-
-    /// What is known of a user's presence, beside what the source says itself.
-    private static func attributes(
-        _ recipient: Recipient, isOnline: Bool, isAnyOnline: Bool
-    ) -> [Attribute] {
-        let known = isOnline ? online : isAnyOnline ? onlineElsewhere : offline
-        let said = recipient.attributes
-        if said.isEmpty { return known }
-        return said + known.filter { own in !said.contains { $0.key == own.key } }
-    }
-
-    private static let online = presence("true", "true")
-    private static let onlineElsewhere = presence("false", "true")
-    private static let offline = presence("false", "false")
-
-    /// `user_online` is of the user on any device, also on those that this route does not send to.
-    private static func presence(_ device: String, _ user: String) -> [Attribute] {
-        [Attribute("online", device), Attribute("user_online", user)]
-    }
-
     private func commit(
         _ events: [Event], _ changes: [DeviceChange], _ source: String, receivedUnixMs: UInt64,
         done: @escaping @Sendable (StoreAnswer) -> Void
     ) {
         let generation = context.live.now
         var items: [StoreEntry.Item] = []
-        var (unbuilt, unrouted): (Set<Int>, Set<Int>) = ([], [])
+        var results: [String?] = []
         for event in events {
             var event = event
             if event.id == 0 {
@@ -153,163 +78,96 @@ final class EventPipeline: Sendable {
                 }
                 event.id = id
             }
+            var routed = RoutedEvent(
+                event, router: generation.router, receivedUnixMs: receivedUnixMs)
             do throws(Unavailable) {
-                let made = try self.deliveries(
-                    of: event, generation, receivedUnixMs: receivedUnixMs)
-                if made.hasFailed {
-                    if made.deliveries.isEmpty, events.count == 1, changes.isEmpty {
-                        // Nothing would be left of it: its source must know.
-                        done(.failed("the builder failed on this event"))
-                        return
-                    }
-                    // Sent again, it may be built by then, and must not be taken for a duplicate.
-                    event.dedupe = ""
-                    unbuilt.insert(items.count)
-                }
-                if !made.isRouted { unrouted.insert(items.count) }
-                var item = StoreEntry.Item(event: event, deliveries: made.deliveries)
-                item.dedupeMs = generation.dedupeMs(of: event)
-                item.badges = made.badges
-                items.append(item)
+                try fanOut(&routed, generation)
             } catch {
                 // All of the request comes again.
                 done(.failed(error.words))
                 return
             }
+            if routed.isLost, events.count == 1, changes.isEmpty {
+                // Nothing would be left of it: its source must know.
+                done(.failed("the builder failed on this event"))
+                return
+            }
+            items.append(routed.item(dedupeMs: generation.dedupeMs(of: event)))
+            results.append(routed.result)
         }
-        let marks = Marks(unbuilt: unbuilt, unrouted: unrouted)
-        let dedupeMs = generation.plan.config.gateway.dedupeMs
+        let entry = StoreEntry(
+            items: items, receivedUnixMs: receivedUnixMs,
+            dedupeMs: generation.plan.config.gateway.dedupeMs)
         guard !changes.isEmpty else {
-            append(&items, marks, receivedUnixMs: receivedUnixMs, dedupeMs: dedupeMs, done: done)
+            append(entry, results, done: done)
             return
         }
         // First, since they can be done again: a request whose events are refused then is sent again.
         let reports = feedback.reports(of: changes, from: source)
-        context.store.change(changes, reports: reports) { [items] result in
+        context.store.change(changes, reports: reports) { [results] result in
             switch result {
-            case .success:
-                var items = items
-                self.append(
-                    &items, marks, receivedUnixMs: receivedUnixMs, dedupeMs: dedupeMs, done: done)
+            case .success: self.append(entry, results, done: done)
             case .failure(let fault): done(.failed(fault.message))
             }
         }
     }
 
-    /// Which of a request's events no route takes, and on which a builder failed.
-    private struct Marks: Sendable {
-        var unbuilt: Set<Int>
-        var unrouted: Set<Int>
-    }
-
+    /// `results` are labels of the metrics, by item.
     private func append(
-        _ items: inout [StoreEntry.Item], _ marks: Marks, receivedUnixMs: UInt64, dedupeMs: UInt64,
-        done: @escaping @Sendable (StoreAnswer) -> Void
+        _ entry: StoreEntry, _ results: [String?], done: @escaping @Sendable (StoreAnswer) -> Void
     ) {
-        let parts = reserve(&items)
-        let entry = StoreEntry(items: items, receivedUnixMs: receivedUnixMs, dedupeMs: dedupeMs)
-        context.store.append(entry) { answer in
-            self.finish(items: entry.items, parts, marks, answer)
+        var entry = entry
+        let reserved = entry.items.indices.map { lanes.reserve(&entry.items[$0]) }
+        context.store.append(entry) { [entry] answer in
+            self.finish(entry.items, results, reserved, answer)
             done(answer)
         }
     }
 
     private static let noIDs = "the store gives no ids"
 
-    /// The deliveries of an event that share a lane.
-    private struct Part: Sendable {
-        var key: LaneKey
-        /// The lane that was asked; it is told what came of it, also when another one has taken its place in the
-        /// meantime.
-        var lane: Lane?
-        /// Those that it takes over at once.
-        var taken: [Delivery]
-        /// There are others.
-        var isMoreOnDisk: Bool
-    }
-
-    /// Asks the lanes which deliveries they can take over at once; the parts of each item.
-    private func reserve(_ items: inout [StoreEntry.Item]) -> [[Part]] {
-        items.indices.map { index in
-            LaneKey.parts(of: items[index].deliveries).map { key, deliveries in
-                guard let lane = lanes.lane(key) else {
-                    return Part(key: key, lane: nil, taken: [], isMoreOnDisk: true)
-                }
-                let ids = lane.reserve(deliveries)
-                if items[index].taken.isEmpty {
-                    items[index].taken = ids
-                } else {
-                    items[index].taken.formUnion(ids)
-                }
-                let isWhole = ids.count == deliveries.count
-                let taken = isWhole ? deliveries : deliveries.filter { ids.contains($0.id) }
-                return Part(key: key, lane: lane, taken: taken, isMoreOnDisk: !isWhole)
-            }
-        }
-    }
-
     private func finish(
-        items: [StoreEntry.Item], _ parts: [[Part]], _ marks: Marks, _ answer: StoreAnswer
+        _ items: [StoreEntry.Item], _ results: [String?], _ reserved: [LaneReservation],
+        _ answer: StoreAnswer
     ) {
-        for (index, item) in items.enumerated() {
-            var isKept = false
-            var numbers: [UInt64: Int32] = [:]
-            var token: LeaseToken?
-            if case .committed(let commit) = answer {
-                token = commit.token
-                isKept = !commit.duplicates.contains(index)
-                if let given = commit.badges[index] { numbers = item.badgeNumbers(given) }
-            }
-            if isKept, !(item.deliveries.isEmpty && marks.unbuilt.contains(index)) {
-                let result =
-                    marks.unrouted.contains(index)
-                    ? "unrouted" : item.deliveries.isEmpty ? "unreached" : "accepted"
-                context.metrics.event(source: item.event.source, result: result)
-            } else if !isKept, case .committed = answer {
+        guard case .committed(let commit) = answer else {
+            for reservation in reserved { reservation.cancelled() }
+            return
+        }
+        for (index, reservation) in reserved.enumerated() {
+            let item = items[index]
+            if commit.duplicates.contains(index) {
                 context.metrics.event(source: item.event.source, result: "duplicate")
                 tell(duplicate: item)
+                reservation.cancelled()
+                continue
             }
-            for part in parts[index] {
-                guard isKept, let token else {
-                    part.lane?.cancelled(part.taken.count)
-                    continue
-                }
-                let taken =
-                    numbers.isEmpty ? part.taken : part.taken.map { $0.with(badges: numbers) }
-                let isLaneThere =
-                    part.lane?.committed(taken, under: token, isMoreOnDisk: part.isMoreOnDisk)
-                    ?? false
-                if !isLaneThere, part.isMoreOnDisk { lanes.backlog(part.key) }
+            if let result = results[index] {
+                context.metrics.event(source: item.event.source, result: result)
             }
+            reservation.committed(
+                under: commit.token,
+                badges: commit.badges[index].map { item.badgeNumbers($0) } ?? [:], in: lanes)
         }
     }
 
     private func tell(duplicate item: StoreEntry.Item) {
         let window = DurationText.of(ms: item.dedupeMs ?? 0)
         context.logger.info(
-            "left out as a duplicate of one within \(window)",
+            "event is a duplicate within \(window), left out",
             metadata: [
                 "plugin.instance": "\(item.event.source)", "event.type": "\(item.event.type)",
                 "event.subject": "\(item.event.subject)",
             ])
     }
 
-    /// What became of an event.
-    private struct Made {
-        var deliveries: [Delivery] = []
-        var badges: [BadgeStep] = []
-        /// A route takes it.
-        var isRouted = true
-        /// A builder failed on it.
-        var hasFailed = false
-    }
-
-    private func deliveries(
-        of event: Event, _ generation: Generation, receivedUnixMs: UInt64
-    ) throws(Unavailable) -> Made {
-        let fields = EventFields(event: event, data: event.parsed ?? JSONValue.object([]))
-        let routes = generation.router.matches(fields)
-        if routes.isEmpty {
+    /// Asks the builders of an event's routes; no lock is held while they render.
+    private func fanOut(
+        _ routed: inout RoutedEvent, _ generation: Generation
+    ) throws(Unavailable) {
+        let event = routed.fields.event
+        let routes = generation.router.routes
+        if !routed.isRouted {
             context.logger.notice(
                 "no route takes this event",
                 metadata: [
@@ -317,64 +175,43 @@ final class EventPipeline: Sendable {
                     "plugin.instance": "\(event.source)",
                 ])
         }
-        var out = Made(isRouted: !routes.isEmpty)
-        var badges =
-            generation.router.countsBadges ? BadgeSteps(recipients: event.recipients) : nil
-        for index in routes {
-            let made = try deliveries(
-                of: fields, route: generation.router.routes[index], generation,
-                receivedUnixMs: receivedUnixMs)
-            if generation.router.routes[index].set.countsBadge {
-                badges?.count(made.deliveries, from: out.deliveries.count)
+        let report = SkipReport(context: context)
+        while let question = routed.next(
+            onSkips: { report.write($1, of: event, on: routes[$0]) })
+        {
+            let route = routes[question.route]
+            switch build(event, recipients: question.recipients, route: route, generation) {
+            case .success(let built):
+                for skip in built.skips {
+                    context.metrics.skipped(route: route.name, reason: skip.reason)
+                }
+                let count = built.contents.reduce(0) { $0 + $1.targets.count }
+                guard var ids = context.ids.take(count) else {
+                    throw Unavailable(words: Self.noIDs)
+                }
+                report.write(
+                    routed.built(built.contents, for: question, ids: &ids), of: event, on: route)
+            case .failure(let fault) where fault.kind == .again || fault.kind == .stopping:
+                context.logger.warning(
+                    "event rejected: builder is unavailable",
+                    metadata: Self.fields(event, route, fault))
+                throw Unavailable(words: "builder \(route.builder) is unavailable")
+            case .failure(let fault):
+                context.metrics.event(source: event.source, result: "build_failed")
+                context.logger.error(
+                    "builder failed on an event", metadata: Self.fields(event, route, fault))
+                routed.failed()
             }
-            out.deliveries += made.deliveries
-            out.hasFailed = out.hasFailed || made.hasFailed
         }
-        out.badges = badges?.steps ?? []
-        return out
     }
 
-    private func deliveries(
-        of fields: EventFields, route: Route, _ generation: Generation, receivedUnixMs: UInt64
-    ) throws(Unavailable) -> Made {
-        let event = fields.event
-        var fanOut = FanOut()
-        let chosen = fanOut.selectRecipients(of: route, from: event.recipients)
-        let recipients = chosen.map { event.recipients[$0] }
-        SkipReport(context: context).write(fanOut.skips, of: event, on: route)
-        let skipped = fanOut.skips.count
-        guard !recipients.isEmpty else { return Made() }
-        switch build(event, recipients: recipients, route: route, generation) {
-        case .success(let built):
-            for skip in built.skips {
-                context.metrics.skipped(route: route.name, reason: skip.reason)
-            }
-            let count = built.contents.reduce(0) { $0 + $1.targets.count }
-            guard var own = context.ids.take(count) else { throw Unavailable(words: Self.noIDs) }
-            fanOut.add(
-                built.contents, route: route, fields: fields, recipients: recipients,
-                receivedUnixMs: receivedUnixMs, ids: &own)
-            let late = Array(fanOut.skips.dropFirst(skipped))
-            SkipReport(context: context).write(late, of: event, on: route)
-        case .failure(let fault) where fault.kind == .again || fault.kind == .stopping:
-            context.logger.warning(
-                "event rejected: builder is unavailable",
-                metadata: [
-                    "event.id": "\(event.id)", "route.name": "\(route.name)",
-                    "plugin.instance": "\(route.builder)", "error": "\(fault.message)",
-                ])
-            throw Unavailable(words: "builder \(route.builder) is unavailable")
-        case .failure(let fault):
-            context.metrics.event(source: event.source, result: "build_failed")
-            context.logger.error(
-                "builder failed on an event",
-                metadata: [
-                    "event.id": "\(event.id)", "route.name": "\(route.name)",
-                    "plugin.instance": "\(route.builder)", "error": "\(fault.message)",
-                ])
-            return Made(hasFailed: true)
-        }
-        return Made(deliveries: fanOut.deliveries)
+    private static func fields(
+        _ event: Event, _ route: Route, _ fault: PluginFault
+    ) -> Logger.Metadata {
+        [
+            "event.id": "\(event.id)", "route.name": "\(route.name)",
+            "plugin.instance": "\(route.builder)", "error": "\(fault.message)",
+        ]
     }
 
     private func build(
@@ -385,7 +222,7 @@ final class EventPipeline: Sendable {
             let built = asked.build(
                 event, recipients: recipients, route: route.name, options: route.builderOptions)
             guard case .failure(let fault) = built, fault.kind == .stopping else { return built }
-            // It was replaced in this moment: its successor builds the same.
+            // It was just replaced: its successor builds the same.
             let next = context.live.now.instances.builders[route.builder]
             if next == nil || next === asked { return built }
             builder = next
@@ -394,8 +231,8 @@ final class EventPipeline: Sendable {
     }
 }
 
-/// A builder that cannot be asked now, or whose answer was lost, or a store that gives no ids: the event is not
-/// taken, so that its source sends it again.
+/// A builder cannot be asked now, or its answer was lost, or the store gives no ids: the event is rejected, so
+/// that its source sends it again.
 private struct Unavailable: Error {
     let words: String
 }

@@ -1,7 +1,7 @@
 internal import SignalboxCore
 internal import Synchronization
 
-/// Gives new deliveries and events their ids, from what the store has given ahead.
+/// Gives new deliveries and events their ids, from a stock that the store reserved.
 final class IDSource: Sendable {
     private struct State {
         var stock = IDStock()
@@ -28,13 +28,13 @@ final class IDSource: Sendable {
         state = Mutex(State(stableIDs: StableIDs(seed: seed)))
     }
 
-    /// An id with a UUID; nil: the store has given none for a while.
+    /// An id with a UUID; nil: the stock is empty.
     func next() -> (id: UInt64, stableID: String)? {
         guard var own = take(1) else { return nil }
         return own.next()
     }
 
-    /// So many ids; nil: the store has not given as many.
+    /// A run of ids; nil: the store has not reserved enough.
     func take(_ count: Int) -> DeliveryIDs? {
         let (taken, isLow) = state.withLock { state -> (DeliveryIDs?, Bool) in
             let range = state.stock.take(count)
@@ -49,7 +49,7 @@ final class IDSource: Sendable {
 
     private func refill() {
         store.reserveIDs(IDStock.partMax) { result in
-            // After a failure whoever needs the next id asks again.
+            // After a failure the next caller asks again.
             self.state.withLock { $0.stock.arrive(try? result.get()) }
         }
     }

@@ -4,7 +4,7 @@ internal import SignalboxDispatch
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Sees to it that whatever waits on disk has a lane that will wake for it.
+/// Makes sure that everything on disk has a lane that will wake for it.
 ///
 /// Lanes wake by themselves. This is for what no lane knows of: deliveries of a plugin that a reload
 /// brought back, and those of a lane that has missed its waking, which would be a bug and is reported as one.
@@ -26,7 +26,7 @@ final class LaneSweep: Sendable {
         orphans.withLock { $0.sorted { ($0.name, $0.app) < ($1.name, $1.app) } }
     }
 
-    /// Wakes every lane that has something on disk, and goes on looking for those that sleep too long.
+    /// Wakes every lane that has something on disk, and keeps looking for lanes that sleep too long.
     func start() {
         context.store.watch { [weak self] keys in
             guard let self else { return }
@@ -62,12 +62,12 @@ final class LaneSweep: Sendable {
     }
 
     private func look(at key: LaneKey) {
-        // One that cannot be made is tried again by whoever could not make it.
+        // A lane that could not be made has a retry of its own.
         guard lanes.refusals[key] == nil, lanes.lane(key)?.isAsleep ?? true
         else { return }
         context.metrics.stranded(key)
         context.logger.warning(
-            "deliveries were due and their lane was asleep, it is awake now",
+            "woke a lane that slept although deliveries were due",
             metadata: ["plugin.instance": "\(key.name)", "app": "\(key.app)"])
         lanes.backlog(key)
     }
@@ -77,7 +77,7 @@ final class LaneSweep: Sendable {
         let isNew = orphans.withLock { $0.insert(key).inserted }
         if isNew {
             context.logger.warning(
-                "deliveries wait for a plugin that is not configured, they stay on disk",
+                "deliveries on disk wait for a plugin that is not configured",
                 metadata: ["plugin.instance": "\(key.name)", "app": "\(key.app)"])
         }
         return false

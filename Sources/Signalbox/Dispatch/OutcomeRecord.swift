@@ -2,7 +2,7 @@ internal import Logging
 internal import SignalboxCore
 internal import SignalboxDispatch
 
-/// Outcomes that are counted together: neighbours mostly come to the same.
+/// Outcomes that are counted together: consecutive deliveries usually share one.
 struct OutcomeTally {
     fileprivate var route = ""
     fileprivate var sender = ""
@@ -160,7 +160,7 @@ final class OutcomeRecord: LaneLedger {
 }
 
 extension OutcomeRecord {
-    /// One line stands for all of a lane that came to the same within an interval.
+    /// One line stands for all equal outcomes of a lane within an interval.
     func write(_ line: LaneLine, of lane: LaneKey) {
         var fields: Logger.Metadata = [
             "plugin.instance": "\(lane.name)", "app": "\(lane.app)",
@@ -177,7 +177,7 @@ extension OutcomeRecord {
         metrics.leasesLost(lane, count: count)
         guard isFenced else { return }
         logger.warning(
-            "leases were lost to another gateway, its deliveries are dropped here",
+            "leases lost to another gateway, which sends these deliveries",
             metadata: ["plugin.instance": "\(lane.name)", "app": "\(lane.app)"])
     }
 

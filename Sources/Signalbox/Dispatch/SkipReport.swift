@@ -3,7 +3,7 @@ internal import SignalboxCore
 
 /// Counts and logs the recipients that an event does not reach on a route.
 struct SkipReport: Sendable {
-    /// An event may name thousands of users without a device: after so many lines one line tells the rest.
+    /// An event may name thousands of users without a device: after this many lines, one line counts the rest.
     private static let linesMax = 20
 
     let context: DispatchContext

@@ -99,7 +99,7 @@ final class IngestService: HTTPServerHandler {
                 return false
             }
             guard isLate else { return }
-            // It was deferred, and ends on a thread of its plugin; builders are called on ours.
+            // The plugin answered later, on a thread of its own; builders are called on our threads.
             self.context.workers.submitBounded {
                 self.conclude(result, of: request, by: role, done: done)
             }
@@ -127,7 +127,7 @@ final class IngestService: HTTPServerHandler {
             done(Problem.busy("the gateway is stopping"), name)
             return
         }
-        // It was replaced in this moment and has not looked at it: the request is its successor's.
+        // It was just replaced and has not looked at the request: its successor gets it.
         hand(request, to: match.owner, done: done)
     }
 
@@ -196,8 +196,8 @@ final class IngestService: HTTPServerHandler {
     }
 }
 
-/// What a role says to a request while it is asked is looked at once it has returned: on the worker that asked,
-/// without another hand-over.
+/// An answer that a role gives during the call is read when the call returns: on the same worker, without another
+/// hand-over.
 private final class ReplyBox: Sendable {
     enum Reply {
         case asked

@@ -8,7 +8,7 @@ struct PathTable<Owner: Sendable>: Sendable {
         var pattern: String
         var params: [Attribute]
     }
-    /// What a look-up came to.
+    /// The result of a look-up.
     enum Found {
         case match(Match)
         case wrongMethod(allowed: [String])
@@ -26,12 +26,15 @@ struct PathTable<Owner: Sendable>: Sendable {
 
     init() {}
 
-    /// Adds a path; false if that very pattern is taken.
+    /// Adds a path; false if it is taken, in a pattern also under another name: `/{a}` matches what `/{b}` does.
     mutating func add(pattern: String, methods: [String], owner: Owner) -> Bool {
         let segments = Self.segments(pattern)
         let entry = Entry(pattern: pattern, segments: segments, methods: methods, owner: owner)
-        if segments.contains(where: { $0.hasPrefix("{") }) {
-            guard !patterns.contains(where: { $0.pattern == pattern }) else { return false }
+        if segments.contains(where: Self.isAny) {
+            let shape = Self.shape(segments)
+            guard !patterns.contains(where: { Self.shape($0.segments) == shape }) else {
+                return false
+            }
             patterns.append(entry)
             return true
         }
@@ -48,9 +51,9 @@ struct PathTable<Owner: Sendable>: Sendable {
             var params: [Attribute] = []
             var isMatch = true
             for (wanted, given) in zip(entry.segments, segments) {
-                if wanted.hasPrefix("{"), wanted.hasSuffix("}") {
+                if Self.isAny(wanted) {
                     let name = String(wanted.dropFirst().dropLast())
-                    guard !given.isEmpty, let value = Self.decoded(given) else {
+                    guard !given.isEmpty, let value = PercentEncoding.decode(given) else {
                         isMatch = false
                         break
                     }
@@ -70,36 +73,15 @@ struct PathTable<Owner: Sendable>: Sendable {
         return .match(Match(owner: entry.owner, pattern: entry.pattern, params: params))
     }
 
+    private static func isAny(_ segment: Substring) -> Bool {
+        segment.hasPrefix("{") && segment.hasSuffix("}")
+    }
+
+    private static func shape(_ segments: [Substring]) -> [Substring] {
+        segments.map { isAny($0) ? "{}" : $0 }
+    }
+
     private static func segments(_ path: String) -> [Substring] {
         path.split(separator: "/" as Character, omittingEmptySubsequences: false)
-    }
-
-    /// Undoes percent-encoding; nil if it is malformed or not UTF-8.
-    static func decoded(_ text: some StringProtocol) -> String? {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-            // The reader of numbers would take a sign as well.
-            guard rest.count >= 2, rest.prefix(2).allSatisfy(isHexDigit),
-                let value = UInt8(digits, radix: 16)
-            else { return nil }
-            rest.removeFirst(2)
-            bytes.append(value)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
     }
 }

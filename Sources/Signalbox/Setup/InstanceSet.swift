@@ -12,7 +12,7 @@ struct InstanceSet: Sendable {
         var own: (any Sending)?
     }
 
-    /// Who the plugins run in.
+    /// The program that the plugins run in.
     struct Program: Sendable {
         var name: String
         var version: String
@@ -103,11 +103,13 @@ struct InstanceSet: Sendable {
     private mutating func claim(_ role: any Ingesting) throws(PluginFault) {
         for path in role.paths {
             guard path.pattern.hasPrefix("/"), !path.methods.isEmpty else {
-                throw PluginFault(.invalid, "it claims a path that does not begin with /")
+                throw PluginFault(
+                    .invalid, "its path \"\(path.pattern)\" must begin with / and have a method")
             }
             guard paths.add(pattern: path.pattern, methods: path.methods, owner: role) else {
                 throw PluginFault(
-                    .invalid, "its path is taken by another plugin; give each its own")
+                    .invalid,
+                    "its path \"\(path.pattern)\" is taken by another plugin; give each its own")
             }
         }
     }
@@ -129,7 +131,7 @@ struct InstanceSet: Sendable {
         return out
     }
 
-    /// Stops and destroys all instances but some.
+    /// Stops and destroys all instances, except those that are kept.
     func stop(except kept: [any HostedInstance] = [], deadlineMs: UInt64) async {
         for instance in instances where !kept.contains(where: { $0 === instance }) {
             _ = await instance.stop(deadlineMs: deadlineMs)

@@ -54,6 +54,12 @@ public struct FanOut: Sendable {
     /// Starts empty.
     public init() {}
 
+    /// The recipients left out since the last call.
+    public mutating func takeSkips() -> [Skip] {
+        defer { skips = [] }
+        return skips
+    }
+
     /// Splits recipients into those a route can send to and those it cannot.
     public mutating func selectRecipients(of route: Route, from recipients: [Recipient]) -> [Int] {
         var chosen: [Int] = []

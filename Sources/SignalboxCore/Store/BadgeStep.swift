@@ -38,7 +38,7 @@ public struct BadgeSteps: Sendable {
     /// Counts the deliveries of a route; their indexes in the event's item begin at `first`.
     ///
     /// Deliveries that show nothing on the device, or that have their own number, do not count.
-    public mutating func count(_ deliveries: [Delivery], from first: Int) {
+    public mutating func count(_ deliveries: some Collection<Delivery>, from first: Int) {
         for (offset, delivery) in deliveries.enumerated() where delivery.badge == nil {
             let note = delivery.content.notification
             guard !note.isSilent, !note.isDryRun, let user = Self.user(of: delivery.device) else {

@@ -1,0 +1,54 @@
+public import SignalboxCore
+
+extension LaneTable {
+    /// Asks the lanes which deliveries of an item they take over at once, as soon as it is committed.
+    public func reserve(_ item: inout StoreEntry.Item) -> LaneReservation {
+        var taken: Set<UInt64> = []
+        let parts = LaneKey.parts(of: item.deliveries).map { key, deliveries in
+            guard let lane = lane(key) else {
+                return LaneReservation.Part(key: key, lane: nil, taken: [], isMoreOnDisk: true)
+            }
+            let ids = lane.reserve(deliveries)
+            if taken.isEmpty { taken = ids } else { taken.formUnion(ids) }
+            let isWhole = ids.count == deliveries.count
+            return LaneReservation.Part(
+                key: key, lane: lane,
+                taken: isWhole ? deliveries : deliveries.filter { ids.contains($0.id) },
+                isMoreOnDisk: !isWhole)
+        }
+        item.taken = taken
+        return LaneReservation(parts: parts)
+    }
+}
+
+/// The deliveries of an item, by lane, while the store commits it.
+public struct LaneReservation: Sendable {
+    struct Part: Sendable {
+        let key: LaneKey
+        /// The lane that was asked. It is told what came of it even if a reload has replaced it in the meantime.
+        let lane: Lane?
+        /// Those that it takes over at once.
+        let taken: [Delivery]
+        /// There are others.
+        let isMoreOnDisk: Bool
+    }
+
+    let parts: [Part]
+
+    /// The item is on disk; `numbers` are the badges of deliveries, by id.
+    public func committed(
+        under token: LeaseToken, badges numbers: [UInt64: Int32], in lanes: LaneTable
+    ) {
+        for part in parts {
+            let taken = numbers.isEmpty ? part.taken : part.taken.map { $0.with(badges: numbers) }
+            let isLaneThere =
+                part.lane?.committed(taken, under: token, isMoreOnDisk: part.isMoreOnDisk) ?? false
+            if !isLaneThere, part.isMoreOnDisk { lanes.backlog(part.key) }
+        }
+    }
+
+    /// The item is not kept.
+    public func cancelled() {
+        for part in parts { part.lane?.cancelled(part.taken.count) }
+    }
+}

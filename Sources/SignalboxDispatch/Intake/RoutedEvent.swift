@@ -1,0 +1,98 @@
+public import SignalboxCore
+
+/// One event on its routes: which builder to ask next, and the deliveries so far.
+///
+/// A value that calls no plugin and makes no ids: whoever drives it asks the builders, outside of any lock, and
+/// brings what they made.
+public struct RoutedEvent: Sendable {
+    /// What the builder of a route is asked.
+    public struct Question: Sendable {
+        /// Place of the route in the router.
+        public let route: Int
+        /// Those that the route can send to; never empty.
+        public let recipients: [Recipient]
+        /// Their places in the event.
+        fileprivate let places: [Int]
+    }
+
+    /// The event with its data.
+    public let fields: EventFields
+    /// A builder failed on it, so that something is missing.
+    public private(set) var hasFailed = false
+    private let router: Router
+    private let receivedUnixMs: UInt64
+    private let routes: [Int]
+    private var asked = 0
+    private var fanOut = FanOut()
+    private var badges: BadgeSteps?
+
+    /// Finds the routes of an event that has its id.
+    public init(_ event: Event, router: Router, receivedUnixMs: UInt64) {
+        fields = EventFields(event: event, data: event.parsed ?? JSONValue.object([]))
+        self.router = router
+        self.receivedUnixMs = receivedUnixMs
+        routes = router.matches(fields)
+        if router.countsBadges { badges = BadgeSteps(recipients: event.recipients) }
+    }
+
+    /// Some route takes it.
+    public var isRouted: Bool { !routes.isEmpty }
+
+    /// Nothing is left of it: a builder failed, and no other route has a delivery.
+    public var isLost: Bool { hasFailed && fanOut.deliveries.isEmpty }
+
+    /// What to ask next; nil: all routes are done.
+    ///
+    /// `onSkips` hears whom a route leaves out, also if nobody is left to ask about.
+    public mutating func next(onSkips: (_ route: Int, [FanOut.Skip]) -> Void) -> Question? {
+        while asked < routes.count {
+            let route = routes[asked]
+            asked += 1
+            let recipients = fields.event.recipients
+            let places = fanOut.selectRecipients(of: router.routes[route], from: recipients)
+            let skips = fanOut.takeSkips()
+            if !skips.isEmpty { onSkips(route, skips) }
+            guard !places.isEmpty else { continue }
+            return Question(
+                route: route, recipients: places.map { recipients[$0] }, places: places)
+        }
+        return nil
+    }
+
+    /// A builder made contents; `ids` has one for each target. Returns whom it leaves out after all.
+    public mutating func built(
+        _ contents: [BuiltContent], for question: Question, ids: inout DeliveryIDs
+    ) -> [FanOut.Skip] {
+        let first = fanOut.deliveries.count
+        let route = router.routes[question.route]
+        fanOut.add(
+            contents, route: route, fields: fields, recipients: question.recipients,
+            receivedUnixMs: receivedUnixMs, ids: &ids)
+        if route.set.countsBadge { badges?.count(fanOut.deliveries[first...], from: first) }
+        // The builder saw only the chosen ones: their places in the event are others.
+        return fanOut.takeSkips().map {
+            FanOut.Skip(recipient: question.places[$0.recipient], reason: $0.reason)
+        }
+    }
+
+    /// A builder failed for good.
+    public mutating func failed() { hasFailed = true }
+
+    /// What to store of it.
+    public func item(dedupeMs: UInt64) -> StoreEntry.Item {
+        var event = fields.event
+        // Sent again, it may be built by then, and must not be taken for a duplicate.
+        if hasFailed { event.dedupe = "" }
+        var item = StoreEntry.Item(event: event, deliveries: fanOut.deliveries)
+        item.dedupeMs = dedupeMs
+        item.badges = badges?.steps ?? []
+        return item
+    }
+
+    /// How it ends if it is kept, as a label of the metrics; nil: its failure was counted.
+    public var result: String? {
+        if isLost { return nil }
+        if !isRouted { return "unrouted" }
+        return fanOut.deliveries.isEmpty ? "unreached" : "accepted"
+    }
+}

@@ -1,0 +1,83 @@
+public import SignalboxCore
+
+/// Puts the devices of a user in the place of the user, in events and in changes of devices.
+public struct UserDevices: Sendable {
+    private let known: [UserKey: [RegisteredDevice]]
+
+    /// `known` are the devices of the users that `named` has found.
+    public init(_ known: [UserKey: [RegisteredDevice]]) { self.known = known }
+
+    /// The users whose devices must be looked up first.
+    public static func named(in events: [Event], _ changes: [DeviceChange]) -> Set<UserKey> {
+        var out: Set<UserKey> = []
+        for event in events {
+            for recipient in event.recipients {
+                if let key = key(recipient) { out.insert(key) }
+            }
+        }
+        for change in changes { if let key = key(change) { out.insert(key) } }
+        return out
+    }
+
+    /// The user that a recipient without a token names.
+    private static func key(_ recipient: Recipient) -> UserKey? {
+        guard recipient.device.token.isEmpty, !recipient.device.user.isEmpty else { return nil }
+        return UserKey(app: recipient.device.app, user: recipient.device.user)
+    }
+
+    /// The user all of whose devices go.
+    private static func key(_ change: DeviceChange) -> UserKey? {
+        guard change.kind == .unregistered, !change.device.user.isEmpty else { return nil }
+        return UserKey(app: change.device.app, user: change.device.user)
+    }
+
+    /// The event for devices; what the source says of a user goes with each of them.
+    public func resolved(_ event: Event) -> Event {
+        var out = event
+        out.recipients = event.recipients.flatMap { recipient -> [Recipient] in
+            guard let key = Self.key(recipient) else { return [recipient] }
+            let devices = known[key] ?? []
+            // A user without devices stays: whichever route takes the event says who was left out.
+            if devices.isEmpty { return [recipient] }
+            let isAnyOnline = devices.contains(where: \.isOnline)
+            return devices.map { entry in
+                Recipient(
+                    device: entry.device,
+                    attributes: Self.attributes(
+                        recipient.attributes, isOnline: entry.isOnline, isAnyOnline: isAnyOnline))
+            }
+        }
+        return out
+    }
+
+    /// One change per device; a token that is not the user's is left alone.
+    public func resolved(_ change: DeviceChange) -> [DeviceChange] {
+        guard let key = Self.key(change) else { return [change] }
+        let token = change.device.token
+        return (known[key] ?? []).map(\.device)
+            .filter { token.isEmpty || DeviceToken.isSame($0.token, named: token) }
+            .map { device in
+                var out = change
+                out.device = device
+                return out
+            }
+    }
+
+    /// The user's presence; what the source says itself goes before.
+    private static func attributes(
+        _ said: [Attribute], isOnline: Bool, isAnyOnline: Bool
+    ) -> [Attribute] {
+        let known = isOnline ? online : isAnyOnline ? onlineElsewhere : offline
+        if said.isEmpty { return known }
+        return said + known.filter { own in !said.contains { $0.key == own.key } }
+    }
+
+    private static let online = presence("true", "true")
+    private static let onlineElsewhere = presence("false", "true")
+    private static let offline = presence("false", "false")
+
+    /// `user_online` is of the user on any device, also on those that this route does not send to.
+    private static func presence(_ device: String, _ user: String) -> [Attribute] {
+        [Attribute("online", device), Attribute("user_online", user)]
+    }
+}

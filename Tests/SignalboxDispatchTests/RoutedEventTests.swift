@@ -1,0 +1,142 @@
+import SignalboxCore
+import Testing
+
+@testable import SignalboxDispatch
+
+/// Every step of an event on its routes, without plugins and stores.
+@Suite struct RoutedEventTests {
+    private let phone = Recipient(
+        device: Device(app: "a", platform: "ios", token: "t1", user: "ann"))
+    private let tablet = Recipient(
+        device: Device(app: "a", platform: "android", token: "t2", user: "ben"))
+    private let nobody = Recipient(device: Device(app: "a", platform: "ios", user: "cleo"))
+
+    private func route(_ name: String, _ platforms: String...) -> Route {
+        Route(
+            name: name, sources: ["chat"], builder: "builder of \(name)",
+            senders: Dictionary(uniqueKeysWithValues: platforms.map { ($0, "push") }))
+    }
+
+    private func routed(_ recipients: [Recipient], _ routes: Route...) -> RoutedEvent {
+        let event = Event(
+            id: 7, source: "chat", type: "message", dedupe: "key", recipients: recipients)
+        return RoutedEvent(event, router: Router(routes: routes), receivedUnixMs: 1_000)
+    }
+
+    /// One content for so many recipients.
+    private func content(_ count: Int, _ edit: (inout Notification) -> Void = { _ in })
+        -> [BuiltContent]
+    {
+        var note = Notification()
+        note.title = "hello"
+        edit(&note)
+        return [
+            BuiltContent(notification: note, targets: (0..<count).map { .init(recipient: $0) })
+        ]
+    }
+
+    private func ids(_ last: UInt64 = 0) -> DeliveryIDs {
+        DeliveryIDs(last: last, stableIDs: StableIDs(seed: (1, 2)))
+    }
+
+    /// Who is left out while asking: `route recipient reason`.
+    private func next(_ routed: inout RoutedEvent) -> (RoutedEvent.Question?, skips: [String]) {
+        var skips: [String] = []
+        let question = routed.next { route, found in
+            skips += found.map { "\(route) \($0.recipient) \($0.reason)" }
+        }
+        return (question, skips)
+    }
+
+    @Test func `the builder of each route is asked once, in the order of the file`() {
+        var routed = routed([phone, tablet], route("both", "ios", "android"), route("ios", "ios"))
+        let (first, none) = next(&routed)
+        #expect(first?.route == 0)
+        #expect(first?.recipients.map(\.device.token) == ["t1", "t2"])
+        #expect(none.isEmpty)
+        let (second, skips) = next(&routed)
+        #expect(second?.recipients.map(\.device.token) == ["t1"])
+        #expect(skips == ["1 1 no_sender"])
+        #expect(next(&routed).0 == nil)
+    }
+
+    @Test func `deliveries of all routes are one item`() throws {
+        var routed = routed([phone, tablet], route("both", "ios", "android"), route("ios", "ios"))
+        var ids = ids()
+        while let question = next(&routed).0 {
+            let late = routed.built(content(question.recipients.count), for: question, ids: &ids)
+            #expect(late.isEmpty)
+        }
+        let item = routed.item(dedupeMs: 5)
+        #expect(item.deliveries.map(\.id) == [1, 2, 3])
+        #expect(item.deliveries.map(\.route) == ["both", "both", "ios"])
+        #expect(item.deliveries.map(\.device.token) == ["t1", "t2", "t1"])
+        #expect(item.event.dedupe == "key")
+        #expect(item.dedupeMs == 5)
+        #expect(routed.result == "accepted")
+    }
+
+    @Test func `a route without recipients asks no builder and says who was left out`() {
+        var routed = routed([nobody], route("ios", "ios"))
+        let (question, skips) = next(&routed)
+        #expect(question == nil)
+        #expect(skips == ["0 0 unknown_user"])
+        #expect(routed.result == "unreached")
+    }
+
+    @Test func `an event that no route takes is kept as unrouted`() {
+        var routed = routed([phone])
+        #expect(next(&routed).0 == nil)
+        #expect(!routed.isRouted)
+        #expect(routed.result == "unrouted")
+        #expect(routed.item(dedupeMs: 0).deliveries.isEmpty)
+    }
+
+    @Test func `who is left out after building is named by the place in the event`() throws {
+        var routed = routed([nobody, tablet, phone], route("ios", "ios"))
+        let question = try #require(next(&routed).0)
+        var ids = ids()
+        // Nothing says which notification is taken back, so there is nothing to send.
+        let late = routed.built(content(1) { $0.isWithdrawn = true }, for: question, ids: &ids)
+        #expect(late == [.init(recipient: 2, reason: "withdraw_without_collapse")])
+    }
+
+    @Test func `an event whose only builder failed is lost`() {
+        var routed = routed([phone], route("ios", "ios"))
+        #expect(next(&routed).0 != nil)
+        routed.failed()
+        #expect(routed.isLost)
+        #expect(routed.result == nil)
+    }
+
+    @Test func `an event that one builder failed on keeps the others' deliveries and no key`()
+        throws
+    {
+        var routed = routed([phone], route("one", "ios"), route("two", "ios"))
+        #expect(next(&routed).0 != nil)
+        routed.failed()
+        let question = try #require(next(&routed).0)
+        var ids = ids()
+        #expect(routed.built(content(1), for: question, ids: &ids).isEmpty)
+        #expect(!routed.isLost)
+        #expect(routed.result == "accepted")
+        let item = routed.item(dedupeMs: 5)
+        #expect(item.deliveries.map(\.route) == ["two"])
+        // Sent again, it must not be taken for a duplicate.
+        #expect(item.event.dedupe.isEmpty)
+    }
+
+    @Test func `badges count the deliveries of counting routes by their places in the item`() throws
+    {
+        var counting = route("two", "ios")
+        counting.set.countsBadge = true
+        var routed = routed([phone], route("one", "ios"), counting)
+        var ids = ids()
+        while let question = next(&routed).0 {
+            #expect(routed.built(content(1), for: question, ids: &ids).isEmpty)
+        }
+        let steps = routed.item(dedupeMs: 0).badges
+        #expect(steps.map(\.user) == [UserKey(app: "a", user: "ann")])
+        #expect(steps.map(\.places) == [[1]])
+    }
+}
