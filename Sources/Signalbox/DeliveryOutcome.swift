@@ -1,20 +1,20 @@
 internal import SignalboxCore
 
-/// What became of one delivery, for a program that embeds the gateway.
+/// The outcome of one attempt at a delivery, for a program that embeds the gateway.
 public struct DeliveryOutcome: Sendable {
-    /// How it stands.
+    /// The state after the attempt.
     public enum Result: UInt32, Sendable {
         /// The provider took it.
         case delivered = 1
-        /// It failed and will be tried again.
+        /// It failed and is retried later.
         case retried = 2
         /// It failed for good and is a dead letter.
         case failed = 3
     }
 
-    /// How it stands.
+    /// The state after the attempt.
     public let result: Result
-    /// The event that it came from, as `submit` named it.
+    /// The id of its event, as `submit` returned it.
     public let eventID: UInt64
     /// What the event was about.
     public let subject: String
@@ -30,7 +30,7 @@ public struct DeliveryOutcome: Sendable {
     public let user: String
     /// The device's token.
     ///
-    /// Not to be logged.
+    /// Never log it.
     public let token: String
     /// A UUID, the same on every attempt.
     public let stableID: String
@@ -38,7 +38,7 @@ public struct DeliveryOutcome: Sendable {
     public let attempt: UInt32
     /// `ok`, `throttled`, `BadDeviceToken`: from a closed list of the sender.
     public let reason: String
-    /// HTTP status or the provider's own number; 0: there was no answer.
+    /// HTTP status or the provider's own code; 0: no answer.
     public let providerCode: UInt32
     /// The provider's id of the message; may be empty.
     public let providerID: String

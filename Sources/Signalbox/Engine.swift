@@ -7,8 +7,8 @@ internal import SignalboxThreads
 
 /// What a running gateway consists of.
 ///
-/// It is built with an empty generation, in which nothing can happen. What a start and a reload make is the next
-/// generation: that is why nothing here is filled in later.
+/// It begins with an empty generation, in which nothing can happen. A start makes the first real generation and a
+/// reload the next one, so nothing here is filled in later.
 final class Engine: Sendable {
     let machinery: Machinery
     let context: DispatchContext
@@ -104,8 +104,8 @@ final class Engine: Sendable {
 
     // MARK: Generations
 
-    /// Makes and starts the instances of a plan; those that are kept run already. If this throws, only these
-    /// still run.
+    /// Makes and starts the instances of a plan, except those that are kept. If this throws, only the kept ones
+    /// run.
     func make(
         _ plan: GatewayPlan, kept: [any HostedInstance]
     ) async throws(ConfigurationError) -> Generation {
@@ -131,7 +131,7 @@ final class Engine: Sendable {
             do {
                 try await lanes.open(key)
             } catch let fault as PluginFault where fault.kind == .notFound {
-                // The plugin has no default app; its lanes are made when deliveries name one.
+                // The plugin has no default app: a lane is made when a delivery names an app.
             } catch {
                 let plugin = plan.plugins.first { $0.name == name }
                 throw ConfigurationError(diagnostics: [

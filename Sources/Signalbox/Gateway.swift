@@ -27,12 +27,12 @@ public final class Gateway: Sendable {
     /// Requests and events are taken.
     var isTaking: Bool { !isClosed.load(ordering: .acquiring) }
 
-    /// Raises the process's limit of file descriptors as far as it may; for programs that are nothing but a gateway.
+    /// Raises the process's limit of file descriptors as far as allowed; for programs that only run a gateway.
     public static func raiseDescriptors() { ProcessRoom.raiseDescriptors() }
 
     /// Checks a configuration with its plugins without running anything; throws with every fault.
     ///
-    /// Returns warnings: what is probably not meant, and runs all the same.
+    /// Returns warnings about settings that are probably a mistake.
     @discardableResult
     public static func check(
         _ options: GatewayOptions
@@ -76,8 +76,8 @@ public final class Gateway: Sendable {
         adminService = admin
         self.engine = engine
         self.options = options
-        // Whoever fills the public listener leaves descriptors for providers, the database and the
-        // admin listener.
+        // A full public listener leaves descriptors for providers, the database and the admin
+        // listener.
         let descriptors = ProcessRoom.descriptorsMax
         var publicServer: HTTPServer?
         if let address = options.listen ?? settings.listen {
@@ -110,14 +110,13 @@ public final class Gateway: Sendable {
             ])
     }
 
-    /// Stops: takes nothing more in, lets what is in memory be sent within the drain time, leaves the
-    /// rest on disk.
+    /// Stops: accepts nothing more, sends what is in memory within the drain time, and leaves the rest on disk.
     ///
     /// Returns how many deliveries wait there for the next start.
     @discardableResult
     public func stop() async -> Int {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return 0 }
-        // Who has drained has said how long to wait.
+        // After a drain there is nothing more to wait for.
         let drainMs = isTaking ? engine.context.live.now.plan.config.gateway.drainMs : 0
         let left = await drain(timeoutMs: drainMs)
         await reloads.withLock { $0.last }?.value
@@ -164,7 +163,7 @@ public final class Gateway: Sendable {
     }
 }
 
-/// An address that cannot be had.
+/// An address that the gateway cannot listen on.
 public struct ListenError: Error, Sendable, CustomStringConvertible {
     let message: String
 

@@ -28,7 +28,7 @@ public struct GatewayOptions: Sendable {
     public var program = (name: "signalbox", version: Release.version)
     /// Called for each outcome of a delivery, on a thread of the gateway; must return soon.
     public var onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
-    /// Milliseconds since 1970; another one than the system's lets time be virtual.
+    /// Milliseconds since 1970; a clock of your own makes time virtual.
     public var nowUnixMs: @Sendable () -> UInt64 = { SystemClock.unixMs } {
         didSet { hasSystemClock = false }
     }
@@ -47,12 +47,12 @@ public struct GatewayOptions: Sendable {
         searchPath = .standard(environment: environment.variables)
     }
 
-    /// The folder that relative paths of the configuration begin in.
+    /// The folder that relative paths of the configuration start from.
     var configFolder: String {
         configPath.lastIndex(of: "/").map { String(configPath[..<$0]) } ?? "."
     }
 
-    /// Takes the configuration from text; its relative paths begin in `folder`.
+    /// Takes the configuration from text; its relative paths start from `folder`.
     public mutating func setConfig(text: String, folder: String) {
         let path = "\(folder.isEmpty ? "." : folder)/gateway.yaml"
         configPath = path
@@ -87,20 +87,20 @@ public struct GatewayOptions: Sendable {
         searchPath.folders = folders + searchPath.folders
     }
 
-    /// Sets the public listener's address from text; false: it is none.
+    /// Sets the public listener's address from text; false: the text is not an address.
     public mutating func setListen(_ text: String) -> Bool {
         listen = ListenAddress(text)
         return listen != nil
     }
 
-    /// Sets the admin listener's address from text; false: it is none.
+    /// Sets the admin listener's address from text; false: the text is not an address.
     public mutating func setAdmin(_ text: String) -> Bool {
         admin = ListenAddress(text)
         return admin != nil
     }
 
-    /// Lays variables over the environment, and other files over those that the configuration names:
-    /// a path that ends in a key is read from the key's value.
+    /// Overrides variables of the environment and files that the configuration names: a path that ends in a key is
+    /// read from the key's value.
     public mutating func overlay(variables: [String: String], files: [String: String]) {
         environment.variables.merge(variables) { $1 }
         let read = environment.readFile

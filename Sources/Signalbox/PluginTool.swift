@@ -3,7 +3,7 @@ internal import SignalboxPluginHost
 
 /// Describes plugin libraries, for people and for scripts.
 public struct PluginTool: Sendable {
-    /// What is known of one library.
+    /// What one library says of itself.
     public struct Finding: Sendable {
         /// The file.
         public let file: String
@@ -11,7 +11,7 @@ public struct PluginTool: Sendable {
         public let lines: [String]
         /// One line of JSON for scripts.
         public let json: String
-        /// Why it cannot be used; nil: it can.
+        /// Why it is unusable; nil: it is usable.
         public let fault: String?
     }
 
@@ -24,7 +24,7 @@ public struct PluginTool: Sendable {
         self.command = command
     }
 
-    /// Every library in the plugin folders; what is no plugin at all is left out.
+    /// Every library in the plugin folders that is a plugin.
     public func list() -> [Finding] {
         searchPath.candidates.compactMap { file in
             let found = PluginInspector.inspect(file, command: command)
@@ -44,7 +44,7 @@ public struct PluginTool: Sendable {
         }
     }
 
-    /// What the process of an isolated plugin runs; it ends with its gateway.
+    /// Runs an isolated plugin in this process until its gateway ends.
     public static func runIsolated() async { await IsolatedRunner.run() }
 
     /// The line that the inspecting process prints.

@@ -1,4 +1,4 @@
-/// What this is a release of.
+/// The release of this program.
 enum Release {
     /// The program's version.
     static let version = "0.1.0"

@@ -5,15 +5,14 @@ internal import SignalboxJSON
 internal import SignalboxStore
 internal import SignalboxThreads
 
-/// Dead letters for people: of a running gateway through its admin listener, else straight from the
-/// database.
+/// Dead letters for operators: through the admin listener of a running gateway, or else from the database.
 public final class DeadLetterTool: Sendable {
     private enum Way {
         case store(SQLiteStore)
         case admin(RESTClient, origin: String, token: String?)
     }
 
-    /// Why something cannot be done.
+    /// Why a command failed.
     public struct Fault: Error, Sendable, CustomStringConvertible {
         /// Names the thing and the reason.
         public let description: String
@@ -28,7 +27,7 @@ public final class DeadLetterTool: Sendable {
     public static func open(_ options: GatewayOptions) async throws -> DeadLetterTool {
         let (config, diagnostics) = GatewayConfig.load(
             options.configPath, environment: options.environment)
-        // Only what is needed here counts; a plugin's fault must not hide dead letters.
+        // Only the settings used here count: a plugin's fault must not hide dead letters.
         if let first = diagnostics.first, first.position == config.start {
             throw ConfigurationError(diagnostics: [first])
         }
@@ -70,7 +69,7 @@ public final class DeadLetterTool: Sendable {
         return out
     }
 
-    /// How many there are of each sender and reason, the most first.
+    /// Counts by sender and reason, the largest first.
     public func counts(
         _ selection: DeadSelection
     ) async throws -> [(count: Int, sender: String, reason: String)] {
@@ -136,7 +135,7 @@ public final class DeadLetterTool: Sendable {
         return try await list(selection, limit: 1).first
     }
 
-    /// Sends them again; how many.
+    /// Sends them again; returns how many.
     public func replay(
         _ selection: DeadSelection, progress: (Int) -> Void
     ) async throws -> Int {
@@ -145,7 +144,7 @@ public final class DeadLetterTool: Sendable {
         }
     }
 
-    /// Forgets them; how many.
+    /// Deletes them; returns how many.
     public func purge(
         _ selection: DeadSelection, progress: (Int) -> Void
     ) async throws -> Int {

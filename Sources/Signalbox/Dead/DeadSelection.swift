@@ -1,8 +1,8 @@
 internal import SignalboxCore
 
-/// Which dead letters a person or a script means.
+/// Selects dead letters.
 public struct DeadSelection: Sendable {
-    /// These alone.
+    /// Only these ids.
     public var ids: [UInt64] = []
     /// The sender's plugin instance.
     public var sender: String?
@@ -14,11 +14,11 @@ public struct DeadSelection: Sendable {
     public var beforeUnixMs: UInt64?
     /// Only those that died at this time or later, in Unix milliseconds.
     public var sinceUnixMs: UInt64?
-    /// All of them, said on purpose.
+    /// All of them, which must be stated.
     public var isAll = false
     var fromID: UInt64 = 0
 
-    /// Means nothing yet.
+    /// Selects nothing yet.
     public init() {}
 
     init(json: JSONValue) {
@@ -34,7 +34,7 @@ public struct DeadSelection: Sendable {
         fromID = UInt64(clamping: json["from"]?.integer ?? 0)
     }
 
-    /// Something was said: a slip must not empty the table.
+    /// Whether anything was stated: a mistake must not empty the table.
     public var isMeant: Bool {
         isAll || !ids.isEmpty || sender != nil || route != nil || reason != nil
             || beforeUnixMs != nil || sinceUnixMs != nil

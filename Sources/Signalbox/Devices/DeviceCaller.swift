@@ -8,7 +8,7 @@ internal import SignalboxJSON
 struct DeviceCaller: Sendable {
     var app: String
     var scopes: Set<String>
-    /// The only user whose devices the caller may touch; nil: everybody's.
+    /// The only user whose devices the caller may change; nil: any user's.
     var user: String?
 }
 
@@ -58,7 +58,7 @@ extension DevicesService {
             user: identity.user)
     }
 
-    /// The client whose token it is; every one is compared, in constant time.
+    /// The client with this token; all are compared, in constant time.
     private func client(bearer: Substring) -> DeviceClient? {
         let given = Digest.sha256(Array(bearer.utf8))
         var found: DeviceClient?

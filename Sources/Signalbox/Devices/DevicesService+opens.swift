@@ -28,12 +28,12 @@ extension DevicesService {
             guard time == nil || time?.integer ?? -1 >= 0 else {
                 throw Refusal(detail: "\"opened_unix_ms\" must be milliseconds since 1970")
             }
-            // What is not ours, or nobody wants, is left out: an app that says it again and again is not helped
-            // by a refusal.
+            // Opens of unknown pushes, and opens that no receiver wants, are left out: an app would only repeat
+            // them after a refusal.
             guard let mark = OpenMark(event), access.routes.contains(mark.route),
                 wish?.takes(.opened, route: mark.route) == true
             else { continue }
-            // A device's clock may be ahead.
+            // A device's clock may be fast.
             let unixMs = min(now, UInt64(clamping: time?.integer ?? Int64(clamping: now)))
             pack.add(opened: mark, user: user, app: caller.app, unixMs: unixMs)
         }

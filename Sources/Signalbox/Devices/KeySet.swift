@@ -36,7 +36,7 @@ struct KeySet: Sendable {
             throw CryptoError("this is neither PEM nor a JWKS document")
         }
         for key in keys {
-            // A key for encryption signs nothing.
+            // A key for encryption does not sign.
             if let use = key["use"]?.string, use != "sig" { continue }
             func number(_ name: String) -> [UInt8] {
                 key[name]?.string.flatMap { Base64.decode($0) } ?? []
@@ -68,9 +68,9 @@ struct KeySet: Sendable {
     }
 }
 
-/// A signed token (RFC 7515, 7519), taken apart.
+/// A parsed signed token (RFC 7515, 7519).
 struct UserToken: Sendable {
-    /// Why a token is refused; the words go to its bearer.
+    /// Why a token is refused; the message goes to the client.
     struct Refusal: Error {
         var words: String
     }
@@ -80,7 +80,7 @@ struct UserToken: Sendable {
     private let signed: [UInt8]
     private let signature: [UInt8]
 
-    /// nil: the text is no token.
+    /// Parses a token; nil: the text is not a token.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, text.utf8.count <= 16_384,
@@ -117,7 +117,7 @@ struct UserToken: Sendable {
             default: nil
             }
         }
-        // RFC 7515, 4.1.11: whoever does not understand such a field must refuse the token.
+        // RFC 7515, 4.1.11: an unknown critical field means that the token must be refused.
         guard header["crit"] == nil else {
             throw Refusal(words: "the token has critical header fields that are not supported")
         }

@@ -14,18 +14,18 @@ final class UserAuthenticator: Sendable {
         var user: String
     }
 
-    /// Why there is none.
+    /// Why the user is unknown.
     enum Failure: Error {
-        /// 401, with words for the bearer.
+        /// 401, with a message for the client.
         case refused(String)
         /// 503: keys or the token endpoint cannot be reached.
         case unavailable(String)
     }
 
-    /// How long fetched keys are good, and how soon they are fetched again for an unknown `kid`.
+    /// How long fetched keys are valid, and how soon an unknown `kid` fetches them again.
     private static let keysLifeMs: UInt64 = 600_000
     private static let keysAgainMs: UInt64 = 30_000
-    /// How long a code that was used is remembered.
+    /// How long a used code is remembered.
     private static let codeLifeMs: UInt64 = 3_600_000
     /// Codes that are remembered, and exchanged at once: anybody may send one.
     private static let codesMax = 10_000
@@ -38,7 +38,7 @@ final class UserAuthenticator: Sendable {
 
     private struct State {
         var fetched: [String: Cached] = [:]
-        /// Keys that could not be fetched, until when they are not asked for again.
+        /// Until when keys that could not be fetched are not fetched again.
         var failed: [String: UInt64] = [:]
         var fetching: [String: Task<KeySet, any Error>] = [:]
         var codes: Set<String> = []
@@ -125,13 +125,13 @@ final class UserAuthenticator: Sendable {
         let now = clock()
         if let known = state.withLock({ $0.fetched[settings.keysURL] }) {
             if now < known.atMs + Self.keysLifeMs, token.isSigned(by: known.keys) { return true }
-            // Keys are rotated: an unknown one is asked for, but not for every forged token.
+            // Keys are rotated: an unknown one is fetched, but not for every forged token.
             if now < known.atMs + Self.keysAgainMs { return false }
         }
         return token.isSigned(by: try await fetchKeys(settings, now))
     }
 
-    /// Fetches keys, once for all who wait for them; after a failure not again for a while.
+    /// Fetches keys, once for all callers; after a failure not again for a while.
     private func fetchKeys(_ settings: DeviceUsers, _ now: UInt64) async throws(Failure) -> KeySet {
         let url = settings.keysURL
         let task = state.withLock { state -> Task<KeySet, any Error>? in
@@ -203,7 +203,7 @@ final class UserAuthenticator: Sendable {
         do {
             answer = try await rest.answer(call)
         } catch {
-            // Nobody has seen the code: it may be tried again.
+            // The endpoint has not seen the code, so it may be used again.
             state.withLock { _ = $0.codes.remove(name) }
             throw .unavailable("the token endpoint cannot be reached")
         }
@@ -218,7 +218,7 @@ final class UserAuthenticator: Sendable {
         return try await user(token: text, of: group.name)
     }
 
-    /// A code is good for one use, also after a restart; its name, if it was not used.
+    /// Remembers a code, which is valid once, also after a restart; returns its name.
     private func use(
         _ code: String, _ flow: DeviceUsers.CodeFlow
     ) async throws(Failure) -> String {

@@ -48,7 +48,7 @@ final class EventPipeline: Sendable {
         }
     }
 
-    /// Most tokens are as they should be, and nothing is copied then.
+    /// Events with tokens in their one spelling. Most have it already, and nothing is copied then.
     private static func spelled(_ events: [Event]) -> [Event] {
         guard events.contains(where: { $0.recipients.contains(where: \.device.isTokenMisspelled) })
         else { return events }
@@ -59,7 +59,7 @@ final class EventPipeline: Sendable {
         }
     }
 
-    /// An id for an event that its giver wants to know.
+    /// An id for an event whose submitter wants to know it.
     func nextEventID() -> UInt64? { context.ids.next()?.id }
 
     private func commit(
@@ -83,12 +83,12 @@ final class EventPipeline: Sendable {
             do throws(Unavailable) {
                 try fanOut(&routed, generation)
             } catch {
-                // All of the request comes again.
+                // The source sends the whole request again.
                 done(.failed(error.words))
                 return
             }
             if routed.isLost, events.count == 1, changes.isEmpty {
-                // Nothing would be left of it: its source must know.
+                // Nothing is left to store, so the source must hear of it.
                 done(.failed("the builder failed on this event"))
                 return
             }

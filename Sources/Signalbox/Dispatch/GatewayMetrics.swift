@@ -2,7 +2,7 @@ internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxObservability
 
-/// The gateway's own numbers; docs/metrics.md lists names and labels.
+/// The gateway's own metrics; docs/metrics.md lists names and labels.
 struct GatewayMetrics: Sendable {
     let registry: MetricsRegistry
 

@@ -31,7 +31,7 @@ struct GatewayClock: LaneClock {
 /// The gateway's store, as lanes see it.
 struct GatewayLaneStore: LaneStore {
     let store: any GatewayStore
-    /// Is woken when something is told to receivers.
+    /// Wakes up when an outcome for receivers was stored.
     let outcomes: OutcomeStream
 
     func lease(

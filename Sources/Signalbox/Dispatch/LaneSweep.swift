@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Makes sure that everything on disk has a lane that will wake for it.
 ///
-/// Lanes wake by themselves. This is for what no lane knows of: deliveries of a plugin that a reload
-/// brought back, and those of a lane that has missed its waking, which would be a bug and is reported as one.
+/// Lanes set their own alarms. The sweep finds what no lane knows of: deliveries of a plugin that a reload brought
+/// back, and a lane that missed its alarm, which would be a bug and is reported as one.
 final class LaneSweep: Sendable {
     private static let pauseMs: UInt64 = 10_000
 
@@ -85,7 +85,7 @@ final class LaneSweep: Sendable {
 }
 
 extension InstanceSet {
-    /// Whether there is an instance that takes the deliveries of a lane.
+    /// Whether an instance takes the deliveries of a lane.
     func serves(_ key: LaneKey) -> Bool {
         switch key.kind {
         case .push: senders[key.sender] != nil

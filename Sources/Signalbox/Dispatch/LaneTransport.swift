@@ -9,7 +9,7 @@ protocol LaneTransport: Sendable {
     func drain(connection: UInt64)
     /// Gives back what was not sent yet.
     func withdraw()
-    /// The plugin's secrets have changed, and this is its endpoint now.
+    /// The plugin's secrets have changed; this is its new endpoint.
     func renew(_ endpoint: SendEndpoint) throws
     func connections() async -> LaneConnections
     func shutdown(deadlineMs: Int) async
@@ -27,7 +27,7 @@ extension PushPool: LaneTransport {
     }
 }
 
-/// Requests over the REST client: for sources' systems, which need not speak HTTP/2.
+/// Sends over the REST client, since the systems of sources need not speak HTTP/2.
 struct RESTTransport: LaneTransport {
     let client: RESTClient
     let endpoint: SendEndpoint

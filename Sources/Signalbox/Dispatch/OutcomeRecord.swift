@@ -9,11 +9,11 @@ struct OutcomeTally {
     fileprivate var result: StaticString = ""
     fileprivate var reason = ""
     fileprivate var count: Int64 = 0
-    /// What receivers of outcomes are told; it goes into the commit that ends the deliveries.
+    /// The outcomes for receivers; the commit that ends the deliveries stores them.
     private(set) var pack = OutcomePack()
     private var wish: OutcomeWish?
 
-    /// Notes the end of a delivery, if somebody wants it.
+    /// Adds the end of a delivery, if a receiver wants it.
     fileprivate mutating func note(
         _ result: OutcomeResult, of delivery: Delivery, reason: String, providerID: String = "",
         attempts: UInt32, unixMs: UInt64, _ stream: OutcomeStream
@@ -28,7 +28,7 @@ struct OutcomeTally {
     }
 }
 
-/// Writes down what became of deliveries: in the log, in numbers, for receivers, and for those who are told of
+/// Records how deliveries end: in the log, in the metrics, for receivers of outcomes and for plugins that follow
 /// devices.
 final class OutcomeRecord: LaneLedger {
     private let logger: Logger

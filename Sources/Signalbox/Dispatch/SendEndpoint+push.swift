@@ -2,7 +2,7 @@ internal import SignalboxHTTP
 internal import SignalboxPluginHost
 
 extension SendEndpoint {
-    /// The endpoint as the push engine takes it; what the plugin left out keeps the engine's default.
+    /// The endpoint for the push engine, with the engine's defaults where the plugin says nothing.
     func pushEndpoint() throws(EndpointError) -> PushEndpoint {
         var endpoint = try PushEndpoint(origin: origin)
         endpoint.caFile = caFile

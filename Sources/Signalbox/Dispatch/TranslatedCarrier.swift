@@ -23,7 +23,7 @@ struct TranslatedCarrier: LaneCarrier {
         self.transport = transport
         var traits = LaneTraits()
         traits.isAtMostOnce = endpoint.isAtMostOnce
-        // Half as long again as it had.
+        // Half of the time-out in addition.
         if isPatient { traits.lateAnswerMs = UInt64(max(0, endpoint.requestTimeoutMs)) / 2 }
         self.traits = traits
     }
@@ -63,7 +63,7 @@ struct OwnCarrier: LaneCarrier {
     var batchMax: Int? { role.maxBatch }
     var traits: LaneTraits {
         var traits = LaneTraits()
-        // It says itself how much it takes.
+        // The plugin says how much it takes.
         traits.startsSlowly = false
         return traits
     }

@@ -1,13 +1,13 @@
 internal import SignalboxThreads
 
-/// How many deliveries are in memory, with a way to wait for none.
+/// Counts deliveries in memory, and waits until there are none.
 final class UnderWay: Sendable {
     private let gate = Gate(0)
 
     /// Counts in or out.
     func adjust(by delta: Int) { gate.update { $0 += delta } }
 
-    /// Blocks until nothing is under way or the time has come; what is left.
+    /// Blocks until nothing is under way or the deadline has passed; returns what is left.
     func waitForNone(deadlineNs: UInt64) -> Int {
         gate.wait(until: { count in
             if count <= 0 || SystemClock.monotonicNs >= deadlineNs { return (count, nil) }

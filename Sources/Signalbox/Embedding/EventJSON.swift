@@ -1,7 +1,7 @@
 public import SignalboxCore
 internal import SignalboxJSON
 
-/// Events of a program as JSON: one, or an array of them, with the names of the C structs.
+/// Reads a program's events from JSON: one, or an array, with the names of the C structs.
 public enum EventJSON {
     private static let eventKeys = [
         "type", "subject", "dedupe", "dedupe_window_ms", "data", "time_unix_ms", "recipients",
@@ -10,7 +10,7 @@ public enum EventJSON {
         "app", "platform", "provider", "token", "source_token", "user", "locale", "attributes",
     ]
 
-    /// Reads events; what is wrong names its place and never its value.
+    /// Reads events; an error names the place and never the value.
     public static func read(_ text: [UInt8]) throws(SubmitError) -> [Event] {
         let root: JSONValue
         do throws(JSONFault) {

@@ -4,15 +4,15 @@ internal import SignalboxJSON
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// Why something that a program gave to its gateway was not taken.
+/// Why the gateway did not accept an event of its program.
 public struct SubmitError: Error, Sendable, CustomStringConvertible {
     /// What kind of fault.
     public enum Kind: Sendable {
         /// An unknown source, or an event that is malformed.
         case invalid
-        /// Over a bound of docs/limits.md.
+        /// Over a limit of docs/limits.md.
         case tooLarge
-        /// Too much waits: again later.
+        /// Too many deliveries wait; try again later.
         case again
         /// The disk failed; nothing was kept.
         case unreachable
@@ -22,7 +22,7 @@ public struct SubmitError: Error, Sendable, CustomStringConvertible {
 
     /// What kind of fault.
     public let kind: Kind
-    /// Words for people.
+    /// The message for people.
     public let message: String
 
     /// The message.
@@ -31,9 +31,9 @@ public struct SubmitError: Error, Sendable, CustomStringConvertible {
 
 /// An event that is on disk.
 public struct SubmittedEvent: Sendable, Hashable {
-    /// Outcomes of its deliveries name it; 0: its dedupe key was seen before, and it was left out.
+    /// The id, which outcomes name; 0: a duplicate that was left out.
     public let id: UInt64
-    /// It was seen before.
+    /// Its dedupe key was seen before.
     public var isDuplicate: Bool { id == 0 }
 }
 

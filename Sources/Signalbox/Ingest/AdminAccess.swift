@@ -12,8 +12,8 @@ struct AdminAccess: Sendable {
     private static let open: Set = ["/healthz", "/readyz"]
 
     private let hosts: Set<String>
-    /// On a listener for all addresses of the machine each of them is known. A page cannot make an IP address
-    /// resolve to another machine.
+    /// A listener on all addresses accepts each of them as a host. A page cannot make an IP address resolve to
+    /// another machine.
     private let takesAnyAddress: Bool
     /// SHA-256 of the token; nil: none is needed.
     private let token: [UInt8]?
@@ -27,9 +27,9 @@ struct AdminAccess: Sendable {
         token = settings.adminToken.map { Digest.sha256(Array($0.utf8)) }
     }
 
-    /// The answer to a request that is refused; nil: it may go on.
+    /// The answer to a refused request; nil: the request is allowed.
     func refusal(_ request: HTTPServerRequest) -> HTTPServerAnswer? {
-        // A client without a Host field is no browser.
+        // A client without a Host field is not a browser.
         let hosts = request.headers.filter { $0.key == "host" }
         guard hosts.allSatisfy({ isKnown($0.value) }) else {
             return Problem(421, "this host is unknown; add it to gateway.admin_hosts").answer

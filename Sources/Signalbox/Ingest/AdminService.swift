@@ -20,7 +20,7 @@ final class AdminService: AsyncHTTPServerHandler {
         dead = DeadAdmin(store: context.store)
     }
 
-    /// From now on `/readyz` answers 503, so that load balancers send nothing more.
+    /// Makes `/readyz` answer 503, so that load balancers send nothing more.
     func stopping() { isStopping.store(true, ordering: .relaxed) }
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
@@ -75,8 +75,8 @@ final class AdminService: AsyncHTTPServerHandler {
         ]
     }
 
-    /// Ready as long as webhooks are taken: a provider that is down, or refuses our key, is reported as
-    /// `degraded`, but must not keep webhooks away, since their pushes are kept until they can be sent.
+    /// Ready as long as webhooks are accepted. A provider that is down or refuses a key is reported as `degraded`,
+    /// and webhooks still come in, since their pushes wait on disk.
     private func readiness() async -> HTTPServerAnswer {
         let isStopping = isStopping.load(ordering: .relaxed)
         let store = context.store

@@ -131,7 +131,7 @@ final class IngestService: HTTPServerHandler {
         hand(request, to: match.owner, done: done)
     }
 
-    /// Commits what a plugin made of a request; the answer comes when it is on disk.
+    /// Commits the events and changes of a request; the answer comes when they are on disk.
     private func settle(
         _ result: IngestResult, _ instance: String, _ receivedUnixMs: UInt64,
         done: @escaping @Sendable (HTTPServerAnswer) -> Void

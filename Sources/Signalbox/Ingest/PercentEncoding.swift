@@ -18,7 +18,7 @@ enum PercentEncoding {
         return out
     }
 
-    /// The value; nil if it is malformed or not UTF-8.
+    /// The decoded value; nil if it is malformed or not UTF-8.
     static func decode(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -28,7 +28,7 @@ enum PercentEncoding {
                 continue
             }
             let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-            // The reader of numbers would take a sign as well.
+            // `UInt8(_:radix:)` accepts a sign, too.
             guard rest.count >= 2, rest.prefix(2).allSatisfy(isHexDigit),
                 let value = UInt8(digits, radix: 16)
             else { return nil }

@@ -5,10 +5,10 @@ internal import SignalboxHTTP
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Sends results of deliveries to receivers: who they are, what they want, and what holds them.
+/// Sends the outcomes of deliveries to receivers.
 ///
-/// Results are on disk, in the commit that ended the delivery; each receiver has a position in that stream, and
-/// a sender that moves it on. Deliveries never wait for a receiver.
+/// The commit that ends a delivery appends its outcome to the stream. Each receiver has a position in the stream, and a
+/// sender that advances it. Deliveries never wait for a receiver.
 final class OutcomeStream: Sendable {
     private struct State {
         var senders: [String: OutcomeSender] = [:]
@@ -39,10 +39,10 @@ final class OutcomeStream: Sendable {
         self.clock = clock
     }
 
-    /// Somebody wants something; asked for each delivery, so that a gateway without receivers pays nothing.
+    /// Whether there is a receiver; read for each delivery, so that a gateway without receivers pays nothing.
     var isOn: Bool { hasWish.load(ordering: .relaxed) }
 
-    /// What any receiver wants; nil: nothing.
+    /// What the receivers want; nil: nothing.
     var wish: OutcomeWish? { state.withLock { $0.wish } }
 
     /// All receivers, in order of their names.
@@ -50,7 +50,7 @@ final class OutcomeStream: Sendable {
         state.withLock { $0.senders.values.sorted { $0.receiver.name < $1.receiver.name } }
     }
 
-    /// Something was appended.
+    /// Wakes the senders after an append.
     func wake() { for sender in senders { sender.wake() } }
 
     /// Appends that notifications were opened; when this returns it is on disk.

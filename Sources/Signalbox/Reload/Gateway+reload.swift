@@ -4,10 +4,10 @@ internal import SignalboxThreads
 internal import Synchronization
 
 extension Gateway {
-    /// Takes the configuration over as it is now; `text` instead of the file, if given.
+    /// Applies the current configuration file, or `text` if given.
     ///
     /// Unchanged parts keep running. With a fault this throws, and nothing changes.
-    /// One reload at a time; it returns when what was replaced has ended.
+    /// Reloads run one at a time; each returns when the replaced instances have ended.
     @discardableResult
     public func reload(text: String? = nil) async throws -> ReloadReport {
         let task = reloads.withLock { reloads -> Task<ReloadReport, any Error> in
@@ -35,7 +35,7 @@ extension Gateway {
         if let text { options.setConfig(text: text, folder: options.configFolder) }
         let logger = engine.logger
         do {
-            // Libraries are loaded on a thread of their own: it may take its time.
+            // Loading libraries may take long, so it has a thread of its own.
             let given = options
             let plan = try await SystemThread.value { Result { try GatewayPlan.make(given) } }.get()
             // A new address needs a restart, so the rule holds for the current one, too.

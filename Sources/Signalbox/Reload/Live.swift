@@ -12,7 +12,7 @@ final class Generation: Sendable {
     let reporters: [String: Set<DeviceChange.Kind>]
     let devices: DeviceAccess
     let admin: AdminAccess
-    /// How long the keys of an instance's events are remembered, where gateway.yaml says it.
+    /// How long the keys of an instance's events are remembered, if gateway.yaml sets it.
     private let dedupeMs: [String: UInt64]
 
     init(
@@ -28,7 +28,7 @@ final class Generation: Sendable {
         dedupeMs = plan.config.plugins.reduce(into: [:]) { $0[$1.name] = $1.dedupeMs }
     }
 
-    /// How long an event's key is remembered: as its instance says, else its plugin, else the gateway.
+    /// How long an event's key is remembered, as set for its instance, by its plugin, or for the gateway.
     func dedupeMs(of event: Event) -> UInt64 {
         if let own = dedupeMs[event.source] { return own }
         guard event.dedupeWindowMs > 0 else { return plan.config.gateway.dedupeMs }

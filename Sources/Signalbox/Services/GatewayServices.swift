@@ -6,7 +6,7 @@ internal import SignalboxObservability
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// What the gateway gives to its plugins.
+/// The services of the gateway for its plugins.
 final class GatewayServices: HostServices {
     /// What plugins reach only in a gateway that runs.
     struct Running {

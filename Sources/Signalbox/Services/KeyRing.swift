@@ -2,9 +2,9 @@ internal import SignalboxCrypto
 package import SignalboxPluginHost
 internal import Synchronization
 
-/// What a host does with keys and certificates for its plugins.
+/// Works with keys and certificates for plugins.
 ///
-/// Keys that were read are kept, so that a PEM file is parsed once and not per signature.
+/// Parsed keys are kept, so that a PEM file is parsed once and not per signature.
 package final class KeyRing: Sendable {
     private static let keysMax = 64
     private let signing = Mutex<[[UInt8]: SigningKey]>([:])
@@ -30,7 +30,7 @@ package final class KeyRing: Sendable {
         }
     }
 
-    /// Whether a signature fits; keys may be public ones, certificates, or those that sign.
+    /// Verifies a signature with a public key, a certificate or a private key.
     package func verify(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
     ) throws(PluginFault) -> Bool {
@@ -52,7 +52,7 @@ package final class KeyRing: Sendable {
         }
     }
 
-    /// What the leaf of a PEM or PKCS#12 file says.
+    /// The leaf certificate of a PEM or PKCS#12 file.
     package static func certificate(
         _ bytes: [UInt8], password: [UInt8]?
     ) throws(PluginFault) -> PluginCertificate {

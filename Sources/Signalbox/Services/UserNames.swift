@@ -4,7 +4,7 @@ internal import SignalboxCrypto
 /// How log lines name users: as `gateway.log.users` says.
 ///
 /// A hashed name tells users apart and is the same in every line of a data folder. Its key is random and kept in the
-/// database: ids are often numbers or mail addresses, and a hash without a key is undone by trying them all.
+/// database: ids are often numbers or mail addresses, and a hash without a key can be reversed by trying them all.
 struct UserNames: Sendable {
     /// What a line shows.
     enum Style: String, Sendable {
@@ -19,7 +19,7 @@ struct UserNames: Sendable {
         self.key = key
     }
 
-    /// Reads the key of a database, or makes it.
+    /// Reads the key from the database, or makes one.
     static func open(_ style: Style, _ store: any GatewayStore) async -> UserNames {
         guard style == .hashed else { return UserNames(style, key: []) }
         let (instance, name) = ("#log", "users")
@@ -31,7 +31,7 @@ struct UserNames: Sendable {
         if let known { return UserNames(style, key: known) }
         let made = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
         await withCheckedContinuation { continuation in
-            // A disk that is full keeps no gateway from starting: the next start makes another key.
+            // A full disk does not stop a start: the next one makes another key.
             store.set(instance: instance, key: name, value: made, forMs: nil) { _ in
                 continuation.resume()
             }

@@ -8,11 +8,11 @@ struct CheckedPlugin: Sendable {
     var settings: PluginSettings
     var library: PluginCode
     var config: CheckedConfig
-    /// Types of its events that its provider itself pushes to the devices reported to it.
+    /// Types of events that its provider itself pushes to the devices it is told of.
     var providerPushes: [String] = []
 
     var name: String { settings.name }
-    /// Nothing about it has changed.
+    /// Whether library, config and secrets are unchanged.
     func isSame(as other: CheckedPlugin) -> Bool {
         library.isSame(as: other.library) && config.json.text == other.config.json.text
             && config.secrets == other.config.secrets
@@ -22,8 +22,7 @@ struct CheckedPlugin: Sendable {
     var configPosition: SourcePosition { settings.config?.position ?? settings.position }
 }
 
-/// Loads libraries and checks what only they can judge: their configs, and whether routes ask them
-/// for roles that they have.
+/// Loads libraries, checks configs against their schemas, and checks that plugins have the roles that routes need.
 struct PluginCheck {
     private(set) var plugins: [CheckedPlugin] = []
     private(set) var diagnostics: [Diagnostic] = []
@@ -102,7 +101,7 @@ struct PluginCheck {
                     .filter { settings.config?[$0.key] != nil }.flatMap(\.types)))
     }
 
-    /// Checks a route against its plugins' roles; its route, with the builder's options as JSON.
+    /// Checks a route against its plugins' roles, and adds the builder's options as JSON.
     mutating func check(_ settings: RouteSettings) -> Route {
         var route = settings.route
         let owner = "route \"\(route.name)\""

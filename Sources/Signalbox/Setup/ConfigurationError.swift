@@ -1,6 +1,6 @@
 public import SignalboxCore
 
-/// A configuration that cannot be used, with everything that is wrong with it.
+/// An unusable configuration, with all its faults.
 public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// In the file's order.
     public let diagnostics: [Diagnostic]

@@ -3,12 +3,12 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// Everything that is known before anything runs.
+/// A checked configuration: everything that is known before anything runs.
 struct GatewayPlan: Sendable {
     var config: GatewayConfig
     var plugins: [CheckedPlugin]
     var routes: [Route]
-    /// What is probably not meant, in the file's order; it runs all the same.
+    /// Settings that are probably a mistake, in the file's order.
     var warnings: [Diagnostic] = []
 
     /// Reads a configuration and its plugins; throws with all faults at once.
@@ -18,7 +18,7 @@ struct GatewayPlan: Sendable {
         var check = PluginCheck(options)
         for plugin in config.plugins { check.load(plugin, folder: config.folder) }
         let routes = config.routes.map { check.check($0) }
-        // A value that could not be filled in has its own fault; what else is wrong with it is noise.
+        // A value that could not be filled in has its own fault; further faults of it are noise.
         let unfilled = faults.filter {
             ["unset-variable", "missing-file", "bad-interpolation"].contains($0.code)
         }
@@ -32,7 +32,7 @@ struct GatewayPlan: Sendable {
             warnings: doublePushes(config, check.plugins).inOrder)
     }
 
-    /// A fault of a start that no line of the configuration is to blame for.
+    /// A fault of a start that no line of the configuration causes.
     func fault(_ code: String, _ message: String) -> ConfigurationError {
         ConfigurationError(diagnostics: [Diagnostic(code, at: config.start, message)])
     }
@@ -43,11 +43,10 @@ struct GatewayPlan: Sendable {
         }
     }
 
-    /// Routes that push what a provider pushes already.
+    /// Routes that push what the provider itself already pushes.
     ///
-    /// Being told of devices and having events pushed is no fault in itself: some providers call a webhook only
-    /// for devices that they know. Only the plugin knows whether its provider pushes to them itself, and of
-    /// which events, so it says that in its schema (`providerPushes`); the host knows no provider.
+    /// A source may get reports about devices and have its events pushed: some providers call a webhook only for
+    /// devices that they know. Which events a provider pushes itself is in its plugin's schema (`providerPushes`).
     private static func doublePushes(
         _ config: GatewayConfig, _ plugins: [CheckedPlugin]
     ) -> [Diagnostic] {
@@ -70,7 +69,7 @@ struct GatewayPlan: Sendable {
         return out
     }
 
-    /// What is wrong with an admin listener on that address: others may reach it, and it has no token.
+    /// The fault of an admin listener that other machines can reach without a token; nil: there is none.
     static func adminFault(_ address: ListenAddress?, _ config: GatewayConfig) -> Diagnostic? {
         guard let address, !address.isLoopback, config.gateway.adminToken == nil else { return nil }
         return Diagnostic(

@@ -5,7 +5,7 @@ internal import SignalboxPluginHost
 
 /// The instances of a gateway with their roles.
 struct InstanceSet: Sendable {
-    /// An instance that sends, one way or the other.
+    /// An instance that sends, through the gateway's connections or its own.
     struct Sender: Sendable {
         var instance: any HostedInstance
         var http: (any Translating)?
@@ -73,7 +73,7 @@ struct InstanceSet: Sendable {
         }
     }
 
-    /// Starts all instances and asks for their roles; `kept` run already.
+    /// Starts all instances, except those that are kept, and asks all for their roles.
     mutating func start(
         _ plugins: [CheckedPlugin], kept: [any HostedInstance] = [], limits: Limits
     ) async throws(ConfigurationError) {
@@ -123,7 +123,7 @@ struct InstanceSet: Sendable {
             do throws(PluginFault) {
                 _ = try await registrar.role.endpoint(app: "")
             } catch {
-                // No default app is no reason: its apps have endpoints of their own.
+                // Without a default app, endpoints belong to its apps.
                 if error.kind == .unsupported || error.kind == .notFound { continue }
             }
             out[name] = kinds
