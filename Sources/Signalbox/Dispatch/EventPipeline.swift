@@ -67,7 +67,9 @@ final class EventPipeline: Sendable {
         done: @escaping @Sendable (StoreAnswer) -> Void
     ) {
         let generation = context.live.now
-        var items: [StoreEntry.Item] = []
+        var entry = StoreEntry(
+            items: [], receivedUnixMs: receivedUnixMs,
+            dedupeMs: generation.plan.config.gateway.dedupeMs)
         var results: [String?] = []
         for event in events {
             var event = event
@@ -92,21 +94,20 @@ final class EventPipeline: Sendable {
                 done(.failed("the builder failed on this event"))
                 return
             }
-            items.append(routed.item(dedupeMs: generation.dedupeMs(of: event)))
+            entry.items.append(routed.item(dedupeMs: generation.dedupeMs(of: event)))
             results.append(routed.result)
         }
-        let entry = StoreEntry(
-            items: items, receivedUnixMs: receivedUnixMs,
-            dedupeMs: generation.plan.config.gateway.dedupeMs)
         guard !changes.isEmpty else {
-            append(entry, results, done: done)
+            append(&entry, results, done: done)
             return
         }
         // First, since they can be done again: a request whose events are refused then is sent again.
         let reports = feedback.reports(of: changes, from: source)
-        context.store.change(changes, reports: reports) { [results] result in
+        context.store.change(changes, reports: reports) { [entry, results] result in
             switch result {
-            case .success: self.append(entry, results, done: done)
+            case .success:
+                var entry = entry
+                self.append(&entry, results, done: done)
             case .failure(let fault): done(.failed(fault.message))
             }
         }
@@ -114,9 +115,9 @@ final class EventPipeline: Sendable {
 
     /// `results` are labels of the metrics, by item.
     private func append(
-        _ entry: StoreEntry, _ results: [String?], done: @escaping @Sendable (StoreAnswer) -> Void
+        _ entry: inout StoreEntry, _ results: [String?],
+        done: @escaping @Sendable (StoreAnswer) -> Void
     ) {
-        var entry = entry
         let reserved = entry.items.indices.map { lanes.reserve(&entry.items[$0]) }
         context.store.append(entry) { [entry] answer in
             self.finish(entry.items, results, reserved, answer)
