@@ -294,7 +294,7 @@ import Testing
         }
         try queue.close()
         #expect(Set(await bench.delivered(bench.simulators.apns, 2)) == ["first", "lost"])
-        _ = try await Self.line(bench, "their lane was asleep")
+        _ = try await Self.line(bench, "woke a lane that slept")
         #expect(
             try await Self.metrics(bench).contains("signalbox_stranded_total{sender=\"apns\"} 1"))
         await bench.end()
