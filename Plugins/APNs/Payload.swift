@@ -102,7 +102,7 @@ struct Payload: Sendable {
                 && !(member.key == "link" && !content.link.isEmpty)
             {
                 out.key(member.key)
-                out.raw(member.value.text)
+                out.value(member.value)
             }
         }
         guard let whole = try? content.overridden(writer, family: "apns", host) else {

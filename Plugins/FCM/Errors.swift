@@ -50,34 +50,42 @@ struct Answer {
     /// parser; nil if the body has another form.
     static func soleName(in body: Span<UInt8>) -> String? {
         // Strings and the punctuation between them, without spaces: { "name" : "..." }
-        var parts: [Range<Int>] = []
+        let marks = (UInt8(ascii: "{"), UInt8(ascii: ":"), UInt8(ascii: "}"))
+        var (key, value): (Range<Int>?, Range<Int>?) = (nil, nil)
         var start: Int?
-        var marks = 0
-        let wanted = [UInt8(ascii: "{"), UInt8(ascii: ":"), UInt8(ascii: "}")]
+        var wanted: UInt8? = marks.0
         for index in body.indices {
             let byte = body[index]
             if let open = start {
                 guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\\") else { return nil }
                 guard byte == UInt8(ascii: "\"") else { continue }
-                parts.append(open..<index)
+                if key == nil {
+                    key = open..<index
+                    wanted = marks.1
+                } else {
+                    value = open..<index
+                    wanted = marks.2
+                }
                 start = nil
                 continue
             }
             switch byte {
             case UInt8(ascii: " "), 0x09, 0x0A, 0x0D: continue
             case UInt8(ascii: "\""):
-                guard marks == parts.count + 1, parts.count < 2 else { return nil }
+                guard wanted == nil, value == nil else { return nil }
                 start = index + 1
             default:
-                guard marks == parts.count, marks < 3, byte == wanted[marks] else { return nil }
-                marks += 1
+                guard byte == wanted else { return nil }
+                wanted = nil
             }
         }
-        guard marks == 3, parts.count == 2 else { return nil }
+        guard start == nil, wanted == nil, let key, let value else { return nil }
         func text(_ range: Range<Int>) -> String {
-            String(decoding: range.map { body[$0] }, as: UTF8.self)
+            // It is ASCII, so this gives a text.
+            guard let text = try? UTF8Span(validating: body.extracting(range)) else { return "" }
+            return String(copying: text)
         }
-        return text(parts[0]) == "name" ? text(parts[1]) : nil
+        return text(key) == "name" ? text(value) : nil
     }
 
     /// The outcome for this answer.

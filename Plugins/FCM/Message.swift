@@ -75,38 +75,35 @@ struct Message: Sendable {
             guard let json = try? host.parse(content.data.utf8.span), json.kind == .object else {
                 throw .malformedData
             }
-            for (key, value) in json.members where value.kind != .null {
+            let members = json.members
+            // A link, a picture, and a title and a body with a name and arguments each may follow.
+            pairs.reserveCapacity(members.count + 6)
+            for (key, value) in members where value.kind != .null {
                 guard !isReserved(key) else { throw .reservedKey }
                 pairs.append((key, value.string ?? value.text))
             }
         }
         if content.isWithdrawn { return pairs }
-        if content.isDataOnly, !content.isSilent {
-            // The app shows the notification itself, from these texts.
-            let shown =
-                Self.shown("title", content.title, localized.title)
-                + Self.shown("body", content.body, localized.body)
-                + [("image", content.imageURL), ("link", content.link)]
-            for (key, value) in shown where !value.isEmpty {
-                if !pairs.contains(where: { $0.0 == key }) { pairs.append((key, value)) }
-            }
-        } else if !content.link.isEmpty, !pairs.contains(where: { $0.0 == "link" }) {
-            pairs.append(("link", content.link))
+        func add(_ key: String, _ value: String) {
+            guard !value.isEmpty, !pairs.contains(where: { $0.0 == key }) else { return }
+            pairs.append((key, value))
         }
-        return pairs
-    }
-
-    /// A text as data: the text itself, or its key in the app and a JSON array of its arguments.
-    private static func shown(
-        _ field: String, _ text: String, _ localized: LocalizedText?
-    ) -> [(String, String)] {
-        guard let localized else { return [(field, text)] }
-        var pairs = [("\(field)_loc_key", localized.key)]
-        if !localized.arguments.isEmpty {
+        // A text as data: the text itself, or its key in the app and a JSON array of its arguments.
+        func add(_ field: String, _ text: String, _ localized: LocalizedText?) {
+            guard let localized else { return add(field, text) }
+            add("\(field)_loc_key", localized.key)
+            guard !localized.arguments.isEmpty else { return }
             var list = JSONWriter()
             list.array { out in for text in localized.arguments { out.string(text) } }
-            pairs.append(("\(field)_loc_args", list.text))
+            add("\(field)_loc_args", list.text)
         }
+        if content.isDataOnly, !content.isSilent {
+            // The app shows the notification itself, from these texts.
+            add("title", content.title, localized.title)
+            add("body", content.body, localized.body)
+            add("image", content.imageURL)
+        }
+        add("link", content.link)
         return pairs
     }
 

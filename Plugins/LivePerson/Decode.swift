@@ -46,7 +46,7 @@ struct ProxyPush: Sendable {
         out.object { out in
             for member in json.members where member.key != "device-token" {
                 out.key(member.key)
-                out.raw(member.value.text)
+                out.value(member.value)
             }
             out.key("lp")
             out.object { out in

@@ -42,7 +42,7 @@ extension LivePerson {
         keys.object { out in
             for member in data.members where !Self.ownKeys.contains(member.key) {
                 out.key(member.key)
-                out.raw(member.value.text)
+                out.value(member.value)
             }
         }
         note.data = keys.text
@@ -54,7 +54,7 @@ extension LivePerson {
                 out.object { out in
                     for member in aps.members where member.key != "badge" {
                         out.key(member.key)
-                        out.raw(member.value.text)
+                        out.value(member.value)
                     }
                 }
             }

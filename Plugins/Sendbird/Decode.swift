@@ -54,7 +54,7 @@ struct Message: Sendable {
                 .contains(member.key)
             {
                 out.key(member.key)
-                out.raw(member.value.text)
+                out.value(member.value)
             }
             if let payloadData {
                 out.key("payload_data")

@@ -127,7 +127,7 @@ final class Sendbird: IngestPlugin, BuildPlugin {
             data.object { out in
                 for member in json.members where member.key != "members" {
                     out.key(member.key)
-                    out.raw(member.value.text)
+                    out.value(member.value)
                 }
             }
             var event = Event(type: "message.read", data: data.text)

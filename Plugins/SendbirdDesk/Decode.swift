@@ -62,7 +62,7 @@ enum EventData {
                 .contains(member.key)
             {
                 out.key(member.key)
-                out.raw(member.value.text)
+                out.value(member.value)
             }
             out.member("kind", kind)
             Ticket.writeDesk(

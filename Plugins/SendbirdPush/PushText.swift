@@ -101,7 +101,7 @@ enum Files {
                 for key in ["url", "type", "size", "thumbnails", "require_auth"] {
                     guard let value = payload?[key], value.kind != .null else { continue }
                     out.key(key)
-                    out.raw(value.text)
+                    out.value(value)
                 }
             }
         }

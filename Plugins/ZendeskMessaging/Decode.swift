@@ -39,7 +39,7 @@ struct Message: Sendable {
             for member in payload.members
             where !["recentNotifications", "user", "app_id", "text"].contains(member.key) {
                 out.key(member.key)
-                out.raw(member.value.text)
+                out.value(member.value)
             }
             out.member("app_id", appID)
             out.member("text", MessageText.of(message["content"]))

@@ -17,27 +17,23 @@ extension sbx_str {
 ///
 /// One thread at a time.
 final class Arena {
-    private var rooms: [UnsafeMutableRawPointer] = []
+    /// Usually the only room. It has the usual size, so that another arena can reuse it.
+    private var first: UnsafeMutableRawPointer?
+    private var more: [UnsafeMutableRawPointer] = []
     private var room: UnsafeMutableRawPointer?
     private var left = 0
-    /// The size of the last room, in bytes.
-    private var lastSize = 0
-
-    /// Whether the first room has the usual size, so that another arena can reuse it.
-    private var isFirstUsual = false
 
     deinit {
-        for (index, room) in rooms.enumerated() {
-            if index == 0, isFirstUsual, IdleRooms.keep(room) { continue }
-            room.deallocate()
-        }
+        for room in more { room.deallocate() }
+        if let first, !IdleRooms.keep(first) { first.deallocate() }
     }
 
-    /// Frees everything but one room, which is reused.
+    /// Frees everything but the first room, which is reused.
     func reset() {
-        while rooms.count > 1 { rooms.removeFirst().deallocate() }
-        room = rooms.first
-        left = rooms.isEmpty ? 0 : lastSize
+        for room in more { room.deallocate() }
+        more.removeAll(keepingCapacity: true)
+        room = first
+        left = first == nil ? 0 : IdleRooms.size
     }
 
     func array<Element: BitwiseCopyable>(
@@ -72,18 +68,23 @@ final class Arena {
         return UnsafePointer(out)
     }
 
+    private static func room(_ bytes: Int) -> UnsafeMutableRawPointer {
+        .allocate(byteCount: bytes, alignment: 16)
+    }
+
     private func allocate(_ bytes: Int) -> UnsafeMutableRawPointer {
         if bytes > left {
             let size = max(IdleRooms.size, bytes)
-            let isUsual = rooms.isEmpty && size == IdleRooms.size
-            if isUsual { isFirstUsual = true }
-            let made =
-                (isUsual ? IdleRooms.take() : nil)
-                ?? UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
-            rooms.append(made)
-            room = made
+            if first == nil, size == IdleRooms.size {
+                let made = IdleRooms.take() ?? Self.room(size)
+                first = made
+                room = made
+            } else {
+                let made = Self.room(size)
+                more.append(made)
+                room = made
+            }
             left = size
-            lastSize = size
         }
         guard let start = room else { preconditionFailure("room was made above") }
         room = start + bytes

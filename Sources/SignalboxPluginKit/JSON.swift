@@ -17,9 +17,12 @@ public struct JSON {
     public var kind: Kind { Kind(rawValue: table.pointee.kind(raw)) ?? .null }
 
     /// The text of a string, or nil.
-    public var string: String? {
+    public var string: String? { rawString.map { String(decoding: $0, as: UTF8.self) } }
+
+    /// The bytes of a string, or nil.
+    var rawString: UnsafeBufferPointer<UInt8>? {
         var text = sbx_str()
-        return table.pointee.string(raw, &text) == SBX_OK ? text.text : nil
+        return table.pointee.string(raw, &text) == SBX_OK ? text.buffer : nil
     }
 
     /// The text of a string, or of a number or a boolean as written; nil for other kinds.
@@ -101,6 +104,7 @@ public struct JSON {
         var cursor = sbx_json_cursor()
         guard table.pointee.first(raw, &cursor) == SBX_OK else { return [] }
         var out: [(key: String, value: JSON)] = []
+        out.reserveCapacity(count)
         var key = sbx_str()
         var value = sbx_json_value()
         while table.pointee.next(&cursor, &key, &value) == SBX_OK {

@@ -12,7 +12,7 @@ extension JSONWriter {
             for member in own {
                 guard let change = changes.first(where: { $0.key == member.key }) else {
                     out.key(member.key)
-                    out.raw(member.value.text)
+                    out.value(member.value)
                     continue
                 }
                 if change.value.kind == .null { continue }

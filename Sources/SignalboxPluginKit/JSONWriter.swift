@@ -48,6 +48,14 @@ public struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// Writes a parsed value; a string goes from its bytes into these.
+    public mutating func value(_ value: JSON) {
+        guard let text = value.rawString else { return raw(value.text) }
+        separate()
+        quote(text)
+        needsComma = true
+    }
+
     /// Writes a member with a string, unless that is empty.
     public mutating func member(_ name: String, _ text: String) {
         guard !text.isEmpty else { return }
@@ -84,18 +92,20 @@ public struct JSONWriter: Sendable {
     }
 
     private mutating func quote(_ text: String) {
-        bytes.append(UInt8(ascii: "\""))
         var text = text
-        text.withUTF8 { source in
-            // Most texts need no escapes, so they are copied in runs.
-            var start = 0
-            while true {
-                let end = Self.endOfRun(source, from: start)
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<end]))
-                if end == source.count { break }
-                Self.append(source[end], to: &bytes)
-                start = end + 1
-            }
+        text.withUTF8 { quote($0) }
+    }
+
+    private mutating func quote(_ source: UnsafeBufferPointer<UInt8>) {
+        bytes.append(UInt8(ascii: "\""))
+        // Most texts need no escapes, so they are copied in runs.
+        var start = 0
+        while true {
+            let end = Self.endOfRun(source, from: start)
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<end]))
+            if end == source.count { break }
+            Self.append(source[end], to: &bytes)
+            start = end + 1
         }
         bytes.append(UInt8(ascii: "\""))
     }

@@ -16,7 +16,10 @@ public struct RequestDraft {
     private var body = Slice(start: 0, count: 0)
 
     /// Makes an empty draft; use one for a whole batch.
-    public init() { bytes.reserveCapacity(8192) }
+    public init() {
+        bytes.reserveCapacity(8192)
+        headers.reserveCapacity(8)
+    }
 
     /// Starts the next request.
     public mutating func begin(_ method: String, path: String) {

@@ -51,16 +51,10 @@ public final class SQLiteStore: DeliveryQueue {
     typealias QueueWork =
         @Sendable (Database, inout QueueTables, _ lastID: inout UInt64) throws -> Int
 
-    private struct Inbox {
-        var jobs: [Job] = []
-        var isClosing = false
-        var isClosed = false
-    }
-
     let token: LeaseToken
     private let watcher: Watcher<[LaneKey]>
     let outboxWatcher = Watcher<Void>()
-    private let inbox: Gate<Inbox>
+    private let inbox: Gate<StoreInbox<Job>>
     private let waiting: SharedCount
     let waitingMax: Int
     private let diskFull: SharedCount
@@ -86,7 +80,7 @@ public final class SQLiteStore: DeliveryQueue {
         } catch {
             throw files.fault(error)
         }
-        let inbox = Gate(Inbox())
+        let inbox = Gate(StoreInbox<Job>())
         let waiting = SharedCount(start.waiting)
         let diskFull = SharedCount(0)
         let fileGone = SharedCount(0)
@@ -104,7 +98,7 @@ public final class SQLiteStore: DeliveryQueue {
     }
 
     private init(
-        _ token: LeaseToken, _ watcher: Watcher<[LaneKey]>, _ inbox: Gate<Inbox>,
+        _ token: LeaseToken, _ watcher: Watcher<[LaneKey]>, _ inbox: Gate<StoreInbox<Job>>,
         _ waiting: SharedCount,
         _ diskFull: SharedCount, _ fileGone: SharedCount, _ outcomes: SharedCount,
         _ reader: StoreReader, waitingMax: Int,
@@ -259,33 +253,31 @@ public final class SQLiteStore: DeliveryQueue {
 
     private func submit(_ job: Job) -> Bool {
         var isTaken = false
-        inbox.updateAll { inbox in
-            guard !inbox.isClosing else { return }
-            inbox.jobs.append(job)
-            isTaken = true
+        let outcomes: Int? = if case .settle(let ends, _, _) = job { ends.count } else { nil }
+        inbox.updateQuietly { inbox in
+            let added = inbox.add(job, outcomes: outcomes)
+            isTaken = added.isTaken
+            return added.wakes
         }
         return isTaken
     }
 
-    private static let groupMax = 4_096
-
-    private static func run(_ writer: StoreWriter, _ inbox: Gate<Inbox>) {
-        while true {
-            let wakeNs = writer.isWaiting ? SystemClock.monotonicNs + 100_000_000 : nil
-            let (jobs, isClosing): ([Job], Bool) = inbox.wait(until: { inbox in
-                let isDue = wakeNs.map { SystemClock.monotonicNs >= $0 } ?? false
-                guard inbox.isClosing || !inbox.jobs.isEmpty || isDue else { return (nil, wakeNs) }
-                let part = Array(inbox.jobs.prefix(groupMax))
-                inbox.jobs.removeFirst(part.count)
-                return ((part, inbox.isClosing && inbox.jobs.isEmpty), nil)
-            })
-            writer.commit(jobs)
-            if isClosing {
-                writer.close()
-                inbox.updateAll { $0.isClosed = true }
-                return
+    private static func run(_ writer: StoreWriter, _ inbox: Gate<StoreInbox<Job>>) {
+        writer.withConnection { db in
+            var group: [Job] = []
+            var isLast = false
+            while !isLast {
+                let wakeNs = writer.isWaiting ? SystemClock.monotonicNs + 100_000_000 : nil
+                isLast = inbox.wait(until: { inbox in
+                    inbox.take(&group, nowNs: SystemClock.monotonicNs, retryNs: wakeNs)
+                })
+                writer.commit(group, db)
+                group.removeAll(keepingCapacity: group.count <= 64)
             }
+            writer.finish(db)
         }
+        writer.close()
+        inbox.updateAll { $0.isClosed = true }
     }
 }
 

@@ -24,6 +24,8 @@ final class StoreWriter: @unchecked Sendable {
     private var roomKnownNs: UInt64 = 0
     /// Outcomes that could not be written yet. The provider has answered, so they must not be lost.
     private var retained: [SQLiteStore.Job] = []
+    /// Callbacks to run once the group is on disk.
+    private var reports: [() -> Void] = []
 
     init(
         queue: DatabaseQueue, files: StoreFiles, tables: QueueTables, options: SQLiteStore.Options,
@@ -49,8 +51,12 @@ final class StoreWriter: @unchecked Sendable {
     /// There is work to retry soon, even if no new job arrives.
     var isWaiting: Bool { hasRetained || !hasDiskRoom || tables.outcomes.hasUnwritten }
 
+    /// Lends the connection to the store's thread until `body` returns. Taking it for each commit costs as much as
+    /// a statement.
+    func withConnection(_ body: (Database) -> Void) { queue.writeWithoutTransaction(body) }
+
     /// Runs the jobs in one transaction and reports their results.
-    func commit(_ new: [SQLiteStore.Job]) {
+    func commit(_ new: [SQLiteStore.Job], _ db: Database) {
         if !retained.isEmpty {
             // Without the rest of their group, which may be what did not fit.
             let known = retained
@@ -60,59 +66,32 @@ final class StoreWriter: @unchecked Sendable {
                 if case .settle = job {
                     outcomes.append(job)
                 } else {
-                    run([job], isShortOfRoom: true)
+                    run([job], isShortOfRoom: true, db)
                 }
             }
-            if !outcomes.isEmpty { run(outcomes, isShortOfRoom: true) }
+            if !outcomes.isEmpty { run(outcomes, isShortOfRoom: true, db) }
         }
-        if !hasDiskRoom { lookForRoom() }
+        if !hasDiskRoom { lookForRoom(db) }
         if !new.isEmpty || (hasDiskRoom && tables.outcomes.hasUnwritten) {
-            run(new, isShortOfRoom: false)
+            run(new, isShortOfRoom: false, db)
         }
     }
 
-    private func run(_ jobs: [SQLiteStore.Job], isShortOfRoom: Bool) {
-        var reports: [() -> Void] = []
+    private func run(_ jobs: [SQLiteStore.Job], isShortOfRoom: Bool, _ db: Database) {
+        defer { reports.removeAll(keepingCapacity: true) }
         var packs: [OutcomePack] = []
         var delta = 0
         let now = options.nowUnixMs()
         do {
-            try queue.writeWithoutTransaction { db in
-                try transaction(db) {
-                    // Outcomes first, and together, so that a lease in the same group sees retries that
-                    // are due, and an append sees the room they made.
-                    var ends: [LeaseEnd] = []
-                    for case .settle(let own, let pack, _) in jobs {
-                        ends += own
-                        if !pack.isEmpty { packs.append(pack) }
-                    }
-                    if !isShortOfRoom {
-                        try tables.outcomes.write(
-                            packs, nowUnixMs: now, tables.hot, db)
-                    }
-                    var lost: Set<UInt64> = []
-                    if !ends.isEmpty {
-                        let settled = try tables.settle(
-                            ends, isShortOfRoom: isShortOfRoom, nowUnixMs: now,
-                            nextID: &lastID, db)
-                        delta -= settled.gone
-                        lost = settled.lost
-                    }
-                    for case .settle(let own, _, let done) in jobs {
-                        var refusal = LeaseRefusal()
-                        if !lost.isEmpty {
-                            refusal.lost = own.lazy.map(\.id).filter { lost.contains($0) }
-                        }
-                        reports.append { [refusal] in done(.success(refusal)) }
-                    }
-                    for job in jobs { try perform(job, now, db, &delta, &reports) }
-                    try tables.flush(nextID: &lastID, db)
-                    try tables.noteSeen(nowUnixMs: now, db)
-                    // A group of leases alone must not fail for lack of room.
-                    let isWriting = jobs.contains { if case .lease = $0 { false } else { true } }
-                    try tables.note(isShortOfRoom: isShortOfRoom || !isWriting, db)
-                    try sweep(db)
-                }
+            try transaction(db) {
+                try settle(jobs, &packs, &delta, isShortOfRoom: isShortOfRoom, now, db)
+                for job in jobs { try perform(job, now, db, &delta) }
+                try tables.flush(nextID: &lastID, db)
+                try tables.noteSeen(nowUnixMs: now, db)
+                // A group of leases alone must not fail for lack of room.
+                let isWriting = jobs.contains { if case .lease = $0 { false } else { true } }
+                try tables.note(isShortOfRoom: isShortOfRoom || !isWriting, db)
+                try sweep(db)
             }
             let given = tables.committed()
             waiting.add(delta)
@@ -123,7 +102,35 @@ final class StoreWriter: @unchecked Sendable {
             if !given.isEmpty { watcher.tell(Array(given)) }
         } catch {
             tables.rolledBack()
-            giveUp(jobs, error)
+            giveUp(jobs, error, db)
+        }
+    }
+
+    /// Outcomes first, and together, so that a lease in the same group sees retries that are due, and an append
+    /// sees the room they made.
+    private func settle(
+        _ jobs: [SQLiteStore.Job], _ packs: inout [OutcomePack], _ delta: inout Int,
+        isShortOfRoom: Bool, _ now: UInt64, _ db: Database
+    ) throws {
+        var ends: [LeaseEnd] = []
+        for case .settle(let own, let pack, _) in jobs {
+            if ends.isEmpty { ends = own } else { ends += own }
+            if !pack.isEmpty { packs.append(pack) }
+        }
+        if !isShortOfRoom { try tables.outcomes.write(packs, nowUnixMs: now, tables.hot, db) }
+        var lost: Set<UInt64> = []
+        if !ends.isEmpty {
+            let settled = try tables.settle(
+                ends, isShortOfRoom: isShortOfRoom, nowUnixMs: now, nextID: &lastID, db)
+            delta -= settled.gone
+            lost = settled.lost
+        }
+        for case .settle(let own, _, let done) in jobs {
+            var refusal = LeaseRefusal()
+            if !lost.isEmpty {
+                refusal.lost = own.lazy.map(\.id).filter { lost.contains($0) }
+            }
+            reports.append { [refusal] in done(.success(refusal)) }
         }
     }
 
@@ -146,8 +153,7 @@ final class StoreWriter: @unchecked Sendable {
     }
 
     private func perform(
-        _ job: SQLiteStore.Job, _ now: UInt64, _ db: Database, _ delta: inout Int,
-        _ reports: inout [() -> Void]
+        _ job: SQLiteStore.Job, _ now: UInt64, _ db: Database, _ delta: inout Int
     ) throws {
         switch job {
         case .append(let entry, let done):
@@ -241,9 +247,9 @@ final class StoreWriter: @unchecked Sendable {
     }
 
     /// Checks for room even when no requests arrive.
-    private func lookForRoom() {
+    private func lookForRoom(_ db: Database) {
         do {
-            _ = try queue.read { try hasRoom($0) }
+            _ = try hasRoom(db)
         } catch {
             // The next round checks again.
             return
@@ -280,13 +286,13 @@ final class StoreWriter: @unchecked Sendable {
     }
 
     /// The group failed: requests get the error, outcomes are kept for the next try.
-    private func giveUp(_ jobs: [SQLiteStore.Job], _ error: any Error) {
+    private func giveUp(_ jobs: [SQLiteStore.Job], _ error: any Error, _ db: Database) {
         let words = files.fault(error).message
         options.onNotice(.fault(words))
         for job in jobs {
             switch job {
             case .append(_, let done): done(.failed(words))
-            case .lease(let lane, let wish, let done): done(leaseUnmarked(lane, wish, words))
+            case .lease(let lane, let wish, let done): done(leaseUnmarked(lane, wish, words, db))
             case .settle, .queue(_, true, _): retained.append(job)
             case .work(_, let done), .queue(_, false, let done): done(words)
             }
@@ -296,10 +302,10 @@ final class StoreWriter: @unchecked Sendable {
     /// A full disk cannot record a lease. Deliveries are leased anyway, since only sending
     /// them frees room. The lane knows which ones it holds, and a crash releases them all.
     private func leaseUnmarked(
-        _ lane: LaneKey, _ wish: LeaseWish, _ words: String
+        _ lane: LaneKey, _ wish: LeaseWish, _ words: String, _ db: Database
     ) -> Result<StoreLease, StoreFailure> {
         do {
-            var out = try queue.read { db in
+            var out = try db.readOnly {
                 try tables.lease(
                     lane, wish, nowUnixMs: options.nowUnixMs(), token, isMarked: false,
                     nextID: &lastID, db)
@@ -315,8 +321,8 @@ final class StoreWriter: @unchecked Sendable {
         }
     }
 
-    /// Tries for a while to write what is left, then closes the file.
-    func close() {
+    /// Tries for a while to write what is left.
+    func finish(_ db: Database) {
         let deadline = SystemClock.monotonicNs + 2_000_000_000
         let pause = Gate(())
         while hasRetained || (hasDiskRoom && tables.outcomes.hasUnwritten),
@@ -324,7 +330,7 @@ final class StoreWriter: @unchecked Sendable {
         {
             let until = SystemClock.monotonicNs + 50_000_000
             pause.wait(until: { _ in (SystemClock.monotonicNs >= until ? () : nil, until) })
-            commit([])
+            commit([], db)
         }
         for job in retained {
             switch job {
@@ -333,6 +339,10 @@ final class StoreWriter: @unchecked Sendable {
             case .append, .lease, .work: break
             }
         }
+    }
+
+    /// Closes the file.
+    func close() {
         checkpointer.stop()
         tables.close()
         try? queue.close()

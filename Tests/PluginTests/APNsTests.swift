@@ -179,6 +179,18 @@ import Testing
         await bench.end()
     }
 
+    @Test func `values of the data are the same JSON in the payload`() async throws {
+        let bench = try await bench()
+        let data = #"{"a":"q\"u\\o\nte","b":"","c":[1,"x"],"d":1.5,"e":null,"f":"é\u0001"}"#
+        let request = try await bench.render {
+            $0.body = "b"
+            $0.data = data
+        }
+        let members = data.dropFirst()
+        #expect(request.text == #"{"aps":{"alert":{"body":"b"}},"# + members)
+        await bench.end()
+    }
+
     @Test func `a long collapse key is shortened without meeting another`() async throws {
         let bench = try await bench()
         let long = String(repeating: "é", count: 40)

@@ -22,12 +22,17 @@ public struct RecordWriter: Sendable {
 
     /// The bytes written so far.
     public private(set) var bytes: [UInt8]
-    /// Slots of the unfinished records, innermost last.
+    /// Slots of the unfinished records in their stored form, innermost last.
     private var slots: [UInt64] = []
     private var open = Open(start: 0, slots: 0, mask: 0)
 
-    /// Makes a writer that appends records to `bytes`.
-    public init(_ bytes: [UInt8] = []) { self.bytes = bytes }
+    /// Makes a writer that appends records to `bytes`, with room for so many bytes.
+    public init(_ bytes: [UInt8] = [], bytesExpected: Int = 0) {
+        self.bytes = bytes
+        self.bytes.reserveCapacity(bytesExpected)
+        // A record has at most 32 fields, and few records are open at a time.
+        slots.reserveCapacity(32)
+    }
 
     /// Adds a byte between records.
     public mutating func append(_ byte: UInt8) { bytes.append(byte) }
@@ -52,13 +57,14 @@ public struct RecordWriter: Sendable {
 
     /// Ends the record that was begun last; `outer` is what `begin` returned.
     public mutating func end(_ outer: Open) {
-        for slot in slots[open.slots...] { store(slot) }
-        slots.removeLast(slots.count - open.slots)
+        let count = slots.count - open.slots
+        unsafe slots.withUnsafeBytes { unsafe bytes.append(contentsOf: $0.suffix(8 * count)) }
+        slots.removeLast(count)
         let head = UInt64(UInt32(truncatingIfNeeded: bytes.count - open.start))
-        var word = head | UInt64(open.mask) << 32
-        for index in open.start..<open.start + Self.headBytes {
-            bytes[index] = UInt8(truncatingIfNeeded: word)
-            word >>= 8
+        let word = head | UInt64(open.mask) << 32
+        let start = open.start
+        unsafe bytes.withUnsafeMutableBytes {
+            unsafe $0.storeBytes(of: word.littleEndian, toByteOffset: start, as: UInt64.self)
         }
         open = outer
     }
@@ -108,7 +114,7 @@ public struct RecordWriter: Sendable {
 
     private mutating func slot(_ field: UInt32, _ value: UInt64) {
         open.mask |= 1 << field
-        slots.append(value)
+        slots.append(value.littleEndian)
     }
 
     private mutating func store(_ value: UInt64) {

@@ -24,6 +24,8 @@ public struct LaneKey: Sendable, Hashable {
 }
 
 extension LaneKey {
+    private static let fewMax = 4
+
     /// Splits deliveries by lane, keeping their order; most events have one or two lanes.
     public static func parts(
         of deliveries: [Delivery]
@@ -40,12 +42,14 @@ extension LaneKey {
                 continue
             }
             let key = LaneKey(delivery)
-            if let known = places[key] {
+            // A few are compared one by one.
+            let few = parts.prefix(fewMax)
+            if let known = few.firstIndex(where: { $0.key == key }) ?? places[key] {
                 last = known
                 parts[last].deliveries.append(delivery)
             } else {
                 last = parts.count
-                places[key] = last
+                if last >= fewMax { places[key] = last }
                 parts.append((key, [delivery]))
             }
         }

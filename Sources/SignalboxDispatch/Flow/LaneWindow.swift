@@ -81,8 +81,7 @@ public struct LaneWindow: Sendable {
     public mutating func arrive(_ deliveries: some Sequence<Delivery>) -> Int {
         var count = 0
         for delivery in deliveries {
-            let isKnown = Self.isKnown(&stages[delivery.id])
-            guard !isKnown else { continue }
+            guard isNew(delivery.id) else { continue }
             ready[Self.rank(delivery)].append(delivery)
             readyCount += 1
             count += 1
@@ -101,7 +100,7 @@ public struct LaneWindow: Sendable {
             while batch.count < batchMax, let delivery = ready[rank].popFirst() {
                 let deadline = delivery.deadlineUnixMs
                 let isExpired = deadline != 0 && deadline <= nowUnixMs
-                guard Self.take(&stages[delivery.id], isExpired ? .settling : .inFlight(delivery))
+                guard take(delivery.id, isExpired ? .settling : .inFlight(delivery))
                 else { continue }
                 readyCount -= 1
                 if isExpired {
@@ -139,35 +138,36 @@ public struct LaneWindow: Sendable {
     ///
     /// It is not taken in again before `committed`.
     public mutating func settle(_ id: UInt64) -> Delivery? {
-        guard let delivery = Self.settled(&stages[id]) else { return nil }
+        let before = stages.updateValue(.settling, forKey: id)
+        guard case .inFlight(let delivery) = before else {
+            stages[id] = before
+            return nil
+        }
         inFlightCount -= 1
         return delivery
     }
 
     /// Ends the stay of a delivery that is ready, as if it had been sent; whether it was.
     public mutating func withdraw(_ id: UInt64) -> Bool {
-        guard Self.take(&stages[id], .settling) else { return false }
+        guard take(id, .settling) else { return false }
         readyCount -= 1
         return true
     }
 
+    // Mostly the stage is the expected one: replacing it and looking at what it was is one look-up, and `&stages[id]`
+    // would allocate.
+
     /// False: it was withdrawn meanwhile.
-    private static func take(_ stage: inout Stage?, _ next: Stage) -> Bool {
-        guard case .ready = stage else { return false }
-        stage = next
-        return true
+    private mutating func take(_ id: UInt64, _ next: Stage) -> Bool {
+        let before = stages.updateValue(next, forKey: id)
+        if case .ready = before { return true }
+        stages[id] = before
+        return false
     }
 
-    /// Both look an id up once.
-    private static func settled(_ stage: inout Stage?) -> Delivery? {
-        guard case .inFlight(let delivery) = stage else { return nil }
-        stage = .settling
-        return delivery
-    }
-
-    private static func isKnown(_ stage: inout Stage?) -> Bool {
-        guard stage == nil else { return true }
-        stage = .ready
+    private mutating func isNew(_ id: UInt64) -> Bool {
+        guard let before = stages.updateValue(.ready, forKey: id) else { return true }
+        stages[id] = before
         return false
     }
 
@@ -195,7 +195,7 @@ public struct LaneWindow: Sendable {
         var taken: [Delivery] = []
         for rank in 0...2 {
             while let delivery = ready[rank].popFirst() {
-                if Self.take(&stages[delivery.id], .settling) { taken.append(delivery) }
+                if take(delivery.id, .settling) { taken.append(delivery) }
             }
         }
         readyCount = 0

@@ -151,13 +151,16 @@ final class PushConnection: ChannelInboundHandler {
     /// Writes what the session has to send, as one buffer with one write.
     func flush() {
         guard let session, let context, !isInSession else { return }
-        var buffer = context.channel.allocator.buffer(capacity: 16 * 1024)
-        guard inSession({ HTTP2Session.drain(session, into: &buffer) }) else {
-            close(reason: "the HTTP/2 session failed")
-            return
-        }
-        if buffer.readableBytes > 0 {
-            context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+        // Most reads leave nothing to write.
+        if nghttp2_session_want_write(session) != 0 {
+            var buffer = context.channel.allocator.buffer(capacity: 2 * 1024)
+            guard inSession({ HTTP2Session.drain(session, into: &buffer) }) else {
+                close(reason: "the HTTP/2 session failed")
+                return
+            }
+            if buffer.readableBytes > 0 {
+                context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+            }
         }
         if nghttp2_session_want_read(session) == 0, nghttp2_session_want_write(session) == 0 {
             close(reason: closeReason)

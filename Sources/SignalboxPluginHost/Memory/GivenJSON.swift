@@ -1,4 +1,5 @@
 internal import CSignalbox
+internal import Glibc
 internal import SignalboxCore
 internal import SignalboxJSON
 
@@ -45,7 +46,8 @@ struct GivenJSON {
     ) -> JSONDocument? {
         let bytes = UnsafeRawBufferPointer(text)
         guard bytes.count <= lengthMax, let found = byHash[Self.hash(bytes)],
-            found.bytes.elementsEqual(bytes)
+            found.bytes.count == bytes.count, let known = found.bytes.baseAddress,
+            let given = bytes.baseAddress, memcmp(known, given, bytes.count) == 0
         else { return nil }
         return switch found.source {
         case .parsed(let parsed): parsed as? JSONDocument

@@ -1,5 +1,7 @@
 /// What the writer knows of a lane's blocks.
-struct BlockLane {
+///
+/// Used by the writer's thread alone.
+final class BlockLane {
     /// Blocks with something to lend that were open before, by rank.
     var returned: [[OpenBlock]] = [[], [], []]
     /// Blocks in the file up to these ids were opened, by rank.
@@ -9,7 +11,7 @@ struct BlockLane {
     private var goneCount = 0
 
     /// A lease of something of a block.
-    mutating func lease(_ block: OpenBlock, untilUnixMs: Int64) {
+    func lease(_ block: OpenBlock, untilUnixMs: Int64) {
         guard untilUnixMs > block.untilUnixMs else { return }
         block.untilUnixMs = untilUnixMs
         let place = leases.lastIndex { $0.untilUnixMs <= untilUnixMs }.map { $0 + 1 } ?? 0
@@ -17,14 +19,14 @@ struct BlockLane {
     }
 
     /// A block has something to lend again.
-    mutating func giveBack(_ block: OpenBlock) {
+    func giveBack(_ block: OpenBlock) {
         guard !block.isReturned, !block.isGone, block.hasRest else { return }
         block.isReturned = true
         returned[block.rank].append(block)
     }
 
     /// Takes back blocks whose leases expired.
-    mutating func expire(nowUnixMs: Int64) {
+    func expire(nowUnixMs: Int64) {
         var count = 0
         for (until, block) in leases {
             guard until <= nowUnixMs else { break }
@@ -46,7 +48,7 @@ struct BlockLane {
     }
 
     /// A block is gone; entries that mention it are dropped when they come up.
-    mutating func forget(_ block: OpenBlock) {
+    func forget(_ block: OpenBlock) {
         block.isGone = true
         if block.isReturned { returned[block.rank].removeAll { $0 === block } }
         goneCount += 1

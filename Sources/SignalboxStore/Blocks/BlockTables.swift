@@ -111,7 +111,14 @@ struct BlockTables {
             block.out[index] = true
             places[delivery] = Place(block: block, index: index)
         }
-        lanes[key.lane, default: BlockLane()].lease(block, untilUnixMs: draft.untilUnixMs)
+        blocks(of: key.lane).lease(block, untilUnixMs: draft.untilUnixMs)
+    }
+
+    private mutating func blocks(of lane: Int64) -> BlockLane {
+        if let known = lanes[lane] { return known }
+        let made = BlockLane()
+        lanes[lane] = made
+        return made
     }
 
     // MARK: Settling
@@ -144,7 +151,7 @@ struct BlockTables {
     mutating func extend(_ id: UInt64, untilUnixMs: Int64) -> Bool {
         guard let place = places[id], !place.block.isGone else { return false }
         place.block.out[place.index] = true
-        lanes[place.block.lane, default: BlockLane()].lease(place.block, untilUnixMs: untilUnixMs)
+        blocks(of: place.block.lane).lease(place.block, untilUnixMs: untilUnixMs)
         return true
     }
 
@@ -217,8 +224,7 @@ struct BlockTables {
         untilUnixMs: Int64, _ hot: HotStatements, _ db: Database
     ) throws -> [Delivery] {
         var out: [Delivery] = []
-        var lane = lanes[id] ?? BlockLane()
-        defer { lanes[id] = lane }
+        let lane = blocks(of: id)
         lane.expire(nowUnixMs: nowUnixMs)
         for block in lane.returned[rank] where out.count < max && block.dueUnixMs <= nowUnixMs {
             guard let reader = try read(block.id, name, hot, db) else {
@@ -290,8 +296,7 @@ struct BlockTables {
     mutating func hasDue(
         lane id: Int64, nowUnixMs: Int64, _ hot: HotStatements, _ db: Database
     ) throws -> Bool {
-        var lane = lanes[id] ?? BlockLane()
-        defer { lanes[id] = lane }
+        let lane = blocks(of: id)
         for rank in 0..<3 {
             if lane.returned[rank].contains(where: { $0.dueUnixMs <= nowUnixMs && $0.hasRest }) {
                 return true

@@ -24,10 +24,13 @@ struct BlockWriter {
         var route: String
     }
 
-    private var records = RecordWriter([version])
+    private var records = RecordWriter([version], bytesExpected: 1_024)
     private(set) var ids: [UInt64] = []
-    private var contents: [ContentKey: UInt32] = [:]
+    private var contentCount: UInt32 = 0
+    /// The content that was added last; mostly it is the only one.
     private var last: (key: ContentKey, index: UInt32)?
+    /// The others.
+    private var earlier: [ContentKey: UInt32] = [:]
 
     var bytes: [UInt8] { records.bytes }
     var isFull: Bool { ids.count >= Self.countMax || bytes.count >= Self.bytesMax }
@@ -46,9 +49,10 @@ struct BlockWriter {
         let key = ContentKey(
             content: ObjectIdentifier(delivery.content), event: event.id, route: delivery.route)
         if let last, last.key == key { return last.index }
-        if let known = contents[key] { return known }
-        let index = UInt32(contents.count)
-        contents[key] = index
+        if let known = earlier[key] { return known }
+        if let last { earlier[last.key] = last.index }
+        let index = contentCount
+        contentCount += 1
         last = (key, index)
         records.append(Kind.content.rawValue)
         records.append(

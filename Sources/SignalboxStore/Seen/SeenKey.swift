@@ -26,10 +26,22 @@ struct SeenKey: Hashable, Comparable {
 
     /// Hashes two texts, separated by a byte that neither contains.
     init(seed: (UInt64, UInt64), _ source: String, _ dedupe: String) {
-        var text = source
-        text.append("\0")
-        text.append(dedupe)
-        self = text.withUTF8 { Self.hash(UnsafeRawBufferPointer($0), seed: seed) }
+        let count = source.utf8.count + 1 + dedupe.utf8.count
+        self = withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { room in
+            var end = 0
+            func put(_ part: String) {
+                var part = part
+                part.withUTF8 {
+                    room[end...].copyBytes(from: $0)
+                    end += $0.count
+                }
+            }
+            put(source)
+            room[end] = 0
+            end += 1
+            put(dedupe)
+            return Self.hash(UnsafeRawBufferPointer(room), seed: seed)
+        }
     }
 
     /// SipHash-2-4, 128 bits (Aumasson, Bernstein).
