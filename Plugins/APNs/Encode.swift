@@ -75,7 +75,7 @@ struct Encoder {
         return value
     }
 
-    private func render(_ note: Notification, badge: Int32?) -> Rendered {
+    private func render(_ note: PushNotification, badge: Int32?) -> Rendered {
         do throws(RenderFault) {
             let payload = try Payload(
                 note, badge: badge, topic: topic, usesToken: account.usesToken, host: host)

@@ -40,7 +40,7 @@ struct Payload: Sendable {
     let expiresAtOnce: Bool
 
     init(
-        _ content: Notification, badge: Int32?, topic: String, usesToken: Bool, host: Host
+        _ content: PushNotification, badge: Int32?, topic: String, usesToken: Bool, host: Host
     ) throws(RenderFault) {
         let isUnseen = content.isSilent || content.isDryRun || content.isWithdrawn
         let derived = isUnseen ? "background" : "alert"
@@ -58,7 +58,7 @@ struct Payload: Sendable {
     }
 
     private static func fitted(
-        _ payload: [UInt8], _ content: Notification, bytesMax: Int, _ host: Host
+        _ payload: [UInt8], _ content: PushNotification, bytesMax: Int, _ host: Host
     ) throws(RenderFault) -> [UInt8] {
         var limit = PayloadLimit(bytesMax: bytesMax)
         limit.addAlert("/aps/alert", of: payload, host)
@@ -69,7 +69,7 @@ struct Payload: Sendable {
     }
 
     private static func body(
-        _ content: Notification, badge: Int32?, pushType: String, host: Host
+        _ content: PushNotification, badge: Int32?, pushType: String, host: Host
     ) throws(RenderFault) -> [UInt8] {
         var data: JSON?
         if !content.data.isEmpty {
@@ -112,7 +112,7 @@ struct Payload: Sendable {
     }
 
     private static func writeAPS(
-        _ content: Notification, _ localized: LocalizedTexts, badge: Int32?, pushType: String,
+        _ content: PushNotification, _ localized: LocalizedTexts, badge: Int32?, pushType: String,
         to out: inout JSONWriter
     ) {
         switch pushType {

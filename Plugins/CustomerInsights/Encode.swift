@@ -11,9 +11,9 @@ enum Message {
 
     /// The payload that Customer Insights sends: on iOS an alert with a `data` object, on Android data
     /// alone.
-    static func notification(_ data: JSON) -> Notification {
+    static func notification(_ data: JSON) -> PushNotification {
         func text(_ key: String) -> String { data[key]?.string ?? "" }
-        var note = Notification()
+        var note = PushNotification()
         note.title = text("title")
         note.body = text("body")
         note.sound = "default"
@@ -59,7 +59,7 @@ extension CustomerInsights {
             try sink.emit(Message.notification(try input.data()), to: all)
             return
         }
-        var note = Notification()
+        var note = PushNotification()
         note.isDryRun = true
         note.isSilent = true
         note.priority = .normal

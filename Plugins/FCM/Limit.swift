@@ -8,7 +8,7 @@ enum Limit {
 
     /// The message, with shortened texts if necessary.
     static func fitted(
-        _ message: [UInt8], of note: Notification, platform: String, _ host: Host
+        _ message: [UInt8], of note: PushNotification, platform: String, _ host: Host
     ) throws(PluginError) -> [UInt8] {
         let isApple = platform == "ios"
         var limit = PayloadLimit(bytesMax: isApple ? 4096 - addedForApple : 4096)

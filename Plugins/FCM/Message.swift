@@ -13,7 +13,7 @@ struct Message: Sendable {
     let tail: [UInt8]
 
     init(
-        _ content: Notification, badge: Int32?, platform: String, deadlineUnixMs: UInt64,
+        _ content: PushNotification, badge: Int32?, platform: String, deadlineUnixMs: UInt64,
         config: Config, host: Host
     ) throws(RenderFault) {
         guard let localized = try? LocalizedTexts(content, host) else { throw .malformedData }
@@ -65,7 +65,7 @@ struct Message: Sendable {
 
     /// The data with all values as strings, as FCM requires.
     private static func data(
-        _ content: Notification, _ localized: LocalizedTexts, _ platform: String, _ host: Host
+        _ content: PushNotification, _ localized: LocalizedTexts, _ platform: String, _ host: Host
     ) throws(RenderFault) -> [(String, String)] {
         var pairs: [(String, String)] = []
         if content.isWithdrawn {
@@ -108,7 +108,7 @@ struct Message: Sendable {
     }
 
     /// The shown notification's key on the device: the tag on Android, the collapse id on iOS.
-    private static func shownKey(_ content: Notification, _ platform: String) -> String {
+    private static func shownKey(_ content: PushNotification, _ platform: String) -> String {
         platform == "ios" ? CollapseKey.shortened(content.collapse) : content.collapse
     }
 
@@ -118,7 +118,7 @@ struct Message: Sendable {
     }
 
     private static func writeNotification(
-        _ content: Notification, _ localized: LocalizedTexts, to out: inout JSONWriter
+        _ content: PushNotification, _ localized: LocalizedTexts, to out: inout JSONWriter
     ) {
         out.key("notification")
         out.object { out in
@@ -130,7 +130,7 @@ struct Message: Sendable {
     }
 
     private static func writeAndroid(
-        _ content: Notification, _ localized: LocalizedTexts, badge: Int32?, ttl: UInt64?,
+        _ content: PushNotification, _ localized: LocalizedTexts, badge: Int32?, ttl: UInt64?,
         isShown: Bool, config: Config, to out: inout JSONWriter
     ) {
         out.key("android")
@@ -159,7 +159,7 @@ struct Message: Sendable {
     }
 
     private static func writeAPNs(
-        _ content: Notification, _ localized: LocalizedTexts, badge: Int32?,
+        _ content: PushNotification, _ localized: LocalizedTexts, badge: Int32?,
         deadlineUnixMs: UInt64, to out: inout JSONWriter
     ) {
         out.key("apns")
@@ -187,7 +187,7 @@ struct Message: Sendable {
     }
 
     private static func writeAPS(
-        _ content: Notification, _ localized: LocalizedTexts, badge: Int32?,
+        _ content: PushNotification, _ localized: LocalizedTexts, badge: Int32?,
         to out: inout JSONWriter
     ) {
         guard !content.isSilent, !content.isWithdrawn else {
@@ -214,7 +214,7 @@ struct Message: Sendable {
     }
 
     private static func writeWebPush(
-        _ content: Notification, ttl: UInt64?, to out: inout JSONWriter
+        _ content: PushNotification, ttl: UInt64?, to out: inout JSONWriter
     ) {
         out.key("webpush")
         out.object { out in

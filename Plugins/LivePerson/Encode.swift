@@ -18,8 +18,8 @@ extension LivePerson {
         if !android.isEmpty { try sink.emit(androidNotification(data), to: android) }
     }
 
-    private func common(_ data: JSON) -> Notification {
-        var note = Notification()
+    private func common(_ data: JSON) -> PushNotification {
+        var note = PushNotification()
         note.title = data.at("/aps/alert/title")?.scalarText ?? ""
         note.body = ProxyPush.message(data)
         note.sound = data.at("/aps/sound")?.string ?? config.sound
@@ -36,7 +36,7 @@ extension LivePerson {
     /// Keys of the proxy, and of this plugin, which the SDK does not read.
     private static let ownKeys: Set = ["aps", "device-token", "push-service", "lp"]
 
-    private func appleNotification(_ data: JSON) -> Notification {
+    private func appleNotification(_ data: JSON) -> PushNotification {
         var note = common(data)
         var keys = JSONWriter()
         keys.object { out in
@@ -63,7 +63,7 @@ extension LivePerson {
         return note
     }
 
-    private func androidNotification(_ data: JSON) -> Notification {
+    private func androidNotification(_ data: JSON) -> PushNotification {
         var note = common(data)
         let given = data["data"]
         var keys = JSONWriter()

@@ -40,7 +40,7 @@ extension Sendbird {
             targets.append(.init(index, badge: unread))
         }
         guard !targets.isEmpty else { return }
-        var note = Notification()
+        var note = PushNotification()
         note.badge = 0
         note.priority = .normal
         try sink.emit(note, to: targets)

@@ -53,7 +53,7 @@ extension SendbirdDesk {
             }
         }
         guard !targets.isEmpty else { return }
-        var note = Notification()
+        var note = PushNotification()
         note.sound = config.push.sound
         note.priority = .high
         note.thread = data.at("/channel/channel_url")?.string ?? ""

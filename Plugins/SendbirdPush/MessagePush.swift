@@ -28,7 +28,7 @@ package struct MessagePush {
     package func emit(
         _ input: borrowing BuildInput, _ sink: borrowing BuildSink,
         skip: (Recipient) -> String?, more: (inout JSONWriter) -> Void = { _ in },
-        adjust: (inout Notification) -> Void = { _ in }
+        adjust: (inout PushNotification) -> Void = { _ in }
     ) throws(PluginError) {
         var order: [Person] = []
         var targets: [Person: [BuildSink.Target]] = [:]
@@ -54,7 +54,7 @@ package struct MessagePush {
     package static func emitWithdrawal(
         _ data: JSON, _ input: borrowing BuildInput, _ sink: borrowing BuildSink
     ) throws(PluginError) {
-        var note = Notification()
+        var note = PushNotification()
         note.isWithdrawn = true
         note.collapse = key(data)
         note.priority = .normal
@@ -80,10 +80,10 @@ package struct MessagePush {
 
     private func notification(
         _ person: Person, more: (inout JSONWriter) -> Void
-    ) -> Notification {
+    ) -> PushNotification {
         let text = PushText(data, locale: person.locale, isHidden: isHidden, settings: settings)
         let object = PushObject(data: data, text: text, person: person, settings: settings)
-        var note = Notification()
+        var note = PushNotification()
         note.title = text.title
         note.body = text.body
         note.sound = person.sound

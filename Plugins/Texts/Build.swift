@@ -26,8 +26,8 @@ extension Texts {
         }
     }
 
-    private func notification(_ data: JSON, _ language: String) -> Notification {
-        var note = Notification()
+    private func notification(_ data: JSON, _ language: String) -> PushNotification {
+        var note = PushNotification()
         note.title = text("title", in: data, language)
         note.subtitle = text("subtitle", in: data, language)
         note.body = text("body", in: data, language)

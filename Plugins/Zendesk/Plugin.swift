@@ -54,7 +54,7 @@ final class Zendesk: IngestPlugin, BuildPlugin, RegisterPlugin {
     func build(_ input: borrowing BuildInput, _ sink: borrowing BuildSink) throws(PluginError) {
         let data = try input.data()
         let options = try input.options()
-        var note = Notification()
+        var note = PushNotification()
         note.title = data.at("/notification/title")?.string ?? ""
         note.body = data.at("/notification/body")?.string ?? ""
         note.sound = config.sound

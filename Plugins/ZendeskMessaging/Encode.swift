@@ -6,7 +6,7 @@ extension ZendeskMessaging {
         let data = try input.data()
         let options = try input.options()
         func text(_ pointer: String) -> String { data.at(pointer)?.scalarText ?? "" }
-        var note = Notification()
+        var note = PushNotification()
         note.title = text("/message/author/displayName")
         note.body = text("/text")
         note.sound = config.sound

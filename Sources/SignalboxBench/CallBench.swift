@@ -43,7 +43,7 @@ enum CallBench {
 
     /// The notification that is sent: an ordinary one.
     static let content: SharedNotification = {
-        var note = Notification()
+        var note = PushNotification()
         note.title = "Ada replied"
         note.body = "Your parcel is on its way and will be with you tomorrow."
         note.thread = "ticket-5"

@@ -119,8 +119,8 @@ enum StoreBench {
                 folder: folder, nowUnixMs: { SystemClock.unixMs }, onNotice: { _ in }))
     }
 
-    fileprivate static var note: Notification {
-        var note = Notification()
+    fileprivate static var note: PushNotification {
+        var note = PushNotification()
         note.title = "Agent replied"
         note.body = "Agent replied something something"
         note.data = #"{"zendesk_sdk_request_id":"5","tid":"5"}"#

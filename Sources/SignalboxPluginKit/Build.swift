@@ -46,7 +46,7 @@ public struct BuildInput: ~Copyable {
     }
 }
 
-extension Notification {
+extension PushNotification {
     /// How urgent it is.
     public enum Priority: UInt32, Sendable {
         case low = 1
@@ -96,7 +96,7 @@ public struct BuildSink: ~Copyable {
     init(_ raw: UnsafeMutablePointer<sbx_build_sink>) { self.raw = raw }
 
     /// Emits a content for these recipients; emit a content once for all recipients that share it.
-    public func emit(_ note: Notification, to targets: [Target]) throws(PluginError) {
+    public func emit(_ note: PushNotification, to targets: [Target]) throws(PluginError) {
         let arena = Arena()
         let out = arena.array(sbx_notification.self, 1)
         note.write(to: out, arena)

@@ -39,7 +39,7 @@ extension Host {
     ///
     /// Throws `tooLarge` if it would not fit even without these texts.
     public func fitted(
-        _ payload: [UInt8], of note: Notification, to limit: PayloadLimit
+        _ payload: [UInt8], of note: PushNotification, to limit: PayloadLimit
     ) throws(PluginError) -> [UInt8] {
         guard let fit else { throw PluginError(.unsupported, "the host does not shorten payloads") }
         let arena = Arena()

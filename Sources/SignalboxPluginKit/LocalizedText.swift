@@ -16,7 +16,7 @@ public struct LocalizedTexts: Sendable {
     public var body: LocalizedText?
 
     /// Reads the part `localized` of a notification.
-    public init(_ note: Notification, _ host: Host) throws(PluginError) {
+    public init(_ note: PushNotification, _ host: Host) throws(PluginError) {
         guard let part = note.part("localized") else { return }
         let json = try host.parse(part.utf8.span)
         func text(_ field: String) -> LocalizedText? {
@@ -30,7 +30,7 @@ public struct LocalizedTexts: Sendable {
     }
 
     /// Writes the members of an `alert` of `aps`: each text itself, or its name in the app.
-    public func writeAlert(of content: Notification, to out: inout JSONWriter) {
+    public func writeAlert(of content: PushNotification, to out: inout JSONWriter) {
         func write(_ own: String, _ text: String, _ localized: LocalizedText?, _ prefix: String) {
             guard let localized else {
                 out.member(own, text)

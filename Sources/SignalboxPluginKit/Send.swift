@@ -34,7 +34,7 @@ public struct OwnedDelivery: Sendable {
     /// When it expires, in Unix milliseconds; 0 for never.
     public let deadlineUnixMs: UInt64
     /// The content.
-    public let content: Notification
+    public let content: PushNotification
 }
 
 extension Delivery {

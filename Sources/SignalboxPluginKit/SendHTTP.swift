@@ -100,8 +100,8 @@ public struct Delivery: ~Escapable {
     public func device() -> Device { Device(raw.pointee.device) }
 
     /// The content, copied.
-    public func notification() -> Notification {
-        Notification(raw.pointee.notification)
+    public func notification() -> PushNotification {
+        PushNotification(raw.pointee.notification)
     }
 }
 

@@ -58,7 +58,7 @@ enum DeadTables {
             sender: row["sender"], route: row["route"], eventID: number(row, "event"),
             source: row["source"], type: row["type"], subject: row["subject"],
             receivedUnixMs: number(row, "received"), stableID: row["stable"],
-            notification: RowCodec.notification(row["note"]) ?? Notification(),
+            notification: RowCodec.notification(row["note"]) ?? PushNotification(),
             device: RowCodec.device(row["device"], app: row["app"])
                 ?? Device(app: row["app"]),
             attempts: attempts.map { attempt in

@@ -4,9 +4,9 @@ internal import SignalboxJSON
 /// Notifications and devices as older gateways wrote them: JSON without empty fields.
 enum OldRows {
     /// nil: the row is damaged.
-    static func notification(_ text: String) -> Notification? {
+    static func notification(_ text: String) -> PushNotification? {
         guard let json = try? JSONValue.parse(text), case .object = json else { return nil }
-        var note = Notification()
+        var note = PushNotification()
         note.isSilent = json["silent"] == .bool(true)
         note.isDataOnly = json["data_only"] == .bool(true)
         note.isMutable = json["mutable"] == .bool(true)
@@ -37,7 +37,7 @@ enum OldRows {
             attributes: RowCodec.attributes(json[7]))
     }
 
-    private static var fields: [(String, WritableKeyPath<Notification, String>)] {
+    private static var fields: [(String, WritableKeyPath<PushNotification, String>)] {
         [
             ("title", \.title), ("subtitle", \.subtitle), ("body", \.body), ("sound", \.sound),
             ("thread", \.thread), ("category", \.category), ("collapse", \.collapse),

@@ -12,7 +12,7 @@ enum RowCodec {
     }
 
     /// nil: the row is damaged.
-    static func notification(_ value: DatabaseValue) -> SignalboxCore.Notification? {
+    static func notification(_ value: DatabaseValue) -> PushNotification? {
         switch value.storage {
         case .blob(let data): data.withUnsafeBytes { read($0) }
         case .string(let text): OldRows.notification(text)

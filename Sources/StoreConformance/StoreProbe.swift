@@ -153,7 +153,7 @@ struct Session: Sendable {
         _ id: UInt64, _ lane: LaneKey = lane, priority: Priority = .normal,
         kind: DeliveryKind = .push
     ) -> Delivery {
-        var note = Notification()
+        var note = PushNotification()
         note.priority = priority
         note.title = "Title \(id)"
         return Delivery(

@@ -31,7 +31,7 @@ import Testing
         #expect(services.faults == [])
     }
 
-    private func delivery(_ id: UInt64, _ note: SignalboxCore.Notification) -> Delivery {
+    private func delivery(_ id: UInt64, _ note: PushNotification) -> Delivery {
         Delivery(
             id: id, eventID: 1, route: "r", sender: "s", stableID: "stable-\(id)",
             deadlineUnixMs: 0, content: SharedNotification(note),
@@ -112,7 +112,7 @@ import Testing
             config: #"{"origin":"https://push.example.com","path":"/m","token":"token"}"#)
         let role = try #require(SendHTTPRole(instance))
         #expect(try await role.endpoint(app: "").origin == "https://push.example.com")
-        var note = SignalboxCore.Notification()
+        var note = PushNotification()
         note.title = "T"
         note.body = "say \"hi\""
         guard
@@ -186,7 +186,7 @@ import Testing
         let instance = try await instance("send", config: #"{"socket":"\#(path)"}"#, secrets: [:])
         let role = try #require(SendRole(instance))
         let outcomes = Mutex<[Outcome]>([])
-        var note = SignalboxCore.Notification()
+        var note = PushNotification()
         note.body = "B"
         let early = role.submit(app: "", deliveries: [delivery(1, note)]) { more in
             outcomes.withLock { $0 += more }

@@ -67,7 +67,7 @@ struct SMTPBench {
     static func delivery(
         _ id: UInt64 = 1, to address: String = "you@example.org", stableID: String? = nil,
         deadlineUnixMs: UInt64 = 0,
-        _ change: (inout SignalboxCore.Notification) -> Void = {
+        _ change: (inout PushNotification) -> Void = {
             $0.title = "T"; $0.body = "B"
         }
     ) -> SignalboxCore.Delivery {

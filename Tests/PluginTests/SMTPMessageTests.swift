@@ -252,9 +252,9 @@ import Testing
                 "message_too_large",
                 { @Sendable in $0.body = String(repeating: "ж", count: 500_000) }
             ),
-        ] as [(String, @Sendable (inout SignalboxCore.Notification) -> Void)])
+        ] as [(String, @Sendable (inout PushNotification) -> Void)])
     func `what cannot be a mail is refused at once`(
-        reason: String, change: @Sendable (inout SignalboxCore.Notification) -> Void
+        reason: String, change: @Sendable (inout PushNotification) -> Void
     ) async throws {
         let bench = try await SMTPBench()
         let outcome = try await bench.send(SMTPBench.delivery(1, change))
@@ -263,7 +263,7 @@ import Testing
         await bench.end()
     }
 
-    static func override(_ json: String, _ note: inout SignalboxCore.Notification) {
+    static func override(_ json: String, _ note: inout PushNotification) {
         note.title = "T"
         note.overrides = [PayloadOverride(family: "smtp", json: json)]
     }

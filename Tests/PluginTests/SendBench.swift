@@ -37,8 +37,8 @@ struct SendBench {
             device: Device(platform: platform, token: token))
     }
 
-    static func note(_ change: (inout SignalboxCore.Notification) -> Void) -> SharedNotification {
-        var note = SignalboxCore.Notification()
+    static func note(_ change: (inout PushNotification) -> Void) -> SharedNotification {
+        var note = PushNotification()
         change(&note)
         return SharedNotification(note)
     }
@@ -61,7 +61,7 @@ struct SendBench {
     /// One notification to one device, rendered.
     func render(
         platform: String = "ios", token: String = "0a1b", deadlineUnixMs: UInt64 = 0,
-        _ change: (inout SignalboxCore.Notification) -> Void
+        _ change: (inout PushNotification) -> Void
     ) async throws -> RenderedRequest {
         let delivery = Self.delivery(
             1, token: token, platform: platform, deadlineUnixMs: deadlineUnixMs, Self.note(change))

@@ -118,7 +118,7 @@ import Testing
             data: JSONValue.object([.init("vip", .bool(true)), .init("t", .string("T"))]))
         #expect(route.condition.holds(for: fields))
         #expect(route.set.countsBadge && route.set.fields.map(\.field) == [.title])
-        var note = Notification()
+        var note = PushNotification()
         route.set.apply(to: &note, dataObject: .null, fields: fields, recipient: nil)
         #expect(note.title == "T" && note.data == #"{"k":"v"}"#)
         #expect(note.overrides.first?.json == #"{"aps":{"x":1,"y":"T"}}"#)
@@ -278,8 +278,8 @@ import Testing
         #expect(route.set.readsRecipient)
         let fields = EventFields(
             event: Event(type: "t"), data: JSONValue.object([.init("id", .string("5"))]))
-        func made(_ locale: String) -> SignalboxCore.Notification {
-            var note = SignalboxCore.Notification()
+        func made(_ locale: String) -> PushNotification {
+            var note = PushNotification()
             let recipient = Recipient(device: Device(token: "t", locale: locale))
             route.set.apply(
                 to: &note, dataObject: .null, fields: fields, recipient: recipient)

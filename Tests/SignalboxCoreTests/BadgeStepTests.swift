@@ -3,9 +3,9 @@ import Testing
 
 @Suite struct BadgeStepTests {
     private static func delivery(
-        _ user: String, badge: Int32? = nil, _ change: (inout Notification) -> Void = { _ in }
+        _ user: String, badge: Int32? = nil, _ change: (inout PushNotification) -> Void = { _ in }
     ) -> Delivery {
-        var note = Notification()
+        var note = PushNotification()
         change(&note)
         return Delivery(
             id: 1, eventID: 1, route: "r", sender: "s", stableID: "i", badge: badge,

@@ -48,15 +48,15 @@ import Testing
     }
 
     @Test func `what is not given takes no room`() throws {
-        #expect(Self.bytes(Notification()).count == 8)
-        var note = Notification()
+        #expect(Self.bytes(PushNotification()).count == 8)
+        var note = PushNotification()
         note.title = "Hello"
         #expect(Self.bytes(note).count == 8 + 5 + 8)
         note.badge = 0
         #expect(Self.bytes(note).count == 8 + 5 + 16)
-        #expect(try Self.read(Self.bytes(note), as: Notification.self) == note)
+        #expect(try Self.read(Self.bytes(note), as: PushNotification.self) == note)
         note.badge = -4
-        #expect(try Self.read(Self.bytes(note), as: Notification.self).badge == -4)
+        #expect(try Self.read(Self.bytes(note), as: PushNotification.self).badge == -4)
     }
 
     /// A noun with a field that this gateway does not know.

@@ -70,7 +70,7 @@ import Testing
         route.rules.collapse = try Template.parse("c{{ n }}")
         route.set.fields = [(.title, try Template.parse("T{{ n }}"))]
         route.set.data = [("k", try Template.parse("{{ n }}"))]
-        var note = Notification()
+        var note = PushNotification()
         note.body = "B"
         note.data = "{\"old\":1}"
         let made = run(
@@ -121,7 +121,7 @@ import Testing
     @Test func `texts that differ by recipient are kept at a bounded length`() throws {
         var route = Route(name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns"])
         route.set.fields = [(.title, try Template.parse("{{ recipient.locale }}"))]
-        var note = Notification()
+        var note = PushNotification()
         note.body = String(repeating: "é", count: 20_000)
         let built = BuiltContent(notification: note, targets: [.init(recipient: 0)])
         let made = run(route, [built]).deliveries.first?.content.notification
@@ -134,14 +134,14 @@ import Testing
         route.set.fields = [
             (.withdraw, try Template.parse("true")), (.collapse, try Template.parse("k-{{ n }}")),
         ]
-        var note = Notification()
+        var note = PushNotification()
         note.title = "T"
         note.isDataOnly = true
         note.data = #"{"x":1}"#
         note.overrides = [PayloadOverride(family: "apns", json: "{}")]
         let content = BuiltContent(notification: note, targets: [.init(recipient: 0)])
         let made = run(route, [content])
-        var wanted = Notification()
+        var wanted = PushNotification()
         wanted.isWithdrawn = true
         wanted.collapse = "k-7"
         wanted.priority = .normal
@@ -163,7 +163,7 @@ import Testing
             route,
             [
                 BuiltContent(
-                    notification: Notification(),
+                    notification: PushNotification(),
                     targets: [.init(recipient: 0), .init(recipient: 1), .init(recipient: 0)])
             ])
         #expect(made.deliveries.map(\.content.notification.title) == ["de", "en", "de"])
@@ -172,7 +172,7 @@ import Testing
 
     @Test func `a notification may expire before the route says`() {
         let route = Route(name: "r", sources: ["z"], builder: "z", senders: ["ios": "apns"])
-        var note = Notification()
+        var note = PushNotification()
         note.expiresUnixMs = 1_200
         let made = run(route, [BuiltContent(notification: note, targets: [.init(recipient: 0)])])
         #expect(made.deliveries.map(\.deadlineUnixMs) == [1_200])

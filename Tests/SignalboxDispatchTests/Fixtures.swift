@@ -3,7 +3,7 @@ import SignalboxCore
 func delivery(_ id: UInt64, attempt: UInt32 = 1, deadline: UInt64 = 0) -> Delivery {
     Delivery(
         id: id, eventID: 1, route: "r", sender: "s", stableID: "u", attempt: attempt,
-        deadlineUnixMs: deadline, content: SharedNotification(Notification()),
+        deadlineUnixMs: deadline, content: SharedNotification(PushNotification()),
         device: Device(token: "t"))
 }
 

@@ -154,7 +154,7 @@ import Testing
 
     @Test func `what was withdrawn before it was sent is settled, and nobody sees it`() {
         func push(_ id: UInt64, isWithdrawn: Bool) -> Delivery {
-            var note = Notification()
+            var note = PushNotification()
             note.collapse = "k"
             note.isWithdrawn = isWithdrawn
             var made = delivery(id)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct LaneWindowTests {
     func high(_ id: UInt64) -> Delivery {
-        var note = Notification()
+        var note = PushNotification()
         note.priority = .high
         var made = delivery(id)
         made.content = SharedNotification(note)

@@ -6,7 +6,7 @@ import Testing
     func delivery(
         _ id: UInt64, _ token: String = "t", key: String = "k", isWithdrawn: Bool = false
     ) -> Delivery {
-        var note = Notification()
+        var note = PushNotification()
         note.collapse = key
         note.isWithdrawn = isWithdrawn
         return Delivery(

@@ -62,8 +62,8 @@ struct Chance {
             timeUnixMs: next(), reason: text(), subject: text())
     }
 
-    mutating func notification() -> Notification {
-        var note = Notification()
+    mutating func notification() -> PushNotification {
+        var note = PushNotification()
         (note.isSilent, note.isDataOnly) = (flag(), flag())
         (note.isMutable, note.isDryRun, note.isWithdrawn) = (flag(), flag(), flag())
         note.badge = maybe { Int32(truncatingIfNeeded: $0.next()) }

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `a content is parsed once for all calls and senders`() throws {
-        var note = SignalboxCore.Notification()
+        var note = PushNotification()
         note.data = #"{"a":1}"#
         note.overrides = [.init(family: "apns", json: #"{"b":2}"#), .init(family: "x", json: "{")]
         let content = SharedNotification(note)

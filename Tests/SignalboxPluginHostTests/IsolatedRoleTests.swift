@@ -54,7 +54,7 @@ import Testing
     }
 
     static func deliveries(_ tokens: [String], attempt: UInt32 = 1) -> [Delivery] {
-        var note = Notification()
+        var note = PushNotification()
         note.title = "T\"ü"
         let shared = SharedNotification(note)
         return tokens.enumerated().map { index, token in

@@ -75,7 +75,7 @@ import Testing
     }
 
     static func deliveries(_ ids: ClosedRange<UInt64>) -> [Delivery] {
-        let content = SharedNotification(Notification())
+        let content = SharedNotification(PushNotification())
         return ids.map {
             Delivery(
                 id: $0, eventID: 1, route: "r", sender: "s", stableID: "id-\($0)",
@@ -361,7 +361,7 @@ import Testing
             services: services)
         let role = try #require(SendHTTPRole(instance))
         #expect(try await role.endpoint(app: "").origin == "https://hello")
-        var note = Notification()
+        var note = PushNotification()
         note.body = "hi"
         var delivery = Self.deliveries(1...1)[0]
         delivery.content = SharedNotification(note)

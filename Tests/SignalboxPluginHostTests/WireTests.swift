@@ -69,7 +69,7 @@ import Testing
         wire(Attribute.self) { $0.attribute() }, wire(Device.self) { $0.device() },
         wire(Recipient.self) { $0.recipient() }, wire(Event.self) { $0.event() },
         wire(DeviceChange.self) { $0.change() },
-        wire(SignalboxCore.Notification.self) { $0.notification() },
+        wire(PushNotification.self) { $0.notification() },
         wire(WireDeliveries.self) { WireDeliveries($0.deliveries()) },
         wire(HTTPResponse.self) { $0.response() }, wire(Outcome.self) { $0.outcome() },
         wire(RequestBatch.self) { $0.requests() }, wire(PluginFault.self) { $0.fault() },
@@ -230,8 +230,8 @@ import Testing
     @Test func `all messages together are more than one`() { #expect(Self.cases.count > 40) }
 
     @Test func `deliveries that share a content share it again`() throws {
-        let shared = SharedNotification(Notification())
-        let other = SharedNotification(Notification())
+        let shared = SharedNotification(PushNotification())
+        let other = SharedNotification(PushNotification())
         let given = [shared, other, shared, shared, other].enumerated().map { index, content in
             Delivery(
                 id: UInt64(index), eventID: 0, route: "", sender: "", stableID: "",

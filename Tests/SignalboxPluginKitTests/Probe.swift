@@ -47,7 +47,7 @@ final class Probe: SendHTTPPlugin, BuildPlugin {
 
     /// Builds a text of what a builder reads of the event.
     func build(_ input: borrowing BuildInput, _ sink: borrowing BuildSink) throws(PluginError) {
-        var note = Notification()
+        var note = PushNotification()
         note.body = "\(input.instance) \(input.timeUnixMs) \(input.dedupe)"
         try sink.emit(note, to: [.init(0)])
     }

@@ -10,7 +10,7 @@ import Testing
 
     @Test func `a large event is a few rows, and all of it comes back`() async throws {
         let bench = try Bench()
-        let content = SharedNotification(Notification())
+        let content = SharedNotification(PushNotification())
         let made = (UInt64(1)...1_000).map { StoreTests.delivery($0, content: content) }
         _ = await bench.append([StoreTests.item(made, taken: Set(1...100))])
         #expect(try bench.count("delivery") == 0)
@@ -73,7 +73,7 @@ import Testing
 
     @Test func `dead ones leave the row whole`() async throws {
         let bench = try Bench()
-        var note = Notification()
+        var note = PushNotification()
         note.title = "Gone"
         note.overrides = [PayloadOverride(family: "apns", json: "{}")]
         let content = SharedNotification(note)

@@ -61,8 +61,8 @@ import Testing
         }
     }
 
-    static var note: SignalboxCore.Notification {
-        var note = Notification()
+    static var note: PushNotification {
+        var note = PushNotification()
         (note.isSilent, note.isWithdrawn) = (true, true)
         note.badge = -4
         note.priority = .high

@@ -177,7 +177,7 @@ final class HandClock: Sendable {
     {
         let bench = try StoreTests.Bench()
         let content = SharedNotification(
-            Notification(), eventType: "ticket.replied", eventKey: "key 7")
+            PushNotification(), eventType: "ticket.replied", eventKey: "key 7")
         let item = StoreEntry.Item(
             event: Event(id: 900, source: "z", type: "ticket.replied", dedupe: "key 7"),
             deliveries: [StoreTests.delivery(1, content: content)])

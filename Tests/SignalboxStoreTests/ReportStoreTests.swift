@@ -21,7 +21,8 @@ import Testing
                     Delivery(
                         kind: .report, id: id, eventID: id, route: "", sender: "zendesk",
                         stableID: "\(id)", deadlineUnixMs: 0,
-                        content: SharedNotification(Notification(), eventType: "device.invalid"),
+                        content: SharedNotification(
+                            PushNotification(), eventType: "device.invalid"),
                         device: Device(app: "a", token: "t\(id)"))
                 ])
         }

@@ -140,7 +140,7 @@ import Testing
         _ id: UInt64, sender: String = "apns", priority: Priority = .normal,
         content: SharedNotification? = nil
     ) -> Delivery {
-        var note = Notification()
+        var note = PushNotification()
         note.priority = priority
         note.title = "T\(id)"
         return Delivery(
@@ -163,7 +163,7 @@ import Testing
 
     @Test func `what was committed can be leased, whole, once`() async throws {
         let bench = try Bench()
-        var note = Notification()
+        var note = PushNotification()
         note.title = "Title"
         note.badge = 3
         note.priority = .high

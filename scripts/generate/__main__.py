@@ -31,12 +31,12 @@ def outputs(root):
     device, notification = both = nouns(header)
     names = lambda words: [f"sbx_{word}" for word in words.split()]
     yield "Sources/SignalboxCore/Model/Device+generated.swift", swift.core_device(device)
-    yield "Sources/SignalboxCore/Model/Notification+generated.swift", swift.core_notification(notification)
+    yield "Sources/SignalboxCore/Model/PushNotification+generated.swift", swift.core_notification(notification)
     yield "Sources/SignalboxCore/Records/Nouns+generated.swift", swift.records(both + recorded(header))
     yield "Sources/SignalboxPluginHost/Roles/Nouns+generated.swift", swift.host(both)
     yield "Sources/SignalboxPluginHost/Loading/StructSizes+generated.swift", swift.struct_sizes(header, names(FROM_PLUGINS))
     yield "Sources/SignalboxPluginKit/Device+generated.swift", swift.kit(device)
-    yield "Sources/SignalboxPluginKit/Notification+generated.swift", swift.kit(notification)
+    yield "Sources/SignalboxPluginKit/PushNotification+generated.swift", swift.kit(notification)
     yield "Sources/SignalboxConformance/Calls/Shaper+generated.swift", swift.shaper(header, names(TO_PLUGINS))
     for name, parts in RUST.items():
         parts = [f"{part}.h" for part in parts.split()]

@@ -59,6 +59,8 @@ class Noun:
 
     def __init__(self, header, c_name, swift, doc, prefix=""):
         self.c_name, self.swift, self.doc, self.prefix = c_name, swift, doc, prefix
+        # Foundation has a Notification; Rust has no such thing.
+        self.rust = swift.removeprefix("Push")
         struct, flags = header.structs[c_name], []
         for name, (value, doc) in header.constants.items():
             if prefix and name.startswith(prefix):
@@ -113,7 +115,7 @@ def nouns(header):
     """Those whose structs and conversions are generated."""
     return [
         Noun(header, "sbx_device", "Device", "One installation of one app; empty text: not given."),
-        Noun(header, "sbx_notification", "Notification", "Neutral content, known to every sender; empty text: not given.", "SBX_N_"),
+        Noun(header, "sbx_notification", "PushNotification", "Neutral content, known to every sender; empty text: not given.", "SBX_N_"),
     ]
 
 

@@ -77,18 +77,18 @@ def model(nouns):
     """The nouns as borrowed values, both ways across the contract, and copied."""
     lines = ["", "use super::memory::Memory;", "use super::Priority;", "use crate::memory::{pairs, raw, text, Pair};", "use crate::sys::{self, *};"]
     for noun in nouns:
-        lines += ["", *documented(noun.doc, ""), "#[derive(Clone, Copy, Debug, Default)]", f"pub struct {noun.swift}<'a> {{"]
+        lines += ["", *documented(noun.doc, ""), "#[derive(Clone, Copy, Debug, Default)]", f"pub struct {noun.rust}<'a> {{"]
         for part in noun.parts:
             kind = {
                 "flag": "bool", "text": "&'a str", "optional": "Option<i32>", "enum": f"Option<{part.type}>",
                 "pairs": "&'a [Pair<'a>]", "number": TYPES.get(part.type),
             }[part.kind]
             lines += [*documented(part.doc.replace("nil:", "`None`:"), "    "), f"    pub {part.name}: {kind},"]
-        lines += ["}", "", f"impl<'a> {noun.swift}<'a> {{", "    /// # Safety", "    /// What it points to is borrowed for 'a."]
-        lines += [f"    pub(crate) unsafe fn of(given: {noun.c_name}) -> {noun.swift}<'a> {{"]
+        lines += ["}", "", f"impl<'a> {noun.rust}<'a> {{", "    /// # Safety", "    /// What it points to is borrowed for 'a."]
+        lines += [f"    pub(crate) unsafe fn of(given: {noun.c_name}) -> {noun.rust}<'a> {{"]
         if noun.prefix:
             lines += ["        let has = |flag| given.flags & flag != 0;"]
-        lines += [f"        {noun.swift} {{"]
+        lines += [f"        {noun.rust} {{"]
         for part in noun.parts:
             value = {
                 "flag": f"has({part.flag})", "optional": f"has({part.flag}).then_some(given.{part.name})",
@@ -116,7 +116,7 @@ def model(nouns):
             lines += [f"            {part.name}: {value},"] * (value is not None)
             lines += [f"            {part.count}: self.{part.name}.len(),"] * (part.kind == "pairs")
         lines += ["            ..sys::fresh()", "        }", "    }", ""]
-        lines += ["    /// A copy whose texts are in a memory that must outlive it.", f"    pub(super) fn copied(&self, memory: &mut Memory) -> {noun.swift}<'static> {{", f"        {noun.swift} {{"]
+        lines += ["    /// A copy whose texts are in a memory that must outlive it.", f"    pub(super) fn copied(&self, memory: &mut Memory) -> {noun.rust}<'static> {{", f"        {noun.rust} {{"]
         for part in noun.parts:
             value = f"self.{part.name}"
             if part.kind in ("text", "pairs"):

@@ -15,7 +15,7 @@ struct MadeUp: Sendable {
 
     /// A content with a mark in its texts.
     func content(_ number: Int) -> SharedNotification {
-        var note = Notification()
+        var note = PushNotification()
         let mark = Marks.content + Marks.digits(number)
         note.title = "Title \(mark)"
         note.body = "Body \(mark) with \u{201e}quotes\u{201c}, \"\\\" and \u{1F514}"
@@ -60,10 +60,10 @@ struct MadeUp: Sendable {
     ]
 
     /// Contents of every kind, and some that cannot be sent.
-    static var oddContents: [(name: String, note: Notification)] {
-        var out: [(String, Notification)] = [("an empty one", Notification())]
-        func add(_ name: String, _ change: (inout Notification) -> Void) {
-            var note = Notification()
+    static var oddContents: [(name: String, note: PushNotification)] {
+        var out: [(String, PushNotification)] = [("an empty one", PushNotification())]
+        func add(_ name: String, _ change: (inout PushNotification) -> Void) {
+            var note = PushNotification()
             note.title = "Title"
             note.body = "Body"
             change(&note)

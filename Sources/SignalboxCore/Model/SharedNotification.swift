@@ -4,7 +4,7 @@ internal import Synchronization
 /// the same content.
 public final class SharedNotification: Sendable {
     /// The content.
-    public let notification: Notification
+    public let notification: PushNotification
     /// The event's type.
     public let eventType: String
     /// The event's dedupe key, by which its source knows it; empty if it has none or a very long one.
@@ -15,7 +15,7 @@ public final class SharedNotification: Sendable {
 
     /// Wraps a content for sharing; `data` is its parsed data, if available.
     public init(
-        _ notification: Notification, eventType: String = "", eventKey: String = "",
+        _ notification: PushNotification, eventType: String = "", eventKey: String = "",
         data: (any ParsedJSON)? = nil
     ) {
         self.notification = notification

@@ -29,7 +29,7 @@ extension Device: RecordValue {
     }
 }
 
-extension Notification: RecordValue {
+extension PushNotification: RecordValue {
     /// Puts the members of `sbx_notification`, numbered in their order.
     public func write(to out: inout RecordWriter) {
         var flags: UInt32 = 0

@@ -84,7 +84,7 @@ public struct ContentTemplates: Sendable {
     ///
     /// `dataObject` is the notification's parsed data, used only if `data` has members.
     public func apply(
-        to notification: inout Notification, dataObject: JSONValue, fields values: EventFields,
+        to notification: inout PushNotification, dataObject: JSONValue, fields values: EventFields,
         recipient: Recipient?
     ) {
         if let withdraw = fields.first(where: { $0.field == .withdraw })?.template,

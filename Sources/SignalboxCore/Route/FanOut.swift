@@ -14,14 +14,14 @@ public struct BuiltContent: Sendable {
         }
     }
     /// The content.
-    public var notification: Notification
+    public var notification: PushNotification
     /// The recipients that get it.
     public var targets: [Target]
     /// The notification's parsed data; nil if it has none.
     public var data: (any ParsedJSON)?
 
     /// Makes a content.
-    public init(notification: Notification, targets: [Target], data: (any ParsedJSON)? = nil) {
+    public init(notification: PushNotification, targets: [Target], data: (any ParsedJSON)? = nil) {
         self.notification = notification
         self.targets = targets
         self.data = data
@@ -119,7 +119,7 @@ public struct FanOut: Sendable {
                     finished(content, data, route: route, fields: fields, recipient: nil),
                     of: fields.event, content)
             // Recipients whose templates render to the same text share one content.
-            var distinct: [Notification: SharedNotification] = [:]
+            var distinct: [PushNotification: SharedNotification] = [:]
             for target in content.targets {
                 let recipient = recipients[target.recipient]
                 guard let sender = route.senders[recipient.device.platform] else { continue }
@@ -148,7 +148,7 @@ public struct FanOut: Sendable {
     }
 
     private static func shared(
-        _ notification: Notification, of event: Event, _ built: BuiltContent
+        _ notification: PushNotification, of event: Event, _ built: BuiltContent
     ) -> SharedNotification {
         let isDataBuilt = notification.data == built.notification.data
         return SharedNotification(
@@ -157,8 +157,8 @@ public struct FanOut: Sendable {
     }
 
     private static func shared(
-        _ notification: Notification, of event: Event, _ built: BuiltContent,
-        in distinct: inout [Notification: SharedNotification]
+        _ notification: PushNotification, of event: Event, _ built: BuiltContent,
+        in distinct: inout [PushNotification: SharedNotification]
     ) -> SharedNotification {
         if let known = distinct[notification] { return known }
         let made = shared(notification, of: event, built)
@@ -169,7 +169,7 @@ public struct FanOut: Sendable {
     private func finished(
         _ content: BuiltContent, _ dataObject: JSONValue, route: Route, fields: EventFields,
         recipient: Recipient?
-    ) -> Notification {
+    ) -> PushNotification {
         var notification = content.notification
         if notification.priority == nil { notification.priority = route.rules.priority }
         if let collapse = route.rules.collapse {

@@ -25,7 +25,7 @@ public struct Route: Sendable {
     }
 
     /// Whether a built notification will show a text that the user can open.
-    func shows(_ notification: Notification) -> Bool {
+    func shows(_ notification: PushNotification) -> Bool {
         guard !notification.isSilent, !notification.isDryRun, !notification.isWithdrawn,
             !self.set.fields.contains(where: { $0.field == .withdraw })
         else { return false }

@@ -25,7 +25,7 @@ public struct DeadLetter: Sendable {
     /// The stable id that every attempt carried.
     public var stableID: String
     /// The content.
-    public var notification: Notification
+    public var notification: PushNotification
     /// The device it was meant for.
     public var device: Device
     /// The attempts with their results, in order.
@@ -36,7 +36,7 @@ public struct DeadLetter: Sendable {
         kind: DeliveryKind = .push, id: UInt64, unixMs: UInt64, reason: String, sender: String,
         route: String, eventID: UInt64,
         source: String, type: String, subject: String, receivedUnixMs: UInt64, stableID: String,
-        notification: Notification, device: Device, attempts: [Attempt]
+        notification: PushNotification, device: Device, attempts: [Attempt]
     ) {
         self.kind = kind
         self.id = id

@@ -17,7 +17,7 @@ extension CArena {
         out.pointee.attribute_count = noun.attributes.count
     }
 
-    func write(_ noun: Notification, to out: UnsafeMutablePointer<sbx_notification>) {
+    func write(_ noun: PushNotification, to out: UnsafeMutablePointer<sbx_notification>) {
         out.pointee.struct_size = UInt32(MemoryLayout<sbx_notification>.size)
         var flags: UInt32 = 0
         if noun.isSilent { flags |= SBX_N_SILENT }
@@ -62,7 +62,7 @@ extension Device {
     }
 }
 
-extension Notification {
+extension PushNotification {
     /// A copy of what a plugin gave.
     init(copying raw: sbx_notification) {
         self.init()

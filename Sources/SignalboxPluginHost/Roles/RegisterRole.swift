@@ -80,7 +80,7 @@ public final class RegisterRole: @unchecked Sendable {
 extension DeviceChange {
     /// The content of a delivery that carries this change.
     public var carrier: SharedNotification {
-        var note = Notification()
+        var note = PushNotification()
         note.category = "device.\(kind)"
         note.title = reason
         note.thread = subject

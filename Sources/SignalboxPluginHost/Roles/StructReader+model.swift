@@ -52,8 +52,8 @@ extension StructReader {
     /// A content.
     func notification(
         _ given: UnsafePointer<sbx_notification>
-    ) throws(StructFault) -> Notification {
-        Notification(copying: try read(given))
+    ) throws(StructFault) -> PushNotification {
+        PushNotification(copying: try read(given))
     }
 }
 

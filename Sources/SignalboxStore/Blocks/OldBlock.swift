@@ -72,8 +72,8 @@ struct OldBlock {
         deliveries.append((delivery, index))
     }
 
-    private mutating func notification() -> Notification {
-        var note = Notification()
+    private mutating func notification() -> PushNotification {
+        var note = PushNotification()
         let flags = byte()
         note.isSilent = flags & 1 != 0
         note.isDataOnly = flags & 2 != 0

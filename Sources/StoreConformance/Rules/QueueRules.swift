@@ -24,7 +24,7 @@ extension StoreConformance {
         StoreRule("what was committed is leased as it was, once") { probe in
             let store = try await probe.open()
             let id = try await store.ids(1)[0]
-            var note = Notification()
+            var note = PushNotification()
             note.title = "Title \u{1F600}"
             note.badge = 3
             note.priority = .high

@@ -160,7 +160,7 @@ final class SimGateway: Sendable {
     }
 
     private func delivery(_ id: UInt64, _ key: LaneKey) -> Delivery {
-        var note = Notification()
+        var note = PushNotification()
         note.priority = [.high, .normal, .low][Int(clock.dice(3))]
         let isBrief = clock.chance(0.1)
         return Delivery(

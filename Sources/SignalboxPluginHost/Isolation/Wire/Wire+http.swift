@@ -29,7 +29,7 @@ struct WireDeliveries: WireValue {
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
-        let contents = try reader.list(SignalboxCore.Notification.self).map {
+        let contents = try reader.list(PushNotification.self).map {
             SharedNotification($0)
         }
         deliveries = try reader.list(DeliveryRecord.self).map { record throws(WireFault) in

@@ -10,7 +10,7 @@ extension WireValue where Self: RecordValue {
 extension Device: WireValue {}
 extension Recipient: WireValue {}
 extension PayloadOverride: WireValue {}
-extension SignalboxCore.Notification: WireValue {}
+extension PushNotification: WireValue {}
 extension DeliveryRecord: WireValue {}
 
 extension Attribute: WireValue {

@@ -133,7 +133,7 @@ extension BuiltContent: WireValue {
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
-        let note = try reader.value(SignalboxCore.Notification.self)
+        let note = try reader.value(PushNotification.self)
         let data = note.data.isEmpty ? nil : JSONKinds.object(note.data)
         guard note.data.isEmpty || data != nil else {
             throw WireFault("the data of a notification is not a JSON object")

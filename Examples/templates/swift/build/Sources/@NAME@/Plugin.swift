@@ -10,7 +10,7 @@ final class Instance: BuildPlugin {
 
     func build(_ input: borrowing BuildInput, _ sink: borrowing BuildSink) throws(PluginError) {
         let data = try input.data()
-        var note = Notification()
+        var note = PushNotification()
         note.title = data["title"]?.string ?? ""
         note.body = data["text"]?.string ?? ""
         // One content for all: it is rendered once.

@@ -3,7 +3,7 @@
 /// Neutral content, known to every sender; empty text: not given.
 ///
 /// Mirrors `sbx_notification`.
-public struct Notification: Sendable, Hashable {
+public struct PushNotification: Sendable, Hashable {
     /// Wake the app, show nothing.
     public var isSilent = false
     /// Where the provider can leave display to the app (FCM), let it.

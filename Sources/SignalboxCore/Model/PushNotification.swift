@@ -24,12 +24,12 @@ public struct PayloadOverride: Sendable, Hashable {
     }
 }
 
-extension Notification {
+extension PushNotification {
     /// Turns it into one that withdraws the notification shown under its collapse key.
     ///
     /// Removes everything visible: a background push must not carry it.
     mutating func withdraw() {
-        var out = Notification()
+        var out = PushNotification()
         out.isWithdrawn = true
         out.collapse = collapse
         out.priority = priority

@@ -4,7 +4,7 @@ internal import CSignalbox
 /// Neutral content, known to every sender; empty text: not given.
 ///
 /// Mirrors `sbx_notification`.
-public struct Notification: Sendable {
+public struct PushNotification: Sendable {
     /// Wake the app, show nothing.
     public var isSilent = false
     /// Where the provider can leave display to the app (FCM), let it.
@@ -50,7 +50,7 @@ public struct Notification: Sendable {
     public init() {}
 }
 
-extension Notification {
+extension PushNotification {
     /// A copy of what the host gave.
     init(_ given: UnsafePointer<sbx_notification>) {
         let raw = given.known(sbx_notification())
