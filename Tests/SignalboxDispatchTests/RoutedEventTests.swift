@@ -24,10 +24,10 @@ import Testing
     }
 
     /// One content for so many recipients.
-    private func content(_ count: Int, _ edit: (inout Notification) -> Void = { _ in })
+    private func content(_ count: Int, _ edit: (inout PushNotification) -> Void = { _ in })
         -> [BuiltContent]
     {
-        var note = Notification()
+        var note = PushNotification()
         note.title = "hello"
         edit(&note)
         return [
