@@ -23,8 +23,8 @@ public struct StoreSetup: Sendable {
 
 /// An engine with a storage of its own, as an examination sees it; its author writes this.
 public protocol StoreEngine: Sendable {
-    /// What it promises beyond what every engine must.
-    var traits: Set<StoreTrait> { get }
+    /// What it does not promise, and why: rules about it are not examined, and the result says so.
+    var lacks: [StoreTrait: String] { get }
 
     /// Opens the storage for an owner, as a starting gateway does. Without `shared` there is one owner, and the
     /// name may be ignored.
@@ -47,7 +47,7 @@ public protocol StoreEngine: Sendable {
 public struct StoreRule: Sendable, CustomStringConvertible {
     /// What holds, as a sentence.
     public let description: String
-    /// An engine without this trait passes unexamined.
+    /// Not examined with an engine that lacks this.
     public let trait: StoreTrait?
     let body: @Sendable (StoreProbe) async throws -> Void
 
@@ -59,6 +59,14 @@ public struct StoreRule: Sendable, CustomStringConvertible {
         self.trait = trait
         self.body = body
     }
+}
+
+/// What came of a rule that no engine broke.
+public enum StoreVerdict: Sendable, Equatable {
+    /// The engine keeps it.
+    case kept
+    /// The engine lacks what the rule is about, for this reason.
+    case notExamined(String)
 }
 
 /// A rule that an engine breaks.
@@ -79,9 +87,12 @@ public struct StoreFinding: Error, Sendable, CustomStringConvertible {
 /// ```swift
 /// @Test(arguments: StoreConformance.rules)
 /// func `keeps the rule`(rule: StoreRule) async throws {
-///     try await StoreConformance.check(rule, of: MyEngine())
+///     let verdict = try await StoreConformance.check(rule, of: MyEngine())
+///     if case .notExamined(let why) = verdict { try Test.cancel("\(why)") }
 /// }
 /// ```
+///
+/// A rule that was not examined is not kept: let it show as skipped.
 public enum StoreConformance {
     /// All rules.
     public static let rules: [StoreRule] =
@@ -89,8 +100,13 @@ public enum StoreConformance {
         + streamRules + failureRules + modelRules
 
     /// Examines one rule with an engine whose storage is new; throws a `StoreFinding` if it is broken.
-    public static func check(_ rule: StoreRule, of engine: any StoreEngine) async throws {
-        if let trait = rule.trait, !engine.traits.contains(trait) { return await engine.end() }
+    public static func check(
+        _ rule: StoreRule, of engine: any StoreEngine
+    ) async throws -> StoreVerdict {
+        if let trait = rule.trait, let why = engine.lacks[trait] {
+            await engine.end()
+            return .notExamined(why)
+        }
         let probe = StoreProbe(rule: rule.description, engine: engine)
         do {
             try await rule.body(probe)
@@ -100,5 +116,10 @@ public enum StoreConformance {
                 ?? StoreFinding(rule: rule.description, detail: "\(error)")
         }
         await engine.end()
+        return .kept
     }
+}
+
+extension StoreEngine {
+    func has(_ trait: StoreTrait) -> Bool { lacks[trait] == nil }
 }

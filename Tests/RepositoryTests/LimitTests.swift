@@ -50,7 +50,10 @@ import Testing
         ("pipelined requests ahead of their answers", ["readBytesMax = 16 * 1_024"]),
         ("answers that a client does not read", ["bufferBytesMax = 64 * 1_024"]),
         ("a push request, from sending to answer", ["requestTimeoutMs = 10_000"]),
-        ("a push request waiting to be sent", ["waitFactor: UInt64 = 6"]),
+        (
+            "a push request waiting to be sent",
+            ["waitFactor: UInt64 = 6", "waitMaxNs: UInt64 = 60_000_000_000"]
+        ),
         ("requests in flight on a connection", ["spareShare = 64", "took > timeoutNs / 2"]),
         ("consecutive timeouts on a connection", ["silentMax = 3"]),
         (

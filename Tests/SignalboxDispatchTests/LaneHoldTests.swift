@@ -67,7 +67,40 @@ import Testing
         let wish = bench.run().todo.wish
         _ = bench.lend([50], wish)
         #expect(bench.run().sent == [50])
-        bench.wait(ms: Breaker.probeMsMax)
+        bench.waitWithLeases(ms: Breaker.probeMsMax)
+        _ = bench.state.woken()
+        #expect(bench.run().todo.wish?.isProbe == true)
+    }
+
+    @Test func `a try that the plugin gives back is made again`() {
+        var (bench, _) = Self.held()
+        bench.wait(ms: 1_000)
+        _ = bench.state.woken()
+        let wish = bench.run().todo.wish
+        _ = bench.lend([50], wish)
+        let turn = bench.state.turn(bench.now, batchMax: bench.batchMax)
+        #expect(turn.batch.map(\.id) == [50])
+        bench.state.heldBack(turn.batch, pauseEndings: turn.pauseEndings, bench.now)
+        bench.wait(ms: 1_000)
+        #expect(bench.run().sent == [50])
+    }
+
+    @Test func `a held lane whose look at the disk failed looks again`() {
+        var (bench, todo) = Self.held()
+        _ = bench.state.stored(todo.endings.map(\.end), wereLate: false, bench.now)
+        todo = bench.take([5, 6, 7, 8], .rejected)
+        _ = bench.state.stored(todo.endings.map(\.end), wereLate: false, bench.now)
+        bench.wait(ms: 1_000)
+        _ = bench.state.woken()
+        var wish = bench.run().todo.wish
+        // A probe that found nothing but what is due later; after that the lane is only curious.
+        _ = bench.lend([], wish, nextDueInMs: 1_000)
+        bench.wait(ms: 1_000)
+        wish = bench.run().todo.wish
+        guard let wish else { return #expect(Bool(false)) }
+        _ = bench.state.leased(nil, wish, bench.now)
+        #expect(bench.run().todo.wakeInMs == 1_000)
+        bench.wait(ms: 1_000)
         _ = bench.state.woken()
         #expect(bench.run().todo.wish?.isProbe == true)
     }
@@ -152,14 +185,14 @@ import Testing
             _ = bench.run()
             lines += bench.take([id], .retry, code: 418, reason: "teapot").lines
             _ = bench.state.leased(
-                StoreLease(token: SimStore.token), LeaseWish(max: 1, forMs: 0), bench.now)
+                StoreLease(token: bench.token), LeaseWish(max: 1, forMs: 0), bench.now)
             bench.wait(ms: 100)
         }
-        lines += bench.state.dueLines(bench.now).lines
+        lines += bench.state.tended(bench.now).lines
         #expect(lines.first?.count == 1)
         #expect(lines.count <= 6)
         bench.wait(ms: LaneLines.intervalMs)
-        lines += bench.state.dueLines(bench.now).lines
+        lines += bench.state.tended(bench.now).lines
         #expect(lines.map(\.count).reduce(0, +) == 1_000)
     }
 }

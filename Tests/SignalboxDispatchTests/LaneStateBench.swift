@@ -7,6 +7,8 @@ struct LaneStateBench {
     var state: LaneState
     var now = LaneTime(unixMs: 1_000_000, steadyMs: 1_000)
     var policy = RetryPolicy.standard
+    /// Under which the store lends.
+    var token = LeaseToken(owner: "me", epoch: 1)
 
     let batchMax: Int?
 
@@ -26,12 +28,24 @@ struct LaneStateBench {
         now.steadyMs += ms
     }
 
+    /// Waits, and the store extends the leases meanwhile.
+    mutating func waitWithLeases(ms: UInt64) {
+        var left = ms
+        while left > 0 {
+            let step = min(left, 10_000)
+            left -= step
+            wait(ms: step)
+            guard let wish = state.tended(now).extension else { continue }
+            _ = state.extended(wish, LeaseRefusal(), now)
+        }
+    }
+
     /// Deliveries come from an event, and the lane takes them over.
     @discardableResult
     mutating func submit(_ deliveries: [Delivery]) -> LaneTodo {
         let taken = state.reserve(deliveries)
         return state.committed(
-            deliveries.filter { taken.contains($0.id) }, under: SimStore.token,
+            deliveries.filter { taken.contains($0.id) }, under: token, askedMs: now.steadyMs,
             isMoreOnDisk: taken.count < deliveries.count
         ).todo
     }
@@ -83,7 +97,7 @@ struct LaneStateBench {
     mutating func lend(
         _ ids: [UInt64], _ wish: LeaseWish?, hasMore: Bool = false, nextDueInMs: UInt64? = nil
     ) -> LaneTodo {
-        var lease = StoreLease(token: SimStore.token)
+        var lease = StoreLease(token: token)
         lease.deliveries = ids.map { delivery($0) }
         lease.hasMore = hasMore
         lease.nextDueInMs = nextDueInMs

@@ -40,7 +40,7 @@ import Testing
         var (bench, held) = LaneHoldTests.held()
         let released = held.endings.filter { $0.kind == .released }.map(\.end)
         // The lease overtakes the answer of the store.
-        #expect(bench.lend([9], nil).returned.map(\.id) == [9])
+        #expect(bench.lend([9], nil).returned?.ids == [9])
         #expect(
             bench.state.stored(released, wereLate: false, bench.now).isTurn
                 || bench.state.isScheduled)
@@ -249,7 +249,7 @@ import Testing
         #expect(rest.sent == [1, 2] && rest.todo.wish == nil)
         #expect(bench.state.reserve([delivery(3)]).isEmpty)
         let (isServed, _) = bench.state.committed(
-            [], under: SimStore.token, isMoreOnDisk: true)
+            [], under: bench.token, askedMs: 0, isMoreOnDisk: true)
         #expect(!isServed)
     }
 
@@ -268,8 +268,8 @@ import Testing
         #expect(bench.take([2], .delivered, code: 200).kinds == [2: .delivered])
         // What comes now is not for this lane.
         let late = bench.state.committed(
-            [delivery(9)], under: SimStore.token, isMoreOnDisk: false)
-        #expect(late.todo.returned.count == 1)
+            [delivery(9)], under: bench.token, askedMs: 0, isMoreOnDisk: false)
+        #expect(late.todo.returned?.ids == [9])
         #expect(bench.run().todo.wish == nil)
     }
 
@@ -284,6 +284,6 @@ import Testing
         #expect(bench.state.isStopped)
         #expect(!bench.state.backlog().isTurn)
         // A lease that comes too late goes back, too.
-        #expect(bench.lend([4], nil).returned.map(\.id) == [4])
+        #expect(bench.lend([4], nil).returned?.ids == [4])
     }
 }

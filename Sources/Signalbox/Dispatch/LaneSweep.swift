@@ -49,10 +49,7 @@ final class LaneSweep: Sendable {
     }
 
     private func round() {
-        for lane in lanes.all {
-            lane.writeLines()
-            lane.extendLeases()
-        }
+        for lane in lanes.all { lane.tend() }
         context.store.waitingLanes(dueForMs: Self.pauseMs) { result in
             // After a failure the next round looks again.
             guard case .success(let keys) = result else { return }

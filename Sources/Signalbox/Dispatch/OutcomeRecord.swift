@@ -170,16 +170,14 @@ extension OutcomeRecord {
         switch line.what {
         case .retried: logger.warning("deliveries will be tried again", metadata: fields)
         case .failed: logger.error("deliveries failed for good", metadata: fields)
+        case .lost:
+            logger.warning(
+                "deliveries were dropped from memory, another gateway may send them",
+                metadata: fields)
         }
     }
 
-    func leasesLost(_ lane: LaneKey, count: Int, isFenced: Bool) {
-        metrics.leasesLost(lane, count: count)
-        guard isFenced else { return }
-        logger.warning(
-            "leases lost to another gateway, which sends these deliveries",
-            metadata: ["plugin.instance": "\(lane.name)", "app": "\(lane.app)"])
-    }
+    func leasesLost(_ lane: LaneKey, count: Int) { metrics.leasesLost(lane, count: count) }
 
     func held(_ lane: LaneKey, _ change: LaneHoldChange) {
         switch change {

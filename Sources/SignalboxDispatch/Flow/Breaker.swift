@@ -74,6 +74,11 @@ public struct Breaker: Sendable, Equatable {
     /// The delivery that should try was not sent: another one may try at once.
     public mutating func probeReturned() { probing = nil }
 
+    /// If the delivery that tries is one of these, nobody waits for its outcome: another one may try at once.
+    mutating func probesDropped(_ ids: [UInt64]) {
+        if let probing, ids.contains(probing.id) { probeReturned() }
+    }
+
     /// The reason to wait may be gone: the next delivery may try at once.
     public mutating func tryNow() { if isOpen { untilMs = 0 } }
 

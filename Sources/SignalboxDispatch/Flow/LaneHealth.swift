@@ -66,6 +66,8 @@ public struct LaneHealth: Sendable {
     public mutating func probe(_ id: UInt64, nowMs: UInt64) { breaker.probe(id, nowMs: nowMs) }
     /// The delivery that should try was not sent.
     public mutating func probeReturned() { breaker.probeReturned() }
+    /// The lane has forgotten these deliveries.
+    mutating func probesDropped(_ ids: [UInt64]) { breaker.probesDropped(ids) }
     /// The reason to wait may be gone.
     public mutating func tryNow() { breaker.tryNow() }
 }

@@ -18,6 +18,11 @@ public struct LaneWindow: Sendable {
             start = 0
         }
 
+        mutating func removeAll(where isUnwanted: (Delivery) -> Bool) {
+            items = items[start...].filter { $0.map { !isUnwanted($0) } ?? false }
+            start = 0
+        }
+
         mutating func popFirst() -> Delivery? {
             guard start < items.count else { return nil }
             let first = items[start]
@@ -40,6 +45,8 @@ public struct LaneWindow: Sendable {
         case inFlight(Delivery)
         /// Settled here and not yet in the store: it may still lend it, which must not send it twice.
         case settling
+        /// Still in flight here, and no longer held: its outcome says nothing, unless it is leased again before that.
+        case lost(Delivery)
     }
     private var stages: [UInt64: Stage] = [:]
     /// Deliveries that could be taken now.
@@ -81,9 +88,18 @@ public struct LaneWindow: Sendable {
     public mutating func arrive(_ deliveries: some Sequence<Delivery>) -> Int {
         var count = 0
         for delivery in deliveries {
-            guard isNew(delivery.id) else { continue }
-            ready[Self.rank(delivery)].append(delivery)
-            readyCount += 1
+            switch stages.updateValue(.ready, forKey: delivery.id) {
+            case nil:
+                ready[Self.rank(delivery)].append(delivery)
+                readyCount += 1
+            case .lost(let former):
+                // What is in flight already is not sent a second time.
+                stages[delivery.id] = .inFlight(former)
+                inFlightCount += 1
+            case let before?:
+                stages[delivery.id] = before
+                continue
+            }
             count += 1
         }
         return count
@@ -117,7 +133,10 @@ public struct LaneWindow: Sendable {
     /// Puts taken deliveries back at the front, as they were: nothing was done with them.
     public mutating func giveBack(_ deliveries: [Delivery]) {
         let known = deliveries.filter {
-            guard case .inFlight = stages[$0.id] else { return false }
+            guard case .inFlight = stages[$0.id] else {
+                if case .lost = stages[$0.id] { stages[$0.id] = nil }
+                return false
+            }
             stages[$0.id] = .ready
             return true
         }
@@ -131,7 +150,41 @@ public struct LaneWindow: Sendable {
 
     /// Ids of the deliveries that could be taken, or were taken and not settled.
     public var heldIDs: [UInt64] {
-        stages.compactMap { id, stage in if case .settling = stage { nil } else { id } }
+        stages.compactMap { id, stage in
+            switch stage {
+            case .ready, .inFlight: id
+            case .settling, .lost: nil
+            }
+        }
+    }
+
+    /// Ids of the deliveries that could be taken.
+    var readyIDs: [UInt64] {
+        stages.compactMap { id, stage in if case .ready = stage { id } else { nil } }
+    }
+
+    /// These are held no longer; how many of them were ready or in flight.
+    mutating func drop(_ ids: [UInt64]) -> Int {
+        var count = 0
+        for id in ids {
+            switch stages[id] {
+            case .ready:
+                readyCount -= 1
+                stages[id] = nil
+            case .inFlight(let delivery):
+                inFlightCount -= 1
+                stages[id] = .lost(delivery)
+            case .settling, .lost, nil: continue
+            }
+            count += 1
+        }
+        // They may come back with another attempt.
+        for rank in 0...2 where count > 0 {
+            ready[rank].removeAll { [stages] in
+                if case .ready = stages[$0.id] { false } else { true }
+            }
+        }
+        return count
     }
 
     /// Ends a delivery's stay; nil if it was settled before (or never taken).
@@ -140,7 +193,7 @@ public struct LaneWindow: Sendable {
     public mutating func settle(_ id: UInt64) -> Delivery? {
         let before = stages.updateValue(.settling, forKey: id)
         guard case .inFlight(let delivery) = before else {
-            stages[id] = before
+            if case .lost = before { stages[id] = nil } else { stages[id] = before }
             return nil
         }
         inFlightCount -= 1
@@ -165,12 +218,6 @@ public struct LaneWindow: Sendable {
         return false
     }
 
-    private mutating func isNew(_ id: UInt64) -> Bool {
-        guard let before = stages.updateValue(.ready, forKey: id) else { return true }
-        stages[id] = before
-        return false
-    }
-
     /// Whether it was settled, and the store does not know of it yet.
     public func isSettling(_ id: UInt64) -> Bool {
         if case .settling = stages[id] { true } else { false }
@@ -186,7 +233,10 @@ public struct LaneWindow: Sendable {
     public mutating func restore(_ ids: [UInt64]) {
         giveBack(
             ids.compactMap { id in
-                if case .inFlight(let delivery) = stages[id] { delivery } else { nil }
+                switch stages[id] {
+                case .inFlight(let delivery), .lost(let delivery): delivery
+                case .ready, .settling, nil: nil
+                }
             }.sorted { $0.id < $1.id })
     }
 

@@ -31,7 +31,6 @@ public final class Lane: Sendable {
     /// What takes its deliveries to the provider.
     public let carrier: any LaneCarrier
     private let batchMax: Int
-    private let leaseMs: UInt64
     private let world: LaneWorld
     /// The other lanes of the same instance.
     private let siblings: @Sendable () -> [Lane]
@@ -56,7 +55,6 @@ public final class Lane: Sendable {
         self.onReturned = onReturned
         let rules = rules(carrier.traits)
         batchMax = rules.batchMax
-        leaseMs = rules.leaseMs
         cell = Mutex(Cell(state: LaneState(rules)))
         sink.set(self)
     }
@@ -79,13 +77,14 @@ public final class Lane: Sendable {
         cell.withLock { $0.state.reserve(deliveries) }
     }
 
-    /// Deliveries are on disk: these were reserved, and others wait there or not. False: the lane is on
-    /// its way out, and what waits on disk is for its successor.
+    /// Deliveries are on disk: these were reserved at `askedMs` of the steady clock or later, and others wait there
+    /// or not. False: the lane is on its way out, and what waits on disk is for its successor.
     public func committed(
-        _ taken: [Delivery], under token: LeaseToken, isMoreOnDisk: Bool
+        _ taken: [Delivery], under token: LeaseToken, askedMs: UInt64, isMoreOnDisk: Bool
     ) -> Bool {
         let (isServed, todo) = cell.withLock {
-            $0.state.committed(taken, under: token, isMoreOnDisk: isMoreOnDisk)
+            $0.state.committed(
+                taken, under: token, askedMs: askedMs, isMoreOnDisk: isMoreOnDisk)
         }
         perform(todo)
         return isServed
@@ -114,8 +113,8 @@ public final class Lane: Sendable {
     /// What held the lane may be mended: it tries at once.
     public func tryNow() { step { state, _ in state.tryNow() } }
 
-    /// Writes the log lines whose interval is over.
-    public func writeLines() { step { state, now in state.dueLines(now) } }
+    /// To be called every few seconds: keeps the leases, and writes the log lines whose interval is over.
+    public func tend() { step { state, now in state.tended(now) } }
 
     func answered(_ results: [PushResult]) { step { state, _ in state.answered(results) } }
 
@@ -257,13 +256,13 @@ public final class Lane: Sendable {
         guard !todo.isEmpty else { return }
         if todo.arrived != 0 { world.clock.adjust(inMemory: todo.arrived) }
         if !todo.endings.isEmpty { settle(todo.endings) }
-        if !todo.returned.isEmpty, let token = todo.returnedToken {
-            giveBack(todo.returned.map { .released($0.id) }, under: token)
-        }
+        if let late = todo.returned { giveBack(late) }
         for line in todo.lines { world.ledger.write(line, of: key) }
         if todo.isWithdrawal { carrier.withdraw() }
         for change in todo.holds { turned(change) }
         if todo.isForSuccessor { onReturned() }
+        if todo.leasesLost > 0 { world.ledger.leasesLost(key, count: todo.leasesLost) }
+        if let wish = todo.extension { extend(wish) }
         if let wish = todo.wish {
             world.store.lease(key, wish) { lease in
                 self.step { state, now in state.leased(lease, wish, now) }
@@ -281,12 +280,12 @@ public final class Lane: Sendable {
         for ending in endings where ending.outcome.kind == .auth {
             carrier.credentialRefused(ending.outcome.credential)
         }
-        let pack = world.ledger.record(endings)
         let count = endings.count { $0.wasInMemory }
         guard let token = cell.withLock({ $0.state.token }) else {
-            // They were lost in the meantime.
+            // They were lost in the meantime: who has them now tells how they ended.
             return world.clock.adjust(inMemory: -count)
         }
+        let pack = world.ledger.record(endings)
         settle(endings.map(\.end), under: token, pack, count, wereLate: false)
     }
 
@@ -303,36 +302,31 @@ public final class Lane: Sendable {
                 }
                 return
             }
-            self.step { state, now in state.stored(ends, wereLate: wereLate, now) }
+            self.step { state, now in
+                state.stored(ends, refusal, wereLate: wereLate, now)
+            }
             self.world.clock.adjust(inMemory: -count)
-            self.refused(refusal, ends.count, under: token)
+            guard refusal != LeaseRefusal() else { return }
+            let lost = refusal.isFenced ? ends.count : refusal.lost.count
+            self.world.ledger.leasesLost(self.key, count: lost)
+            if refusal.isFenced { self.step { state, now in state.fenced(under: token, now) } }
         }
     }
 
-    /// What came too late for this lane is due for whoever is next.
-    private func giveBack(_ ends: [LeaseEnd], under token: LeaseToken) {
-        world.store.settle(ends, under: token, outcomes: OutcomePack()) { refusal in
+    /// What came too late for this lane is due for whoever is next: at once, or when its lease ends. A successor
+    /// leases under the same token, so what may be its own by now must not be released.
+    private func giveBack(_ late: LaneReturn) {
+        guard world.clock.now.steadyMs < late.endMs else { return onReturned() }
+        world.store.settle(late.ends, under: late.token, outcomes: OutcomePack()) { refusal in
             if refusal != nil { return self.onReturned() }
-            self.world.clock.after(ms: LaneState.pauseMs) { self.giveBack(ends, under: token) }
+            self.world.clock.after(ms: LaneState.pauseMs) { self.giveBack(late) }
         }
     }
 
-    /// Makes the leases of what is in memory last longer, if they have lasted a good part of their time.
-    public func extendLeases() {
-        let now = world.clock.now
-        let held = cell.withLock { $0.state.leasesToExtend(now) }
-        guard let held else { return }
-        world.store.extend(held.ids, under: held.token, forMs: leaseMs) { refusal in
-            // After a failure they last as long as they did; the next round tries again.
-            if let refusal { self.refused(refusal, held.ids.count, under: held.token) }
+    private func extend(_ wish: LeaseExtension) {
+        world.store.extend(wish.ids, under: wish.token, forMs: wish.forMs) { refusal in
+            self.step { state, now in state.extended(wish, refusal, now) }
         }
-    }
-
-    private func refused(_ refusal: LeaseRefusal, _ count: Int, under token: LeaseToken) {
-        guard refusal != LeaseRefusal() else { return }
-        world.ledger.leasesLost(
-            key, count: refusal.isFenced ? count : refusal.lost.count, isFenced: refusal.isFenced)
-        step { state, _ in state.refused(refusal, under: token) }
     }
 
     private func turned(_ change: LaneHoldChange) {

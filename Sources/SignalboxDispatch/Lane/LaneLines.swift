@@ -6,6 +6,8 @@ public struct LaneLine: Sendable, Equatable {
         case retried
         /// They failed for good.
         case failed
+        /// Their leases were lost, or could not be extended in time.
+        case lost
     }
 
     /// What happened.
@@ -38,18 +40,18 @@ struct LaneLines: Sendable {
 
     private var runs: [Key: Run] = [:]
 
-    /// Counts one; the line to write now, if there is one.
+    /// Counts some; the line to write now, if there is one.
     mutating func note(
-        _ what: LaneLine.What, _ reason: String, detail: String, nowMs: UInt64
+        _ what: LaneLine.What, _ reason: String, count: Int = 1, detail: String, nowMs: UInt64
     ) -> LaneLine? {
         var key = Key(what: what, reason: reason)
         if runs[key] == nil, runs.count >= Self.reasonsMax { key.reason = "other" }
         guard var run = runs[key] else {
             let line = LaneLine(what: what, reason: key.reason, count: 0, detail: "")
             runs[key] = Run(line: line, writtenMs: nowMs)
-            return LaneLine(what: what, reason: key.reason, count: 1, detail: detail)
+            return LaneLine(what: what, reason: key.reason, count: count, detail: detail)
         }
-        run.line.count += 1
+        run.line.count += count
         run.line.detail = detail
         let line = Self.take(&run, nowMs: nowMs)
         runs[key] = run

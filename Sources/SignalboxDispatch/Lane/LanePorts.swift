@@ -19,7 +19,8 @@ public struct LaneTime: Sendable, Equatable {
 
 /// What all lanes of a gateway share.
 public struct LaneWorld: Sendable {
-    let clock: any LaneClock
+    /// Its time.
+    public let clock: any LaneClock
     let store: any LaneStore
     let ledger: any LaneLedger
 
@@ -72,8 +73,8 @@ public protocol LaneLedger: Sendable {
     func policy(of delivery: Delivery) -> RetryPolicy
     /// Deliveries ended their stay in memory; what receivers of outcomes are told of it.
     func record(_ endings: [LaneEnding]) -> OutcomePack
-    /// Somebody else has what a lane thought it held. `isFenced`: all of it.
-    func leasesLost(_ lane: LaneKey, count: Int, isFenced: Bool)
+    /// Somebody else has, or soon may have, what a lane thought it held.
+    func leasesLost(_ lane: LaneKey, count: Int)
     /// A lane is held, or is no longer.
     func held(_ lane: LaneKey, _ change: LaneHoldChange)
     /// A line for the log.

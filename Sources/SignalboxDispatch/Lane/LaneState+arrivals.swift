@@ -6,24 +6,24 @@ extension LaneState {
     public mutating func reserve(_ deliveries: [Delivery]) -> Set<UInt64> {
         // What waits on disk is older, and goes first.
         guard life == .open, !disk.hasBacklog, !disk.isLeasing, disk.unsettledCount == 0,
-            !health.breaker.isOpen
+            !health.breaker.isOpen, !term.isGivenUp || window.count == 0
         else { return [] }
         return window.reserve(deliveries)
     }
 
-    /// Deliveries are on disk: these were reserved, and others wait there or not.
+    /// Deliveries are on disk: these were reserved at `askedMs`, and others wait there or not.
     ///
     /// `isServed` false: the lane is on its way out, and what waits on disk is for its successor.
     public mutating func committed(
-        _ taken: [Delivery], under token: LeaseToken, isMoreOnDisk: Bool
+        _ taken: [Delivery], under token: LeaseToken, askedMs: UInt64, isMoreOnDisk: Bool
     ) -> (isServed: Bool, todo: LaneTodo) {
         window.release(reserved: taken.count)
         if isMoreOnDisk { noteBacklog() }
         var todo = turnSoon()
         if life == .open || life == .draining {
-            todo.arrived = take(taken, under: token)
+            take(taken, under: token, askedMs: askedMs, into: &todo)
         } else {
-            (todo.returned, todo.returnedToken) = (taken, token)
+            todo.returned = back(taken, token, askedMs)
         }
         return (life == .open, todo)
     }
@@ -37,7 +37,7 @@ extension LaneState {
         return turnSoon()
     }
 
-    private mutating func noteBacklog() {
+    mutating func noteBacklog() {
         disk.hasBacklog = true
         disk.hasNews = disk.isLeasing
     }
@@ -53,7 +53,7 @@ extension LaneState {
         // A held lane with nothing in memory asks anyway: with nothing on disk either, the hold is over.
         let isCurious = hold != nil && window.isEmpty && disk.nextDueMs == nil
         guard life == .open, disk.hasBacklog || isCurious, !disk.isLeasing,
-            disk.unsettledCount == 0, disk.retryMs <= now.steadyMs
+            disk.unsettledCount == 0, disk.retryMs <= now.steadyMs, !isGivenUp(now)
         else { return nil }
         let room: Int
         var isProbe = false
@@ -69,6 +69,7 @@ extension LaneState {
         }
         guard room > 0 else { return nil }
         disk.isLeasing = true
+        disk.askedMs = now.steadyMs
         disk.hasNews = false
         return LeaseWish(max: room, forMs: rules.leaseMs, isProbe: isProbe)
     }
@@ -79,6 +80,8 @@ extension LaneState {
     ) -> LaneTodo {
         disk.isLeasing = false
         guard let lease else {
+            // A held lane may have asked out of curiosity: it is as curious afterwards.
+            disk.hasBacklog = true
             disk.retryMs = now.steadyMs + Self.pauseMs
             return turnSoon()
         }
@@ -88,17 +91,18 @@ extension LaneState {
         if let wait = lease.nextDueInMs { noteDue(now.steadyMs + wait) }
         var todo = turnSoon()
         guard life == .open || life == .draining else {
-            (todo.returned, todo.returnedToken) = (lease.deliveries, lease.token)
+            todo.returned = back(lease.deliveries, lease.token, disk.askedMs)
             return todo
         }
         let lent =
             ended.isEmpty
             ? lease.deliveries : lease.deliveries.filter { !ended.contains($0.id) }
-        todo.arrived = take(lent, under: lease.token)
-        if todo.arrived < lent.count {
+        let before = window.count
+        take(lent, under: lease.token, askedMs: disk.askedMs, into: &todo)
+        if window.count < before + lent.count {
             // The store has answered out of order: these were given back, and lent before the lane knew of it.
-            todo.returned = lent.filter { window.isSettling($0.id) }
-            todo.returnedToken = lease.token
+            todo.returned = back(
+                lent.filter { window.isSettling($0.id) }, lease.token, disk.askedMs)
         }
         if wish.isProbe, lease.deliveries.isEmpty, lease.nextDueInMs == nil {
             forgetHold(into: &todo)
@@ -106,17 +110,28 @@ extension LaneState {
         return todo
     }
 
-    private mutating func noteDue(_ steadyMs: UInt64) {
+    private func back(
+        _ deliveries: [Delivery], _ token: LeaseToken, _ askedMs: UInt64
+    ) -> LaneReturn? {
+        guard !deliveries.isEmpty else { return nil }
+        return LaneReturn(
+            ids: deliveries.map(\.id), token: token, endMs: askedMs + rules.leaseMs / 2)
+    }
+
+    mutating func noteDue(_ steadyMs: UInt64) {
         disk.nextDueMs = min(disk.nextDueMs ?? .max, steadyMs)
     }
 
-    /// The store knows how these deliveries ended; `wereLate`: it had failed on them before.
+    /// The store knows how these deliveries ended but those that it refused; `wereLate`: it had failed on them before.
     ///
     /// Only now can a lease find those that wait again.
     public mutating func stored(
-        _ ends: [LeaseEnd], wereLate: Bool, _ now: LaneTime
+        _ ends: [LeaseEnd], _ refusal: LeaseRefusal = LeaseRefusal(), wereLate: Bool,
+        _ now: LaneTime
     ) -> LaneTodo {
         window.committed(ends.lazy.map(\.id))
+        // They are not over for the store: a lease that brings them back is to be believed.
+        ended.subtract(refusal.isFenced ? ends.map(\.id) : refusal.lost)
         var isWaiting = false
         for end in ends {
             switch end {

@@ -10,11 +10,18 @@ extension LaneState {
         var todo = LaneTodo()
         guard !outcomes.isEmpty else { return todo }
         todo.endings.reserveCapacity(outcomes.count)
-        var moved: [UInt64] = []
+        var (moved, unheld): ([UInt64], [UInt64]) = ([], [])
+        let isGivenUp = isGivenUp(now)
         let before = health.breaker.cause
         for outcome in outcomes {
-            if isMoved(outcome) {
+            if isUnsent(outcome), life == .open || life == .draining, !health.breaker.isOpen,
+                !isGivenUp
+            {
                 moved.append(outcome.item)
+                continue
+            }
+            if isUnsent(outcome), isGivenUp {
+                unheld.append(outcome.item)
                 continue
             }
             guard let delivery = window.settle(outcome.item) else { continue }
@@ -26,6 +33,7 @@ extension LaneState {
         }
         // Before the breaker gives back what is ready.
         if !moved.isEmpty { window.restore(moved) }
+        if !unheld.isEmpty { drop(unsent: unheld, into: &todo) }
         let after = health.breaker.cause
         if before != after {
             let why = outcomes.last { Breaker.verdict($0, isFirst: true) != .silent }
@@ -36,9 +44,8 @@ extension LaneState {
 
     /// Whether a delivery left its connection unsent, with nothing else wrong: it goes first to the next one,
     /// costs no attempt, and need not see the disk.
-    private func isMoved(_ outcome: Outcome) -> Bool {
+    private func isUnsent(_ outcome: Outcome) -> Bool {
         outcome.kind == .retry && outcome.reason == TransportFault.withdrawn.rawValue
-            && (life == .open || life == .draining) && !health.breaker.isOpen
     }
 
     private mutating func decide(
@@ -66,13 +73,6 @@ extension LaneState {
     ) {
         let line = lines.note(what, reason, detail: detail, nowMs: now.steadyMs)
         if let line { todo.lines.append(line) }
-    }
-
-    /// Log lines whose interval is over.
-    public mutating func dueLines(_ now: LaneTime) -> LaneTodo {
-        var todo = LaneTodo()
-        todo.lines = lines.due(nowMs: now.steadyMs)
-        return todo
     }
 
     /// Remembers a delivery whose answer may still come, and forgets one that is settled.

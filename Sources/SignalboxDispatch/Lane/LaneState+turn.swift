@@ -22,6 +22,7 @@ extension LaneState {
     /// `batchMax`: most deliveries that the carrier takes at once.
     public mutating func turn(_ now: LaneTime, batchMax: Int? = nil) -> LaneTurn {
         var turn = LaneTurn()
+        giveUpIfOver(now, into: &turn.todo)
         sort(&turn)
         turn.pauseEndings = pause.endings
         take(into: &turn, min(rules.batchMax, batchMax ?? .max), now)
@@ -68,7 +69,7 @@ extension LaneState {
     }
 
     private mutating func take(into turn: inout LaneTurn, _ batchMax: Int, _ now: LaneTime) {
-        guard life.rawValue < Life.stopping.rawValue else { return }
+        guard life.rawValue < Life.stopping.rawValue, !isGivenUp(now) else { return }
         if let until = pause.untilMs {
             guard now.steadyMs >= until else { return }
             pause.untilMs = nil

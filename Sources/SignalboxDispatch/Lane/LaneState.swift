@@ -10,6 +10,7 @@ public import SignalboxCore
 /// - **Hold**: the breaker opens, everything that was not sent goes back to the disk, and one delivery at a time
 ///   tries. When one gets through, the lane starts slowly again. With nothing left to try, the hold is forgotten.
 /// - **Pause**: the plugin said "again"; nothing is offered until it says so, or a second later.
+/// - **Leases**: held or given up, see LaneState+leases.
 /// - **Disk**: something waits there or not, a lease is being asked for or not, and the next delivery is due at a
 ///   known time or never.
 public struct LaneState: Sendable {
@@ -20,6 +21,8 @@ public struct LaneState: Sendable {
         /// More waits and is due.
         var hasBacklog = false
         var isLeasing = false
+        /// When a lease was last asked for, on the steady clock.
+        var askedMs: UInt64 = 0
         /// Something was stored while a lease was being asked for, which may not have seen it.
         var hasNews = false
         /// When the next delivery is due, by the steady clock.
@@ -61,8 +64,8 @@ public struct LaneState: Sendable {
     var life = Life.open
     /// Under which it holds what is in memory.
     var token: LeaseToken?
-    /// When its leases were last extended.
-    var extendedMs: UInt64 = 0
+    /// How long it surely does.
+    var term = LeaseTerm()
     var pause = Pause()
     var disk = Disk()
     var lines = LaneLines()

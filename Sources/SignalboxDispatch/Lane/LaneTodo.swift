@@ -7,15 +7,17 @@ public struct LaneTodo: Sendable {
     /// To be recorded, and settled in the store.
     public var endings: [LaneEnding] = []
     /// Deliveries that came too late for this lane: they go back to the disk, for its successor.
-    public var returned: [Delivery] = []
-    /// Under which those are held.
-    public var returnedToken: LeaseToken?
+    public var returned: LaneReturn?
     /// The breaker opened or closed.
     public var holds: [LaneHoldChange] = []
     /// Lines for the log.
     public var lines: [LaneLine] = []
     /// Ask the store for this.
     public var wish: LeaseWish?
+    /// Ask the store to make leases last longer.
+    public var `extension`: LeaseExtension?
+    /// Deliveries in memory that somebody else has by now, or soon may have.
+    public var leasesLost = 0
     /// Run a turn after so many milliseconds; replaces the previous wait.
     public var wakeInMs: UInt64?
     /// How many deliveries came into memory; below zero: they left it.
@@ -29,24 +31,55 @@ public struct LaneTodo: Sendable {
 
     /// The shell has no work.
     public var isEmpty: Bool {
-        !isTurn && endings.isEmpty && returned.isEmpty && holds.isEmpty && lines.isEmpty
-            && wish == nil && wakeInMs == nil && arrived == 0 && !isWithdrawal && !isForSuccessor
+        !isTurn && endings.isEmpty && returned == nil && holds.isEmpty && lines.isEmpty
+            && wish == nil && `extension` == nil && leasesLost == 0 && wakeInMs == nil
+            && arrived == 0 && !isWithdrawal && !isForSuccessor
     }
 
     /// Adds what another step asks for.
     public mutating func add(_ other: LaneTodo) {
         isTurn = isTurn || other.isTurn
         if endings.isEmpty { endings = other.endings } else { endings += other.endings }
-        returned += other.returned
-        returnedToken = returnedToken ?? other.returnedToken
+        assert(returned == nil || other.returned == nil, "deliveries that nobody gives back")
+        returned = returned ?? other.returned
         holds += other.holds
         lines += other.lines
+        // The lane asks for nothing before it has the answer, so there is one of each at most.
+        assert(wish == nil || other.wish == nil, "a lease that nobody asks the store for")
         wish = wish ?? other.wish
-        wakeInMs = wakeInMs ?? other.wakeInMs
+        `extension` = `extension` ?? other.extension
+        leasesLost += other.leasesLost
+        // A turn too early finds nothing to do; a turn too late would leave a delivery waiting.
+        if let wait = other.wakeInMs { wakeInMs = min(wakeInMs ?? .max, wait) }
         arrived += other.arrived
         isWithdrawal = isWithdrawal || other.isWithdrawal
         isForSuccessor = isForSuccessor || other.isForSuccessor
     }
+}
+
+/// Leases that are to last longer.
+public struct LeaseExtension: Sendable {
+    /// Of these deliveries.
+    public var ids: [UInt64]
+    /// Under which they are held.
+    public var token: LeaseToken
+    /// How long, in milliseconds.
+    public var forMs: UInt64
+    /// When the lane asked, on the steady clock.
+    public var askedMs: UInt64
+}
+
+/// Deliveries that a lane has no use for.
+public struct LaneReturn: Sendable {
+    /// Which.
+    public var ids: [UInt64]
+    /// Under which they are held.
+    public var token: LeaseToken
+    /// Until then they surely are, on the steady clock.
+    public var endMs: UInt64
+
+    /// What the store is told.
+    public var ends: [LeaseEnd] { ids.map { .released($0) } }
 }
 
 /// How a delivery ended its stay in a lane.

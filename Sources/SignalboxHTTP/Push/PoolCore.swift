@@ -24,6 +24,8 @@ final class PoolCore: @unchecked Sendable {
     static let refusalsMax = 8
     /// While the peer answers, a request may wait this many request time-outs before it is sent.
     static let waitFactor: UInt64 = 6
+    /// And never longer than half a lease of its delivery: by then another gateway may send it.
+    static let waitMaxNs: UInt64 = 60_000_000_000
 
     let eventLoop: any EventLoop
     private let endpoint: PushEndpoint
@@ -145,6 +147,11 @@ final class PoolCore: @unchecked Sendable {
         while !waiting.isEmpty, let id = state.place(), let connection = connections[id] {
             guard let slot = waiting.popFirst() else { break }
             guard let entry = slots[slot] else { continue }
+            // The process may have been stopped: the timer that should have ended the wait is late, too.
+            guard time < lastEndNs(entry.batch.submittedNs) else {
+                finish(slot, .fault(.timeoutUnsent))
+                continue
+            }
             guard connection.send(slot: slot, batch: entry.batch, request: entry.request) else {
                 waiting.prepend(slot)
                 perform(state.drain(id))
@@ -313,9 +320,11 @@ final class PoolCore: @unchecked Sendable {
     /// The latest time to send a request that was submitted at `submittedNs`: after one request
     /// time-out if nothing is answered; later while the peer answers other requests.
     private func waitEndNs(_ submittedNs: UInt64) -> UInt64 {
-        min(
-            submittedNs + Self.waitFactor * timeoutNs,
-            max(submittedNs, state.lastAnswerNs) + timeoutNs)
+        min(lastEndNs(submittedNs), max(submittedNs, state.lastAnswerNs) + timeoutNs)
+    }
+
+    private func lastEndNs(_ submittedNs: UInt64) -> UInt64 {
+        submittedNs + min(Self.waitFactor * timeoutNs, Self.waitMaxNs)
     }
 
     private func armWait() {

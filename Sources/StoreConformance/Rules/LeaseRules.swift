@@ -70,7 +70,7 @@ extension StoreConformance {
             try probe.expect(
                 new.owner == old.owner && new.epoch > old.epoch,
                 "\(new) is not a later life of \(old)")
-            if probe.engine.traits.contains(.durable) || probe.engine.traits.contains(.shared) {
+            if probe.engine.has(.durable) || probe.engine.has(.shared) {
                 try probe.equal(next.store.waitingCount, 3, "waiting")
                 try probe.equal(
                     try await next.settle(

@@ -21,7 +21,7 @@ private struct StoreModel {
     var held: Set<UInt64> = []
 
     mutating func run(steps: Int) async throws {
-        let restarts = !probe.engine.traits.isDisjoint(with: [.durable, .shared])
+        let restarts = probe.engine.has(.durable) || probe.engine.has(.shared)
         var store = try await probe.open()
         var token = try await store.token()
         for _ in 0..<steps {

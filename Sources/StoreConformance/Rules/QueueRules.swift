@@ -14,7 +14,7 @@ extension StoreConformance {
             try await probe.engine.crash(store.store)
             let next = try await probe.open()
             let third = try await next.ids(1_000)
-            if probe.engine.traits.contains(.durable) {
+            if probe.engine.has(.durable) {
                 try probe.expect(
                     Set(third).isDisjoint(with: first + second),
                     "ids were given again after a crash")

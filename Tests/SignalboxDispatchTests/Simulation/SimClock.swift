@@ -6,17 +6,23 @@ import Synchronization
 ///
 /// One thread runs the whole simulation. What is due in the same millisecond happens in any order, as it would
 /// on many threads.
-final class SimClock: LaneClock {
+final class SimClock: Sendable {
     private struct Job {
         var atMs: UInt64
         var order: UInt64
         /// The process that it belongs to; a dead process does nothing.
-        var life: Int?
+        var life: Life?
         var run: @Sendable () -> Void
 
         func isBefore(_ other: Job) -> Bool {
             (atMs, order) < (other.atMs, other.order)
         }
+    }
+
+    /// One life of a process.
+    struct Life: Equatable {
+        var process: Int
+        var number: Int
     }
 
     private struct State {
@@ -26,9 +32,10 @@ final class SimClock: LaneClock {
         var random: SplitMix
         /// A heap, the next one first.
         var jobs: [Job] = []
-        var alarms: [Int: UInt64] = [:]
-        var life = 0
-        var inMemory = 0
+        /// The current life of each process.
+        var lives: [Int: Int] = [:]
+        /// Processes that are stopped (SIGSTOP), and until when.
+        var stopped: [Int: UInt64] = [:]
         /// What happened to each delivery, and to all of them (0).
         var story: [(id: UInt64, words: String)] = []
     }
@@ -50,24 +57,6 @@ final class SimClock: LaneClock {
 
     func chance(_ share: Double) -> Bool { random() < share }
 
-    func run(_ job: @escaping @Sendable () -> Void) { later(ms: dice(3), job) }
-
-    func wake(lane: Int, inMs ms: UInt64, _ ring: @escaping @Sendable () -> Void) {
-        let number = state.withLock { state in
-            state.alarms[lane, default: 0] += 1
-            return state.alarms[lane]
-        }
-        later(ms: ms) { [self] in
-            if state.withLock({ $0.alarms[lane] == number }) { ring() }
-        }
-    }
-
-    func after(ms: UInt64, _ ring: @escaping @Sendable () -> Void) { later(ms: ms, ring) }
-
-    func adjust(inMemory delta: Int) { state.withLock { $0.inMemory += delta } }
-
-    var inMemory: Int { state.withLock { $0.inMemory } }
-
     /// Notes what happened to a delivery, for whoever looks at a seed that fails.
     func note(_ id: UInt64, _ words: String) {
         state.withLock { $0.story.append((id, "\($0.steadyMs): \(words)")) }
@@ -80,12 +69,9 @@ final class SimClock: LaneClock {
         }
     }
 
-    /// Something of the current process.
-    func later(ms: UInt64, _ job: @escaping @Sendable () -> Void) {
-        state.withLock { state in
-            let life = state.life
-            Self.add(job, ms, life, &state)
-        }
+    /// Something of a life of a process: it happens if that life lasts, and no sooner than the process goes on.
+    func later(ms: UInt64, of life: Life, _ job: @escaping @Sendable () -> Void) {
+        state.withLock { Self.add(job, ms, life, &$0) }
     }
 
     /// Something that happens whatever becomes of the process.
@@ -94,7 +80,7 @@ final class SimClock: LaneClock {
     }
 
     private static func add(
-        _ job: @escaping @Sendable () -> Void, _ ms: UInt64, _ life: Int?, _ state: inout State
+        _ job: @escaping @Sendable () -> Void, _ ms: UInt64, _ life: Life?, _ state: inout State
     ) {
         let order = state.random.next()
         state.jobs.append(
@@ -121,7 +107,14 @@ final class SimClock: LaneClock {
                 state.jobs.swapAt(place, least)
                 place = least
             }
-            guard first.life == nil || first.life == state.life else { continue }
+            if let life = first.life {
+                guard state.lives[life.process] == life.number else { continue }
+                let goesOnMs = state.stopped[life.process] ?? 0
+                guard goesOnMs <= first.atMs else {
+                    add(first.run, goesOnMs - state.steadyMs, life, &state)
+                    continue
+                }
+            }
             state.steadyMs = max(state.steadyMs, first.atMs)
             return first
         }
@@ -135,13 +128,26 @@ final class SimClock: LaneClock {
         }
     }
 
-    /// Nothing of the process goes on.
-    func die() {
+    /// Begins a life of a process; nothing of the one before goes on.
+    func begin(_ process: Int) -> Life {
         state.withLock { state in
-            state.life += 1
-            state.alarms = [:]
-            state.inMemory = 0
+            state.lives[process, default: 0] += 1
+            state.stopped[process] = nil
+            return Life(process: process, number: state.lives[process] ?? 0)
         }
+    }
+
+    func isCurrent(_ life: Life) -> Bool {
+        state.withLock { $0.lives[life.process] == life.number }
+    }
+
+    /// The process does nothing for so long, and does not notice.
+    func stop(_ process: Int, ms: UInt64) {
+        state.withLock { $0.stopped[process] = $0.steadyMs + ms }
+    }
+
+    func isStopped(_ process: Int) -> Bool {
+        state.withLock { $0.stopped[process] ?? 0 > $0.steadyMs }
     }
 
     /// Runs all that happens until then.
@@ -149,4 +155,46 @@ final class SimClock: LaneClock {
         while let job = state.withLock({ Self.next(&$0, untilMs: end) }) { job.run() }
         state.withLock { $0.steadyMs = max($0.steadyMs, end) }
     }
+}
+
+/// Time and threads of one life of a process.
+final class SimProcess: LaneClock {
+    private struct State {
+        var alarms: [Int: UInt64] = [:]
+        var inMemory = 0
+    }
+
+    let clock: SimClock
+    let life: SimClock.Life
+    private let state = Mutex(State())
+
+    init(_ clock: SimClock, _ process: Int) {
+        self.clock = clock
+        life = clock.begin(process)
+    }
+
+    var now: LaneTime { clock.now }
+    var inMemory: Int { state.withLock { $0.inMemory } }
+
+    func random() -> Double { clock.random() }
+
+    func later(ms: UInt64, _ job: @escaping @Sendable () -> Void) {
+        clock.later(ms: ms, of: life, job)
+    }
+
+    func run(_ job: @escaping @Sendable () -> Void) { later(ms: clock.dice(3), job) }
+
+    func wake(lane: Int, inMs ms: UInt64, _ ring: @escaping @Sendable () -> Void) {
+        let number = state.withLock { state in
+            state.alarms[lane, default: 0] += 1
+            return state.alarms[lane]
+        }
+        later(ms: ms) { [self] in
+            if state.withLock({ $0.alarms[lane] == number }) { ring() }
+        }
+    }
+
+    func after(ms: UInt64, _ ring: @escaping @Sendable () -> Void) { later(ms: ms, ring) }
+
+    func adjust(inMemory delta: Int) { state.withLock { $0.inMemory += delta } }
 }

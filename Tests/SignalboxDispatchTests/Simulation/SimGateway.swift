@@ -3,54 +3,93 @@ import Synchronization
 
 @testable import SignalboxDispatch
 
-/// The gateway of the simulation: lanes that come and go with processes and reloads, before a store and
+/// One gateway of the simulation: lanes that come and go with processes and reloads, before a store and
 /// providers that stay.
 final class SimGateway: Sendable {
     private struct State {
         var lanes: [LaneKey: Lane] = [:]
         var nextNumber = 1
-        var nextID: UInt64 = 1
         var faults: [String] = []
         var deaths = 0
         var replaced: Set<LaneKey> = []
+        var process: SimProcess
+        /// Of the current life and the ones before.
+        var ledgers: [SimLedger] = []
     }
 
     static let policy = RetryPolicy(
         name: "sim", initialMs: 500, factor: 2, maxMs: 8_000, retries: 6, jitter: 0.1)
     static let inMemoryMax = 24
+    static let leaseMs: UInt64 = 40_000
+    private static let tendMs: UInt64 = 3_000
+    private static let lookMs: UInt64 = 10_000
 
     let clock: SimClock
     let store: SimStore
-    let ledger: SimLedger
     let providers: [SimProvider]
-    private let state = Mutex(State())
+    /// Others use the store, too: it looks for what they left behind.
+    let isShared: Bool
+    let number: Int
+    private let state: Mutex<State>
 
-    init(seed: UInt64, lanes: Int) {
-        clock = SimClock(seed: seed)
-        ledger = SimLedger(clock)
-        store = SimStore(clock: clock, isOrdered: seed % 2 == 0)
-        // Two apps of each sender.
-        providers = (0..<lanes).map {
-            SimProvider(LaneKey(sender: "s\($0 / 2)", app: "a\($0)"))
-        }
+    init(
+        _ number: Int, clock: SimClock, store: SimStore, providers: [SimProvider], isShared: Bool
+    ) {
+        self.number = number
+        self.clock = clock
+        self.store = store
+        self.providers = providers
+        self.isShared = isShared
+        state = Mutex(State(process: SimProcess(clock, number)))
+        store.takeBack(from: number, isAlive: false)
         start()
     }
 
     var replaced: Set<LaneKey> { state.withLock { $0.replaced } }
     var deaths: Int { state.withLock { $0.deaths } }
     var faults: [String] { state.withLock { $0.faults } }
-    var lanes: [Lane] { state.withLock { Array($0.lanes.values) } }
+    var lanes: [Lane] {
+        state.withLock { $0.lanes.values.sorted { $0.number < $1.number } }
+    }
+    var inMemory: Int { process.inMemory }
+    /// How often each delivery was recorded as ended.
+    var finals: [UInt64: Int] {
+        state.withLock { state in
+            state.ledgers.reduce(into: [:]) { $0.merge($1.finals) { $0 + $1 } }
+        }
+    }
+
+    private var process: SimProcess { state.withLock { $0.process } }
+    private var ledger: SimLedger? { state.withLock { $0.ledgers.last } }
 
     func fault(_ words: String) {
         let now = clock.now.steadyMs
-        state.withLock { $0.faults.append("\(now) ms: \(words)") }
+        state.withLock { $0.faults.append("\(now) ms: gateway \(number): \(words)") }
     }
 
     // MARK: Processes and generations
 
     private func start() {
+        state.withLock { $0.ledgers.append(SimLedger(clock)) }
         for provider in providers { make(provider) }
         for key in store.waitingLanes.sorted(by: { $0.app < $1.app }) { lane(key)?.backlog() }
+        tend(process)
+        if isShared { look(process) }
+    }
+
+    private func tend(_ process: SimProcess) {
+        process.later(ms: Self.tendMs) { [self] in
+            for lane in lanes { lane.tend() }
+            tend(process)
+        }
+    }
+
+    /// For what another gateway left behind.
+    private func look(_ process: SimProcess) {
+        process.later(ms: Self.lookMs) { [self] in
+            for key in store.dueLanes.sorted(by: { $0.app < $1.app }) { lane(key)?.backlog() }
+            look(process)
+        }
     }
 
     private func lane(_ key: LaneKey) -> Lane? { state.withLock { $0.lanes[key] } }
@@ -60,47 +99,64 @@ final class SimGateway: Sendable {
             defer { state.nextNumber += 1 }
             return state.nextNumber
         }
-        let key = provider.key
+        let (key, process, store) = (provider.key, process, store)
+        guard let ledger else { return }
         let isAtMostOnce = key.app == "a3"
         let lane = Lane(
             key, number: number,
             rules: { traits in
                 var rules = LaneRules(traits)
                 rules.inMemoryMax = Self.inMemoryMax
+                rules.leaseMs = Self.leaseMs
                 return rules
             },
-            world: LaneWorld(clock: clock, store: store, ledger: ledger),
+            world: LaneWorld(
+                clock: process, store: SimLaneStore(store: store, process: process),
+                ledger: ledger),
             siblings: { [weak self] in
                 (self?.lanes ?? []).filter { $0.key.sender == key.sender && $0.key != key }
                     .sorted { $0.key.app < $1.key.app }
             },
             onReturned: { [weak self] in self?.lane(key)?.backlog() },
             carrier: { sink in
-                SimCarrier(sink, provider, clock, isAtMostOnce: isAtMostOnce) { [weak self] in
-                    self?.fault($0)
+                SimCarrier(sink, provider, process, store, isAtMostOnce: isAtMostOnce) {
+                    [weak self] in self?.fault($0)
                 }
             })
-        store.hasten(key)
+        store.hasten(key, of: process)
         state.withLock { $0.lanes[key] = lane }
     }
 
     /// kill -9, and another process.
     func die() {
-        clock.note(0, "the process dies")
+        clock.note(0, "gateway \(number) dies")
         let ends = store.ends
         for provider in providers {
-            provider.die()
+            provider.die(number)
             // Taken, and not written down: the next process sends it again.
             for id in provider.taken.keys where ends[id] == nil { provider.doubt(id) }
         }
-        ledger.forget(all: Set(ends.keys))
-        clock.die()
+        ledger?.forget(all: Set(ends.keys))
+        let process = SimProcess(clock, number)
         state.withLock { state in
+            state.process = process
             state.lanes = [:]
             state.deaths += 1
         }
-        store.reopen()
+        store.takeBack(from: number, isAlive: false)
         start()
+    }
+
+    /// SIGSTOP, and SIGCONT after a while.
+    func stop(ms: UInt64) {
+        clock.note(0, "gateway \(number) is stopped for \(ms) ms")
+        clock.stop(number, ms: ms)
+    }
+
+    /// The store takes back what this gateway holds, which hears of it with its next call.
+    func fence() {
+        clock.note(0, "gateway \(number) is fenced")
+        store.takeBack(from: number, isAlive: true)
     }
 
     /// A reload replaces the lane of a provider.
@@ -111,23 +167,23 @@ final class SimGateway: Sendable {
         make(provider)
         old.leave()
         lane(provider.key)?.backlog()
-        end(old, deadlineMs: clock.now.steadyMs + 6_000)
+        end(old, deadlineMs: clock.now.steadyMs + 6_000, process)
     }
 
-    private func end(_ lane: Lane, deadlineMs: UInt64) {
-        clock.later(ms: 5) { [self] in
+    private func end(_ lane: Lane, deadlineMs: UInt64, _ process: SimProcess) {
+        process.later(ms: 5) { [self] in
             guard lane.isIdle || clock.now.steadyMs >= deadlineMs else {
-                return end(lane, deadlineMs: deadlineMs)
+                return end(lane, deadlineMs: deadlineMs, process)
             }
             (lane.carrier as? SimCarrier)?.close()
             lane.beginStop()
-            stopped(lane)
+            stopped(lane, process)
         }
     }
 
-    private func stopped(_ lane: Lane) {
-        clock.later(ms: 5) { [self] in
-            guard lane.isStopped else { return stopped(lane) }
+    private func stopped(_ lane: Lane, _ process: SimProcess) {
+        process.later(ms: 5) { [self] in
+            guard lane.isStopped else { return stopped(lane, process) }
             lane.end()
         }
     }
@@ -135,38 +191,22 @@ final class SimGateway: Sendable {
     // MARK: Events
 
     /// An event with deliveries to one lane.
-    func submit(to provider: SimProvider) {
-        let count = 1 + clock.dice(6)
-        let first = state.withLock { state in
-            defer { state.nextID += count }
-            return state.nextID
-        }
-        let deliveries = (first..<first + count).map { delivery($0, provider.key) }
+    func submit(_ deliveries: [Delivery], to provider: SimProvider) {
         let lane = lane(provider.key)
+        let asked = clock.now.steadyMs
         let taken = lane?.reserve(deliveries) ?? []
-        store.append(deliveries, taken: taken) { [self] isStored in
-            guard isStored else {
+        store.append(deliveries, taken: taken, of: process) { [self] token in
+            guard let token else {
                 lane?.cancelled(taken.count)
                 return
             }
             let own = deliveries.filter { taken.contains($0.id) }
             let isMore = own.count < deliveries.count
             let isServed =
-                lane?.committed(own, under: SimStore.token, isMoreOnDisk: isMore)
-                ?? false
+                lane?.committed(own, under: token, askedMs: asked, isMoreOnDisk: isMore) ?? false
             if !isServed, isMore { self.lane(provider.key)?.backlog() }
             check()
         }
-    }
-
-    private func delivery(_ id: UInt64, _ key: LaneKey) -> Delivery {
-        var note = PushNotification()
-        note.priority = [.high, .normal, .low][Int(clock.dice(3))]
-        let isBrief = clock.chance(0.1)
-        return Delivery(
-            id: id, eventID: id, route: "r", sender: key.sender, stableID: "\(id)",
-            deadlineUnixMs: isBrief ? clock.now.unixMs + 20_000 : 0,
-            content: SharedNotification(note), device: Device(app: key.app, token: "t\(id)"))
     }
 
     /// What must hold at any time.
@@ -181,8 +221,7 @@ final class SimGateway: Sendable {
 final class SimLedger: LaneLedger {
     private struct State {
         var finals: [UInt64: Int] = [:]
-        var lines = 0
-        var holds: [LaneKey: Int] = [:]
+        var lost = 0
     }
 
     private let clock: SimClock
@@ -191,7 +230,6 @@ final class SimLedger: LaneLedger {
     init(_ clock: SimClock) { self.clock = clock }
 
     var finals: [UInt64: Int] { state.withLock { $0.finals } }
-    var lineCount: Int { state.withLock { $0.lines } }
 
     /// What was recorded and not stored is recorded again by the next process.
     func forget(all stored: Set<UInt64>) {
@@ -216,7 +254,8 @@ final class SimLedger: LaneLedger {
     }
 
     func held(_ lane: LaneKey, _ change: LaneHoldChange) {}
-    func leasesLost(_ lane: LaneKey, count: Int, isFenced: Bool) {}
-
-    func write(_ line: LaneLine, of lane: LaneKey) { state.withLock { $0.lines += 1 } }
+    func leasesLost(_ lane: LaneKey, count: Int) {
+        clock.note(0, "\(count) leases of \(lane.app) are lost")
+    }
+    func write(_ line: LaneLine, of lane: LaneKey) {}
 }

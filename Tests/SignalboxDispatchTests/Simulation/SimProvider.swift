@@ -10,12 +10,12 @@ final class SimProvider: Sendable {
 
     private struct State {
         var mood = Mood.well
-        var inFlight: Set<UInt64> = []
+        /// By process: two may send one, if the lease of one ran out meanwhile.
+        var inFlight: [Int: Set<UInt64>] = [:]
         /// How often each was taken, by the provider's own account.
         var taken: [UInt64: Int] = [:]
         /// How often something happened that leaves open whether it was.
         var unknown: [UInt64: Int] = [:]
-        var mostInFlight = 0
         var sent = 0
     }
 
@@ -30,28 +30,27 @@ final class SimProvider: Sendable {
     }
     var taken: [UInt64: Int] { state.withLock { $0.taken } }
     var unknown: [UInt64: Int] { state.withLock { $0.unknown } }
-    var mostInFlight: Int { state.withLock { $0.mostInFlight } }
     var sent: Int { state.withLock { $0.sent } }
 
-    /// False: it is in flight already.
-    func begin(_ id: UInt64) -> Bool {
+    /// False: the process has it in flight already.
+    func begin(_ id: UInt64, of process: Int) -> Bool {
         state.withLock { state in
             state.sent += 1
-            let isNew = state.inFlight.insert(id).inserted
-            state.mostInFlight = max(state.mostInFlight, state.inFlight.count)
-            return isNew
+            return state.inFlight[process, default: []].insert(id).inserted
         }
     }
 
-    func end(_ id: UInt64) { state.withLock { _ = $0.inFlight.remove(id) } }
+    func end(_ id: UInt64, of process: Int) {
+        state.withLock { _ = $0.inFlight[process]?.remove(id) }
+    }
     func take(_ id: UInt64) { state.withLock { $0.taken[id, default: 0] += 1 } }
     func doubt(_ id: UInt64) { state.withLock { $0.unknown[id, default: 0] += 1 } }
 
     /// The process died: nobody knows what became of these.
-    func die() {
+    func die(_ process: Int) {
         state.withLock { state in
-            for id in state.inFlight { state.unknown[id, default: 0] += 1 }
-            state.inFlight = []
+            for id in state.inFlight[process] ?? [] { state.unknown[id, default: 0] += 1 }
+            state.inFlight[process] = []
         }
     }
 }
@@ -68,17 +67,21 @@ final class SimCarrier: LaneCarrier {
     private let sink: LaneSink
     private let provider: SimProvider
     private let clock: SimClock
+    private let process: SimProcess
+    private let store: SimStore
     private let report: @Sendable (String) -> Void
     private let state = Mutex(State())
     let isAtMostOnce: Bool
 
     init(
-        _ sink: LaneSink, _ provider: SimProvider, _ clock: SimClock, isAtMostOnce: Bool,
-        report: @escaping @Sendable (String) -> Void
+        _ sink: LaneSink, _ provider: SimProvider, _ process: SimProcess, _ store: SimStore,
+        isAtMostOnce: Bool, report: @escaping @Sendable (String) -> Void
     ) {
         self.sink = sink
         self.provider = provider
-        self.clock = clock
+        self.process = process
+        self.store = store
+        clock = process.clock
         self.isAtMostOnce = isAtMostOnce
         self.report = report
     }
@@ -102,20 +105,31 @@ final class SimCarrier: LaneCarrier {
         for delivery in batch {
             let id = delivery.id
             clock.note(id, "offered, attempt \(delivery.attempt), \(provider.mood)")
-            if !provider.begin(id) { report("delivery \(id) is sent while it is in flight") }
+            if !provider.begin(id, of: process.life.process) {
+                report("delivery \(id) is sent while it is in flight")
+            }
+            if delivery.stableID != "\(id)" { report("\(id) was sent as \(delivery.stableID)") }
             state.withLock { _ = $0.waiting.insert(id) }
-            clock.later(ms: clock.dice(20)) { self.send(id) }
+            let end = clock.now.steadyMs + Self.unsentMaxMs
+            process.later(ms: clock.dice(20)) { self.send(id, before: end) }
         }
         return .taken(settled: [])
     }
 
-    private func send(_ id: UInt64) {
+    /// As the pool does, which sends nothing that has waited for too long.
+    private static let unsentMaxMs = SimGateway.leaseMs / 2
+
+    private func send(_ id: UInt64, before end: UInt64) {
         let isWaiting = state.withLock { state in
             guard state.waiting.remove(id) != nil else { return false }
             state.flying.insert(id)
             return true
         }
         guard isWaiting else { return }
+        guard clock.now.steadyMs < end else { return finish(id, .fault(.timeoutUnsent)) }
+        if !store.isHeld(id, by: process.life.process) {
+            report("\(id) is sent without a lease:\(clock.story(of: id))")
+        }
         let pace: UInt64 = provider.mood == .slow ? 3_000 : 80
         switch provider.mood {
         case .well, .slow, .sticks: answer(id, status(id), ms: clock.dice(pace))
@@ -137,7 +151,7 @@ final class SimCarrier: LaneCarrier {
             finish(id, .fault(.timeout), ms: 10_000)
             provider.doubt(id)
             guard isTaken else { return }
-            clock.later(ms: 10_000 + clock.dice(4_000)) {
+            process.later(ms: 10_000 + clock.dice(4_000)) {
                 self.clock.note(id, "answered late")
                 self.sink.answered([Self.result(id, .response(HTTPResponse(status: 200)), true)])
             }
@@ -163,13 +177,13 @@ final class SimCarrier: LaneCarrier {
     }
 
     private func finish(_ id: UInt64, _ answer: PushResult.Answer, ms: UInt64) {
-        clock.later(ms: ms) { self.finish(id, answer) }
+        process.later(ms: ms) { self.finish(id, answer) }
     }
 
     private func finish(_ id: UInt64, _ answer: PushResult.Answer) {
         let isMine = state.withLock { $0.flying.remove(id) != nil }
         guard isMine else { return }
-        provider.end(id)
+        provider.end(id, of: process.life.process)
         clock.note(id, "answered: \(answer)")
         sink.answered([Self.result(id, answer, false)])
     }
@@ -204,9 +218,9 @@ final class SimCarrier: LaneCarrier {
             defer { state.waiting = [] }
             return state.waiting.sorted()
         }
-        for id in waiting { provider.end(id) }
+        for id in waiting { provider.end(id, of: process.life.process) }
         guard !waiting.isEmpty else { return }
-        clock.later(ms: clock.dice(5)) {
+        process.later(ms: clock.dice(5)) {
             self.sink.answered(waiting.map { Self.result($0, .fault(.withdrawn), false) })
         }
     }
@@ -224,7 +238,7 @@ final class SimCarrier: LaneCarrier {
             defer { state = State(isClosed: true) }
             return (state.waiting.sorted(), state.flying.sorted())
         }
-        for id in waiting + flying { provider.end(id) }
+        for id in waiting + flying { provider.end(id, of: process.life.process) }
         for id in flying { provider.doubt(id) }
         sink.answered(waiting.map { Self.result($0, .fault(.stopping), false) })
         sink.answered(flying.map { Self.result($0, .fault(.lost), false) })

@@ -6,12 +6,15 @@ import Synchronization
 /// clock decides about leases.
 ///
 /// It answers in the order in which it was asked, or in any order (`isOrdered`).
-final class SimStore: LaneStore {
+final class SimStore: Sendable {
     struct Row {
         var delivery: Delivery
         var dueUnixMs: UInt64
         var isFree = false
+        var holder: LeaseToken?
         var leasedUntilMs: UInt64 = 0
+
+        mutating func giveBack() { (holder, leasedUntilMs) = (nil, 0) }
     }
 
     enum End: Equatable { case delivered, dead(String) }
@@ -23,6 +26,11 @@ final class SimStore: LaneStore {
         var failures = 0.0
         var delayMs: UInt64 = 5
         var busyUntilMs: UInt64 = 0
+        var epochs: [Int: UInt64] = [:]
+        /// How often a delivery went to another lease while its holder might still have been sending it.
+        var takenOver: [UInt64: Int] = [:]
+        /// Taken back from a process before their lease was over: it cannot know.
+        var takenBack: [UInt64: Set<Int>] = [:]
     }
 
     private let clock: SimClock
@@ -46,54 +54,105 @@ final class SimStore: LaneStore {
         state.withLock { ($0.failures, $0.delayMs) = (failures, delayMs) }
     }
 
-    /// A start takes back what an earlier life held.
-    func reopen() {
+    /// More went to other leases than their holders could know.
+    var takenOver: [UInt64: Int] { state.withLock { $0.takenOver } }
+
+    /// Whether a process may send a delivery now.
+    func isHeld(_ id: UInt64, by process: Int) -> Bool {
+        let now = clock.now.steadyMs
+        return state.withLock { state in
+            if state.takenBack[id]?.contains(process) == true { return true }
+            guard let row = state.rows[id] else { return false }
+            return row.holder?.owner == "\(process)" && row.leasedUntilMs > now
+        }
+    }
+
+    /// A start takes back what an earlier life of the owner held, and so may the store at any time.
+    func takeBack(from process: Int, isAlive: Bool) {
         state.withLock { state in
-            state.busyUntilMs = 0
-            for id in state.rows.keys { state.rows[id]?.leasedUntilMs = 0 }
-        }
-    }
-
-    /// Commits deliveries; `done` says whether.
-    func append(
-        _ deliveries: [Delivery], taken: Set<UInt64>, done: @escaping @Sendable (Bool) -> Void
-    ) {
-        perform(done) { [clock] state in
-            let now = clock.now.unixMs
-            for delivery in deliveries {
-                let until = taken.contains(delivery.id) ? clock.now.steadyMs + 120_000 : 0
-                state.rows[delivery.id] = Row(
-                    delivery: delivery, dueUnixMs: now, leasedUntilMs: until)
+            state.epochs[process, default: 0] += 1
+            for (id, row) in state.rows where row.holder?.owner == "\(process)" {
+                if isAlive {
+                    state.takenBack[id, default: []].insert(process)
+                    state.takenOver[id, default: 0] += 1
+                }
+                state.rows[id]?.giveBack()
             }
-            return true
-        } failed: {
-            false
         }
     }
 
-    func lease(
-        _ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease?) -> Void
+    private static func token(_ life: SimClock.Life, _ state: State) -> LeaseToken {
+        LeaseToken(owner: "\(life.process)", epoch: state.epochs[life.process] ?? 0)
+    }
+
+    /// Lanes with deliveries that nobody holds.
+    var dueLanes: Set<LaneKey> {
+        let now = clock.now.steadyMs
+        return state.withLock { state in
+            Set(state.rows.values.filter { $0.leasedUntilMs <= now }.map { LaneKey($0.delivery) })
+        }
+    }
+
+    /// Commits deliveries; `done` hears under which token those that were taken are held.
+    func append(
+        _ deliveries: [Delivery], taken: Set<UInt64>, of process: SimProcess,
+        done: @escaping @Sendable (LeaseToken?) -> Void
     ) {
-        perform(done) { [clock] state in
+        perform(process, done) { [clock] state in
+            let now = clock.now.unixMs
+            let token = Self.token(process.life, state)
+            for delivery in deliveries {
+                var row = Row(delivery: delivery, dueUnixMs: now)
+                if taken.contains(delivery.id) {
+                    row.holder = token
+                    row.leasedUntilMs = clock.now.steadyMs + SimGateway.leaseMs
+                }
+                state.rows[delivery.id] = row
+                clock.note(
+                    delivery.id,
+                    "committed for \(delivery.device.app)\(row.holder == nil ? "" : ", taken")")
+            }
+            return token
+        } failed: {
+            nil
+        }
+    }
+
+    fileprivate func lease(
+        _ lane: LaneKey, _ wish: LeaseWish, of process: SimProcess,
+        done: @escaping @Sendable (StoreLease?) -> Void
+    ) {
+        perform(process, done) { [clock] state in
             let (now, steadyMs) = (clock.now.unixMs, clock.now.steadyMs)
+            let token = Self.token(process.life, state)
             let own = state.rows.values.filter {
                 LaneKey($0.delivery) == lane && $0.leasedUntilMs <= steadyMs
             }
             let due = own.filter { $0.dueUnixMs <= now || wish.isProbe }.sorted {
                 Self.place($0, wish) < Self.place($1, wish)
             }
-            var lease = StoreLease(token: SimStore.token)
+            var lease = StoreLease(token: token)
             for row in due.prefix(wish.max) {
-                state.rows[row.delivery.id]?.leasedUntilMs = steadyMs + 120_000
+                let id = row.delivery.id
+                if row.holder != nil { state.takenOver[id, default: 0] += 1 }
+                state.takenBack[id]?.remove(process.life.process)
+                state.rows[id]?.holder = token
+                state.rows[id]?.leasedUntilMs = steadyMs + wish.forMs
                 lease.deliveries.append(row.delivery)
             }
             for delivery in lease.deliveries {
-                clock.note(delivery.id, "lent\(wish.isProbe ? " to try" : "")")
+                clock.note(
+                    delivery.id, "lent to \(token.owner)\(wish.isProbe ? " to try" : "")")
             }
             let lent = Set(lease.deliveries.map(\.id))
             let rest = own.filter { !lent.contains($0.delivery.id) }
             lease.hasMore = rest.contains { $0.dueUnixMs <= now }
-            lease.nextDueInMs = rest.map(\.dueUnixMs).filter { $0 > now }.min().map { $0 - now }
+            let waits = rest.map(\.dueUnixMs).filter { $0 > now }.map { $0 - now }
+            let leased = state.rows.values.filter {
+                LaneKey($0.delivery) == lane && $0.leasedUntilMs > steadyMs
+                    && !lent.contains($0.delivery.id)
+            }
+            lease.nextDueInMs = (waits + leased.map { $0.leasedUntilMs - steadyMs }).min()
             return lease
         } failed: {
             nil
@@ -107,36 +166,56 @@ final class SimStore: LaneStore {
         )
     }
 
-    func settle(
-        _ ends: [LeaseEnd], under token: LeaseToken, outcomes: OutcomePack,
+    fileprivate func settle(
+        _ ends: [LeaseEnd], under token: LeaseToken, of process: SimProcess,
         done: @escaping @Sendable (LeaseRefusal?) -> Void
     ) {
-        perform(done) { [clock] state in
+        perform(process, done) { [clock] state in
+            guard token == Self.token(process.life, state) else {
+                for end in ends {
+                    clock.note(end.id, "refused: \(end)")
+                    // It was recorded, and is sent again.
+                    state.takenOver[end.id, default: 0] += 1
+                }
+                return .fenced
+            }
+            var refusal = LeaseRefusal()
             for end in ends {
+                guard let row = state.rows[end.id], row.holder == nil || row.holder == token else {
+                    clock.note(end.id, "lost: \(end)")
+                    refusal.lost.append(end.id)
+                    // A late answer, while somebody else tries it.
+                    state.takenOver[end.id, default: 0] += 1
+                    continue
+                }
                 clock.note(end.id, "stored: \(end)")
                 Self.apply(end, &state, clock.now.unixMs)
             }
-            return LeaseRefusal()
+            return refusal
         } failed: {
             nil
         }
     }
 
-    func extend(
-        _ ids: [UInt64], under token: LeaseToken, forMs: UInt64,
+    fileprivate func extend(
+        _ ids: [UInt64], under token: LeaseToken, forMs: UInt64, of process: SimProcess,
         done: @escaping @Sendable (LeaseRefusal?) -> Void
     ) {
-        perform(done) { [clock] state in
-            for id in ids where state.rows[id] != nil {
+        perform(process, done) { [clock] state in
+            guard token == Self.token(process.life, state) else { return .fenced }
+            var refusal = LeaseRefusal()
+            for id in ids {
+                guard state.rows[id]?.holder == token else {
+                    refusal.lost.append(id)
+                    continue
+                }
                 state.rows[id]?.leasedUntilMs = clock.now.steadyMs + forMs
             }
-            return LeaseRefusal()
+            return refusal
         } failed: {
             nil
         }
     }
-
-    static let token = LeaseToken(owner: "sim", epoch: 1)
 
     private static func apply(_ change: LeaseEnd, _ state: inout State, _ now: UInt64) {
         guard var row = state.rows[change.id] else { return }
@@ -147,7 +226,8 @@ final class SimStore: LaneStore {
         case .dead(let id, let reason, _):
             state.rows[id] = nil
             state.ends[id] = .dead(reason)
-        case .released(let id): state.rows[id]?.leasedUntilMs = 0
+        case .released(let id):
+            state.rows[id]?.giveBack()
         case .retry(let id, let wait, _, let isFree):
             row.delivery.attempt += 1
             if isFree {
@@ -155,14 +235,15 @@ final class SimStore: LaneStore {
             } else {
                 state.attempts[id, default: 0] += 1
             }
-            (row.dueUnixMs, row.isFree, row.leasedUntilMs) = (now + wait, isFree, 0)
+            (row.dueUnixMs, row.isFree) = (now + wait, isFree)
+            row.giveBack()
             state.rows[id] = row
         }
     }
 
-    func hasten(_ lane: LaneKey) {
+    func hasten(_ lane: LaneKey, of process: SimProcess) {
         let now = clock.now.unixMs
-        perform({ (_: Bool) in }) { state in
+        perform(process, { (_: Bool) in }) { state in
             for (id, row) in state.rows
             where row.isFree && row.dueUnixMs > now && LaneKey(row.delivery) == lane {
                 state.rows[id]?.dueUnixMs = now
@@ -173,9 +254,9 @@ final class SimStore: LaneStore {
         }
     }
 
-    /// A dead process neither asks nor hears; what was committed before stays.
+    /// A dead process neither asks nor hears, and one that is stopped hears later; what was committed stays.
     private func perform<Answer: Sendable>(
-        _ done: @escaping @Sendable (Answer) -> Void,
+        _ process: SimProcess, _ done: @escaping @Sendable (Answer) -> Void,
         _ work: @escaping @Sendable (inout State) -> Answer,
         failed: @escaping @Sendable () -> Answer
     ) {
@@ -187,12 +268,36 @@ final class SimStore: LaneStore {
             if isOrdered { state.busyUntilMs = end + 1 }
             return end - steadyMs
         }
-        clock.later(ms: wait) { [self] in
+        clock.outside(ms: wait) { [self] in
+            guard clock.isCurrent(process.life) else { return }
             let isFailing = clock.chance(state.withLock { $0.failures })
             let answer = isFailing ? failed() : state.withLock { work(&$0) }
-            isOrdered ? done(answer) : clock.later(ms: clock.dice(3)) { done(answer) }
+            if isOrdered, !clock.isStopped(process.life.process) { return done(answer) }
+            process.later(ms: isOrdered ? 0 : clock.dice(3)) { done(answer) }
         }
     }
+}
+
+/// The store as the lanes of one process see it.
+struct SimLaneStore: LaneStore {
+    let store: SimStore
+    let process: SimProcess
+
+    func lease(
+        _ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease?) -> Void
+    ) { store.lease(lane, wish, of: process, done: done) }
+
+    func settle(
+        _ ends: [LeaseEnd], under token: LeaseToken, outcomes: OutcomePack,
+        done: @escaping @Sendable (LeaseRefusal?) -> Void
+    ) { store.settle(ends, under: token, of: process, done: done) }
+
+    func extend(
+        _ ids: [UInt64], under token: LeaseToken, forMs: UInt64,
+        done: @escaping @Sendable (LeaseRefusal?) -> Void
+    ) { store.extend(ids, under: token, forMs: forMs, of: process, done: done) }
+
+    func hasten(_ lane: LaneKey) { store.hasten(lane, of: process) }
 }
 
 func rank(_ delivery: Delivery) -> Int {

@@ -1,0 +1,123 @@
+import COpenSSL
+import Foundation
+import NIOCore
+import PluginBench
+import SignalboxCrypto
+import Testing
+
+@testable import SignalboxHTTP
+
+/// Peers that make a connection answer again and again, and read nothing of it.
+@Suite(.timeLimit(.minutes(2))) struct FloodTests {
+    enum Flood: CaseIterable { case ping, settings, keyUpdate }
+
+    @Test(arguments: Flood.allCases)
+    func `a peer that floods a connection and reads nothing is closed, and the log says why`(
+        flood: Flood
+    ) async throws {
+        let peer = try FloodingPeer()
+        let bench = try await PushBench { $0.port = peer.port }
+        bench.submit(1...1)
+        let sent = try await peer.flood(flood)
+        // What a system keeps for a socket is a few megabytes at most.
+        #expect(sent < FloodingPeer.bytesMax, "\(sent) bytes were taken and answered")
+        let isClosed = await bench.settle { _ in bench.events.contains { $0.kind == .closed } }
+        let event = bench.events.first { $0.kind == .closed }
+        #expect(isClosed && event?.text.contains("reads no answers") == true, "\(bench.events)")
+        peer.end()
+        await bench.end()
+    }
+}
+
+/// A server that shakes hands, says its SETTINGS and then whatever it is told to, without reading.
+private final class FloodingPeer: Sendable {
+    static let bytesMax = 24 << 20
+
+    private let listener: Int32
+    let port: Int
+
+    init() throws {
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        // Little room on the way, so that it is soon full.
+        var room: Int32 = 4_096
+        setsockopt(
+            listener, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = listener
+        let status = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) + listen(descriptor, 8)
+                    + getsockname(descriptor, $0, &length)
+            }
+        }
+        guard status == 0 else { throw PluginBench.Failure(description: "cannot listen") }
+        port = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    func end() { close(listener) }
+
+    /// Floods the next connection until it is closed, or took far too much; how many bytes it took.
+    func flood(_ flood: FloodTests.Flood) async throws -> Int {
+        try await Tool.aside { [self] in
+            let descriptor = accept(listener, nil, nil)
+            defer { close(descriptor) }
+            let identity = try ThrowAway.serverIdentity(authority: PushBench.authority.get())
+            let session = try TLSSession(server: TLSBench.server(identity))
+            try shakeHands(session, descriptor)
+            // SETTINGS without any.
+            try session.write(ByteBuffer(bytes: [0, 0, 0, 4, 0, 0, 0, 0, 0]))
+            var sent = 0
+            while sent < Self.bytesMax {
+                switch flood {
+                case .ping: try session.write(Self.frames([0, 0, 8, 6, 0, 0, 0, 0, 0], 8))
+                case .settings: try session.write(Self.frames([0, 0, 0, 4, 0, 0, 0, 0, 0], 0))
+                case .keyUpdate:
+                    SSL_key_update(session.pointer, SSL_KEY_UPDATE_REQUESTED)
+                    _ = session.handshake()
+                }
+                guard let bytes = session.takeOutgoing(), Self.send(bytes, descriptor) else {
+                    break
+                }
+                sent += bytes.readableBytes
+            }
+            return sent
+        }
+    }
+
+    /// Fewer than a session counts as a flood when it reads them at once.
+    private static func frames(_ head: [UInt8], _ body: Int) -> ByteBuffer {
+        let frame = head + Array(repeating: 0, count: body)
+        return ByteBuffer(bytes: (0..<200).flatMap { _ in frame })
+    }
+
+    private func shakeHands(_ session: TLSSession, _ descriptor: Int32) throws {
+        var state = session.handshake()
+        while state == .pending {
+            if let bytes = session.takeOutgoing() { _ = Self.send(bytes, descriptor) }
+            var room = [UInt8](repeating: 0, count: 4_096)
+            let count = recv(descriptor, &room, room.count, 0)
+            guard count > 0 else { throw PluginBench.Failure(description: "no handshake") }
+            session.receive(ByteBuffer(bytes: room[..<count]))
+            state = session.handshake()
+        }
+        if let bytes = session.takeOutgoing() { _ = Self.send(bytes, descriptor) }
+        if case .failed(let fault) = state { throw fault }
+    }
+
+    private static func send(_ buffer: ByteBuffer, _ descriptor: Int32) -> Bool {
+        buffer.withUnsafeReadableBytes { bytes in
+            var start = 0
+            while start < bytes.count {
+                let count = Foundation.send(
+                    descriptor, bytes.baseAddress.map { $0 + start }, bytes.count - start,
+                    Int32(MSG_NOSIGNAL))
+                guard count > 0 else { return false }
+                start += count
+            }
+            return true
+        }
+    }
+}
