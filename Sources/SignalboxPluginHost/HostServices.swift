@@ -1,4 +1,5 @@
 public import SignalboxCore
+internal import SignalboxThreads
 
 /// Levels of `sbx.log/1`.
 public enum PluginLogLevel: UInt32, Sendable, Comparable {
@@ -92,6 +93,8 @@ public struct PluginCertificate: Sendable {
 public protocol HostServices: Sendable {
     /// Milliseconds since 1970.
     var nowUnixMs: UInt64 { get }
+    /// Milliseconds that never go back, for waits.
+    var steadyMs: UInt64 { get }
     /// Whether `nowUnixMs` is the system's time; if not, other processes must ask the host for it.
     var hasSystemClock: Bool { get }
     /// Whether log lines of this level are kept.
@@ -164,4 +167,9 @@ public protocol HostServices: Sendable {
 extension HostServices {
     /// True: by default `nowUnixMs` is the system's time.
     public var hasSystemClock: Bool { true }
+}
+
+extension HostServices {
+    /// The system's.
+    public var steadyMs: UInt64 { SystemClock.monotonicNs / 1_000_000 }
 }

@@ -91,32 +91,77 @@ import Testing
         for simulator in [simulators.apns, simulators.fcm] {
             try await simulator.take(.delay(ms: 0))
         }
-        // One that is left alone delivers what is left.
-        let last = try await Self.start(file)
         let promised = promises.all
         #expect(!promised.isEmpty, "seed \(seed)")
+        let doubled = try await Self.deliver(promised, file, simulators, "seed \(seed)")
+        print(
+            "crash test: \(rounds) rounds, \(promised.count) promised, \(doubled) doubled, seed \(seed)"
+        )
+        client.shutdown()
+        await simulators.shutdown()
+    }
+
+    /// `SIGNALBOX_STOP_MS=130000` stops it for longer than its leases last.
+    @Test func `what was answered 2xx arrives, if the process is stopped for a while`()
+        async throws
+    {
+        let stopMs =
+            ProcessInfo.processInfo.environment["SIGNALBOX_STOP_MS"].flatMap { Int($0) } ?? 500
+        let simulators = try await Simulators.start(SimulatorsOptions())
+        for simulator in [simulators.apns, simulators.fcm] {
+            try await simulator.take(.delay(ms: 15))
+        }
+        let yaml = GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes
+        let file = try ProgramTests.temporary("gateway.yaml", yaml)
+        let client = try RESTClient()
+        let promises = Promises()
+        let running = try await Self.start(file)
+        let process = running.process.processIdentifier
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<4 { group.addTask { await Self.load(running.port, client, promises) } }
+            while promises.all.count < 100 { try await Task.sleep(for: .milliseconds(5)) }
+            kill(process, SIGSTOP)
+            try await Task.sleep(for: .milliseconds(stopMs))
+            kill(process, SIGCONT)
+            // With it running again, the clients that still wait have their answers, or have given up.
+            try await Task.sleep(for: .milliseconds(500))
+            running.process.terminate()
+            try await group.waitForAll()
+        }
+        #expect(try await Tool.end(running.process) == 0)
+        running.pipe.fileHandleForReading.readabilityHandler = nil
+        for simulator in [simulators.apns, simulators.fcm] {
+            try await simulator.take(.delay(ms: 0))
+        }
+        let promised = promises.all
+        let doubled = try await Self.deliver(
+            promised, file, simulators, "stopped for \(stopMs) ms")
+        print("stop test: \(stopMs) ms, \(promised.count) promised, \(doubled) doubled")
+        client.shutdown()
+        await simulators.shutdown()
+    }
+
+    /// A gateway that is left alone delivers what is left; how many pushes were doubled.
+    private static func deliver(
+        _ promised: Set<String>, _ file: String, _ simulators: Simulators, _ note: String
+    ) async throws -> Int {
+        let last = try await start(file)
         var missing = promised
         for _ in 0..<2_400 where !missing.isEmpty {
             let pushes = simulators.apns.received + simulators.fcm.received
             missing.subtract(pushes.filter { $0.status == 200 }.map(\.token))
             if !missing.isEmpty { try await Task.sleep(for: .milliseconds(50)) }
         }
-        #expect(
-            missing.isEmpty, "\(missing.count) of \(promised.count) never arrived; seed \(seed)")
+        #expect(missing.isEmpty, "\(missing.count) of \(promised.count) never arrived; \(note)")
         let byToken = Dictionary(grouping: simulators.apns.received, by: \.token)
         for (token, pushes) in byToken {
             let ids = Set(pushes.compactMap { $0.header("apns-id") })
-            #expect(ids.count == 1, "\(token) went out under \(ids.count) ids; seed \(seed)")
+            #expect(ids.count == 1, "\(token) went out under \(ids.count) ids; \(note)")
         }
         last.process.terminate()
         #expect(try await Tool.end(last.process) == 0)
         last.pipe.fileHandleForReading.readabilityHandler = nil
-        let doubled = byToken.values.count { $0.count > 1 }
-        print(
-            "crash test: \(rounds) rounds, \(promised.count) promised, \(doubled) doubled, seed \(seed)"
-        )
-        client.shutdown()
-        await simulators.shutdown()
+        return byToken.values.count { $0.count > 1 }
     }
 }
 

@@ -10,6 +10,7 @@ package final class BenchServices: HostServices {
 
     private struct State {
         var nowUnixMs: UInt64?
+        var steadyMs: UInt64 = 0
         var lines: [String] = []
         var faults: [String] = []
         var shortened: [String] = []
@@ -50,6 +51,14 @@ package final class BenchServices: HostServices {
     package var nowUnixMs: UInt64 {
         state.withLock { $0.nowUnixMs } ?? UInt64(Date().timeIntervalSince1970 * 1000)
     }
+
+    package var steadyMs: UInt64 {
+        state.withLock { $0.isVirtual ? $0.steadyMs : nil }
+            ?? DispatchTime.now().uptimeNanoseconds / 1_000_000
+    }
+
+    /// Somebody sets the wall clock; no time goes by.
+    package func setWall(unixMs: UInt64) { state.withLock { $0.nowUnixMs = unixMs } }
 
     package var hasSystemClock: Bool { state.withLock { $0.nowUnixMs } == nil }
 
@@ -200,8 +209,9 @@ package final class BenchServices: HostServices {
     /// Lets virtual time go by, and runs on this thread what is due.
     package func advance(ms: UInt64) {
         let due = state.withLock { state in
-            let now = (state.nowUnixMs ?? 0) + ms
-            state.nowUnixMs = now
+            state.nowUnixMs = (state.nowUnixMs ?? 0) + ms
+            state.steadyMs += ms
+            let now = state.steadyMs
             let due = state.alarms.filter { $0.dueMs <= now }
             state.alarms.removeAll { $0.dueMs <= now }
             return due
@@ -211,8 +221,8 @@ package final class BenchServices: HostServices {
 
     package func onWorker(afterMs ms: UInt64, _ work: @escaping @Sendable () -> Void) {
         let isKept = state.withLock { state in
-            guard state.isVirtual, let now = state.nowUnixMs else { return false }
-            state.alarms.append((now + ms, work))
+            guard state.isVirtual else { return false }
+            state.alarms.append((state.steadyMs + ms, work))
             return true
         }
         if isKept { return }

@@ -16,6 +16,7 @@ import Testing
         ("jobs in one commit", ["groupMax = 4_096"]),
         ("jobs waiting for a worker thread", ["waitingMax: 10_000)"]),
         ("a lease of a delivery", ["leaseMs: UInt64 = 120_000"]),
+        ("a lease that cannot be extended", ["sinceMs + leaseMs / 2"]),
         ("withdrawals that a sender remembers", ["countMax: Int = 4_096"]),
         ("memory of a seen event's key", ["dedupeMsMax: UInt64 = 7 * 86_400_000"]),
         ("keys of seen events in memory", ["recentMax = 65_536"]),

@@ -6,7 +6,8 @@ extension LaneTable {
         var taken: Set<UInt64> = []
         let parts = LaneKey.parts(of: item.deliveries).map { key, deliveries in
             guard let lane = lane(key) else {
-                return LaneReservation.Part(key: key, lane: nil, taken: [], isMoreOnDisk: true)
+                return LaneReservation.Part(
+                    key: key, lane: nil, taken: [], askedMs: 0, isMoreOnDisk: true)
             }
             let ids = lane.reserve(deliveries)
             if taken.isEmpty { taken = ids } else { taken.formUnion(ids) }
@@ -14,6 +15,7 @@ extension LaneTable {
             return LaneReservation.Part(
                 key: key, lane: lane,
                 taken: isWhole ? deliveries : deliveries.filter { ids.contains($0.id) },
+                askedMs: ids.isEmpty ? 0 : lane.steadyMs,
                 isMoreOnDisk: !isWhole)
         }
         item.taken = taken
@@ -29,6 +31,8 @@ public struct LaneReservation: Sendable {
         let lane: Lane?
         /// Those that it takes over at once.
         let taken: [Delivery]
+        /// When it was asked, on its steady clock: the leases begin later.
+        let askedMs: UInt64
         /// There are others.
         let isMoreOnDisk: Bool
     }
@@ -42,7 +46,9 @@ public struct LaneReservation: Sendable {
         for part in parts {
             let taken = numbers.isEmpty ? part.taken : part.taken.map { $0.with(badges: numbers) }
             let isLaneThere =
-                part.lane?.committed(taken, under: token, isMoreOnDisk: part.isMoreOnDisk) ?? false
+                part.lane?.committed(
+                    taken, under: token, askedMs: part.askedMs, isMoreOnDisk: part.isMoreOnDisk)
+                ?? false
             if !isLaneThere, part.isMoreOnDisk { lanes.backlog(part.key) }
         }
     }

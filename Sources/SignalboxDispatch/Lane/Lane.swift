@@ -59,6 +59,8 @@ public final class Lane: Sendable {
         sink.set(self)
     }
 
+    /// The time by which it counts its leases.
+    var steadyMs: UInt64 { world.clock.now.steadyMs }
     /// Deliveries of the lane that are in memory.
     public var count: Int { cell.withLock { $0.state.count } }
     /// Why nothing is sent but one delivery at a time; nil: everything is sent.

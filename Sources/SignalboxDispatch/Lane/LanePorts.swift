@@ -19,8 +19,7 @@ public struct LaneTime: Sendable, Equatable {
 
 /// What all lanes of a gateway share.
 public struct LaneWorld: Sendable {
-    /// Its time.
-    public let clock: any LaneClock
+    let clock: any LaneClock
     let store: any LaneStore
     let ledger: any LaneLedger
 

@@ -131,7 +131,7 @@ extension LaneState {
     ) -> LaneTodo {
         window.committed(ends.lazy.map(\.id))
         // They are not over for the store: a lease that brings them back is to be believed.
-        ended.subtract(refusal.isFenced ? ends.map(\.id) : refusal.lost)
+        if !ended.isEmpty { ended.subtract(refusal.isFenced ? ends.map(\.id) : refusal.lost) }
         var isWaiting = false
         for end in ends {
             switch end {

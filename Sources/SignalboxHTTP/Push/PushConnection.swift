@@ -149,8 +149,11 @@ final class PushConnection: ChannelInboundHandler {
     }
 
     /// Writes what the session has to send, as one buffer with one write.
+    ///
+    /// Nothing while the peer does not read: then the session keeps its answers to PING and SETTINGS, counts them,
+    /// and ends the connection if they become too many.
     func flush() {
-        guard let session, let context, !isInSession else { return }
+        guard let session, let context, !isInSession, context.channel.isWritable else { return }
         // Most reads leave nothing to write.
         if nghttp2_session_want_write(session) != 0 {
             var buffer = context.channel.allocator.buffer(capacity: 2 * 1024)
@@ -229,7 +232,11 @@ final class PushConnection: ChannelInboundHandler {
                     session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
             }
         }
-        if count < 0 { close(reason: "the peer violated the HTTP/2 protocol") }
+        guard count < 0 else { return }
+        let isFlood = count == Int(NGHTTP2_ERR_FLOODED.rawValue)
+        close(
+            reason: isFlood
+                ? TLSFault.flooded.description : "the peer violated the HTTP/2 protocol")
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -239,6 +246,7 @@ final class PushConnection: ChannelInboundHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         owner?.connectionWritability(self, isWritable: context.channel.isWritable)
+        flush()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

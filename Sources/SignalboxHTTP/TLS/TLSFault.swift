@@ -18,6 +18,9 @@ struct TLSFault: Error, Hashable, CustomStringConvertible {
     /// The peer closed TCP during the handshake.
     static let cut = TLSFault(.handshake, "the peer closed the connection during the handshake")
 
+    /// It asks for answers, such as KeyUpdate, faster than it reads them.
+    static let flooded = TLSFault(.record, "the peer asks for more and more, and reads no answers")
+
     /// The first error in this thread's OpenSSL queue; empties the queue.
     static func queued(_ kind: Kind) -> TLSFault {
         let code = ERR_peek_error()

@@ -25,6 +25,8 @@ final class TLSHandler: ChannelDuplexHandler {
         case closed
     }
 
+    /// Most bytes of answers to what the peer wants of TLS itself, while it reads nothing.
+    private static let unreadBytesMax = 64 * 1_024
     /// How long a close waits for a peer that does not read.
     private static let goodbyeWait = TimeAmount.seconds(1)
 
@@ -33,6 +35,8 @@ final class TLSHandler: ChannelDuplexHandler {
     private var hasBegun = false
     /// Whether the peer's close_notify was received.
     private var isInputOver = false
+    /// Bytes of such answers since the channel was last writable.
+    private var unreadBytes = 0
     /// Whether plain text was passed on since the last read completed.
     private var hasRead = false
 
@@ -73,6 +77,7 @@ final class TLSHandler: ChannelDuplexHandler {
     /// Sends what the session itself has produced.
     private func send(_ context: ChannelHandlerContext) {
         guard let bytes = session.takeOutgoing() else { return }
+        unreadBytes = context.channel.isWritable ? 0 : unreadBytes + bytes.readableBytes
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 
@@ -96,6 +101,7 @@ final class TLSHandler: ChannelDuplexHandler {
         } while result == .some && session.hasMore
         // Alerts, and answers to the peer's TLS messages.
         send(context)
+        guard unreadBytes <= Self.unreadBytesMax else { return fail(context, .flooded) }
         if plain.readableBytes > 0 {
             hasRead = true
             context.fireChannelRead(wrapInboundOut(plain))

@@ -33,8 +33,11 @@ final class FlightTable: Sendable {
         var flights: [UInt64: Batch] = [:]
         /// Ordered by their time limits.
         var taken: [Batch] = []
-        /// Past the limit; the plugin may still read their memory.
+        /// Past the limit.
         var overdue: [UInt64: Batch] = [:]
+        /// Batches with such deliveries that were offered again since: the plugin may read their memory until it
+        /// is stopped, for nobody knows whether it still will.
+        var forgotten: [ObjectIdentifier: Batch] = [:]
         var isWatching = false
         var onRoom: @Sendable () -> Void = {}
     }
@@ -52,7 +55,9 @@ final class FlightTable: Sendable {
         let batch = Batch(ids, memory, onOutcomes)
         state.withLock { state in
             for id in ids {
-                state.overdue[id] = nil
+                if let former = state.overdue.removeValue(forKey: id) {
+                    state.forgotten[ObjectIdentifier(former)] = former
+                }
                 state.flights[id] = batch
             }
         }
@@ -61,7 +66,7 @@ final class FlightTable: Sendable {
 
     /// Records that `submit()` has returned.
     func submitted(_ batch: Batch, taken: Int, _ context: InstanceContext) {
-        let now = context.services.nowUnixMs
+        let now = context.services.steadyMs
         let left = Set(batch.ids.dropFirst(taken))
         let (early, watches) = state.withLock { state -> ([Outcome], Bool) in
             for id in left {
@@ -141,6 +146,7 @@ final class FlightTable: Sendable {
             state.flights = [:]
             state.taken = []
             state.overdue = [:]
+            state.forgotten = [:]
         }
     }
 
@@ -153,7 +159,7 @@ final class FlightTable: Sendable {
 
     /// Settles deliveries that the plugin has kept too long, as retries.
     private func look(_ context: InstanceContext) {
-        let now = context.services.nowUnixMs
+        let now = context.services.steadyMs
         let (late, nextMs) = state.withLock { state -> ([(Batch, [UInt64])], UInt64?) in
             var late: [(Batch, [UInt64])] = []
             state.taken.removeAll { batch in

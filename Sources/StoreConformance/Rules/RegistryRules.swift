@@ -135,13 +135,13 @@ extension StoreConformance {
             _ = try await store.store.unregister(
                 [device("2", "u")], reports: [report(.unregistered, "2")])
             try probe.equal(try await store.find("a", "1"), [], "a dead token stays")
-            if probe.engine.traits.contains(.durable) {
+            if probe.engine.has(.durable) {
                 try await probe.engine.crash(store.store)
             } else {
                 await store.store.close()
             }
             let next = try await probe.open()
-            guard !probe.engine.traits.isDisjoint(with: [.durable, .shared]) else { return }
+            guard probe.engine.has(.durable) || probe.engine.has(.shared) else { return }
             let all = try await next.outbox()
             let kinds: [DeviceChange.Kind] = [.registered, .registered, .invalid, .unregistered]
             try probe.equal(all.map(\.report.change.kind), kinds)

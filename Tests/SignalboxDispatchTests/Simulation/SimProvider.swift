@@ -5,7 +5,8 @@ import Synchronization
 /// A provider and the way to it, for one lane; its mood changes while requests are on their way.
 final class SimProvider: Sendable {
     enum Mood: CaseIterable {
-        case well, slow, down, unavailable, resets, drops, hangs, throttles, refuses, moves, sticks
+        case well, slow, down, unavailable, resets, drops, hangs, throttles, refuses, moves, sticks,
+            forgets
     }
 
     private struct State {
@@ -132,7 +133,8 @@ final class SimCarrier: LaneCarrier {
         }
         let pace: UInt64 = provider.mood == .slow ? 3_000 : 80
         switch provider.mood {
-        case .well, .slow, .sticks: answer(id, status(id), ms: clock.dice(pace))
+        case .forgets where !isAtMostOnce: forget(id)
+        case .well, .slow, .sticks, .forgets: answer(id, status(id), ms: clock.dice(pace))
         case .down: fault(id, .unreachable, ms: clock.dice(2_000))
         case .unavailable: answer(id, 503, ms: clock.dice(50))
         case .throttles: answer(id, clock.chance(0.5) ? 429 : status(id), ms: clock.dice(50))
@@ -155,6 +157,17 @@ final class SimCarrier: LaneCarrier {
                 self.clock.note(id, "answered late")
                 self.sink.answered([Self.result(id, .response(HTTPResponse(status: 200)), true)])
             }
+        }
+    }
+
+    /// A plugin with a transport of its own keeps it, until the host's patience is over.
+    private func forget(_ id: UInt64) {
+        provider.doubt(id)
+        if clock.chance(0.3) { provider.take(id) }
+        process.later(ms: 60_000) { [self] in
+            guard state.withLock({ $0.flying.remove(id) != nil }) else { return }
+            provider.end(id, of: process.life.process)
+            sink.learned([Outcome(item: id, kind: .retry, reason: "no_outcome")])
         }
     }
 
