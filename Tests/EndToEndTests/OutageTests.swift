@@ -35,6 +35,15 @@ import Testing
         String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
     }
 
+    /// Waits until the metrics contain a line: a counter may rise after the answer that a test has seen.
+    static func expectMetric(_ line: String, _ bench: GatewayBench) async throws {
+        for _ in 0..<6_000 {
+            if try await metrics(bench).contains(line) { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("no metric \(line)")
+    }
+
     /// A line of the log, once it is there.
     static func line(_ bench: GatewayBench, _ words: String) async throws -> String {
         for _ in 0..<6_000 {

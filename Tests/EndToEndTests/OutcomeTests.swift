@@ -130,9 +130,8 @@ import Testing
             }
         }
         #expect(!bench.log.all.contains { $0.contains(Self.secret) })
-        #expect(
-            try await OutageTests.metrics(bench).contains(
-                #"signalbox_outcomes_sent_total{receiver="crm"} 3"#))
+        try await OutageTests.expectMetric(
+            #"signalbox_outcomes_sent_total{receiver="crm"} 3"#, bench)
         await bench.end()
         await api.end()
     }
