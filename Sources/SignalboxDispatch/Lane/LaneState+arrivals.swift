@@ -62,7 +62,7 @@ extension LaneState {
         case .none: return nil
         case .probe:
             isProbe = true
-            room = window.readyCount == 0 ? 1 : 0
+            room = window.readyCount == 0 ? min(1, window.room) : 0
         case .all:
             let isLow = window.count < rules.inMemoryMax / 2
             room = isLow ? min(1_024, window.room) : 0

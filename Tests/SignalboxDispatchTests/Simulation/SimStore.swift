@@ -29,6 +29,9 @@ final class SimStore: Sendable {
         var epochs: [Int: UInt64] = [:]
         /// How often a delivery went to another lease while its holder might still have been sending it.
         var takenOver: [UInt64: Int] = [:]
+        /// Leased again, or free to be, by the process whose own lease had ended: an earlier lane of it may still have
+        /// a request in flight, and its answers are settled by the same owner.
+        var leasedAgain: Set<UInt64> = []
         /// Taken back from a process before their lease was over: it cannot know.
         var takenBack: [UInt64: Set<Int>] = [:]
     }
@@ -57,11 +60,16 @@ final class SimStore: Sendable {
     /// More went to other leases than their holders could know.
     var takenOver: [UInt64: Int] { state.withLock { $0.takenOver } }
 
+    /// Its first request may still be in flight.
+    func wasLeasedAgain(_ id: UInt64) -> Bool { state.withLock { $0.leasedAgain.contains(id) } }
+
     /// Whether a process may send a delivery now.
     func isHeld(_ id: UInt64, by process: Int) -> Bool {
         let now = clock.now.steadyMs
         return state.withLock { state in
-            if state.takenBack[id]?.contains(process) == true { return true }
+            if state.takenBack[id]?.contains(process) == true || state.leasedAgain.contains(id) {
+                return true
+            }
             guard let row = state.rows[id] else { return false }
             return row.holder?.owner == "\(process)" && row.leasedUntilMs > now
         }
@@ -74,6 +82,7 @@ final class SimStore: Sendable {
             for (id, row) in state.rows where row.holder?.owner == "\(process)" {
                 if isAlive {
                     state.takenBack[id, default: []].insert(process)
+                    state.leasedAgain.insert(id)
                     state.takenOver[id, default: 0] += 1
                 }
                 state.rows[id]?.giveBack()
@@ -134,7 +143,10 @@ final class SimStore: Sendable {
             var lease = StoreLease(token: token)
             for row in due.prefix(wish.max) {
                 let id = row.delivery.id
-                if row.holder != nil { state.takenOver[id, default: 0] += 1 }
+                if let former = row.holder {
+                    state.takenOver[id, default: 0] += 1
+                    if former.owner == token.owner { state.leasedAgain.insert(id) }
+                }
                 state.takenBack[id]?.remove(process.life.process)
                 state.rows[id]?.holder = token
                 state.rows[id]?.leasedUntilMs = steadyMs + wish.forMs
