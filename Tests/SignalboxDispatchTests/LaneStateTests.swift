@@ -5,6 +5,17 @@ import Testing
 
 /// Every transition of a lane, one at a time.
 @Suite struct LaneStateTests {
+    @Test func `room of a commit that failed is for what waits on disk`() {
+        var bench = LaneStateBench(inMemoryMax: 2)
+        let taken = bench.state.reserve([delivery(1), delivery(2)])
+        // Something else is committed meanwhile: there is no room to ask for it.
+        _ = bench.state.backlog()
+        #expect(bench.run().todo.wish == nil)
+        let todo = bench.state.cancelled(taken.count)
+        #expect(todo.isTurn)
+        #expect(bench.run().todo.wish != nil)
+    }
+
     @Test func `deliveries that fit are sent at once, and the rest waits on disk`() {
         var bench = LaneStateBench(inMemoryMax: 8)
         #expect(bench.submit(1...10).isTurn)

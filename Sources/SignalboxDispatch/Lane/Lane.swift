@@ -94,10 +94,10 @@ public final class Lane: Sendable {
 
     /// Deliveries were not committed after all.
     public func cancelled(_ count: Int) {
-        let waiters = cell.withLock { cell in
-            cell.state.cancelled(count)
-            return cell.takeWaiters()
+        let (todo, waiters) = cell.withLock { cell in
+            (cell.state.cancelled(count), cell.takeWaiters())
         }
+        perform(todo)
         for waiter in waiters { waiter.resume() }
     }
 

@@ -28,8 +28,11 @@ extension LaneState {
         return (life == .open, todo)
     }
 
-    /// Deliveries were not committed after all.
-    public mutating func cancelled(_ count: Int) { window.release(reserved: count) }
+    /// Deliveries were not committed after all: their room is for what waits on disk.
+    public mutating func cancelled(_ count: Int) -> LaneTodo {
+        window.release(reserved: count)
+        return disk.hasBacklog ? turnSoon() : LaneTodo()
+    }
 
     /// Something waits on disk.
     public mutating func backlog() -> LaneTodo {

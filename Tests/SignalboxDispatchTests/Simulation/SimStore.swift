@@ -32,6 +32,8 @@ final class SimStore: Sendable {
         /// Leased again, or free to be, by the process whose own lease had ended: an earlier lane of it may still have
         /// a request in flight, and its answers are settled by the same owner.
         var leasedAgain: Set<UInt64> = []
+        /// Who ended each: a late answer may do so while the next attempt waits for a connection.
+        var endedBy: [UInt64: Int] = [:]
         /// Taken back from a process before their lease was over: it cannot know.
         var takenBack: [UInt64: Set<Int>] = [:]
     }
@@ -70,7 +72,7 @@ final class SimStore: Sendable {
             if state.takenBack[id]?.contains(process) == true || state.leasedAgain.contains(id) {
                 return true
             }
-            guard let row = state.rows[id] else { return false }
+            guard let row = state.rows[id] else { return state.endedBy[id] == process }
             return row.holder?.owner == "\(process)" && row.leasedUntilMs > now
         }
     }
@@ -202,6 +204,7 @@ final class SimStore: Sendable {
                 }
                 clock.note(end.id, "stored: \(end)")
                 Self.apply(end, &state, clock.now.unixMs)
+                if state.rows[end.id] == nil { state.endedBy[end.id] = process.life.process }
             }
             return refusal
         } failed: {
