@@ -182,6 +182,19 @@ import Testing
         },
     ]
 
+    @Test func `notifications by chance fill every member of the model`() {
+        var chance = Chance(state: 1)
+        let made = (0..<64).map { _ in
+            Mirror(reflecting: chance.notification()).children.map(\.value)
+        }
+        for (index, member) in Mirror(reflecting: PushNotification()).children.enumerated() {
+            let empty = String(describing: member.value)
+            #expect(
+                made.contains { String(describing: $0[index]) != empty },
+                "add `\(member.label ?? "")` to Chance.notification()")
+        }
+    }
+
     @Test(arguments: cases)
     func `a message arrives as it was sent`(kind: Case) throws {
         for seed in Self.seeds {
