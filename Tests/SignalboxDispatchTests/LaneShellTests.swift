@@ -21,11 +21,14 @@ import Testing
         let waiting = world.store.waiting.count
         #expect(waiting > 10)
         provider.mood = .well
+        let hastenings = world.store.hastenings
         while world.lanes.first?.hold != nil, world.clock.now.steadyMs < 600_000 {
             world.clock.run(untilMs: world.clock.now.steadyMs + 10)
         }
         world.clock.run(untilMs: world.clock.now.steadyMs + 3_000)
         #expect(world.store.waiting.isEmpty)
+        // Those that were tried would wait for times of their own, up to half a minute.
+        #expect(world.store.hastenings == hastenings + 1)
     }
 
     @Test func `a store out of reach for longer than a lease stops the lane, and nothing is lost`()

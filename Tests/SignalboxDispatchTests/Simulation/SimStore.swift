@@ -34,6 +34,8 @@ final class SimStore: Sendable {
         var leasedAgain: Set<UInt64> = []
         /// Who ended each: a late answer may do so while the next attempt waits for a connection.
         var endedBy: [UInt64: Int] = [:]
+        /// How often lanes were hastened.
+        var hastenings = 0
         /// Taken back from a process before their lease was over: it cannot know.
         var takenBack: [UInt64: Set<Int>] = [:]
     }
@@ -61,6 +63,8 @@ final class SimStore: Sendable {
 
     /// More went to other leases than their holders could know.
     var takenOver: [UInt64: Int] { state.withLock { $0.takenOver } }
+
+    var hastenings: Int { state.withLock { $0.hastenings } }
 
     /// Its first request may still be in flight.
     func wasLeasedAgain(_ id: UInt64) -> Bool { state.withLock { $0.leasedAgain.contains(id) } }
@@ -259,6 +263,7 @@ final class SimStore: Sendable {
     func hasten(_ lane: LaneKey, of process: SimProcess) {
         let now = clock.now.unixMs
         perform(process, { (_: Bool) in }) { state in
+            state.hastenings += 1
             for (id, row) in state.rows
             where row.isFree && row.dueUnixMs > now && LaneKey(row.delivery) == lane {
                 state.rows[id]?.dueUnixMs = now
