@@ -22,6 +22,19 @@ import Testing
         guard case .held(.down, _) = todo.holds.first else { return #expect(Bool(false)) }
     }
 
+    @Test func `the reason of a hold is a failure's, also if deliveries of the same group arrived`()
+    {
+        var bench = LaneStateBench(batchMax: 8)
+        bench.submit(1...3)
+        _ = bench.state.turn(bench.now, batchMax: bench.batchMax)
+        var refused = Outcome(item: 1, kind: .throttled, reason: "too_many")
+        refused.scope = .instance
+        var arrived = Outcome(item: 2, kind: .delivered, reason: "ok")
+        arrived.providerCode = 200
+        _ = bench.take([refused, arrived])
+        #expect(bench.state.hold?.reason == "too_many")
+    }
+
     @Test func `one delivery tries after each wait, and the rest follows when it gets through`() {
         var (bench, todo) = Self.held()
         _ = bench.state.stored(todo.endings.map(\.end), wereLate: false, bench.now)

@@ -5,6 +5,23 @@ import Testing
 
 /// Every transition of a lane, one at a time.
 @Suite struct LaneStateTests {
+    @Test func `a report waits for the outcome of an earlier one about the same device`() {
+        var bench = LaneStateBench { $0.keepsOrder = true }
+        func report(_ id: UInt64, of device: String) -> Delivery {
+            var report = delivery(id)
+            report.stableID = device
+            return report
+        }
+        bench.submit([report(1, of: "a"), report(2, of: "a"), report(3, of: "b")])
+        #expect(bench.run().sent == [1, 3])
+        bench.submit([report(4, of: "a"), report(5, of: "c")])
+        #expect(bench.run().sent == [5])
+        _ = bench.take([1], .delivered, code: 200)
+        #expect(bench.run().sent == [2])
+        _ = bench.take([2], .retry, code: 500)
+        #expect(bench.run().sent == [4])
+    }
+
     @Test func `room of a commit that failed is for what waits on disk`() {
         var bench = LaneStateBench(inMemoryMax: 2)
         let taken = bench.state.reserve([delivery(1), delivery(2)])

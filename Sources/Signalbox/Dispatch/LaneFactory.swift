@@ -94,7 +94,7 @@ struct LaneFactory: Sendable {
                     onResults: { sink.answered($0) })
                 return TranslatedCarrier(
                     app: app, instance: registrar.instance, role: registrar.role,
-                    endpoint: endpoint, transport: transport, isPatient: false)
+                    endpoint: endpoint, transport: transport, carries: .report)
             }
         }
         let sender = instances.senders[key.sender]
@@ -103,7 +103,7 @@ struct LaneFactory: Sendable {
             return { sink in
                 TranslatedCarrier(
                     app: app, instance: sender.instance, role: role, endpoint: endpoint,
-                    transport: try pool(endpoint, sender.instance.name, sink), isPatient: true)
+                    transport: try pool(endpoint, sender.instance.name, sink), carries: .push)
             }
         }
         guard let sender, let own = sender.own else {

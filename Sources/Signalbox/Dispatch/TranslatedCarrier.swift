@@ -12,10 +12,10 @@ struct TranslatedCarrier: LaneCarrier {
     let traits: LaneTraits
     var batchMax: Int? { role.maxBatch }
 
-    /// `isPatient`: a request's answer may come after its time-out.
+    /// A push may be answered after its time-out. Reports about one device keep their order.
     init(
         app: String, instance: any HostedInstance, role: any Translating, endpoint: SendEndpoint,
-        transport: any LaneTransport, isPatient: Bool
+        transport: any LaneTransport, carries kind: DeliveryKind
     ) {
         self.app = app
         self.instance = instance
@@ -23,8 +23,11 @@ struct TranslatedCarrier: LaneCarrier {
         self.transport = transport
         var traits = LaneTraits()
         traits.isAtMostOnce = endpoint.isAtMostOnce
+        switch kind {
         // Half of the time-out in addition.
-        if isPatient { traits.lateAnswerMs = UInt64(max(0, endpoint.requestTimeoutMs)) / 2 }
+        case .push: traits.lateAnswerMs = UInt64(max(0, endpoint.requestTimeoutMs)) / 2
+        case .report: traits.keepsOrder = true
+        }
         self.traits = traits
     }
 

@@ -130,6 +130,8 @@ enum ValgrindReport {
             return Frame(
                 object: part("obj"), function: part("fn"), file: part("file"), line: part("line"))
         }
+        // Swift's runtime, when it makes a type of the host during the plugin's call.
+        if frames.first?.function == "swift_initStructMetadata" { return nil }
         // Who asked for lost memory is the first who is neither the allocator nor a runtime; memory is
         // misused by whoever is on the way to it.
         let suspects = isLeak ? Array(frames.drop { isTool($0.object) }.prefix(1)) : frames

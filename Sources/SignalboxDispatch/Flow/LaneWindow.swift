@@ -159,6 +159,13 @@ public struct LaneWindow: Sendable {
     }
 
     /// Ids of the deliveries that could be taken.
+    /// Stable ids of what is in flight.
+    var stableIDsInFlight: Set<String> {
+        stages.values.reduce(into: []) { ids, stage in
+            if case .inFlight(let delivery) = stage { ids.insert(delivery.stableID) }
+        }
+    }
+
     var readyIDs: [UInt64] {
         stages.compactMap { id, stage in if case .ready = stage { id } else { nil } }
     }

@@ -121,6 +121,8 @@ public struct LaneConnections: Sendable {
 public struct LaneTraits: Sendable {
     /// A push whose fate is unknown must not be sent again.
     public var isAtMostOnce = false
+    /// Deliveries with one stable id go out one after the other: a later one says what is so now.
+    public var keepsOrder = false
     /// How long a delivery whose request timed out waits at least for its late answer.
     public var lateAnswerMs: UInt64 = 0
     /// It does not say how much it takes, so the lane begins with a little.

@@ -36,7 +36,11 @@ extension LaneState {
         if !unheld.isEmpty { drop(unsent: unheld, into: &todo) }
         let after = health.breaker.cause
         if before != after {
-            let why = outcomes.last { Breaker.verdict($0, isFirst: true) != .silent }
+            // What opened it is a failure, whatever else came in the same group.
+            let why = outcomes.last {
+                let verdict = Breaker.verdict($0, isFirst: true)
+                return verdict != .silent && (after == nil || verdict != .up)
+            }
             turned(from: before, to: after, why, now, into: &todo)
         }
         return todo

@@ -83,8 +83,10 @@ extension LaneState {
             isProbe = true
             most = 1
         }
+        let busy = rules.traits.keepsOrder ? window.stableIDsInFlight : []
         let next = window.next(max: most, nowUnixMs: now.unixMs)
         turn.batch = next.batch
+        if rules.traits.keepsOrder { holdBackFollowers(in: &turn.batch, of: busy) }
         for delivery in next.expired {
             overdue[delivery.id] = nil
             turn.todo.endings.append(
@@ -104,6 +106,18 @@ extension LaneState {
                     unixMs: now.unixMs))
         }
         if isProbe, let first = turn.batch.first { health.probe(first.id, nowMs: now.steadyMs) }
+    }
+
+    /// Leaves deliveries in memory whose predecessor has no outcome yet; the outcome is followed by a turn.
+    private mutating func holdBackFollowers(in batch: inout [Delivery], of busy: Set<String>) {
+        var busy = busy
+        var followers: [Delivery] = []
+        batch = batch.filter { delivery in
+            if busy.insert(delivery.stableID).inserted { return true }
+            followers.append(delivery)
+            return false
+        }
+        if !followers.isEmpty { window.giveBack(followers) }
     }
 
     /// The plugin has no use for these now: they are offered again when it says so, or a second later.

@@ -55,8 +55,7 @@ impl SendHttp for Instance {
                 ],
                 body: &[body.as_str().into()],
                 items: &[delivery.id()],
-                // The key is another one each time.
-                unindexed_headers: 1 << 2,
+                unindexed_headers: 1 << 2, // the key is new each time
             })?;
         }
         Ok(())
