@@ -93,7 +93,11 @@ enum Reasons {
     /// An unknown reason: the status decides.
     private static func unknown(status: Int, reason: String, isProven: Bool) -> Outcome {
         switch status {
-        case 410: return Outcome(.unregistered, "gone")
+        case 410:
+            // Apple says why. Whoever else answers must not empty the registry.
+            var outcome = Outcome(.rejected, "gone")
+            outcome.detail = detail(reason) + "; the token is kept"
+            return outcome
         case 429: return Outcome(.throttled, "too_many_requests")
         case 403:
             var outcome = Outcome(.config, "forbidden")
@@ -108,7 +112,9 @@ enum Reasons {
             outcome.reconnect = status == 503
             return outcome
         default:
-            var outcome = Outcome(.rejected, "http_\(status / 100)xx")
+            // Apple answers with nothing but 200, 4xx and 5xx: anything else is a peer in between.
+            let kind: Outcome.Kind = (400...499).contains(status) ? .rejected : .retry
+            var outcome = Outcome(kind, "http_\(status / 100)xx")
             outcome.detail = detail(reason)
             return outcome
         }

@@ -359,7 +359,7 @@ import Testing
             #expect(status == 202)
         }
         func lost() -> Int {
-            bench.log.all.count { $0.contains("a callback could not be made") }
+            bench.log.all.count { $0.contains("callback failed and not retried") }
         }
         for _ in 0..<60_000 where lost() < 5 { try await Task.sleep(for: .milliseconds(1)) }
         #expect(lost() == 5)

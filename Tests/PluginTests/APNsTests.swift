@@ -348,7 +348,9 @@ import Testing
         (500, "InternalServerError", .retry, .item, false),
         (503, "ServiceUnavailable", .retry, .item, true), (503, "Shutdown", .retry, .item, true),
         (403, "NeverHeardOf", .config, .instance, false), (418, "Teapot", .rejected, .item, false),
-        (599, "", .retry, .item, false),
+        (599, "", .retry, .item, false), (410, "", .rejected, .item, false),
+        (410, "NeverHeardOf", .rejected, .item, false), (302, "", .retry, .item, false),
+        (999, "", .retry, .item, false),
     ])
     func `every reason has its class`(
         status: UInt32, reason: String, kind: Outcome.Kind, scope: Outcome.Scope, reconnect: Bool
