@@ -142,6 +142,17 @@ impl SendHttp for Probe {
         self.trip("prepare");
         for delivery in batch.iter() {
             let (token, body) = (delivery.device().token, delivery.notification().body);
+            if body.starts_with('{') {
+                let limit = PayloadLimit {
+                    bytes_max: 9,
+                    counted: &["/a"],
+                    places: &[(TextField::Body, "/a")],
+                    data: "/d",
+                    ..PayloadLimit::default()
+                };
+                note(format!("fitted {:?}", self.host.fit(body.as_bytes(), &limit)));
+                continue;
+            }
             let body: [Text<'_>; 3] = [body.into(), b"|"[..].into(), token.into()];
             let items = [delivery.id()];
             sink.request(&HttpRequest {

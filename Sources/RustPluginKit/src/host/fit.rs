@@ -1,7 +1,7 @@
 //! Payloads that are made to fit a provider's limit.
 
 use crate::error::{Error, Result};
-use crate::json::Call;
+use crate::host::Host;
 use crate::memory::{raw, raw_bytes, text};
 use crate::sys::{self, *};
 
@@ -33,9 +33,10 @@ pub struct PayloadLimit<'a> {
     pub shorten: &'a str,
 }
 
-impl Call<'_> {
+impl Host {
     /// The payload within the limit: as it is, or with shortened texts. Fails with
-    /// [`Status::TooLarge`](crate::Status) if it would not even fit without them.
+    /// [`Status::TooLarge`](crate::Status) if it would not even fit without them, and with
+    /// [`Status::Invalid`](crate::Status) if it is not a JSON object, or outside of a role's call.
     pub fn fit(&self, payload: &[u8], limit: &PayloadLimit<'_>) -> Result<String> {
         let places: Vec<sbx_kv> = limit
             .places
@@ -64,8 +65,8 @@ impl Call<'_> {
         };
         let mut out: sbx_str = raw("");
         let mut error: sbx_error = sys::fresh();
-        let function = self.host().inner.tables.fit.fit;
-        let code = self.host().ask(function, |fit, host| unsafe {
+        let function = self.inner.tables.fit.fit;
+        let code = self.ask(function, |fit, host| unsafe {
             // Everything is copied by the host; its answer lives until the role call returns.
             fit(host, &request, &mut out, &mut error)
         })?;

@@ -101,6 +101,7 @@ unsafe extern "C" fn service(_: *const sbx_host, id: *const c_char) -> *const c_
         SBX_SVC_JSON => {
             leaked(sbx_json { parse: Some(parse), kind: Some(kind), text: Some(text), ..fresh() })
         }
+        SBX_SVC_FIT => leaked(sbx_fit { fit: Some(fit), ..fresh() }),
         SBX_SVC_CLOCK => leaked(sbx_clock { unix_ms: Some(unix_ms), ..fresh() }),
         SBX_SVC_TIMER => leaked(sbx_timer { after: Some(after), cancel: Some(cancel), ..fresh() }),
         SBX_SVC_SECRETS => leaked(sbx_secrets { get: Some(get), watch: Some(watch), ..fresh() }),
@@ -164,6 +165,23 @@ unsafe extern "C" fn kind(_: sbx_json_value) -> u32 {
 
 unsafe extern "C" fn text(value: sbx_json_value, out: *mut sbx_str) -> sbx_status {
     *out = str_of(&*value.document.cast::<String>());
+    SBX_OK
+}
+
+unsafe extern "C" fn fit(
+    _: *const sbx_host,
+    request: *const sbx_fit_request,
+    out: *mut sbx_str,
+    _: *mut sbx_error,
+) -> sbx_status {
+    let request = read(request);
+    let (place, counted) = (*request.places, text_of(*request.counted));
+    let place = format!("{}={}", text_of(place.key), text_of(place.value));
+    note(format!("fit {} {counted} {place} {}", request.bytes_max, text_of(request.data)));
+    if !text_of(request.payload).ends_with('}') {
+        return SBX_E_INVALID;
+    }
+    *out = str_of(r#"{"a":"lo…"}"#);
     SBX_OK
 }
 

@@ -322,6 +322,33 @@ fn deliveries_become_requests_and_answers_outcomes() {
 }
 
 #[test]
+fn a_sender_makes_its_payloads_fit() {
+    let _turn = turn();
+    let notes =
+        [r#"{"a":"long"}"#, "{"].map(|body| sbx_notification { body: str_of(body), ..fresh() });
+    let device = sbx_device { token: str_of("t"), ..fresh() };
+    let deliveries =
+        [0, 1].map(|k: usize| sbx_delivery { notification: &notes[k], device: &device, ..fresh() });
+    let instance = create("{}").unwrap();
+    unsafe {
+        let code = role::<sbx_send_http>(SBX_ROLE_SEND_HTTP).prepare.unwrap()(
+            instance,
+            str_of("app"),
+            deliveries.as_ptr(),
+            2,
+            size_of::<sbx_delivery>(),
+            &mut http_sink(),
+            ptr::null_mut(),
+        );
+        assert_eq!(code, SBX_OK);
+    }
+    let lines = done();
+    assert_eq!(lines[..2], ["fit 9 /a body=/a /d", r#"fitted Ok("{\"a\":\"lo…\"}")"#]);
+    assert!(lines[3].contains("Invalid"), "{}", lines[3]);
+    end(instance);
+}
+
+#[test]
 fn an_endpoint_is_written_as_far_as_the_host_knows_it() {
     let _turn = turn();
     let instance = create("{}").unwrap();
