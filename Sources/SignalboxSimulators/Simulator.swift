@@ -66,8 +66,12 @@ struct Answerer: Sendable {
     ) {
         switch state.action(for: token) {
         case .serve: respond(serve(), request, token, body, stream)
-        case .fail(let status, let reason):
-            respond(failure(status, reason), request, token, body, stream)
+        case .fail(let status, let reason, let retryAfter):
+            var answer = failure(status, reason)
+            if let retryAfter {
+                answer.headers.append(Attribute("retry-after", String(retryAfter)))
+            }
+            respond(answer, request, token, body, stream)
         case .goAway(let reason, let isAnswered):
             let debug = JSONValue.object([.init("reason", .string(reason))]).text
             stream.goAway(includingThis: isAnswered, debugData: debug)

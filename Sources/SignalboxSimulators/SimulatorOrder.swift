@@ -3,7 +3,10 @@ public import SignalboxCore
 /// An order to behave differently from the real provider.
 public enum SimulatorOrder: Sendable, Hashable {
     /// Answers requests for these tokens with an error; `times` nil: always. No token: every request.
-    case fail(tokens: [String], status: Int, reason: String, times: Int?)
+    ///
+    /// `retryAfter`: seconds for the header retry-after; nil: no header.
+    case fail(
+        tokens: [String], status: Int, reason: String, times: Int?, retryAfter: Int? = nil)
     /// After so many further requests sends GOAWAY with that reason.
     ///
     /// `answer`: the last request is still answered; else it is the sender's to send again.
@@ -29,12 +32,42 @@ public enum SimulatorOrder: Sendable, Hashable {
     /// Forgets all orders.
     case clear
 
+    /// The orders of the control API, each with its keys.
+    private static let known: KeyValuePairs = [
+        "fail": ["tokens", "status", "reason", "times", "retry_after"],
+        "goaway": ["after", "reason", "answer"],
+        "refuse": ["count"],
+        "reset": ["tokens", "count"],
+        "stall": ["count"],
+        "cut": ["count"],
+        "delay": ["ms"],
+        "streams": ["max"],
+        "close_listener": ["cut"],
+        "open_listener": [],
+        "expire_credentials": [],
+        "clear": [],
+    ]
+
+    /// Names a key that the order does not have; nil: it has them all.
+    private static func unknownKey(_ json: JSONValue) -> OrderFault? {
+        guard case .object(let members) = json, let name = json["order"]?.string,
+            let own = known.first(where: { $0.key == name })?.value
+        else { return nil }
+        let keys = ["order"] + own
+        guard let stray = members.first(where: { !keys.contains($0.key) })?.key else { return nil }
+        let hint = Suggestion.hint(for: stray, among: keys)
+        return OrderFault(
+            message: "the order \(name) has no key \"\(stray)\"\(hint); its keys are "
+                + keys.joined(separator: ", "))
+    }
+
     /// Reads an order of the control API, or says what is wrong with it.
     public static func parse(_ json: JSONValue) -> Result<SimulatorOrder, OrderFault> {
         func count(_ key: String = "count") -> Int { Int(json[key]?.integer ?? 1) }
         func tokens() -> [String] {
             if case .array(let items) = json["tokens"] { items.compactMap(\.string) } else { [] }
         }
+        if let fault = unknownKey(json) { return .failure(fault) }
         switch json["order"]?.string {
         case "fail":
             guard let status = json["status"]?.integer, (200...599).contains(status) else {
@@ -43,7 +76,8 @@ public enum SimulatorOrder: Sendable, Hashable {
             return .success(
                 .fail(
                     tokens: tokens(), status: Int(status), reason: json["reason"]?.string ?? "",
-                    times: json["times"]?.integer.map { Int($0) }))
+                    times: json["times"]?.integer.map { Int($0) },
+                    retryAfter: json["retry_after"]?.integer.map { Int($0) }))
         case "goaway":
             return .success(
                 .goAway(
@@ -63,8 +97,8 @@ public enum SimulatorOrder: Sendable, Hashable {
         default:
             return .failure(
                 OrderFault(
-                    message: "order must be one of fail, goaway, refuse, reset, stall, cut, delay, "
-                        + "streams, close_listener, open_listener, expire_credentials, clear"))
+                    message: "order must be one of "
+                        + known.map(\.key).joined(separator: ", ")))
         }
     }
 }

@@ -7,7 +7,7 @@ final class SimulatorState: Sendable {
     /// What to do with one request.
     enum Action: Equatable {
         case serve
-        case fail(status: Int, reason: String)
+        case fail(status: Int, reason: String, retryAfter: Int?)
         case goAway(reason: String, answer: Bool)
         case refuse, reset, stall, cut
     }
@@ -41,10 +41,11 @@ final class SimulatorState: Sendable {
     func take(_ order: SimulatorOrder) {
         state.withLock { state in
             switch order {
-            case .fail(let tokens, let status, let reason, let times):
+            case .fail(let tokens, let status, let reason, let times, let retryAfter):
                 state.failures.append(
                     Failure(
-                        tokens: Set(tokens), action: .fail(status: status, reason: reason),
+                        tokens: Set(tokens),
+                        action: .fail(status: status, reason: reason, retryAfter: retryAfter),
                         left: times))
             case .goAway(let after, let reason, let answer):
                 state.goAway = (after, reason, answer)

@@ -153,8 +153,31 @@ import Testing
         let unknown = try await bench.control("POST", "/fcm/orders", #"{"order":"dance"}"#)
         #expect(unknown.status == 400)
         #expect(String(decoding: unknown.body, as: UTF8.self).contains("order must be one of"))
+        let stray = #"{"order":"fail","status":410,"reasn":"Unregistered"}"#
+        let refused = try await bench.control("POST", "/apns/orders", stray)
+        #expect(refused.status == 400)
+        let detail = try JSONValue.parse(refused.body)["detail"]?.string ?? ""
+        #expect(
+            detail == #"the order fail has no key "reasn" (did you mean "reason"?); its keys are "#
+                + "order, tokens, status, reason, times, retry_after")
         #expect(try await bench.control("PUT", "/fcm/orders").status == 405)
         #expect(try await bench.control("GET", "/hms/received").status == 404)
+        await bench.end()
+    }
+
+    @Test func `an order may name the wait of a failure`() async throws {
+        let bench = try await Bench()
+        let order = #"{"order":"fail","status":429,"reason":"TooManyRequests","retry_after":7}"#
+        for provider in ["apns", "fcm"] {
+            #expect(try await bench.control("POST", "/\(provider)/orders", order).status == 204)
+        }
+        for simulator in [bench.simulators.apns, bench.simulators.fcm] {
+            var call = RESTCall(method: "POST", url: simulator.origin + "/3/device/aa")
+            call.caFile = bench.simulators.files.ca
+            let answer = try await bench.client.patient(call)
+            #expect(answer.status == 429)
+            #expect(answer.headers.first { $0.key == "retry-after" }?.value == "7")
+        }
         await bench.end()
     }
 
