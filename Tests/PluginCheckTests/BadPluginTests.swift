@@ -42,7 +42,7 @@ import Testing
         let rule = try #require(CheckRule(rawValue: bad.rule))
         let library = try await CheckBench.compile(source: bad.source, flags: bad.flags)
         // Rules that every step can break need every step.
-        let isLocal = !["threads", "secrets"].contains(rule.section)
+        let isLocal = !["threads", "payloads", "secrets"].contains(rule.section)
         let report = try await CheckBench.check(
             library, samples: Self.samples, only: isLocal ? [rule.section] : [],
             checksMemory: rule.section == "memory")

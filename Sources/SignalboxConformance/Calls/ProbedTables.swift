@@ -97,7 +97,19 @@ enum ProbedTables {
     static var fit: sbx_fit {
         var table = realFit.real
         table.fit = { host, request, out, error in
-            realFit.pass(host, "fit", .call) { $0.fit(host, request, out, error) }
+            realFit.pass(host, "fit", .call) {
+                let status = $0.fit(host, request, out, error)
+                // A sender settles such a delivery, so that nothing else shows it.
+                if status == SBX_E_INVALID, CallScope.current != nil,
+                    let note = ThreadNote.current
+                {
+                    Findings.shared.fail(
+                        .payloadsFit,
+                        "\(SBX_SVC_FIT) fit() answered INVALID in \(note.name): the payload must be "
+                            + "a JSON object, and `shorten` JSON")
+                }
+                return status
+            }
         }
         return table
     }

@@ -77,6 +77,7 @@ extension CheckRule {
         .threadsServices: "services are called on the threads that their tags allow",
         .threadsSinks: "sinks are used on their thread and while their call lasts",
         .threadsLate: "no service is called after stop() has returned",
+        .payloadsFit: "payloads given to fit() are JSON objects",
         .secretsLogs: "no token, secret or body is in a log line",
         .secretsWords: "no token, secret or body is in an error, a reason or a detail",
         .secretsOutput: "nothing is written to standard output, and no secret to standard error",

@@ -81,6 +81,8 @@ public enum CheckRule: String, Sendable, CaseIterable {
     case threadsSinks = "threads.sinks"
     case threadsLate = "threads.late"
 
+    case payloadsFit = "payloads.fit"
+
     case secretsLogs = "secrets.logs"
     case secretsWords = "secrets.words"
     case secretsOutput = "secrets.output"

@@ -33,7 +33,7 @@ final class Examination: @unchecked Sendable {
     /// Rules that every step can break.
     static let common: [CheckRule] = [
         .lifeProcess, .structsSize, .structsStride, .threadsServices, .threadsSinks, .threadsLate,
-        .secretsLogs, .secretsWords,
+        .payloadsFit, .secretsLogs, .secretsWords,
     ]
 
     init(_ order: CheckOrder) {
