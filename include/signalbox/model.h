@@ -71,11 +71,11 @@ typedef struct sbx_notification {
   sbx_str push_type;            /* the provider's word ("voip", "liveactivity"); empty: follows from the content */
   sbx_str data;                 /* a JSON object or empty; its members become the payload's custom keys */
   const sbx_kv *overrides;      /* JSON objects laid over the payload last, by family of senders ("apns", "fcm"). Since
-                                 * 1.1 two keys are no family. "shorten": { "places": [...], "whole": [...] }, JSON
-                                 * pointers into `data` (or what a family's override makes of it): texts that may be
-                                 * shortened, and what of them stays whole. "localized": { "title": { "loc_key": "...",
-                                 * "loc_args": [...] } }, likewise subtitle and body: a text of the app's resources in
-                                 * place of the field */
+                                 * 1.1, two keys are reserved and name no family. "shorten": { "places": [...],
+                                 * "whole": [...] }, JSON pointers into `data` (or what a family's override makes of it):
+                                 * texts that may be shortened, and what of them stays whole. "localized": { "title":
+                                 * { "loc_key": "...", "loc_args": [...] } }, likewise subtitle and body: a text of the
+                                 * app's resources in place of the field */
   size_t override_count;
 } sbx_notification;
 
