@@ -169,7 +169,8 @@ import Testing
         let outcomes = lines[second...].filter { $0.hasPrefix("outcome ") }
         #expect(outcomes.count == 2)
         #expect(outcomes.first?.hasPrefix("outcome item=100 kind=1 ") == true)
-        #expect(outcomes.last?.hasPrefix("outcome item=101 kind=4 ") == true)
+        // A 410 that does not give Apple's reason.
+        #expect(outcomes.last?.hasPrefix("outcome item=101 kind=7 ") == true)
         let reach = try #require(transcript.hostReach)
         #expect(reach.wrong == 0 && reach.with == 0)
         #expect((reach.without > 20) == edition.isNext)
