@@ -40,9 +40,11 @@ struct Session: Sendable {
     func append(
         _ items: [StoreEntry.Item], dedupeMs: UInt64 = 0
     ) async -> StoreAnswer {
-        let entry = StoreEntry(
-            items: items, receivedUnixMs: 1_000, dedupeMs: dedupeMs)
-        return await withCheckedContinuation { continuation in
+        await append(StoreEntry(items: items, receivedUnixMs: 1_000, dedupeMs: dedupeMs))
+    }
+
+    func append(_ entry: StoreEntry) async -> StoreAnswer {
+        await withCheckedContinuation { continuation in
             store.append(entry) { continuation.resume(returning: $0) }
         }
     }
@@ -57,18 +59,6 @@ struct Session: Sendable {
             throw StoreFinding(rule: probe.rule, detail: "append: \(answer) (line \(line))")
         }
         return commit
-    }
-
-    func isTaken(_ entry: StoreEntry) async -> Bool {
-        await withCheckedContinuation { continuation in
-            store.append(entry) { answer in
-                if case .committed = answer {
-                    continuation.resume(returning: true)
-                } else {
-                    continuation.resume(returning: false)
-                }
-            }
-        }
     }
 
     /// Commits new deliveries of a lane, one event each; their ids.

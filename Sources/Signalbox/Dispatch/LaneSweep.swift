@@ -23,7 +23,7 @@ final class LaneSweep: Sendable {
 
     /// Lanes with deliveries of plugins that are not configured.
     var waitingOrphans: [LaneKey] {
-        orphans.withLock { $0.sorted { ($0.name, $0.app) < ($1.name, $1.app) } }
+        orphans.withLock { $0.sorted() }
     }
 
     /// Wakes every lane that has something on disk, and keeps looking for lanes that sleep too long.

@@ -84,7 +84,7 @@ final class AdminService: AsyncHTTPServerHandler {
         var senders: [JSONValue] = []
         var isDegraded = false
         for lane in lanes.all.sorted(by: {
-            ($0.key.name, $0.key.app) < ($1.key.name, $1.key.app)
+            $0.key < $1.key
         }) {
             let status = await lane.carrier.connections()
             let held = lane.hold

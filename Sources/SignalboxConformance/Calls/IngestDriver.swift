@@ -62,20 +62,7 @@ struct IngestDriver: Sendable {
         ) { result in gate.updateAll { $0 = result } }
         let probe = SinkProbes.ingest(sink)
         let result = subject.call(.worker, "handle()") { arena, error in
-            let given = arena.make(sbx_request.self)
-            given.pointee.struct_size = UInt32(MemoryLayout<sbx_request>.size)
-            given.pointee.method = arena.text(request.method)
-            given.pointee.path = arena.text(request.path)
-            given.pointee.query = arena.text(request.query)
-            given.pointee.remote = arena.text(request.remote)
-            given.pointee.pattern = arena.text(request.pattern)
-            given.pointee.body = arena.bytes(request.body)
-            given.pointee.client_certificate = arena.text(request.clientCertificate)
-            given.pointee.params = arena.pairs(request.params)
-            given.pointee.param_count = request.params.count
-            given.pointee.headers = arena.pairs(request.headers)
-            given.pointee.header_count = request.headers.count
-            given.pointee.received_unix_ms = request.receivedUnixMs
+            let given = arena.request(request)
             let shaper = Shaper(shape)
             let shaped = shaper.request(given)
             return withExtendedLifetime(shaper) {

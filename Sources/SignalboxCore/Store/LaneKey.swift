@@ -1,5 +1,5 @@
 /// Identifies a lane: the deliveries of one kind for one sender and app.
-public struct LaneKey: Sendable, Hashable {
+public struct LaneKey: Sendable, Hashable, Comparable {
     /// The sender's plugin instance.
     public var sender: String
     /// Bundle id or project; empty for the default app.
@@ -16,6 +16,9 @@ public struct LaneKey: Sendable, Hashable {
 
     /// The name shown in metrics and in the admin API.
     public var name: String { kind == .push ? sender : "\(sender) reports" }
+
+    /// Ordered by name, then app.
+    public static func < (a: LaneKey, b: LaneKey) -> Bool { (a.name, a.app) < (b.name, b.app) }
 
     /// The lane of a delivery.
     public init(_ delivery: Delivery) {

@@ -3,7 +3,7 @@ internal import SignalboxCore
 /// Which lanes exist, which are being made, and which could not be made: a value without threads or time.
 ///
 /// A lane is made outside of any lock, by asking its plugin, and the instances may change in the meantime. Whoever
-/// makes one gets a ticket first; a ticket of before a change is outdated.
+/// makes one gets a ticket first; a change makes earlier tickets outdated.
 struct LaneRoster<Member: Sendable>: Sendable {
     struct Ticket: Sendable {
         /// No other lane has this number.

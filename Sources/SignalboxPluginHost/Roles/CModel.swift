@@ -30,6 +30,25 @@ extension CArena {
         return UnsafePointer(out)
     }
 
+    /// A request for the ingest role.
+    package func request(_ request: IngestRequest) -> UnsafeMutablePointer<sbx_request> {
+        let given = make(sbx_request.self)
+        given.pointee.struct_size = UInt32(MemoryLayout<sbx_request>.size)
+        given.pointee.method = text(request.method)
+        given.pointee.path = text(request.path)
+        given.pointee.query = text(request.query)
+        given.pointee.remote = text(request.remote)
+        given.pointee.pattern = text(request.pattern)
+        given.pointee.body = bytes(request.body)
+        given.pointee.client_certificate = text(request.clientCertificate)
+        given.pointee.params = pairs(request.params)
+        given.pointee.param_count = request.params.count
+        given.pointee.headers = pairs(request.headers)
+        given.pointee.header_count = request.headers.count
+        given.pointee.received_unix_ms = request.receivedUnixMs
+        return given
+    }
+
     /// Recipients, as an array.
     package func recipients(_ recipients: [Recipient]) -> UnsafePointer<sbx_recipient> {
         let out = array(sbx_recipient.self, count: recipients.count)

@@ -55,20 +55,7 @@ public final class IngestRole: Sendable {
             context: instance.context, limits: limits, receivedUnixMs: request.receivedUnixMs,
             done: done)
         let result = instance.work { raw, arena -> (sbx_status, sbx_error) in
-            let given = arena.make(sbx_request.self)
-            given.pointee.struct_size = UInt32(MemoryLayout<sbx_request>.size)
-            given.pointee.method = arena.text(request.method)
-            given.pointee.path = arena.text(request.path)
-            given.pointee.query = arena.text(request.query)
-            given.pointee.remote = arena.text(request.remote)
-            given.pointee.pattern = arena.text(request.pattern)
-            given.pointee.body = arena.bytes(request.body)
-            given.pointee.client_certificate = arena.text(request.clientCertificate)
-            given.pointee.params = arena.pairs(request.params)
-            given.pointee.param_count = request.params.count
-            given.pointee.headers = arena.pairs(request.headers)
-            given.pointee.header_count = request.headers.count
-            given.pointee.received_unix_ms = request.receivedUnixMs
+            let given = arena.request(request)
             var error = sbx_error.fresh
             let status = table.handle(raw, given, sink.table, &error)
             return (status, error)

@@ -293,7 +293,7 @@ struct MemoryQueue: Sendable {
             (0..<3).contains {
                 (firstWaiting(lane, $0) ?? .max) <= due && firstWaiting(lane, $0) != nil
             }
-        }.sorted { ($0.name, $0.app) < ($1.name, $1.app) }
+        }.sorted()
     }
 
     private mutating func firstWaiting(_ lane: LaneKey, _ rank: Int) -> UInt64? {

@@ -36,7 +36,7 @@ public final class MemoryStore: DeliveryQueue {
     func tell(_ lanes: Set<LaneKey>, includingItself: Bool = false) {
         guard !lanes.isEmpty else { return }
         let watchers = storage.state.withLock(\.watchers)
-        let sorted = lanes.sorted { ($0.name, $0.app) < ($1.name, $1.app) }
+        let sorted = lanes.sorted()
         for (owner, watch) in watchers where includingItself || owner != token { watch(sorted) }
     }
 
