@@ -22,6 +22,8 @@ public final class SQLiteStore: DeliveryQueue {
         public var nowUnixMs: @Sendable () -> UInt64
         /// Receives notices, on a thread of the store.
         public var onNotice: @Sendable (StoreNotice) -> Void
+        /// Free bytes on the disk of a file.
+        var freeBytes: @Sendable (String) -> UInt64 = StoreFiles.freeBytes
 
         /// Makes options.
         public init(

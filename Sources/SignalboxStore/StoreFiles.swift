@@ -67,8 +67,8 @@ final class StoreFiles: Sendable {
         return status == SQLITE_OK && hasMoved != 0
     }
 
-    /// Free bytes on the disk.
-    var freeBytes: UInt64 {
+    /// Free bytes on the disk of a file.
+    static func freeBytes(_ path: String) -> UInt64 {
         var facts = statvfs()
         guard statvfs(path, &facts) == 0 else { return .max }
         return UInt64(facts.f_bavail) * UInt64(facts.f_frsize)

@@ -19,9 +19,7 @@ final class StoreWriter: @unchecked Sendable {
     private let token: LeaseToken
     private let watcher: Watcher<[LaneKey]>
     private var lastSweepMs: UInt64 = 0
-    private static let freeBytesMin: UInt64 = 32 << 20
-    private var hasDiskRoom = true
-    private var roomKnownNs: UInt64 = 0
+    private var room: StoreRoom
     /// Outcomes that could not be written yet. The provider has answered, so they must not be lost.
     private var retained: [SQLiteStore.Job] = []
     /// Callbacks to run once the group is on disk.
@@ -43,13 +41,14 @@ final class StoreWriter: @unchecked Sendable {
         lastID = start.lastID
         token = start.token
         self.watcher = watcher
+        room = StoreRoom(files, bytesMax: options.bytesMax, freeBytes: options.freeBytes)
         checkpointer = Checkpointer(path: files.path)
     }
 
     private var hasRetained: Bool { !retained.isEmpty }
 
     /// There is work to retry soon, even if no new job arrives.
-    var isWaiting: Bool { hasRetained || !hasDiskRoom || tables.outcomes.hasUnwritten }
+    var isWaiting: Bool { hasRetained || !room.isEnough || tables.outcomes.hasUnwritten }
 
     /// Lends the connection to the store's thread until `body` returns. Taking it for each commit costs as much as
     /// a statement.
@@ -71,8 +70,8 @@ final class StoreWriter: @unchecked Sendable {
             }
             if !outcomes.isEmpty { run(outcomes, isShortOfRoom: true, db) }
         }
-        if !hasDiskRoom { lookForRoom(db) }
-        if !new.isEmpty || (hasDiskRoom && tables.outcomes.hasUnwritten) {
+        if !room.isEnough || !new.isEmpty { lookForRoom(db) }
+        if !new.isEmpty || (room.isEnough && tables.outcomes.hasUnwritten) {
             run(new, isShortOfRoom: false, db)
         }
     }
@@ -217,36 +216,24 @@ final class StoreWriter: @unchecked Sendable {
         return .committed(commit)
     }
 
-    /// Appends stop before the disk is full: outcomes and leases need a little room too, and
-    /// only they free more.
     private func hasRoom(_ db: Database) throws -> Bool {
-        let now = SystemClock.monotonicNs
-        // A database with a size limit is checked each time.
-        guard options.bytesMax > 0 || now > roomKnownNs + 500_000_000 || roomKnownNs == 0
-        else { return hasDiskRoom }
-        roomKnownNs = now
-        let hadRoom = hasDiskRoom
-        hasDiskRoom = files.freeBytes > Self.freeBytesMin
-        if hasDiskRoom, options.bytesMax > 0 {
-            func number(_ pragma: String) throws -> Int {
-                try Int.fetchOne(db, sql: "PRAGMA \(pragma)") ?? 0
-            }
-            let used = try number("page_count") - number("freelist_count")
-            hasDiskRoom = used * 10 < (try number("max_page_count")) * 9
-        }
-        guard hasDiskRoom != hadRoom else { return hasDiskRoom }
-        diskFull.set(hasDiskRoom ? 0 : 1)
-        let reserve = "\(Self.freeBytesMin >> 20) MiB"
+        guard try room.look(db) else { return room.isEnough }
+        diskFull.set(room.isEnough ? 0 : 1)
+        let reserve = "\(StoreRoom.freeBytesMin >> 20) MiB"
+        let way =
+            waiting.value > 0
+            ? "until waiting pushes are sent, or something else on it is removed"
+            : "until something else on it is removed"
         options.onNotice(
-            hasDiskRoom
+            room.isEnough
                 ? .diskHasRoom("\(files.path): the disk has room again, events are stored")
                 : .diskFull(
                     "\(files.path): the disk has less than its reserve of \(reserve) left, events are "
-                        + "refused with 503; make room on it"))
-        return hasDiskRoom
+                        + "refused with 503 \(way)"))
+        return room.isEnough
     }
 
-    /// Checks for room even when no requests arrive.
+    /// Outside of a transaction, where the log can be given back, and even when no requests arrive.
     private func lookForRoom(_ db: Database) {
         do {
             _ = try hasRoom(db)
@@ -325,7 +312,7 @@ final class StoreWriter: @unchecked Sendable {
     func finish(_ db: Database) {
         let deadline = SystemClock.monotonicNs + 2_000_000_000
         let pause = Gate(())
-        while hasRetained || (hasDiskRoom && tables.outcomes.hasUnwritten),
+        while hasRetained || (room.isEnough && tables.outcomes.hasUnwritten),
             SystemClock.monotonicNs < deadline
         {
             let until = SystemClock.monotonicNs + 50_000_000

@@ -2,9 +2,10 @@ import Foundation
 import GRDB
 import PluginBench
 import SignalboxCore
-import SignalboxStore
 import Synchronization
 import Testing
+
+@testable import SignalboxStore
 
 @Suite struct StoreTests {
     /// What the store said that went wrong.
@@ -40,13 +41,17 @@ import Testing
         /// Of the last lease.
         let token = Mutex(LeaseToken(owner: "", epoch: 0))
 
-        init(folder: String? = nil, waitingMax: Int = 1_000_000) throws {
+        init(
+            folder: String? = nil, waitingMax: Int = 1_000_000,
+            freeBytes: @escaping @Sendable (String) -> UInt64 = StoreFiles.freeBytes
+        ) throws {
             let made = Workshop.place()
             self.folder = folder ?? made.path
             let (faults, time) = (faults, time)
             var options = SQLiteStore.Options(
                 folder: self.folder, nowUnixMs: { time.value }, onNotice: { faults.add($0.text) })
             options.waitingMax = waitingMax
+            options.freeBytes = freeBytes
             store = try SQLiteStore.open(options)
         }
 

@@ -1,0 +1,44 @@
+import Foundation
+import SignalboxCore
+import Testing
+
+@testable import SignalboxStore
+
+/// A disk that the gateway itself has filled.
+@Suite struct DiskRoomTests {
+    /// A disk that holds nothing but the store, with 2 MiB more than the reserve.
+    static func freeBytes(_ path: String) -> UInt64 {
+        let used = [path, "\(path)-wal"].reduce(into: UInt64(0)) { sum, file in
+            let facts = try? FileManager.default.attributesOfItem(atPath: file)
+            sum += (facts?[.size] as? NSNumber)?.uint64Value ?? 0
+        }
+        let all: UInt64 = 34 << 20
+        return all - min(all, used)
+    }
+
+    @Test func `a disk that the store filled has room again once all is sent`() async throws {
+        let bench = try StoreTests.Bench(freeBytes: Self.freeBytes)
+        var last: UInt64 = 0
+        while !bench.store.isDiskFull {
+            let ids = last + 1...last + 1_000
+            let answer = await bench.append([StoreTests.item(ids.map { StoreTests.delivery($0) })])
+            if case .committed = answer { last = ids.upperBound }
+        }
+        #expect(bench.faults.value.last?.contains("until waiting pushes are sent") == true)
+        var leased = await bench.lease(max: 1_000).deliveries
+        while !leased.isEmpty {
+            await bench.settle(leased.map { .delivered($0.id) })
+            leased = await bench.lease(max: 1_000).deliveries
+        }
+        #expect(bench.store.waitingCount == 0)
+        // Nothing else is done here: the store looks by itself.
+        for _ in 0..<300_000 where bench.store.isDiskFull {
+            _ = try await bench.store.devices(app: "", user: "u")
+        }
+        #expect(!bench.store.isDiskFull)
+        #expect(
+            await bench.append([StoreTests.item([StoreTests.delivery(last + 1)])])
+                == .committed(duplicates: []))
+        await bench.store.close()
+    }
+}
