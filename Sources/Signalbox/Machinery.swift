@@ -73,9 +73,10 @@ struct Machinery: Sendable {
         _ plan: GatewayPlan, _ given: GatewayOptions
     ) throws(ConfigurationError) -> any GatewayStore {
         if let store = given.store { return store }
+        let faults = FaultLines()
         var options = SQLiteStore.Options(
             folder: given.dataFolder ?? plan.config.dataPath, nowUnixMs: clock,
-            onNotice: { [metrics, logger] in Self.note($0, metrics, logger) })
+            onNotice: { [metrics, logger] in Self.note($0, metrics, logger, faults) })
         options.waitingMax = limits.deliveriesWaitingMax
         options.leaseMs = limits.leaseMs
         options.bytesMax = given.dataBytesMax
@@ -86,11 +87,15 @@ struct Machinery: Sendable {
         }
     }
 
-    private static func note(_ notice: StoreNotice, _ metrics: GatewayMetrics, _ logger: Logger) {
-        let error: Logger.Metadata = ["error": "\(notice.text)"]
+    private static func note(
+        _ notice: StoreNotice, _ metrics: GatewayMetrics, _ logger: Logger, _ faults: FaultLines
+    ) {
+        var error: Logger.Metadata = ["error": "\(notice.text)"]
         switch notice {
         case .fault:
             metrics.storeFault()
+            guard let skipped = faults.write(notice.text) else { return }
+            if skipped > 0 { error["skipped"] = "\(skipped)" }
             logger.error("store failed to write", metadata: error)
         case .damaged(let count, _):
             metrics.damaged(count)

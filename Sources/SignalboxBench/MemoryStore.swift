@@ -28,6 +28,7 @@ final class MemoryStore: DeliveryQueue {
     var waitingCount: Int { state.withLock { total - $0.settled } }
     var isDiskFull: Bool { false }
     var isFileGone: Bool { false }
+    var isFailing: Bool { false }
 
     /// How many were delivered, once all are settled.
     func end() async -> Int {

@@ -61,6 +61,7 @@ public final class SQLiteStore: DeliveryQueue {
     let waitingMax: Int
     private let diskFull: SharedCount
     private let fileGone: SharedCount
+    private let failing: SharedCount
     let outcomes: SharedCount
     let nowUnixMs: @Sendable () -> UInt64
     let reader: StoreReader
@@ -86,23 +87,25 @@ public final class SQLiteStore: DeliveryQueue {
         let waiting = SharedCount(start.waiting)
         let diskFull = SharedCount(0)
         let fileGone = SharedCount(0)
+        let failing = SharedCount(0)
         let outcomes = SharedCount(Int(clamping: tables.outcomes.next))
         let watcher = Watcher<[LaneKey]>()
         let writer = StoreWriter(
             queue: queue, files: files, tables: tables, options: options, waiting: waiting,
-            diskFull: diskFull, fileGone: fileGone, outcomes: outcomes, start: start,
-            watcher: watcher)
+            diskFull: diskFull, fileGone: fileGone, failing: failing, outcomes: outcomes,
+            start: start, watcher: watcher)
         let reader = try StoreReader(files: files)
         SystemThread.start("sbx-store") { Self.run(writer, inbox) }
         return SQLiteStore(
-            start.token, watcher, inbox, waiting, diskFull, fileGone, outcomes, reader,
-            waitingMax: options.waitingMax, nowUnixMs: options.nowUnixMs)
+            start.token, watcher, inbox, waiting, diskFull, fileGone, failing, outcomes,
+            reader, waitingMax: options.waitingMax, nowUnixMs: options.nowUnixMs)
     }
 
     private init(
         _ token: LeaseToken, _ watcher: Watcher<[LaneKey]>, _ inbox: Gate<StoreInbox<Job>>,
         _ waiting: SharedCount,
-        _ diskFull: SharedCount, _ fileGone: SharedCount, _ outcomes: SharedCount,
+        _ diskFull: SharedCount, _ fileGone: SharedCount, _ failing: SharedCount,
+        _ outcomes: SharedCount,
         _ reader: StoreReader, waitingMax: Int,
         nowUnixMs: @escaping @Sendable () -> UInt64
     ) {
@@ -112,6 +115,7 @@ public final class SQLiteStore: DeliveryQueue {
         self.waiting = waiting
         self.diskFull = diskFull
         self.fileGone = fileGone
+        self.failing = failing
         self.outcomes = outcomes
         self.nowUnixMs = nowUnixMs
         self.reader = reader
@@ -126,6 +130,9 @@ public final class SQLiteStore: DeliveryQueue {
 
     /// The database file was removed or replaced.
     public var isFileGone: Bool { fileGone.value > 0 }
+
+    /// The last write failed, or outcomes cannot be written.
+    public var isFailing: Bool { failing.value > 0 }
 
     /// Commits an entry.
     public func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
@@ -269,7 +276,7 @@ public final class SQLiteStore: DeliveryQueue {
             var group: [Job] = []
             var isLast = false
             while !isLast {
-                let wakeNs = writer.isWaiting ? SystemClock.monotonicNs + 100_000_000 : nil
+                let wakeNs = writer.wakeNs
                 isLast = inbox.wait(until: { inbox in
                     inbox.take(&group, nowNs: SystemClock.monotonicNs, retryNs: wakeNs)
                 })
@@ -292,17 +299,4 @@ final class Watcher<News: Sendable>: Sendable {
     func tell(_ news: News) {
         if let tell = onNews.withLock({ $0 }) { tell(news) }
     }
-}
-
-/// A number that one thread writes and others read.
-final class SharedCount: Sendable {
-    private let number: Atomic<Int>
-
-    init(_ value: Int) { number = Atomic(value) }
-
-    var value: Int { number.load(ordering: .relaxed) }
-
-    func set(_ value: Int) { number.store(value, ordering: .relaxed) }
-
-    func add(_ delta: Int) { number.wrappingAdd(delta, ordering: .relaxed) }
 }

@@ -20,6 +20,7 @@ final class StoreWriter: @unchecked Sendable {
     private let watcher: Watcher<[LaneKey]>
     private var lastSweepMs: UInt64 = 0
     private var room: StoreRoom
+    private var health: StoreHealth
     /// Outcomes that could not be written yet. The provider has answered, so they must not be lost.
     private var retained: [SQLiteStore.Job] = []
     /// Callbacks to run once the group is on disk.
@@ -28,7 +29,8 @@ final class StoreWriter: @unchecked Sendable {
     init(
         queue: DatabaseQueue, files: StoreFiles, tables: QueueTables, options: SQLiteStore.Options,
         waiting: SharedCount, diskFull: SharedCount, fileGone: SharedCount,
-        outcomes: SharedCount, start: QueueTables.Start, watcher: Watcher<[LaneKey]>
+        failing: SharedCount, outcomes: SharedCount, start: QueueTables.Start,
+        watcher: Watcher<[LaneKey]>
     ) {
         self.queue = queue
         self.files = files
@@ -42,13 +44,17 @@ final class StoreWriter: @unchecked Sendable {
         token = start.token
         self.watcher = watcher
         room = StoreRoom(files, bytesMax: options.bytesMax, freeBytes: options.freeBytes)
+        health = StoreHealth(failing)
         checkpointer = Checkpointer(path: files.path)
     }
 
     private var hasRetained: Bool { !retained.isEmpty }
 
-    /// There is work to retry soon, even if no new job arrives.
-    var isWaiting: Bool { hasRetained || !room.isEnough || tables.outcomes.hasUnwritten }
+    /// When there is something to do even if no new job arrives.
+    var wakeNs: UInt64? {
+        if !room.isEnough { return SystemClock.monotonicNs + 100_000_000 }
+        return hasRetained || health.isFailing || tables.outcomes.hasUnwritten ? health.wakeNs : nil
+    }
 
     /// Lends the connection to the store's thread until `body` returns. Taking it for each commit costs as much as
     /// a statement.
@@ -56,27 +62,42 @@ final class StoreWriter: @unchecked Sendable {
 
     /// Runs the jobs in one transaction and reports their results.
     func commit(_ new: [SQLiteStore.Job], _ db: Database) {
-        if !retained.isEmpty {
-            // Without the rest of their group, which may be what did not fit.
-            let known = retained
-            retained = []
-            var outcomes: [SQLiteStore.Job] = []
-            for job in known {
-                if case .settle = job {
-                    outcomes.append(job)
-                } else {
-                    run([job], isShortOfRoom: true, db)
-                }
-            }
-            if !outcomes.isEmpty { run(outcomes, isShortOfRoom: true, db) }
-        }
+        let isDue = health.isDue
+        if isDue, hasRetained || health.isFailing { retry(db) }
         if !room.isEnough || !new.isEmpty { lookForRoom(db) }
-        if !new.isEmpty || (room.isEnough && tables.outcomes.hasUnwritten) {
+        if !new.isEmpty || (isDue && room.isEnough && tables.outcomes.hasUnwritten) {
             run(new, isShortOfRoom: false, db)
         }
     }
 
-    private func run(_ jobs: [SQLiteStore.Job], isShortOfRoom: Bool, _ db: Database) {
+    /// Without the rest of their group, which may be what did not fit or what is damaged.
+    private func retry(_ db: Database) {
+        let known = retained
+        retained = []
+        var outcomes: [SQLiteStore.Job] = []
+        for job in known {
+            if case .settle = job, !health.isStuck {
+                outcomes.append(job)
+            } else {
+                run([job], isShortOfRoom: true, db)
+            }
+        }
+        if !outcomes.isEmpty { run(outcomes, isShortOfRoom: true, db) }
+        health.retried(isWell: !hasRetained && canWrite(db))
+    }
+
+    /// Writes a number that is there already: an idle store, too, notices when it can write again.
+    private func canWrite(_ db: Database) -> Bool {
+        let probe = SQLiteStore.Job.queue(
+            { db, tables, lastID in
+                try tables.keep(lastID: lastID, db)
+                return 0
+            }, mustHappen: false, done: { _ in })
+        return run([probe], isShortOfRoom: !room.isEnough, db)
+    }
+
+    @discardableResult
+    private func run(_ jobs: [SQLiteStore.Job], isShortOfRoom: Bool, _ db: Database) -> Bool {
         defer { reports.removeAll(keepingCapacity: true) }
         var packs: [OutcomePack] = []
         var delta = 0
@@ -99,9 +120,11 @@ final class StoreWriter: @unchecked Sendable {
             for notice in tables.takeNotices() { options.onNotice(notice) }
             for report in reports { report() }
             if !given.isEmpty { watcher.tell(Array(given)) }
+            return true
         } catch {
             tables.rolledBack()
             giveUp(jobs, error, db)
+            return false
         }
     }
 
@@ -275,6 +298,7 @@ final class StoreWriter: @unchecked Sendable {
     /// The group failed: requests get the error, outcomes are kept for the next try.
     private func giveUp(_ jobs: [SQLiteStore.Job], _ error: any Error, _ db: Database) {
         let words = files.fault(error).message
+        if error is DatabaseError { health.failed() }
         options.onNotice(.fault(words))
         for job in jobs {
             switch job {
@@ -317,6 +341,7 @@ final class StoreWriter: @unchecked Sendable {
         {
             let until = SystemClock.monotonicNs + 50_000_000
             pause.wait(until: { _ in (SystemClock.monotonicNs >= until ? () : nil, until) })
+            health.hurry()
             commit([], db)
         }
         for job in retained {

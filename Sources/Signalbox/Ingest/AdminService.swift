@@ -62,6 +62,7 @@ final class AdminService: AsyncHTTPServerHandler {
         let metrics = context.metrics
         for lane in lanes.all { metrics.inMemory(lane.key, count: lane.count) }
         metrics.waiting(context.store.waitingCount)
+        metrics.storeFailing(context.store.isFailing)
         for sender in context.outcomes.senders {
             metrics.outcomesWaiting(sender.name, count: sender.waitingCount)
         }
@@ -116,6 +117,7 @@ final class AdminService: AsyncHTTPServerHandler {
         let receivers = context.outcomes.senders
         if receivers.contains(where: { $0.hold != nil }) { isDegraded = true }
         let isFileGone = store.isFileGone
+        let isFailing = store.isFailing
         let status =
             if isStopping {
                 "stopping"
@@ -124,14 +126,16 @@ final class AdminService: AsyncHTTPServerHandler {
             } else if isDiskFull {
                 "disk_full"
             } else {
-                isDegraded ? "degraded" : "ready"
+                isDegraded || isFailing ? "degraded" : "ready"
             }
-        let body = JSONValue.object([
-            .init("status", .string(status)),
-            .init("waiting", .integer(Int64(store.waitingCount))),
-            .init("senders", .array(senders)),
-            .init("outcomes", .array(receivers.map(\.readiness))),
-        ])
+        let words = "writes to the database fail: the log says why (store failed to write)"
+        let reason: [JSONValue.Member] = isFailing ? [.init("reason", .string(words))] : []
+        let body = JSONValue.object(
+            [.init("status", .string(status))] + reason + [
+                .init("waiting", .integer(Int64(store.waitingCount))),
+                .init("senders", .array(senders)),
+                .init("outcomes", .array(receivers.map(\.readiness))),
+            ])
         return .json(body, status: isStopping || isFileGone || isDiskFull ? 503 : 200)
     }
 }

@@ -12,6 +12,8 @@ public protocol DeliveryQueue: Sendable {
     var isDiskFull: Bool { get }
     /// Whether the file was removed or replaced: what is committed now is lost when the process ends.
     var isFileGone: Bool { get }
+    /// Whether the last write failed, or outcomes wait that cannot be written.
+    var isFailing: Bool { get }
 
     /// Reserves ids for deliveries and events. No id is given out twice.
     ///

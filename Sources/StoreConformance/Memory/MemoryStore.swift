@@ -50,6 +50,8 @@ public final class MemoryStore: DeliveryQueue {
     public var isDiskFull: Bool { false }
     /// Never.
     public var isFileGone: Bool { false }
+    /// Never.
+    public var isFailing: Bool { false }
 
     /// Gives ids that nobody was given before.
     public func reserveIDs(

@@ -1,0 +1,85 @@
+import GRDB
+import SignalboxCore
+import Testing
+
+@testable import SignalboxStore
+
+/// A store whose file refuses writes.
+@Suite struct StoreHealthTests {
+    typealias Bench = StoreTests.Bench
+
+    /// Makes a statement fail, as a damaged page does, until the trigger is dropped.
+    static func refuse(_ bench: Bench, _ what: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(60)
+        let queue = try DatabaseQueue(
+            path: "\(bench.folder)/signalbox.sqlite", configuration: configuration)
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER refuse BEFORE \(what)
+                    BEGIN SELECT RAISE(FAIL, 'not now'); END
+                    """)
+        }
+        return queue
+    }
+
+    @Test func `outcomes that cannot be written fail the store, until they are`() async throws {
+        let bench = try Bench()
+        _ = await bench.append([
+            StoreTests.item([StoreTests.delivery(1), StoreTests.delivery(2)])
+        ])
+        // A retry has a row of its own.
+        _ = await bench.lease()
+        await bench.settle([
+            .retry(1, afterMs: bench.until(2_000), StoreTests.attempt(), isFree: false)
+        ])
+        let token = await bench.currentToken()
+        let queue = try Self.refuse(bench, "DELETE ON delivery WHEN OLD.id = 1")
+        let (told, tell) = AsyncStream.makeStream(of: Void.self)
+        #expect(!bench.store.isFailing)
+        bench.store.settle(
+            [.delivered(1)], under: token, outcomes: OutcomePack()
+        ) { _ in tell.yield() }
+        for _ in 0..<100_000 where !bench.store.isFailing { _ = await bench.waitingLanes() }
+        // It can write other things, and stays failing for what it cannot.
+        await bench.settle([.delivered(2)])
+        #expect(bench.store.isFailing && bench.store.waitingCount == 1)
+        try await queue.write { try $0.execute(sql: "DROP TRIGGER refuse") }
+        try queue.close()
+        _ = await told.first { _ in true }
+        for _ in 0..<1_000_000 where bench.store.isFailing { _ = await bench.waitingLanes() }
+        #expect(!bench.store.isFailing && bench.store.waitingCount == 0)
+        await bench.store.close()
+    }
+
+    @Test func `a failed write fails the store until it can write again, without new work`()
+        async throws
+    {
+        let bench = try Bench()
+        let queue = try Self.refuse(bench, "INSERT ON counter")
+        _ = await bench.ids(1)
+        #expect(bench.store.isFailing)
+        try await queue.write { try $0.execute(sql: "DROP TRIGGER refuse") }
+        try queue.close()
+        for _ in 0..<1_000_000 where bench.store.isFailing {
+            _ = try await bench.store.devices(app: "", user: "u")
+        }
+        #expect(!bench.store.isFailing)
+        await bench.store.close()
+    }
+
+    @Test func `what stays broken is tried again after a pause that grows`() {
+        let failing = SharedCount(0)
+        var health = StoreHealth(failing)
+        #expect(health.isDue && !health.isStuck)
+        health.failed()
+        #expect(health.isDue && health.isFailing)
+        for _ in 0..<20 { health.retried(isWell: false) }
+        #expect(!health.isDue && health.isStuck && health.isFailing)
+        health.hurry()
+        #expect(health.isDue)
+        health.retried(isWell: true)
+        #expect(health.isDue && !health.isStuck && !health.isFailing)
+    }
+}
