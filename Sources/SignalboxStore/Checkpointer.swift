@@ -13,11 +13,12 @@ final class Checkpointer: Sendable {
 
     init(path: String) {
         let phase = phase
+        var configuration = Configuration()
+        configuration.busyMode = .immediateError
+        // Opened here: a thread that starts late must not create a file that was moved away meanwhile.
+        // Without its own connection the writer's automatic checkpoint does it.
+        let queue = try? DatabaseQueue(path: path, configuration: configuration)
         SystemThread.start("sbx-checkpoint") {
-            var configuration = Configuration()
-            configuration.busyMode = .immediateError
-            // Without its own connection the writer's automatic checkpoint does it.
-            let queue = try? DatabaseQueue(path: path, configuration: configuration)
             while Self.pause(phase) {
                 _ = try? queue?.writeWithoutTransaction { try $0.checkpoint(.passive) }
             }
