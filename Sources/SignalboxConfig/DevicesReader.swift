@@ -62,13 +62,18 @@ public struct DeviceUsers: Sendable {
 enum DevicesReader {
     private static let scopes = ["read", "write", "presence", "badge", "opens"]
 
+    /// Each mention of an instance in `report:`.
+    typealias Reports = [(instance: String, position: SourcePosition)]
+
     static func read(
         _ value: ConfigValue?, plugins: [String], _ diagnostics: Diagnostics
-    ) -> (clients: [DeviceClient], users: [DeviceUsers], listeners: DeviceListeners) {
+    ) -> (
+        clients: [DeviceClient], users: [DeviceUsers], listeners: DeviceListeners, reports: Reports
+    ) {
         guard let value,
             let map = MapReader(
                 value, owner: "devices", known: ["clients", "users", "report"], diagnostics)
-        else { return ([], [], DeviceListeners()) }
+        else { return ([], [], DeviceListeners(), []) }
         var clients: [DeviceClient] = []
         if case .list(let items) = map["clients"]?.kind {
             for item in items {
@@ -90,7 +95,8 @@ enum DevicesReader {
         } else if map["users"] != nil {
             map.report("wrong-type", at: map["users"], "users must be a list")
         }
-        return (clients, users, listeners(map["report"], map, plugins))
+        let (listeners, reports) = listeners(map["report"], map, plugins)
+        return (clients, users, listeners, reports)
     }
 
     private static func users(_ value: ConfigValue, _ diagnostics: Diagnostics) -> DeviceUsers? {
@@ -145,15 +151,16 @@ enum DevicesReader {
     /// `report:`, a map from apps to the instances that get reports about their devices.
     private static func listeners(
         _ value: ConfigValue?, _ owner: MapReader, _ plugins: [String]
-    ) -> DeviceListeners {
-        guard let value else { return DeviceListeners() }
+    ) -> (DeviceListeners, Reports) {
+        guard let value else { return (DeviceListeners(), []) }
         guard case .map(let entries) = value.kind else {
             owner.report(
                 "wrong-type", at: value,
                 "report must be a map of apps, each with a list of plugins; \"*\" is every app")
-            return DeviceListeners()
+            return (DeviceListeners(), [])
         }
         var out: [String: [String]] = [:]
+        var reports: Reports = []
         for entry in entries {
             guard case .list(let items) = entry.value.kind else {
                 owner.report(
@@ -164,6 +171,7 @@ enum DevicesReader {
                 let name = item.string ?? ""
                 if plugins.contains(name) {
                     out[entry.key, default: []].append(name)
+                    reports.append((name, item.position))
                 } else {
                     owner.report(
                         "unknown-plugin", at: item,
@@ -172,7 +180,7 @@ enum DevicesReader {
                 }
             }
         }
-        return DeviceListeners(out)
+        return (DeviceListeners(out), reports)
     }
 
     private static func client(_ value: ConfigValue, _ diagnostics: Diagnostics) -> DeviceClient? {

@@ -60,7 +60,7 @@ extension GatewayConfig {
         } else {
             map.report("missing-key", at: nil, "plugins is required")
         }
-        (deviceClients, deviceUsers, deviceListeners) = DevicesReader.read(
+        (deviceClients, deviceUsers, deviceListeners, deviceReports) = DevicesReader.read(
             map["devices"], plugins: plugins.map(\.name), diagnostics)
         let policies = RetryReader.read(map["retry"], diagnostics)
         for name in gateway.sources where plugins.contains(where: { $0.name == name }) {

@@ -110,6 +110,8 @@ public struct GatewayConfig: Sendable {
     public var deviceUsers: [DeviceUsers] = []
     /// `devices.report`: the instances that get reports about an app's devices.
     public var deviceListeners = DeviceListeners()
+    /// Each mention of an instance in `devices.report`, in the file's order.
+    public var deviceReports: [(instance: String, position: SourcePosition)] = []
     /// `outcomes:`, in the file's order.
     public var outcomeReceivers: [OutcomeReceiver] = []
     /// `routes:`, in the file's order.

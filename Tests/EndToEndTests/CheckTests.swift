@@ -125,11 +125,6 @@ import Testing
         #expect(both.count == 2)
         #expect(both.first?.contains("route \"chat\" pushes message.sent, and so") == true)
         #expect(both.last?.contains("route \"desk\" pushes desk.message.sent, and so") == true)
-        // Another instance that is told of devices says nothing of its provider.
-        let desk = try await Self.warnings("sendbird") {
-            $0.replacing("\nroutes:", with: "  report: { com.example.app: [fcm] }\n\nroutes:")
-        }
-        #expect(desk == [])
     }
 
     @Test func `the shipped configuration has no fault`() async throws {

@@ -127,6 +127,18 @@ struct PluginCheck {
         return route
     }
 
+    /// Checks that the instances in `devices.report` can take reports.
+    mutating func check(_ reports: [(instance: String, position: SourcePosition)]) {
+        let role = "sbx.role.register/1"
+        let able = plugins.filter { $0.library.descriptor.roles.contains(role) }.map(\.name)
+        for (name, position) in reports {
+            require(
+                [role], of: name, at: position,
+                "devices: plugin \"\(name)\" has no register role, so it cannot be used in report"
+                    + Suggestion.hint(for: name, among: able))
+        }
+    }
+
     private mutating func options(
         _ settings: RouteSettings, _ builder: CheckedPlugin, _ owner: String
     ) -> JSONText {

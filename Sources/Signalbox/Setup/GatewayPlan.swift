@@ -18,6 +18,7 @@ struct GatewayPlan: Sendable {
         var check = PluginCheck(options)
         for plugin in config.plugins { check.load(plugin, folder: config.folder) }
         let routes = config.routes.map { check.check($0) }
+        check.check(config.deviceReports)
         // A value that could not be filled in has its own fault; further faults of it are noise.
         let unfilled = faults.filter {
             ["unset-variable", "missing-file", "bad-interpolation"].contains($0.code)
