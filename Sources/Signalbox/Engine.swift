@@ -19,6 +19,8 @@ final class Engine: Sendable {
     private let relay: ReportRelay
     /// Where the admin listener is, until the gateway stops; nil: there is none.
     let adminAddress: ListenAddress?
+    /// `gateway:` as of the start: some of it stays in effect whatever a reload brings.
+    let startSettings: GatewaySettings
     private let services: GatewayServices
     private let program: InstanceSet.Program
 
@@ -58,6 +60,7 @@ final class Engine: Sendable {
         _ store: any GatewayStore
     ) async throws(ConfigurationError) {
         self.machinery = machinery
+        startSettings = plan.config.gateway
         adminAddress = options.admin ?? plan.config.gateway.admin
         program = InstanceSet.Program(options)
         let ids: IDSource

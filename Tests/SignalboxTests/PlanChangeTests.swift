@@ -59,6 +59,22 @@ import Testing
         for (key, edit) in edits { #expect(change([], [], edit).needRestart == [key]) }
     }
 
+    @Test func `a setting is compared with what the process has started with, after any reload`() {
+        func plan(_ level: String) -> GatewayPlan {
+            var config = GatewayConfig(file: "gateway.yaml", folder: "/")
+            config.gateway.logLevel = level
+            return GatewayPlan(config: config, plugins: [], routes: [])
+        }
+        let (first, other) = (plan("info"), plan("debug"))
+        let started = first.config.gateway
+        func keys(_ old: GatewayPlan, _ new: GatewayPlan) -> [String] {
+            PlanChange(from: old, to: new, started: started).needRestart
+        }
+        #expect(keys(first, other) == ["log"])
+        #expect(keys(other, other) == ["log"])
+        #expect(keys(other, first) == [])
+    }
+
     @Test func `a setting that generations read needs no restart`() {
         let change = change([], []) {
             $0.drainMs = 1

@@ -14,7 +14,7 @@ extension Engine {
     func reload(_ plan: GatewayPlan) async throws(ConfigurationError) -> ReloadReport {
         let live = context.live
         let old = live.now
-        let change = PlanChange(from: old.plan, to: plan)
+        let change = PlanChange(from: old.plan, to: plan, started: startSettings)
         let next = try await make(
             plan, kept: old.instances.instances.filter { change.kept.contains($0.name) })
 

@@ -10,10 +10,11 @@ struct PlanChange: Sendable {
     /// Keys of `gateway:` that take effect only after a restart.
     let needRestart: [String]
 
-    init(from old: GatewayPlan, to new: GatewayPlan) {
+    /// `started`: the settings that the process has started with, which stay in effect until it ends.
+    init(from old: GatewayPlan, to new: GatewayPlan, started: GatewaySettings) {
         self.init(
             from: old.plugins.map(\.name), to: new.plugins.map(\.name),
-            settings: (old.config.gateway, new.config.gateway)
+            settings: (started, new.config.gateway)
         ) { name in
             guard let before = old.plugins.first(where: { $0.name == name }),
                 let now = new.plugins.first(where: { $0.name == name })

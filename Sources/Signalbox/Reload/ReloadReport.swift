@@ -2,7 +2,7 @@
 public struct ReloadReport: Sendable {
     /// Plugin instances that were replaced, added or removed.
     public let changed: [String]
-    /// Keys of `gateway:` that changed and take effect only after a restart.
+    /// Keys of `gateway:` that differ from what the gateway has started with, and take effect only after a restart.
     public let needRestart: [String]
     /// Previous instances that did not stop in time.
     public let leftBehind: [String]
