@@ -27,8 +27,12 @@ import Testing
     }
 
     static func state(_ sender: String, _ bench: GatewayBench) async throws -> String? {
-        guard case .array(let all) = try await readiness(bench)["senders"] else { return nil }
-        return all.first { $0["sender"]?.string == sender }?["state"]?.string
+        try await states(sender, bench).first
+    }
+
+    static func states(_ sender: String, _ bench: GatewayBench) async throws -> [String] {
+        guard case .array(let all) = try await readiness(bench)["senders"] else { return [] }
+        return all.filter { $0["sender"]?.string == sender }.compactMap { $0["state"]?.string }
     }
 
     static func metrics(_ bench: GatewayBench) async throws -> String {
@@ -306,6 +310,8 @@ import Testing
         _ = try await Self.line(bench, "woke a lane that slept")
         #expect(
             try await Self.metrics(bench).contains("signalbox_stranded_total{sender=\"apns\"} 1"))
+        // Once, and not also as a sender that cannot start.
+        #expect(try await Self.states("fcm", bench) == ["not_configured"])
         await bench.end()
     }
 

@@ -22,9 +22,7 @@ final class LaneSweep: Sendable {
     }
 
     /// Lanes with deliveries of plugins that are not configured.
-    var waitingOrphans: [LaneKey] {
-        orphans.withLock { $0.sorted() }
-    }
+    var waitingOrphans: Set<LaneKey> { orphans.withLock { $0 } }
 
     /// Wakes every lane that has something on disk, and keeps looking for lanes that sleep too long.
     func start() {

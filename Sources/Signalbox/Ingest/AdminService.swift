@@ -105,12 +105,17 @@ final class AdminService: AsyncHTTPServerHandler {
             members.append(.init("in_memory", .integer(Int64(lane.count))))
             senders.append(.object(members))
         }
-        for (key, reason) in lanes.refusals {
+        // A plugin that a reload took away cannot start either, but that is not its fault.
+        let instances = context.live.now.instances
+        let refusals = lanes.refusals
+        for (key, reason) in refusals where instances.serves(key) {
             isDegraded = true
             senders.append(
                 .object(Self.members(key, "cannot_start") + [.init("reason", .string(reason))]))
         }
-        for key in sweep.waitingOrphans {
+        let orphans = sweep.waitingOrphans.union(
+            refusals.keys.filter { !instances.serves($0) })
+        for key in orphans.sorted() {
             isDegraded = true
             senders.append(.object(Self.members(key, "not_configured")))
         }
