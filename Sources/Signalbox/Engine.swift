@@ -94,7 +94,7 @@ final class Engine: Sendable {
         let first = try await make(plan, kept: [])
         context.live.replace(with: first)
         try await openLanes(plan)
-        wire(first.instances.senders)
+        wire(first.instances)
         await context.outcomes.replace(with: plan.config.outcomeReceivers)
         let waitingCount = context.store.waitingCount
         if waitingCount > 0 {
@@ -146,15 +146,16 @@ final class Engine: Sendable {
         }
     }
 
-    /// Lets senders tell their lanes when a credential, room or new secrets have come.
-    func wire(_ senders: [String: InstanceSet.Sender]) {
+    /// Lets instances tell their lanes when a credential, room or new secrets have come.
+    func wire(_ set: InstanceSet, except kept: Set<String> = []) {
         let (lanes, logger) = (lanes, logger)
-        for (name, sender) in senders {
-            sender.instance.whenCredentialReady {
-                for lane in lanes.all where lane.key.kind == .push && lane.key.sender == name {
-                    lane.credentialsChanged()
-                }
+        for instance in set.instances where !kept.contains(instance.name) {
+            let name = instance.name
+            instance.whenCredentialReady {
+                for lane in lanes.all where lane.key.sender == name { lane.credentialsChanged() }
             }
+        }
+        for (name, sender) in set.senders where !kept.contains(name) {
             sender.own?.whenRoom {
                 for lane in lanes.all where lane.key.kind == .push && lane.key.sender == name {
                     lane.resume()

@@ -62,7 +62,7 @@ final class GatewayBench: Sendable {
         clock: (@Sendable () -> UInt64)? = nil, dataBytesMax: Int = 0,
         change: (inout GatewayOptions) -> Void = { _ in },
         config: (Simulators) -> String = { plugins($0) + "\n" + GatewayBench.routes },
-        prepare: (Simulators, URL) throws -> Void = { _, _ in }
+        prepare: (Simulators, URL) async throws -> Void = { _, _ in }
     ) async throws {
         var options = options
         // A listener that goes must find its port free when it comes back.
@@ -73,7 +73,7 @@ final class GatewayBench: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let file = folder.appending(path: "gateway.yaml")
         try config(simulators).write(to: file, atomically: true, encoding: .utf8)
-        try prepare(simulators, folder)
+        try await prepare(simulators, folder)
         let log = LineStore()
         self.log = log
         var gatewayOptions = GatewayOptions(configPath: file.path)

@@ -157,6 +157,27 @@ import Testing
         await bench.end()
     }
 
+    @Test func `a sender whose token endpoint is out of reach is held until it has a credential`()
+        async throws
+    {
+        let bench = try await GatewayBench(
+            config: { Self.yaml($0, timeoutMs: 20_000) },
+            prepare: { simulators, _ in try await simulators.fcm.take(.closeListener(cut: true)) })
+        try await bench.post(Self.webhook("android", ["a", "b", "c"]))
+        let line = try await Self.line(bench, "provider seems to be down")
+        #expect(line.contains("reason=credential") && line.contains("plugin.instance=fcm"))
+        #expect(try await Self.readiness(bench)["status"]?.string == "degraded")
+        #expect(try await Self.state("fcm", bench) == "failing")
+        let senders = try await Self.readiness(bench)["senders"]?.text ?? ""
+        #expect(senders.contains(#""reason":"credential","held_since_unix_ms":"#))
+        try await Self.expectMetric("signalbox_sender_held{sender=\"fcm\",app=\"\"} 1", bench)
+        try await bench.simulators.fcm.take(.openListener)
+        #expect(Set(await bench.delivered(bench.simulators.fcm, 3)) == ["a", "b", "c"])
+        _ = try await Self.line(bench, "provider is back")
+        #expect(try await Self.dead(bench) == 0)
+        await bench.end()
+    }
+
     @Test func `a sender for which nothing waits any more is not held`() async throws {
         let clock = SharedClock()
         let bench = try await GatewayBench(
@@ -275,6 +296,8 @@ import Testing
         try without.write(to: file, atomically: true, encoding: .utf8)
         try await bench.gateway.reload()
         _ = try await Self.line(bench, "a plugin that is not configured")
+        // Once, and not also as a sender that cannot start.
+        #expect(try await Self.states("fcm", bench) == ["not_configured"])
         try await bench.simulators.fcm.take(.clear)
         try whole.write(to: file, atomically: true, encoding: .utf8)
         try await bench.gateway.reload()
@@ -310,8 +333,6 @@ import Testing
         _ = try await Self.line(bench, "woke a lane that slept")
         #expect(
             try await Self.metrics(bench).contains("signalbox_stranded_total{sender=\"apns\"} 1"))
-        // Once, and not also as a sender that cannot start.
-        #expect(try await Self.states("fcm", bench) == ["not_configured"])
         await bench.end()
     }
 

@@ -73,6 +73,78 @@ import Testing
         }
     }
 
+    /// Offers what is ready, and the plugin has no credential.
+    private static func refuse(_ bench: inout LaneStateBench) -> (ids: [UInt64], todo: LaneTodo) {
+        let turn = bench.state.turn(bench.now, batchMax: bench.batchMax)
+        let todo = bench.state.uncredentialed(
+            turn.batch, pauseEndings: turn.pauseEndings, bench.now, random: 0)
+        return (turn.batch.map(\.id), todo)
+    }
+
+    /// A lane with two deliveries whose plugin has waited for a credential for too long.
+    private static func uncredentialed() -> (bench: LaneStateBench, todo: LaneTodo) {
+        var bench = LaneStateBench()
+        bench.submit(1...2)
+        var todo = refuse(&bench).todo
+        for _ in 0..<5 {
+            #expect(bench.state.hold == nil && todo.isEmpty)
+            bench.wait(ms: 1_000)
+            todo = refuse(&bench).todo
+        }
+        return (bench, todo)
+    }
+
+    @Test func `a plugin without a credential holds the lane after a while, at no attempt`() {
+        var (bench, todo) = Self.uncredentialed()
+        #expect(bench.state.hold?.cause == .down && bench.state.hold?.reason == "credential")
+        guard case .held(.down, _) = todo.holds.first else { return #expect(Bool(false)) }
+        #expect(todo.kinds == [1: .released, 2: .released])
+        // It is tried less and less often.
+        for wait in [1_000, 2_000, 4_000] as [UInt64] {
+            _ = bench.state.stored(todo.endings.map(\.end), wereLate: false, bench.now)
+            bench.wait(ms: wait - 1)
+            _ = bench.state.woken()
+            #expect(bench.run().todo.wish == nil)
+            bench.wait(ms: 1)
+            _ = bench.state.woken()
+            let wish = bench.run().todo.wish
+            #expect(wish?.isProbe == true)
+            _ = bench.lend([1], wish)
+            let tried = Self.refuse(&bench)
+            todo = tried.todo
+            #expect(tried.ids == [1] && todo.holds.isEmpty)
+            #expect(todo.kinds == [1: .released])
+        }
+    }
+
+    @Test func `a credential that comes releases the lane at once`() {
+        var (bench, todo) = Self.uncredentialed()
+        _ = bench.state.stored(todo.endings.map(\.end), wereLate: false, bench.now)
+        #expect(bench.run().todo.wish == nil)
+        #expect(bench.state.credentialsChanged().isTurn)
+        let wish = bench.run().todo.wish
+        #expect(wish?.isProbe == true)
+        _ = bench.lend([1], wish)
+        #expect(bench.run().sent == [1])
+        todo = bench.take([1], .delivered, code: 200)
+        #expect(bench.state.hold == nil && todo.holds.count == 1)
+    }
+
+    @Test func `credentials that are missing for a moment, now and then, do not hold the lane`() {
+        var bench = LaneStateBench()
+        bench.submit(1...2)
+        for _ in 0..<10 {
+            #expect(Self.refuse(&bench).todo.isEmpty)
+            bench.wait(ms: 1_000)
+            _ = bench.state.credentialsChanged()
+        }
+        for _ in 0..<3 {
+            #expect(Self.refuse(&bench).todo.isEmpty)
+            bench.wait(ms: LaneState.credentialMs)
+        }
+        #expect(bench.state.hold == nil)
+    }
+
     @Test func `a try without an outcome does not hold the lane for ever`() {
         var (bench, _) = Self.held()
         bench.wait(ms: 1_000)

@@ -179,7 +179,7 @@ struct Chance {
 
     mutating func prepareResult() -> PrepareResult {
         switch below(3) {
-        case 0: .again
+        case 0: .again(isRestarting: false)
         case 1: .failed(fault())
         default: .ready(requests(), settled: list { $0.outcome() })
         }

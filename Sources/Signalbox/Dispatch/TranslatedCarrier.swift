@@ -36,7 +36,7 @@ struct TranslatedCarrier: LaneCarrier {
         case .ready(let requests, let settled):
             if !requests.requests.isEmpty { transport.submit(requests) }
             return .taken(settled: settled)
-        case .again: return .held(from: 0)
+        case .again(let isRestarting): return isRestarting ? .held(from: 0) : .uncredentialed
         case .failed(let fault):
             return .failed(words: fault.message, isCredential: fault.kind == .auth)
         }

@@ -20,7 +20,7 @@ extension Engine {
 
         // From here on nothing fails: what runs is switched.
         live.replace(with: next)
-        wire(next.instances.senders.filter { !change.kept.contains($0.key) })
+        wire(next.instances, except: change.kept)
         let retired = lanes.remove { change.retires($0) }
         for lane in retired { lane.leave() }
         do throws(ConfigurationError) {

@@ -43,9 +43,12 @@ public struct LaneHealth: Sendable {
         take(verdict, of: outcome.item, nowMs: nowMs, random: random())
     }
 
-    /// Another lane of the same instance has learned this.
-    public mutating func hear(_ verdict: Breaker.Verdict, nowMs: UInt64, random: Double) {
-        take(verdict, of: 0, nowMs: nowMs, random: random)
+    /// Something else than an outcome says this: another lane of the same instance or, of the delivery `id`, the
+    /// plugin.
+    public mutating func hear(
+        _ verdict: Breaker.Verdict, of id: UInt64 = 0, nowMs: UInt64, random: Double
+    ) {
+        take(verdict, of: id, nowMs: nowMs, random: random)
     }
 
     private mutating func take(

@@ -223,6 +223,13 @@ public final class Lane: Sendable {
             cell.withLock {
                 $0.state.heldBack(back, pauseEndings: turn.pauseEndings, now)
             }
+        case .uncredentialed:
+            let chance = world.clock.random()
+            todo.add(
+                cell.withLock {
+                    $0.state.uncredentialed(
+                        turn.batch, pauseEndings: turn.pauseEndings, now, random: chance)
+                })
         case .failed(let words, let isCredential):
             take(turn.batch.map { Self.outcome($0, words, isCredential) }, now, &todo)
         }

@@ -138,6 +138,8 @@ public enum LaneOffer: Sendable {
     case taken(settled: [Outcome])
     /// It has no use for those from this index on, until it says so.
     case held(from: Int)
+    /// It has no use for any of them until it has a credential.
+    case uncredentialed
     /// It failed; `isCredential`: no credential can be had.
     case failed(words: String, isCredential: Bool)
 }

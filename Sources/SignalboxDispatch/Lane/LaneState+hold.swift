@@ -58,9 +58,51 @@ extension LaneState {
         health.breaker.cause == cause ? tryNow() : LaneTodo()
     }
 
-    /// Credentials are new: what was refused with the previous ones may be taken now.
+    /// The plugin has no use for these before it has a credential. A credential is soon there; if it is not, the lane
+    /// is held like one whose provider is out of reach.
+    ///
+    /// `pauseEndings`: as in `heldBack`.
+    public mutating func uncredentialed(
+        _ batch: [Delivery], pauseEndings: Int, _ now: LaneTime, random: Double
+    ) -> LaneTodo {
+        heldBack(batch, pauseEndings: pauseEndings, now)
+        let before = health.breaker.cause
+        // It may be there by now, and what holds the lane already is not over.
+        guard pause.endings == pauseEndings, before == nil || isUncredentialed else {
+            return LaneTodo()
+        }
+        if before == nil {
+            let last = pause.credential
+            let isSame = last.map { now.steadyMs - $0.lastMs < Self.credentialMs } ?? false
+            let since = isSame ? last?.sinceMs ?? now.steadyMs : now.steadyMs
+            pause.credential = (since, now.steadyMs)
+            guard now.steadyMs - since >= Self.credentialMs else { return LaneTodo() }
+        }
+        // From here on the breaker says when to try.
+        pause.untilMs = nil
+        let id = batch.first?.id ?? 0
+        health.probe(id, nowMs: now.steadyMs)
+        health.hear(.closed(.down, hintMs: 0), of: id, nowMs: now.steadyMs, random: random)
+        var todo = LaneTodo()
+        if before == nil {
+            let why = Outcome(item: id, kind: .retry, reason: Self.noCredential)
+            turned(from: before, to: health.breaker.cause, why, now, into: &todo)
+        } else {
+            releaseReady(into: &todo, now)
+        }
+        return todo
+    }
+
+    private static let noCredential = "credential"
+
+    /// It is held because there is no credential.
+    private var isUncredentialed: Bool {
+        hold?.cause == .down && hold?.reason == Self.noCredential
+    }
+
+    /// Credentials are new: what was refused with the previous ones, or could not be sent without, may be taken now.
     public mutating func credentialsChanged() -> LaneTodo {
-        if health.breaker.cause == .misconfigured { health.tryNow() }
+        if health.breaker.cause == .misconfigured || isUncredentialed { health.tryNow() }
         return resume()
     }
 }

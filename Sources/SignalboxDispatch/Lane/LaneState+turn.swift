@@ -133,6 +133,7 @@ extension LaneState {
     public mutating func resume() -> LaneTodo {
         pause.untilMs = nil
         pause.endings += 1
+        pause.credential = nil
         return turnSoon()
     }
 

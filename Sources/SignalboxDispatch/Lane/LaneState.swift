@@ -9,7 +9,8 @@ public import SignalboxCore
 ///   sent, for its successor), then *stopping* (reads what has come back), then *stopped*.
 /// - **Hold**: the breaker opens, everything that was not sent goes back to the disk, and one delivery at a time
 ///   tries. When one gets through, the lane starts slowly again. With nothing left to try, the hold is forgotten.
-/// - **Pause**: the plugin said "again"; nothing is offered until it says so, or a second later.
+/// - **Pause**: the plugin said "again"; nothing is offered until it says so, or a second later. When it has waited
+///   for a credential for seconds, the lane is held instead.
 /// - **Leases**: held or given up, see LaneState+leases.
 /// - **Disk**: something waits there or not, a lease is being asked for or not, and the next delivery is due at a
 ///   known time or never.
@@ -39,6 +40,8 @@ public struct LaneState: Sendable {
         var untilMs: UInt64?
         /// How often the plugin said that what it waits for is there.
         var endings = 0
+        /// Since when it has waited for a credential, and when it last said so; steady times.
+        var credential: (sinceMs: UInt64, lastMs: UInt64)?
     }
 
     /// What came back from the carrier and was not looked at yet.
@@ -49,6 +52,8 @@ public struct LaneState: Sendable {
     }
 
     static let pauseMs: UInt64 = 1_000
+    /// So long a credential may be on its way before the lane is held.
+    static let credentialMs: UInt64 = 5_000
     /// Longest time without a look: a store's clock that was set makes deliveries due that were not.
     static let lookMs: UInt64 = 30_000
 

@@ -41,7 +41,7 @@ public enum PrepareResult: Sendable {
     /// Requests to send, and outcomes decided without one.
     case ready(RequestBatch, settled: [Outcome])
     /// Offer the batch again later: a credential is being fetched, or the plugin's process restarts.
-    case again
+    case again(isRestarting: Bool)
     /// The plugin failed; nothing was taken.
     case failed(PluginFault)
 }

@@ -27,7 +27,7 @@ package enum TranslatorCalls {
         if status != SBX_OK, sink.isUntouched {
             report(sink, instance)
             return status == SBX_E_AGAIN
-                ? .again : .failed(PluginFault(status: status, error: error))
+                ? .again(isRestarting: false) : .failed(PluginFault(status: status, error: error))
         }
         if status != SBX_OK { instance.context.misbehaved("took a part of a batch and failed") }
         sink.settleForgotten()

@@ -101,7 +101,7 @@ final class SimCarrier: LaneCarrier {
         let ranks = batch.map(rank)
         if ranks != ranks.sorted() { report("a batch in the order \(ranks)") }
         if provider.mood == .sticks, clock.chance(0.5) {
-            return .held(from: 0)
+            return clock.chance(0.5) ? .held(from: 0) : .uncredentialed
         }
         for delivery in batch {
             let id = delivery.id

@@ -68,7 +68,7 @@ final class IsolatedTranslator: Translating {
         case .success(let answer):
             suspects.withLock { $0.cleared(items) }
             return answer
-        case .failure(.down): return .again
+        case .failure(.down): return .again(isRestarting: true)
         case .failure(.tooLong): return split(app, deliveries)
         case .failure(.stopping): return .failed(WorkEnd.stopping.fault(instance.name))
         case .failure(.lost(let isAlone)):

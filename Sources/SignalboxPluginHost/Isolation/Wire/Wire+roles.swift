@@ -191,7 +191,7 @@ extension PrepareResult: WireValue {
     init(from reader: inout WireReader) throws(WireFault) {
         switch try reader.number(UInt8.self) {
         case 0: self = .ready(try reader.value(), settled: try reader.list())
-        case 1: self = .again
+        case 1: self = .again(isRestarting: false)
         case 2: self = .failed(try reader.value())
         default: throw WireFault("there is no such answer to prepare")
         }
