@@ -260,7 +260,7 @@ let package = Package(
             name: "SignalboxTests",
             dependencies: [
                 "Signalbox", "SignalboxCore", "SignalboxConfig", "SignalboxHTTP",
-                "SignalboxCrypto", "SignalboxJSON", "SignalboxConformance", "PluginBench",
+                "SignalboxCrypto", "SignalboxJSON", "SignalboxConformance", "PluginRig",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: tests),
         .testTarget(
@@ -275,29 +275,29 @@ let package = Package(
             name: "SignalboxConfigTests", dependencies: ["SignalboxConfig", "SignalboxCore"],
             swiftSettings: tests),
         .target(
-            name: "PluginBench",
+            name: "PluginRig",
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "SignalboxCrypto",
                 "SignalboxThreads", "CLinux", "COpenSSL",
-            ], path: "Tests/PluginBench", swiftSettings: tests),
+            ], path: "Tests/PluginRig", swiftSettings: tests),
         .testTarget(
             name: "SignalboxPluginHostTests",
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "SignalboxThreads",
-                "CSignalbox", "PluginBench",
+                "CSignalbox", "PluginRig",
             ],
             swiftSettings: tests),
         .testTarget(
             name: "SignalboxPluginKitTests",
             dependencies: [
                 "SignalboxPluginKit", "CSignalbox", "SignalboxPluginHost", "SignalboxCore",
-                "SignalboxJSON", "PluginBench",
+                "SignalboxJSON", "PluginRig",
             ],
             swiftSettings: tests),
         .testTarget(
             name: "SignalboxStoreTests",
             dependencies: [
-                "SignalboxStore", "SignalboxCore", "StoreConformance", "PluginBench",
+                "SignalboxStore", "SignalboxCore", "StoreConformance", "PluginRig",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], swiftSettings: tests),
         .testTarget(
@@ -307,7 +307,7 @@ let package = Package(
             name: "SignalboxHTTPTests",
             dependencies: [
                 "SignalboxHTTP", "SignalboxSimulators", "SignalboxCore", "SignalboxCrypto",
-                "PluginBench", "CNghttp2", "COpenSSL",
+                "PluginRig", "CNghttp2", "COpenSSL",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -318,14 +318,14 @@ let package = Package(
             name: "PluginTests",
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxCrypto", "SignalboxJSON",
-                "SignalboxConformance", "PluginBench",
+                "SignalboxConformance", "PluginRig",
             ],
             swiftSettings: tests),
         .testTarget(
             name: "PluginCheckTests",
             dependencies: [
                 "SignalboxConformance", "SignalboxCore", "SignalboxCrypto", "SignalboxJSON",
-                "PluginBench", "SignalboxCLI", "CAllocator",
+                "PluginRig", "SignalboxCLI", "CAllocator",
             ], exclude: ["Bad"], swiftSettings: tests),
         .testTarget(
             name: "SimulatorTests",
@@ -339,7 +339,7 @@ let package = Package(
                 "Signalbox", "SignalboxSimulators", "SignalboxDevTools", "SignalboxHTTP",
                 "SignalboxCore", "SignalboxJSON",
                 "SignalboxDispatch", "SignalboxConfig", "SignalboxPluginHost", "SignalboxCrypto",
-                "PluginBench",
+                "PluginRig",
                 "SignalboxCLI",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
@@ -348,7 +348,7 @@ let package = Package(
         .testTarget(
             name: "ContractTests",
             dependencies: [
-                "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "PluginBench",
+                "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "PluginRig",
             ],
             exclude: [
                 "Hosts", "Plugins", "README.md", "Releases", "libsignalbox-symbols.txt",

@@ -13,7 +13,7 @@ final class Engine: Sendable {
     let machinery: Machinery
     let context: DispatchContext
     let lanes: LaneTable
-    let feedback: Feedback
+    let deviceReports: DeviceReports
     let pipeline: EventPipeline
     let sweep: LaneSweep
     private let relay: ReportRelay
@@ -70,7 +70,7 @@ final class Engine: Sendable {
             throw plan.fault("store-failed", error.message)
         }
         let empty = Generation(
-            plan, instances: InstanceSet(), reporters: [:],
+            plan, instances: InstanceSet(), reportKinds: [:],
             devices: try DeviceAccess(plan, machinery, store),
             admin: AdminAccess(adminAddress, plan.config.gateway))
         let style = UserNames.Style(rawValue: plan.config.gateway.logUsers) ?? .hashed
@@ -80,10 +80,10 @@ final class Engine: Sendable {
             outcomes: OutcomeStream(
                 store: store, rest: machinery.rest, alarms: machinery.alarms,
                 logger: machinery.logger, metrics: machinery.metrics, clock: machinery.clock))
-        feedback = Feedback(context)
-        lanes = LaneFactory(context, feedback, onOutcome: options.onOutcome).table()
+        deviceReports = DeviceReports(context)
+        lanes = LaneFactory(context, deviceReports, onOutcome: options.onOutcome).table()
         relay = ReportRelay(context, lanes)
-        pipeline = EventPipeline(context: context, lanes: lanes, feedback: feedback)
+        pipeline = EventPipeline(context: context, lanes: lanes, deviceReports: deviceReports)
         sweep = LaneSweep(context: context, lanes: lanes)
         services = GatewayServices(
             machinery, running: .init(store: store, live: context.live, pipeline: pipeline))
@@ -117,7 +117,7 @@ final class Engine: Sendable {
         do throws(ConfigurationError) {
             try await instances.start(plan.plugins, kept: kept, limits: machinery.limits)
             return Generation(
-                plan, instances: instances, reporters: await instances.reporters(),
+                plan, instances: instances, reportKinds: await instances.reportKinds(),
                 devices: try DeviceAccess(plan, machinery, context.store),
                 admin: AdminAccess(adminAddress, plan.config.gateway))
         } catch {

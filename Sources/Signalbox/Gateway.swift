@@ -69,7 +69,7 @@ public final class Gateway: Sendable {
     private init(_ plan: GatewayPlan, _ engine: Engine, _ options: GatewayOptions) async throws {
         let settings = plan.config.gateway
         let ingest = IngestService(
-            context: engine.context, pipeline: engine.pipeline, feedback: engine.feedback)
+            context: engine.context, pipeline: engine.pipeline, deviceReports: engine.deviceReports)
         ingestService = ingest
         let admin = AdminService(
             context: engine.context, lanes: engine.lanes, sweep: engine.sweep)

@@ -81,12 +81,12 @@ final class Library: @unchecked Sendable {
         var sender = SendHTTPCalls.table
         sender.max_batch = UInt32(clamping: (type as? any SendHTTPPlugin.Type)?.maxBatch ?? 0)
         sendHTTP = constant(sender)
-        var registrar = RegisterCalls.table
+        var reports = RegisterCalls.table
         if let type = type as? any RegisterPlugin.Type {
-            registrar.max_batch = UInt32(clamping: type.maxChanges)
-            registrar.kinds = type.changeKinds.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
+            reports.max_batch = UInt32(clamping: type.maxChanges)
+            reports.kinds = type.changeKinds.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
         }
-        register = constant(registrar)
+        register = constant(reports)
         var own = SendCalls.table
         own.max_batch = UInt32(clamping: (type as? any SendPlugin.Type)?.maxBatch ?? 0)
         send = constant(own)

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Testing
 
 /// Compiled code of two contracts, compared by abidiff without any suppression.
@@ -52,7 +52,7 @@ import Testing
         ])
         // Bits 1 and 2: it could not work.
         guard result.status >= 0, result.status & 3 == 0 else {
-            throw PluginBench.Failure(
+            throw PluginRig.Failure(
                 description: "abidiff ended with \(result.status): \(result.errors)")
         }
         return (result.output, result.status)

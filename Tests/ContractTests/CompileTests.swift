@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Testing
 
 /// Each header by itself, as the languages read it.

@@ -1,12 +1,12 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Testing
 
 /// What the built libraries show to the outside.
 @Suite struct ExportTests {
     /// The list `plugins` of Package.swift.
     static let plugins: [String] = {
-        let manifest = PluginBench.root.appending(path: "Package.swift")
+        let manifest = PluginRig.root.appending(path: "Package.swift")
         let text = (try? String(contentsOf: manifest, encoding: .utf8)) ?? ""
         return text.matches(of: /[pP]lugin\("([A-Za-z0-9]+)"/).map { String($0.output.1) }
     }()
@@ -16,7 +16,7 @@ import Testing
 
     /// What cargo builds.
     static let rust: [String] = {
-        let folder = PluginBench.root.appending(path: "Plugins")
+        let folder = PluginRig.root.appending(path: "Plugins")
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         return names.filter {
             FileManager.default.fileExists(atPath: folder.appending(path: "\($0)/Cargo.toml").path)
@@ -25,13 +25,13 @@ import Testing
 
     @Test(arguments: plugins + rust)
     func `a bundled plugin exports one symbol`(name: String) async throws {
-        if Self.rust.contains(name) { try await RustBench.plugins() }
+        if Self.rust.contains(name) { try await RustRig.plugins() }
         #expect(try await symbols(of: name) == ["sbx_plugin_entry_v1"])
     }
 
     /// What a built library defines for others, sorted.
     private func symbols(of name: String) async throws -> [String] {
-        let file = try PluginBench.bundled(name)
+        let file = try PluginRig.bundled(name)
         let output = try await Tool.output(["nm", "-D", "--extern-only", "--defined-only", file])
         return output.split(separator: "\n").compactMap {
             $0.split(separator: " ").last.map { String($0) }
@@ -46,7 +46,7 @@ import Testing
         async throws
     {
         let list = try #require(Self.libraries[name])
-        let file = PluginBench.root.appending(path: "Tests/ContractTests/\(list)")
+        let file = PluginRig.root.appending(path: "Tests/ContractTests/\(list)")
         let listed = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map {
             String($0)
         }
@@ -59,13 +59,13 @@ import Testing
 
     @Test func `every dynamic library of the package is checked`() async throws {
         let manifest = try String(
-            contentsOf: PluginBench.root.appending(path: "Package.swift"), encoding: .utf8)
+            contentsOf: PluginRig.root.appending(path: "Package.swift"), encoding: .utf8)
         let names = manifest.matches(of: /\.library\(\s*name: "([A-Za-z0-9]+)",\s*type: \.dynamic/)
         #expect(Set(names.map { String($0.output.1) }) == Set(Self.libraries.keys))
     }
 
     @Test func `every folder of a plugin is in a list`() throws {
-        let folder = PluginBench.root.appending(path: "Plugins")
+        let folder = PluginRig.root.appending(path: "Plugins")
         let folders = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(Set(folders) == Set(Self.plugins + Self.rust + Self.shared))
         #expect(Self.plugins.count >= 11)

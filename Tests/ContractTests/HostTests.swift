@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import Testing
 
@@ -88,8 +88,8 @@ import Testing
 
     @Test func `bundled plugins read no further than an older host's structs reach`() async throws {
         let libraries = try [
-            (PluginBench.bundled("Zendesk"), Self.zendesk.config),
-            (PluginBench.bundled("APNs"), Self.apns),
+            (PluginRig.bundled("Zendesk"), Self.zendesk.config),
+            (PluginRig.bundled("APNs"), Self.apns),
         ]
         let full = try await Self.zendesk.run(host: Edition.current.host(), libraries: libraries)
         let (transcript, result) = try await Self.zendesk.run(
@@ -117,8 +117,8 @@ import Testing
 
     @Test(arguments: Edition.all)
     func `a bundled plugin in Rust runs in a host in C`(edition: Edition) async throws {
-        try await RustBench.plugins()
-        let library = try PluginBench.bundled("CloudEvents")
+        try await RustRig.plugins()
+        let library = try PluginRig.bundled("CloudEvents")
         let (transcript, result) = try await Self.cloudEvents.run(
             host: edition.host(), library: library)
         #expect(result.status == 0, "\(result.output)\(result.errors)")
@@ -138,11 +138,11 @@ import Testing
 
     @Test(arguments: Edition.all)
     func `bundled plugins in Swift run in a host in C`(edition: Edition) async throws {
-        let zendesk = try PluginBench.bundled("Zendesk")
+        let zendesk = try PluginRig.bundled("Zendesk")
         let (transcript, result) = try await Self.zendesk.run(
             host: edition.host(),
             libraries: [
-                (zendesk, Self.zendesk.config), (try PluginBench.bundled("APNs"), Self.apns),
+                (zendesk, Self.zendesk.config), (try PluginRig.bundled("APNs"), Self.apns),
             ])
         #expect(result.status == 0, "\(result.output)\(result.errors)")
         let lines = transcript.flow

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxPluginHost
 import Testing
@@ -12,17 +12,17 @@ import Testing
 
     private static func compile(_ name: String, _ flags: [String]) async throws -> String {
         let folder = try Workshop.folder()
-        let source = PluginBench.root.appending(
+        let source = PluginRig.root.appending(
             path: "Tests/ContractTests/Plugins/Misbehaving/\(name).c"
         ).path
-        return try await PluginBench.compile(
+        return try await PluginRig.compile(
             file: source, to: folder.appending(path: "lib\(name).so").path, flags: flags)
     }
 
-    private let services = BenchServices()
+    private let services = RigServices()
 
     private func instance(_ rule: String) async throws -> PluginInstance {
-        try await PluginBench.instance(
+        try await PluginRig.instance(
             of: try await Self.library.value, config: .object([.init("rule", .string(rule))]),
             secrets: ["s": [1]], services: services)
     }
@@ -77,7 +77,7 @@ import Testing
         let instance = try await instance(rule)
         let role = try #require(SendHTTPRole(instance))
         guard case .ready(_, let settled) = role.prepare(app: "", deliveries: Self.deliveries(3))
-        else { throw PluginBench.Failure(description: "not ready") }
+        else { throw PluginRig.Failure(description: "not ready") }
         #expect(settled.map(\.item) == [1, 2, 3])
         #expect(settled.allSatisfy { $0.reason == reason })
         #expect(services.faults == said.map { "test: \($0)" })
@@ -88,7 +88,7 @@ import Testing
         let instance = try await instance("status-of-prepare")
         let role = try #require(SendHTTPRole(instance))
         guard case .failed(let fault) = role.prepare(app: "", deliveries: Self.deliveries(1))
-        else { throw PluginBench.Failure(description: "it did not fail") }
+        else { throw PluginRig.Failure(description: "it did not fail") }
         #expect(fault.message == "the plugin returned the unknown status 77")
         let (settled, _) = role.classify(
             app: "", responses: [HTTPResponse(status: 200, items: [1])])
@@ -103,7 +103,7 @@ import Testing
         for _ in 0..<2 {
             guard
                 case .ready(_, let settled) = role.prepare(app: "", deliveries: Self.deliveries(1))
-            else { throw PluginBench.Failure(description: "not ready") }
+            else { throw PluginRig.Failure(description: "not ready") }
             #expect(settled.map(\.reason) == ["ok"])
         }
         #expect(services.faults == ["test: used a sink after its call had returned"])
@@ -153,11 +153,11 @@ import Testing
         flag: String, words: String
     ) async throws {
         let library = try await Self.compile("misbehaving", [flag])
-        let program = URL(filePath: try PluginBench.bundled("Zendesk")).deletingLastPathComponent()
+        let program = URL(filePath: try PluginRig.bundled("Zendesk")).deletingLastPathComponent()
             .appending(path: "signalbox").path
         let found = PluginInspector.inspect(library, command: [program, "plugins", "describe"])
         guard case .failure(let fault) = found else {
-            throw PluginBench.Failure(description: "it was loaded")
+            throw PluginRig.Failure(description: "it was loaded")
         }
         #expect(fault.code == "plugin-crashes")
         #expect(fault.message.contains(words))

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxJSON
 import SignalboxPluginHost
@@ -27,9 +27,9 @@ import Testing
 
     @Test(arguments: Edition.all)
     func `a window of an event is taken from who knows of it`(edition: Edition) async throws {
-        let services = BenchServices(nowUnixMs: Flow.nowUnixMs)
+        let services = RigServices(nowUnixMs: Flow.nowUnixMs)
         let flow = Flow.contract
-        let instance = try await PluginBench.instance(
+        let instance = try await PluginRig.instance(
             of: edition.plugin(), config: try JSONValue.parse(flow.config),
             secrets: ["key": [1]], services: services)
         let role = try #require(try await IngestRole(instance, limits: Limits()))

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Testing
 
 /// The frozen copies of released contracts.
@@ -59,7 +59,7 @@ import Testing
         let root = try Workshop.folder("repository")
         for name in ["include", "scripts"] {
             try FileManager.default.copyItem(
-                at: PluginBench.root.appending(path: name), to: root.appending(path: name))
+                at: PluginRig.root.appending(path: name), to: root.appending(path: name))
         }
         let version = try Headers.current.version()
         let script = root.appending(path: "scripts/abi/freeze.sh").path

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxJSON
 import SignalboxPluginHost
@@ -9,9 +9,9 @@ import Testing
 /// A plugin whose structs have sizes and strides that its contract does not have, and what the host says.
 @Suite struct StructSizeTests {
     private static func compile(_ flags: [String] = []) async throws -> String {
-        let source = PluginBench.root.appending(
+        let source = PluginRig.root.appending(
             path: "Tests/ContractTests/Plugins/Misbehaving/structs.c")
-        return try await PluginBench.compile(
+        return try await PluginRig.compile(
             file: source.path, to: Workshop.folder("structs").appending(path: "libs.so").path,
             flags: flags)
     }
@@ -79,7 +79,7 @@ import Testing
     ]
 
     private func instance(
-        _ given: Given, _ key: String, _ value: Int, _ services: BenchServices,
+        _ given: Given, _ key: String, _ value: Int, _ services: RigServices,
         isIsolated: Bool = false
     ) async throws -> any HostedInstance {
         let library = try await Self.library.value
@@ -87,14 +87,14 @@ import Testing
             .init("struct", .string(given.name)), .init(key, .integer(Int64(value))),
         ])
         guard isIsolated else {
-            return try await PluginBench.instance(of: library, config: config, services: services)
+            return try await PluginRig.instance(of: library, config: config, services: services)
         }
-        return try await PluginBench.isolated(library, config: config, services: services)
+        return try await PluginRig.isolated(library, config: config, services: services)
     }
 
     /// Sends everything through the plugin; what it settled.
     private func run(
-        _ instance: any HostedInstance, _ given: Given, _ services: BenchServices
+        _ instance: any HostedInstance, _ given: Given, _ services: RigServices
     ) async throws -> (settled: [Outcome], completed: [Outcome]) {
         if given.name == "sbx_ingest_path" {
             let fault = await #expect(throws: PluginFault.self) {
@@ -136,7 +136,7 @@ import Testing
                 content: content, device: Device(token: "t"))
         }
         guard case .ready(let batch, let settled) = sender.prepare(app: "", deliveries: deliveries)
-        else { throw PluginBench.Failure(description: "not ready") }
+        else { throw PluginRig.Failure(description: "not ready") }
         #expect(Set(batch.items).union(settled.map(\.item)) == [1, 2, 3])
         let inbox = Inbox()
         #expect(
@@ -148,8 +148,8 @@ import Testing
         return (settled, inbox.all)
     }
 
-    private func virtual() -> BenchServices {
-        let services = BenchServices(nowUnixMs: 1_000_000)
+    private func virtual() -> RigServices {
+        let services = RigServices(nowUnixMs: 1_000_000)
         services.isVirtual = true
         return services
     }
@@ -217,7 +217,7 @@ import Testing
 
     @Test(arguments: all)
     func `a plugin in a process of its own is held to the same sizes`(given: Given) async throws {
-        let services = BenchServices()
+        let services = RigServices()
         let instance = try await instance(given, "size", 0, services, isIsolated: true)
         let (settled, completed) = try await run(instance, given, services)
         await services.waitFor { services.faults.contains { $0.contains(given.name) } }
@@ -233,9 +233,9 @@ import Testing
     func `a role whose table has a wrong size is named and counts as missing`(
         size: Int
     ) async throws {
-        let services = BenchServices()
+        let services = RigServices()
         let library = try await Self.compile(["-DTABLE(type)=\(size)"])
-        let instance = try await PluginBench.instance(of: library, services: services)
+        let instance = try await PluginRig.instance(of: library, services: services)
         let roles = try await instance.roles(limits: Limits())
         #expect(roles.ingest == nil && roles.build == nil && roles.sendHTTP == nil)
         #expect(roles.send == nil && roles.register == nil)

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxHTTP
@@ -11,25 +11,25 @@ import Testing
 @Suite struct AdminTests {
     static let token = "token-of-operators"
 
-    static func bench(_ settings: String = "", address: String = "127.0.0.1:0") async throws
-        -> GatewayBench
+    static func rig(_ settings: String = "", address: String = "127.0.0.1:0") async throws
+        -> GatewayRig
     {
-        try await GatewayBench(config: { config($0, settings, address) })
+        try await GatewayRig(config: { config($0, settings, address) })
     }
 
     static func config(
         _ simulators: Simulators, _ settings: String, _ address: String
     ) -> String {
-        (GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes).replacingOccurrences(
+        (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes).replacingOccurrences(
             of: #"admin: "127.0.0.1:0""#, with: #"admin: "\#(address)"\#(settings)"#)
     }
 
     /// The status and the head of an answer.
     static func ask(
-        _ bench: GatewayBench, _ method: String, _ path: String, _ headers: [String],
+        _ rig: GatewayRig, _ method: String, _ path: String, _ headers: [String],
         body: String = ""
     ) async throws -> (status: Int, head: String) {
-        let client = try RawClient(port: try #require(bench.gateway.adminPort))
+        let client = try RawClient(port: try #require(rig.gateway.adminPort))
         let lines = headers + ["connection: close", "content-length: \(body.utf8.count)"]
         client.send(
             "\(method) \(path) HTTP/1.1\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n" + body)
@@ -39,15 +39,15 @@ import Testing
     }
 
     @Test func `a host that is not its own is refused`() async throws {
-        let bench = try await Self.bench(
+        let rig = try await Self.rig(
             ", admin_hosts: [Signalbox.internal, 10.0.0.5, \"fd00::5\"]")
-        let port = try #require(bench.gateway.adminPort)
+        let port = try #require(rig.gateway.adminPort)
         for host in [
             "localhost", "LOCALHOST:\(port)", "127.0.0.1", "127.0.0.1:\(port)", "[::1]",
             "[::1]:\(port)", "signalbox.internal", "signalbox.INTERNAL:\(port)", "10.0.0.5:\(port)",
             "[FD00::5]:\(port)",
         ] {
-            #expect(try await Self.ask(bench, "GET", "/dead", ["host: \(host)"]).status == 200)
+            #expect(try await Self.ask(rig, "GET", "/dead", ["host: \(host)"]).status == 200)
         }
         for host in [
             "evil.example", "evil.example:\(port)", "localhost.evil.example", "localhost:1.evil",
@@ -55,22 +55,22 @@ import Testing
             "10.0.0.6", "127.0.0.1.evil.example:\(port)", "[::2]:\(port)", "x@localhost",
         ] {
             for path in ["/dead", "/metrics", "/healthz"] {
-                let answer = try await Self.ask(bench, "GET", path, ["host: \(host)"])
+                let answer = try await Self.ask(rig, "GET", path, ["host: \(host)"])
                 #expect(answer.status == 421, "\(host)")
                 #expect(answer.head.contains("gateway.admin_hosts"))
             }
         }
         let both = ["host: localhost", "host: evil.example"]
-        #expect(try await Self.ask(bench, "GET", "/dead", both).status == 421)
+        #expect(try await Self.ask(rig, "GET", "/dead", both).status == 421)
         // The public listener does not mind.
-        let client = try RawClient(port: bench.gateway.port)
+        let client = try RawClient(port: rig.gateway.port)
         client.send("GET /in/z HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n")
         #expect(await client.read().hasPrefix("HTTP/1.1 405"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a page of another origin is refused`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let json = "content-type: application/json"
         for origin in [
             "https://evil.example", "null", "http://localhost:3000", "http://localhost.",
@@ -78,20 +78,20 @@ import Testing
             let headers = ["host: localhost:1", "origin: \(origin)", json]
             for (method, path) in [("POST", "/dead/purge"), ("GET", "/dead")] {
                 let answer = try await Self.ask(
-                    bench, method, path, headers, body: #"{"all":true}"#)
+                    rig, method, path, headers, body: #"{"all":true}"#)
                 #expect(answer.status == 403, "\(origin)")
             }
         }
         let own = try await Self.ask(
-            bench, "POST", "/dead/purge",
+            rig, "POST", "/dead/purge",
             ["host: localhost:1", "origin: http://localhost:1", json],
             body: #"{"all":true}"#)
         #expect(own.status == 200)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a change must be sent as JSON, which no form can do`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         for (type, status) in [
             ("text/plain", 415), ("application/x-www-form-urlencoded", 415), ("", 415),
             ("text/plain; application/json", 415), ("application/json", 200),
@@ -99,37 +99,37 @@ import Testing
         ] {
             for path in ["/dead/purge", "/dead/replay"] {
                 let answer = try await Self.ask(
-                    bench, "POST", path, ["host: localhost", "content-type: \(type)"],
+                    rig, "POST", path, ["host: localhost", "content-type: \(type)"],
                     body: #"{"all":true}"#)
                 #expect(answer.status == status, "\(type)")
             }
         }
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `with a token nobody sees more than health without it`() async throws {
-        let bench = try await Self.bench(#", admin_token: "\#(Self.token)""#)
+        let rig = try await Self.rig(#", admin_token: "\#(Self.token)""#)
         let host = "host: localhost"
         for path in ["/dead", "/dead/1", "/metrics"] {
             for wrong in [
                 "", "authorization: Bearer \(Self.token)x", "authorization: \(Self.token)",
             ] {
                 let answer = try await Self.ask(
-                    bench, "GET", path, [host] + (wrong.isEmpty ? [] : [wrong]))
+                    rig, "GET", path, [host] + (wrong.isEmpty ? [] : [wrong]))
                 #expect(answer.status == 401)
                 #expect(answer.head.contains("www-authenticate: Bearer\r\n"))
                 #expect(!answer.head.contains(Self.token))
             }
         }
         for path in ["/healthz", "/readyz"] {
-            #expect(try await Self.ask(bench, "GET", path, [host]).status == 200)
+            #expect(try await Self.ask(rig, "GET", path, [host]).status == 200)
         }
         for path in ["/dead", "/metrics"] {
             let headers = [host, "authorization: bearer \(Self.token)"]
-            #expect(try await Self.ask(bench, "GET", path, headers).status == 200)
+            #expect(try await Self.ask(rig, "GET", path, headers).status == 200)
         }
-        #expect(!bench.log.all.contains { $0.contains(Self.token) })
-        await bench.end()
+        #expect(!rig.log.all.contains { $0.contains(Self.token) })
+        await rig.end()
     }
 
     @Test func `beyond this machine it needs a token, whoever gives the address`() async throws {
@@ -138,7 +138,7 @@ import Testing
             "gateway.yaml", Self.config(simulators, "", "127.0.0.1:0"))
         var options = GatewayOptions(configPath: file)
         options.silence()
-        options.addPluginFolders([try GatewayBench.pluginFolder()])
+        options.addPluginFolders([try GatewayRig.pluginFolder()])
         let isSet = options.setAdmin("0.0.0.0:0")
         #expect(isSet)
         let given = options
@@ -152,84 +152,84 @@ import Testing
     }
 
     @Test func `a listener for all addresses knows each of them, and no name`() async throws {
-        let bench = try await Self.bench(
+        let rig = try await Self.rig(
             #", admin_token: "\#(Self.token)""#, address: "0.0.0.0:0")
         let token = "authorization: Bearer \(Self.token)"
         for (host, status) in [("10.1.2.3:8081", 200), ("[fe80::1]", 200), ("evil.example", 421)] {
-            let answer = try await Self.ask(bench, "GET", "/dead", ["host: \(host)", token])
+            let answer = try await Self.ask(rig, "GET", "/dead", ["host: \(host)", token])
             #expect(answer.status == status, "\(host)")
         }
-        await bench.end()
+        await rig.end()
     }
 
     @Test
     func `a reload changes token and hosts at once, and takes no token from an open listener`()
         async throws
     {
-        let bench = try await Self.bench(
+        let rig = try await Self.rig(
             #", admin_token: "\#(Self.token)""#, address: "0.0.0.0:0")
         func write(_ settings: String, _ address: String) throws {
-            try Self.config(bench.simulators, settings, address).write(
-                to: bench.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+            try Self.config(rig.simulators, settings, address).write(
+                to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
         }
         try write(#", admin_token: "another-token-1234", admin_hosts: [other]"#, "0.0.0.0:0")
-        #expect(try await bench.gateway.reload().needRestart == [])
+        #expect(try await rig.gateway.reload().needRestart == [])
         for (token, status) in [(Self.token, 401), ("another-token-1234", 200)] {
             let headers = ["host: other", "authorization: Bearer \(token)"]
-            #expect(try await Self.ask(bench, "GET", "/dead", headers).status == status)
+            #expect(try await Self.ask(rig, "GET", "/dead", headers).status == status)
         }
         // The new address would do without, but until a restart the old one counts.
         try write("", "127.0.0.1:0")
         let fault = await #expect(throws: ConfigurationError.self) {
-            try await bench.gateway.reload()
+            try await rig.gateway.reload()
         }
         #expect(fault?.diagnostics.map(\.code) == ["admin-needs-token"])
-        #expect(try await Self.ask(bench, "GET", "/dead", ["host: other"]).status == 401)
-        await bench.end()
+        #expect(try await Self.ask(rig, "GET", "/dead", ["host: other"]).status == 401)
+        await rig.end()
     }
 
     @Test func `a new token holds from the switch on, while replaced instances still send`()
         async throws
     {
-        let bench = try await Self.bench(#", admin_token: "\#(Self.token)""#)
-        try await bench.simulators.apns.take(.delay(ms: 3_000))
-        try await bench.post(GatewayBench.webhook([("ios", "slow")]))
+        let rig = try await Self.rig(#", admin_token: "\#(Self.token)""#)
+        try await rig.simulators.apns.take(.delay(ms: 3_000))
+        try await rig.post(GatewayRig.webhook([("ios", "slow")]))
         let config = Self.config(
-            bench.simulators, #", admin_token: "another-token-1234""#, "127.0.0.1:0")
+            rig.simulators, #", admin_token: "another-token-1234""#, "127.0.0.1:0")
         try config.replacingOccurrences(
             of: "request_timeout_ms: 10000", with: "request_timeout_ms: 9000"
         )
         .write(
-            to: bench.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+            to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
         let hasEnded = Mutex(false)
         let reload = Task {
-            let report = try await bench.gateway.reload()
+            let report = try await rig.gateway.reload()
             hasEnded.withLock { $0 = true }
             return report
         }
         var status = 0
         while status != 200, !hasEnded.withLock({ $0 }) {
             status = try await Self.ask(
-                bench, "GET", "/metrics",
+                rig, "GET", "/metrics",
                 ["host: localhost", "authorization: Bearer another-token-1234"]
             ).status
         }
         #expect(status == 200)
         #expect(!hasEnded.withLock { $0 })
         #expect(try await reload.value.changed.contains("apns"))
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["slow"])
-        await bench.end()
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["slow"])
+        await rig.end()
     }
 
     @Test func `the dead command sends the token of its configuration`() async throws {
-        let bench = try await Self.bench(
+        let rig = try await Self.rig(
             #", admin_token: "\#(Self.token)""#, address: "127.0.0.1:\(try OwnPort.take())")
-        try await bench.simulators.apns.take(
+        try await rig.simulators.apns.take(
             .fail(tokens: [], status: 400, reason: "BadPriority", times: nil))
         for number in 0..<2 {
-            try await bench.post(GatewayBench.webhook([("ios", "t\(number)")], ticket: "\(number)"))
+            try await rig.post(GatewayRig.webhook([("ios", "t\(number)")], ticket: "\(number)"))
         }
-        let file = bench.folder.appending(path: "gateway.yaml").path
+        let file = rig.folder.appending(path: "gateway.yaml").path
         func run(_ arguments: String...) async throws -> Tool.Ended {
             try await ProgramTests.run(["dead", arguments[0], "--config", file] + arguments[1...])
         }
@@ -246,7 +246,7 @@ import Testing
         #expect(try await run("show", String(ids[0])).text.contains("BadPriority"))
         #expect(try await run("show", "999999").text.contains("there is no dead letter 999999"))
         #expect(try await run("purge", String(ids[0])).text.contains("1 forgotten"))
-        try await bench.simulators.apns.take(.clear)
+        try await rig.simulators.apns.take(.clear)
         #expect(try await run("replay", "--all").text.contains("1 sent again"))
         // Another token than the gateway's is named as the reason, not taken for an empty list.
         let config = try String(contentsOfFile: file, encoding: .utf8)
@@ -255,18 +255,18 @@ import Testing
         let refused = try await run("show", "1")
         #expect(refused.status == 1 && refused.text.contains("401"), "\(refused.text)")
         #expect(refused.text.contains("gateway.admin_token"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: ["/healthz", "/other"])
     func `bytes without end after a request for an upgrade end its connection, too`(
         path: String
     ) async throws {
-        let bench = try await Self.bench()
-        let client = try RawClient(port: try #require(bench.gateway.adminPort))
+        let rig = try await Self.rig()
+        let client = try RawClient(port: try #require(rig.gateway.adminPort))
         client.send("GET \(path) HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n")
         #expect(try await client.flood("x", bytes: 64 << 20) < 32 << 20)
-        #expect(try await bench.admin("/healthz").status == 200)
-        await bench.end()
+        #expect(try await rig.admin("/healthz").status == 200)
+        await rig.end()
     }
 }

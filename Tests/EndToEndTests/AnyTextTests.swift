@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxHTTP
 import SignalboxJSON
@@ -141,7 +141,7 @@ import Testing
 
     private static func yaml(_ simulators: Simulators, zendeskAPI: String) -> String {
         // One sender in the gateway, one in a process of its own.
-        GatewayBench.plugins(simulators).replacing(
+        GatewayRig.plugins(simulators).replacing(
             "library: FCM", with: "library: FCM\n    isolation: process")
                 + """
 
@@ -203,31 +203,31 @@ import Testing
             let bob = #"{"participants":[{"userId":"u-1","userExternalId":"bob"}]}"#
             return HTTPServerAnswer(status: 200, body: Array(bob.utf8))
         }
-        let bench = try await GatewayBench(config: { Self.yaml($0, zendeskAPI: api.origin) })
+        let rig = try await GatewayRig(config: { Self.yaml($0, zendeskAPI: api.origin) })
         for (token, platform) in [("0a", "ios"), ("f:1", "android")] {
             let body =
                 #"{"user":"bob","token":"\#(token)","platform":"\#(platform)","locale":"de"}"#
             let call = RESTCall.make(
-                bench, "/v1/devices", body,
+                rig, "/v1/devices", body,
                 [
                     ("authorization", "Bearer token-of-the-backend")
                 ])
-            #expect(try await bench.client.patient(call).status == 200)
+            #expect(try await rig.client.patient(call).status == 200)
         }
         let texts = (0..<8).map { _ in (0..<4).map { _ in random.text(most: 100_000) } }
         for (index, texts) in texts.enumerated() {
             let lengths = texts.map(\.utf8.count)
             let id = String(9_007_199_254_740_993 + index)
             for body in source.bodies(id, texts) {
-                let answer = try await bench.client.patient(
-                    RESTCall.make(bench, source.path, body, source.headers(body)))
+                let answer = try await rig.client.patient(
+                    RESTCall.make(rig, source.path, body, source.headers(body)))
                 #expect((200...202).contains(answer.status), "seed \(seed), bytes \(lengths)")
             }
-            for simulator in [bench.simulators.apns, bench.simulators.fcm] {
+            for simulator in [rig.simulators.apns, rig.simulators.fcm] {
                 let pushes = await simulator.wait(for: index + 1, timeoutMs: 60_000)
                 try #require(
                     pushes.count == index + 1,
-                    "seed \(seed), bytes \(lengths)\n\(bench.log.all.suffix(8).joined(separator: "\n"))"
+                    "seed \(seed), bytes \(lengths)\n\(rig.log.all.suffix(8).joined(separator: "\n"))"
                 )
                 let push = try #require(pushes.last)
                 #expect(push.status == 200, "\(push.reason), seed \(seed), bytes \(lengths)")
@@ -235,13 +235,13 @@ import Testing
                 #expect(!push.body.text.contains("\u{FFFD}"), "seed \(seed), bytes \(lengths)")
             }
         }
-        let metrics = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
         for sender in ["apns", "fcm"] {
             let isCounted = metrics.contains("signalbox_shortened_total{sender=\"\(sender)\"")
             let isLong = texts.contains { min($0[0].utf8.count, $0[1].utf8.count) > 9_000 }
             #expect(isCounted || !isLong, "seed \(seed)")
         }
-        await bench.end()
+        await rig.end()
         await api.shutdown()
     }
 }
@@ -249,10 +249,10 @@ import Testing
 extension RESTCall {
     /// A POST to a gateway.
     fileprivate static func make(
-        _ bench: GatewayBench, _ path: String, _ body: String, _ headers: [(String, String)]
+        _ rig: GatewayRig, _ path: String, _ body: String, _ headers: [(String, String)]
     ) -> RESTCall {
         RESTCall(
-            method: "POST", url: "http://127.0.0.1:\(bench.gateway.port)\(path)",
+            method: "POST", url: "http://127.0.0.1:\(rig.gateway.port)\(path)",
             headers: headers.map { Attribute($0.0, $0.1) }, body: Array(body.utf8))
     }
 }

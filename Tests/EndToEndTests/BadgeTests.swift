@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxJSON
@@ -9,7 +9,7 @@ import Testing
 @Suite struct BadgeTests {
     private static let count = "{ badge: count }"
 
-    private static func badges(_ flow: RegistryBench, _ count: Int) async -> [String: [Int64]] {
+    private static func badges(_ flow: RegistryRig, _ count: Int) async -> [String: [Int64]] {
         var out: [String: [Int64]] = [:]
         for push in await flow.taken(count) {
             out[push.token, default: []].append(push.aps["badge"]?.integer ?? -1)
@@ -20,22 +20,22 @@ import Testing
     @Test func `all devices of a user show the same number, one more with each event`()
         async throws
     {
-        let flow = try await RegistryBench(set: Self.count)
+        let flow = try await RegistryRig(set: Self.count)
         for token in ["aa", "bb"] { try await flow.register("u", token) }
         try await flow.register("u", "fcm:1", platform: "android")
         try await flow.register("v", "cc")
         for users in [["u"], ["u", "v"], ["v"]] { try await flow.notify(users) }
         #expect(await Self.badges(flow, 6) == ["aa": [1, 2], "bb": [1, 2], "cc": [1, 2]])
-        _ = await flow.bench.delivered(flow.bench.simulators.fcm, 2)
-        let counts = flow.bench.simulators.fcm.received.compactMap {
+        _ = await flow.rig.delivered(flow.rig.simulators.fcm, 2)
+        let counts = flow.rig.simulators.fcm.received.compactMap {
             $0.body["message"]?["android"]?["notification"]?["notification_count"]?.integer
         }
         #expect(counts.sorted() == [1, 2])
-        await flow.bench.end()
+        await flow.rig.end()
     }
 
     @Test func `an app sets the number, by user or by device`() async throws {
-        let flow = try await RegistryBench(set: Self.count)
+        let flow = try await RegistryRig(set: Self.count)
         try await flow.register("u", "aa")
         try await flow.notify(["u"])
         for (body, updated) in [
@@ -55,19 +55,19 @@ import Testing
             let refused = try await flow.call("PUT", "/v1/devices/badge", body)
             #expect(refused.status == 400, "\(body)")
         }
-        let reader = try await DeviceTests.bench()
+        let reader = try await DeviceTests.rig()
         let refused = try await DeviceTests.call(
             reader, "PUT", "/v1/devices/badge", #"{"user":"u","badge":1}"#,
             token: "token-of-reader-22")
         #expect(refused.status == 403)
         await reader.end()
-        await flow.bench.end()
+        await flow.rig.end()
     }
 
     @Test func `a duplicate does not count, and a source's number takes the counter's place`()
         async throws
     {
-        let flow = try await RegistryBench(set: Self.count)
+        let flow = try await RegistryRig(set: Self.count)
         try await flow.register("u", "aa")
         #expect(try await flow.notify(["u"], dedupe: "k").first?.isDuplicate == false)
         #expect(try await flow.notify(["u"], dedupe: "k").first?.isDuplicate == true)
@@ -75,49 +75,49 @@ import Testing
         try await flow.notify(["u"], attributes: [Attribute("badge", "7")])
         try await flow.notify(["u"])
         #expect(await Self.badges(flow, 4) == ["aa": [1, 2, 7, 8]])
-        await flow.bench.end()
+        await flow.rig.end()
     }
 
     @Test func `several events at once and several requests at once each count one`() async throws {
-        let flow = try await RegistryBench(set: Self.count)
+        let flow = try await RegistryRig(set: Self.count)
         try await flow.register("u", "aa")
         let event = Event(
             type: "hello", data: #"{"title":"Hello"}"#,
-            recipients: [Recipient(device: Device(app: RegistryBench.app, user: "u"))])
+            recipients: [Recipient(device: Device(app: RegistryRig.app, user: "u"))])
         try await withThrowingTaskGroup { group in
             for _ in 0..<10 {
                 group.addTask {
                     let both = [event, event]
-                    _ = try await flow.bench.gateway.submit(both, from: "program")
+                    _ = try await flow.rig.gateway.submit(both, from: "program")
                 }
             }
             try await group.waitForAll()
         }
         #expect(await Self.badges(flow, 20) == ["aa": Array(1...20)])
-        await flow.bench.end()
+        await flow.rig.end()
     }
 
     @Test func `a token without a user has no counter`() async throws {
-        let flow = try await RegistryBench(set: Self.count)
-        let device = Device(app: RegistryBench.app, platform: "ios", token: "aa")
+        let flow = try await RegistryRig(set: Self.count)
+        let device = Device(app: RegistryRig.app, platform: "ios", token: "aa")
         for data in [#"{"title":"Hello"}"#, #"{"title":"Hello","badge":3}"#] {
             let event = Event(type: "hello", data: data, recipients: [Recipient(device: device)])
-            _ = try await flow.bench.gateway.submit([event], from: "program")
+            _ = try await flow.rig.gateway.submit([event], from: "program")
         }
         #expect(await Self.badges(flow, 2) == ["aa": [-1, 3]])
-        await flow.bench.end()
+        await flow.rig.end()
     }
 
     @Test func `a stopped gateway goes on counting where it was`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
         for number in Int64(1)...2 {
-            let flow = try await RegistryBench(
+            let flow = try await RegistryRig(
                 set: Self.count, change: { $0.dataFolder = folder.path })
             if number == 1 { try await flow.register("u", "aa") }
             try await flow.notify(["u"])
             #expect(await Self.badges(flow, 1) == ["aa": [number]])
-            await flow.bench.end()
+            await flow.rig.end()
         }
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxConfig
 import SignalboxCrypto
@@ -8,7 +8,7 @@ import Testing
 /// Every fault that `signalbox check` knows, one file each: a gateway.yaml, a line `=== faults`, and
 /// what `check` says.
 @Suite struct CheckTests {
-    static let folder = PluginBench.root.appending(path: "Tests/Fixtures/Check")
+    static let folder = PluginRig.root.appending(path: "Tests/Fixtures/Check")
     static let names: [String] = {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         return files.filter { $0.hasSuffix(".golden") }.map { String($0.dropLast(7)) }.sorted()
@@ -24,11 +24,11 @@ import Testing
     static let key = Result { try ThrowAway.p256Key().privateKeyPEM() }
 
     static func options(_ name: String) throws -> GatewayOptions {
-        let plugins = try GatewayBench.pluginFolder()
+        let plugins = try GatewayRig.pluginFolder()
         let yaml = try golden(name).yaml
         var options = GatewayOptions(configPath: "\(name).yaml")
         options.searchPath.folders = [plugins]
-        options.setRunner(try PluginBench.runner())
+        options.setRunner(try PluginRig.runner())
         options.environment = ConfigEnvironment(
             variables: [
                 "TEST_KEY": String(decoding: try key.get(), as: UTF8.self),
@@ -47,7 +47,7 @@ import Testing
         let fault = await #expect(throws: ConfigurationError.self) {
             try await Gateway.check(try Self.options(name))
         }
-        let folder = try GatewayBench.pluginFolder()
+        let folder = try GatewayRig.pluginFolder()
         let words = (fault?.description ?? "").replacingOccurrences(of: folder, with: "{plugins}")
         #expect(words + "\n" == expected)
         #expect(!words.contains("hunter2"))
@@ -59,7 +59,7 @@ import Testing
 
     @Test func `every code is explained`() throws {
         let text = try String(
-            contentsOf: PluginBench.root.appending(path: "docs/errors.md"), encoding: .utf8)
+            contentsOf: PluginRig.root.appending(path: "docs/errors.md"), encoding: .utf8)
         for name in Self.names {
             for line in try Self.golden(name).faults.split(separator: "\n") {
                 let parts = line.split(separator: ":", maxSplits: 4)
@@ -73,7 +73,7 @@ import Testing
     static func warnings(
         _ example: String, _ yaml: (String) -> String = { $0 }
     ) async throws -> [String] {
-        let folder = PluginBench.root.appending(path: "Examples/\(example)")
+        let folder = PluginRig.root.appending(path: "Examples/\(example)")
         let text = try String(
             contentsOf: folder.appending(path: "gateway.yaml"), encoding: .utf8)
         let rsa = String(decoding: try ThrowAway.rsaKey().privateKeyPEM(), as: UTF8.self)
@@ -86,7 +86,7 @@ import Testing
         let config = files.appending(path: "gateway.yaml")
         try yaml(text).write(to: config, atomically: true, encoding: .utf8)
         var options = GatewayOptions(configPath: config.path)
-        options.searchPath.folders = [try GatewayBench.pluginFolder()]
+        options.searchPath.folders = [try GatewayRig.pluginFolder()]
         options.overlay(
             variables: [
                 "SENDBIRD_APP_ID": "APP", "SENDBIRD_API_TOKEN": "t", "SENDBIRD_DESK_TOKEN": "t",
@@ -129,8 +129,8 @@ import Testing
 
     @Test func `the shipped configuration has no fault`() async throws {
         var options = GatewayOptions(
-            configPath: PluginBench.root.appending(path: "gateway.yaml").path)
-        options.searchPath.folders = [try GatewayBench.pluginFolder()]
+            configPath: PluginRig.root.appending(path: "gateway.yaml").path)
+        options.searchPath.folders = [try GatewayRig.pluginFolder()]
         let files = try Workshop.folder()
         let (apns, fcm) = (files.appending(path: "a.p8"), files.appending(path: "f.json"))
         try Data(Self.key.get()).write(to: apns)

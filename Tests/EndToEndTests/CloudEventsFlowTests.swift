@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxJSON
 import Testing
@@ -20,45 +20,45 @@ import Testing
     @Test func `CloudEvents of every mode reach tokens and registered devices, each once`()
         async throws
     {
-        try await RustBench.plugins()
-        let bench = try await ExampleBench(
+        try await RustRig.plugins()
+        let rig = try await ExampleRig(
             "cloudevents", variables: ["CLOUDEVENTS_TOKEN": "token-of-the-shop"])
-        try await bench.register("bob", "fcm:1", "android")
+        try await rig.register("bob", "fcm:1", "android")
 
         let binary =
             #"{"text":"On its way","order":{"number":7},"devices":[{"token":"0a1b","platform":"ios"}]}"#
         for _ in 0..<2 {
             // The second time it is known, and answered in the same way.
-            let (status, _, _) = try await bench.call(
+            let (status, _, _) = try await rig.call(
                 "POST", Self.path, binary, headers: Self.attributes("1"))
             #expect(status == 200)
         }
-        let apple = try await bench.push(bench.simulators.apns, to: "0a1b")
+        let apple = try await rig.push(rig.simulators.apns, to: "0a1b")
         #expect(apple.body["aps"]?["alert"]?["title"]?.string == "Order 7")
         #expect(apple.body["aps"]?["alert"]?["body"]?.string == "On its way")
         #expect(apple.body["aps"]?["thread-id"]?.string == "order/7")
-        let google = try await bench.push(bench.simulators.fcm, to: "fcm:1")
+        let google = try await rig.push(rig.simulators.fcm, to: "fcm:1")
         #expect(google.body["message"]?["notification"]?["title"]?.string == "Order 7")
 
         let event =
             #"{"specversion":"1.0","id":"2","source":"https://shop.example.com","type":"com.example.order.sent","data":{"text":"T","order":{"number":8},"devices":[{"token":"0a1c","platform":"ios"}]}}"#
-        let (status, json, _) = try await bench.call(
+        let (status, json, _) = try await rig.call(
             "POST", Self.path, "[\(event),{}]",
             headers: [Self.bearer, ("content-type", "application/cloudevents-batch+json")])
         #expect(status == 200)
         #expect(json["accepted"] == .integer(1))
         #expect(json["refused"]?[0]?["index"] == .integer(1))
-        let second = try await bench.push(bench.simulators.apns, to: "0a1c")
+        let second = try await rig.push(rig.simulators.apns, to: "0a1c")
         #expect(second.body["aps"]?["alert"]?["title"]?.string == "Order 8")
         // By now the first event would have come twice, if it did.
-        let all = await bench.simulators.apns.wait(for: 2, timeoutMs: 60_000)
+        let all = await rig.simulators.apns.wait(for: 2, timeoutMs: 60_000)
         #expect(all.map(\.token) == ["0a1b", "0a1c"])
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `what is refused is answered with a problem document`() async throws {
-        try await RustBench.plugins()
-        let bench = try await ExampleBench(
+        try await RustRig.plugins()
+        let rig = try await ExampleRig(
             "cloudevents", variables: ["CLOUDEVENTS_TOKEN": "token-of-the-shop"])
         let structured = ("content-type", "application/cloudevents+json")
         let cases: [(body: String, headers: [(String, String)], status: UInt32, word: String)] = [
@@ -72,7 +72,7 @@ import Testing
             ),
         ]
         for (body, headers, status, word) in cases {
-            let (given, json, answer) = try await bench.call(
+            let (given, json, answer) = try await rig.call(
                 "POST", Self.path, body, headers: headers)
             #expect(given == status)
             #expect(json["status"] == .integer(Int64(status)))
@@ -80,12 +80,12 @@ import Testing
             let type = answer.headers.first { $0.key == "content-type" }
             #expect(type?.value == "application/problem+json")
         }
-        let (status, _, answer) = try await bench.call(
+        let (status, _, answer) = try await rig.call(
             "OPTIONS", Self.path, headers: [("webhook-request-origin", "shop.example.com")])
         #expect(status == 200)
         #expect(
             answer.headers.contains(Attribute("webhook-allowed-origin", "shop.example.com")))
-        #expect(!bench.log.all.contains { $0.contains("token-of-the-shop") })
-        await bench.end()
+        #expect(!rig.log.all.contains { $0.contains("token-of-the-shop") })
+        await rig.end()
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxHTTP
@@ -50,7 +50,7 @@ import Testing
             var call = RESTCall(
                 method: "POST", url: "http://127.0.0.1:\(port)/in/z",
                 body: Array(
-                    GatewayBench.webhook([("ios", ios), ("android", android)], ticket: "\(number)")
+                    GatewayRig.webhook([("ios", ios), ("android", android)], ticket: "\(number)")
                         .utf8))
             call.timeoutMs = 5_000
             guard let answer = try? await client.answer(call), answer.status == 200 else { return }
@@ -71,7 +71,7 @@ import Testing
         for simulator in [simulators.apns, simulators.fcm] {
             try await simulator.take(.delay(ms: 15))
         }
-        let yaml = GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes
+        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
         let file = try ProgramTests.temporary("gateway.yaml", yaml)
         let client = try RESTClient()
         let promises = Promises()
@@ -111,7 +111,7 @@ import Testing
         for simulator in [simulators.apns, simulators.fcm] {
             try await simulator.take(.delay(ms: 15))
         }
-        let yaml = GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes
+        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
         let file = try ProgramTests.temporary("gateway.yaml", yaml)
         let client = try RESTClient()
         let promises = Promises()

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxSimulators
@@ -16,35 +16,35 @@ import Testing
             try Data(try ThrowAway.pkcs12(identity, password: nil, isLegacy: true)).write(
                 to: file, options: .atomic)
         }
-        let bench = try await GatewayBench(config: { simulators in
+        let rig = try await GatewayRig(config: { simulators in
             try? write("first", simulators.authority)
-            let plugins = GatewayBench.plugins(simulators)
+            let plugins = GatewayRig.plugins(simulators)
             let from = plugins.range(of: "      team_id:")!.lowerBound
             let to = plugins.range(of: "      topic:")!.lowerBound
             return plugins[..<from] + "      certificate: \"${file:\(file.path)}\"\n"
                 + plugins[to...]
-                + "\n" + GatewayBench.routes
+                + "\n" + GatewayRig.routes
         })
         var sent = 0
         func push() async throws {
             sent += 1
-            try await bench.post(GatewayBench.webhook([("ios", "t\(sent)")], ticket: "\(sent)"))
+            try await rig.post(GatewayRig.webhook([("ios", "t\(sent)")], ticket: "\(sent)"))
         }
         for _ in 0..<20 { try await push() }
-        try write("second", bench.simulators.authority)
+        try write("second", rig.simulators.authority)
         // The file is looked at every two seconds; pushes go on all the while.
-        while !bench.simulators.apns.received.contains(where: {
+        while !rig.simulators.apns.received.contains(where: {
             $0.clientCertificate.contains("second")
         }), sent < 20_000 {
             try await push()
         }
         for _ in 0..<20 { try await push() }
-        let tokens = await bench.delivered(bench.simulators.apns, sent)
+        let tokens = await rig.delivered(rig.simulators.apns, sent)
         #expect(Set(tokens) == Set((1...sent).map { "t\($0)" }))
-        let subjects = bench.simulators.apns.received.map(\.clientCertificate)
+        let subjects = rig.simulators.apns.received.map(\.clientCertificate)
         #expect(subjects.first?.contains("CN=first") == true)
         #expect(subjects.last?.contains("CN=second") == true)
-        await bench.end()
+        await rig.end()
         try? FileManager.default.removeItem(at: folder)
     }
 }

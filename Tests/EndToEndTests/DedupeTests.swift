@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxSimulators
@@ -37,41 +37,41 @@ import Testing
     @Test(arguments: Case.all)
     func `an equal reply is another one after its window`(given: Case) async throws {
         let clock = StillClock()
-        let bench = try await GatewayBench(
+        let rig = try await GatewayRig(
             clock: { clock.now },
             config: {
-                (GatewayBench.plugins($0) + "\n" + GatewayBench.routes)
+                (GatewayRig.plugins($0) + "\n" + GatewayRig.routes)
                     .replacing("z: { library", with: "z: { \(given.instance) library")
                     .replacing("drain: 5s", with: "drain: 5s, \(given.gateway)")
             })
-        let body = GatewayBench.webhook([("ios", "a")])
-        #expect(try await bench.post(body).status == 200)
+        let body = GatewayRig.webhook([("ios", "a")])
+        #expect(try await rig.post(body).status == 200)
         clock.advance(ms: given.afterMs)
-        #expect(try await bench.post(body).status == 200)
+        #expect(try await rig.post(body).status == 200)
         let count = given.window == nil ? 2 : 1
-        #expect(await bench.delivered(bench.simulators.apns, count).count == count)
-        await bench.gateway.stop()
-        #expect(bench.simulators.apns.received.count == count)
-        let lines = bench.log.all.filter { $0.contains("event is a duplicate") }
+        #expect(await rig.delivered(rig.simulators.apns, count).count == count)
+        await rig.gateway.stop()
+        #expect(rig.simulators.apns.received.count == count)
+        let lines = rig.log.all.filter { $0.contains("event is a duplicate") }
         let expected = given.window.map {
             "info event is a duplicate within \($0), left out event.subject=ticket/5 "
                 + "event.type=ticket.replied plugin.instance=z"
         }
         #expect(lines == (expected.map { [$0] } ?? []))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a reload changes the window of an instance that stays`() async throws {
-        let bench = try await GatewayBench()
-        let body = GatewayBench.webhook([("ios", "a")])
-        #expect(try await bench.post(body).status == 200)
-        let file = bench.folder.appending(path: "gateway.yaml")
+        let rig = try await GatewayRig()
+        let body = GatewayRig.webhook([("ios", "a")])
+        #expect(try await rig.post(body).status == 200)
+        let file = rig.folder.appending(path: "gateway.yaml")
         let text = try String(contentsOf: file, encoding: .utf8)
         try text.replacing("z: { library", with: "z: { dedupe: 0s, library").write(
             to: file, atomically: true, encoding: .utf8)
-        _ = try await bench.gateway.reload()
-        #expect(try await bench.post(body).status == 200)
-        #expect(await bench.delivered(bench.simulators.apns, 2) == ["a", "a"])
-        await bench.end()
+        _ = try await rig.gateway.reload()
+        #expect(try await rig.post(body).status == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 2) == ["a", "a"])
+        await rig.end()
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxDevTools
@@ -13,11 +13,11 @@ import Testing
         async throws
     {
         var options = GatewayOptions(
-            configPath: PluginBench.root.appending(path: "gateway.yaml").path)
-        options.addPluginFolders([try GatewayBench.pluginFolder()])
+            configPath: PluginRig.root.appending(path: "gateway.yaml").path)
+        options.addPluginFolders([try GatewayRig.pluginFolder()])
         #expect(options.setListen("127.0.0.1:0") && options.setAdmin("127.0.0.1:0"))
         let demo = try await Demo.start(options)
-        let sample = PluginBench.root.appending(path: "Tests/Fixtures/Zendesk/reply.json")
+        let sample = PluginRig.root.appending(path: "Tests/Fixtures/Zendesk/reply.json")
         let report = try await demo.send(Array(Data(contentsOf: sample)))
         #expect(report.status == 200)
         #expect(report.isConfirmed)
@@ -51,7 +51,7 @@ import Testing
     /// The bug of the field: one client object whose host is changed per request.
     @Test func `two apps in two environments never meet`() async throws {
         let sandbox = try await Simulators.start()
-        let bench = try await GatewayBench(config: { production in
+        let rig = try await GatewayRig(config: { production in
             var text = """
                 version: 1
                 gateway: { listen: "127.0.0.1:0", admin: "127.0.0.1:0" }
@@ -85,15 +85,15 @@ import Testing
             for round in 0..<25 {
                 for name in ["prod-one", "prod-two", "sand-one", "sand-two"] {
                     group.addTask {
-                        try await bench.post(
-                            GatewayBench.webhook([("ios", "\(name)-\(round)")]), path: "/in/\(name)"
+                        try await rig.post(
+                            GatewayRig.webhook([("ios", "\(name)-\(round)")]), path: "/in/\(name)"
                         )
                     }
                 }
             }
             try await group.waitForAll()
         }
-        for (place, simulators) in [("prod", bench.simulators), ("sand", sandbox)] {
+        for (place, simulators) in [("prod", rig.simulators), ("sand", sandbox)] {
             let pushes = await simulators.apns.wait(for: 50)
             #expect(pushes.count == 50)
             #expect(pushes.allSatisfy { $0.status == 200 && $0.token.hasPrefix(place) })
@@ -103,7 +103,7 @@ import Testing
             }
             #expect(Set(pushes.map(\.token)).count == 50)
         }
-        await bench.end()
+        await rig.end()
         await sandbox.shutdown()
     }
 
@@ -114,97 +114,97 @@ import Testing
         .fail(tokens: [], status: 503, reason: "", times: 4), .delay(ms: 20),
     ])
     func `nothing is lost while a provider misbehaves`(order: SimulatorOrder) async throws {
-        let bench = try await GatewayBench(timeoutMs: 1_500)
+        let rig = try await GatewayRig(timeoutMs: 1_500)
         // 503 has its own long wait at APNs; FCM's is shorter but over a test's patience, too.
         if case .fail = order {
-            try await bench.simulators.apns.take(
+            try await rig.simulators.apns.take(
                 .fail(tokens: [], status: 429, reason: "TooManyRequests", times: 4))
         } else {
-            try await bench.simulators.apns.take(order)
-            try await bench.simulators.fcm.take(order)
+            try await rig.simulators.apns.take(order)
+            try await rig.simulators.fcm.take(order)
         }
         let webhooks = (0..<8).map { number in
-            GatewayBench.webhook(
+            GatewayRig.webhook(
                 (0..<5).flatMap {
                     [("ios", "i\(number)-\($0)"), ("android", "a\(number)-\($0)")]
                 }, ticket: "\(number)")
         }
-        for body in webhooks { #expect(try await bench.post(body).status == 200) }
-        let ios = await bench.delivered(bench.simulators.apns, 40)
-        let android = await bench.delivered(bench.simulators.fcm, 40)
+        for body in webhooks { #expect(try await rig.post(body).status == 200) }
+        let ios = await rig.delivered(rig.simulators.apns, 40)
+        let android = await rig.delivered(rig.simulators.fcm, 40)
         #expect(Set(ios) == Set((0..<8).flatMap { n in (0..<5).map { "i\(n)-\($0)" } }))
         #expect(Set(android) == Set((0..<8).flatMap { n in (0..<5).map { "a\(n)-\($0)" } }))
-        #expect(await bench.gateway.stop() == 0)
-        bench.client.shutdown()
-        await bench.simulators.shutdown()
+        #expect(await rig.gateway.stop() == 0)
+        rig.client.shutdown()
+        await rig.simulators.shutdown()
     }
 
     @Test
     func `a listener that goes and comes back costs nothing, and does not hold its neighbour`()
         async throws
     {
-        let bench = try await GatewayBench(timeoutMs: 2_000)
-        try await bench.post(GatewayBench.webhook([("ios", "before"), ("android", "before")]))
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["before"])
-        try await bench.simulators.apns.take(.closeListener(cut: true))
-        let body = GatewayBench.webhook(
+        let rig = try await GatewayRig(timeoutMs: 2_000)
+        try await rig.post(GatewayRig.webhook([("ios", "before"), ("android", "before")]))
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["before"])
+        try await rig.simulators.apns.take(.closeListener(cut: true))
+        let body = GatewayRig.webhook(
             (0..<20).flatMap { [("ios", "i\($0)"), ("android", "a\($0)")] })
-        #expect(try await bench.post(body).status == 200)
+        #expect(try await rig.post(body).status == 200)
         // FCM gets all while APNs is gone.
-        #expect(await bench.delivered(bench.simulators.fcm, 21).count == 21)
-        #expect(bench.simulators.apns.received.count == 1)
-        try await bench.simulators.apns.take(.openListener)
-        #expect(Set(await bench.delivered(bench.simulators.apns, 21)).count == 21)
-        await bench.end()
+        #expect(await rig.delivered(rig.simulators.fcm, 21).count == 21)
+        #expect(rig.simulators.apns.received.count == 1)
+        try await rig.simulators.apns.take(.openListener)
+        #expect(Set(await rig.delivered(rig.simulators.apns, 21)).count == 21)
+        await rig.end()
     }
 
     @Test func `every attempt of a delivery has the same apns-id`() async throws {
-        let bench = try await GatewayBench()
-        try await bench.simulators.apns.take(
+        let rig = try await GatewayRig()
+        try await rig.simulators.apns.take(
             .fail(tokens: ["t"], status: 429, reason: "TooManyRequests", times: 3))
-        try await bench.post(GatewayBench.webhook([("ios", "t")]))
-        let pushes = await bench.simulators.apns.wait(for: 4)
+        try await rig.post(GatewayRig.webhook([("ios", "t")]))
+        let pushes = await rig.simulators.apns.wait(for: 4)
         #expect(pushes.map(\.status) == [429, 429, 429, 200])
         #expect(Set(pushes.compactMap { $0.header("apns-id") }).count == 1)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a dead token fails alone and is counted`() async throws {
-        let bench = try await GatewayBench()
-        try await bench.simulators.apns.take(
+        let rig = try await GatewayRig()
+        try await rig.simulators.apns.take(
             .fail(tokens: ["dead"], status: 410, reason: "Unregistered", times: nil))
-        try await bench.simulators.fcm.take(
+        try await rig.simulators.fcm.take(
             .fail(tokens: ["gone"], status: 404, reason: "UNREGISTERED", times: nil))
-        try await bench.post(
-            GatewayBench.webhook([
+        try await rig.post(
+            GatewayRig.webhook([
                 ("ios", "dead"), ("ios", "alive"), ("android", "gone"), ("android", "here"),
             ]))
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["alive"])
-        #expect(await bench.delivered(bench.simulators.fcm, 1) == ["here"])
-        #expect(await bench.gateway.stop() == 0)
-        #expect(bench.simulators.apns.received.count == 2)
-        let failed = bench.log.all.filter { $0.contains("delivery failed") }
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["alive"])
+        #expect(await rig.delivered(rig.simulators.fcm, 1) == ["here"])
+        #expect(await rig.gateway.stop() == 0)
+        #expect(rig.simulators.apns.received.count == 2)
+        let failed = rig.log.all.filter { $0.contains("delivery failed") }
         #expect(failed.contains { $0.contains("reason=Unregistered") })
         #expect(failed.contains { $0.contains("reason=UNREGISTERED") })
         #expect(failed.count == 2)
-        bench.client.shutdown()
-        await bench.simulators.shutdown()
+        rig.client.shutdown()
+        await rig.simulators.shutdown()
     }
 
     @Test func `no token and no text reaches the log`() async throws {
-        let bench = try await GatewayBench()
-        try await bench.simulators.apns.take(
+        let rig = try await GatewayRig()
+        try await rig.simulators.apns.take(
             .fail(tokens: ["device-token-1"], status: 400, reason: "BadDeviceToken", times: nil))
-        try await bench.post(
-            GatewayBench.webhook([
+        try await rig.post(
+            GatewayRig.webhook([
                 ("ios", "device-token-1"), ("android", "device-token-2"),
                 ("symbian", "device-token-3"),
             ]))
-        try await bench.post("{\"devices\": [\"secret-body\"")
-        _ = await bench.delivered(bench.simulators.fcm, 1)
-        await bench.end()
-        #expect(bench.log.all.contains { $0.contains("delivery failed") })
-        for line in bench.log.all {
+        try await rig.post("{\"devices\": [\"secret-body\"")
+        _ = await rig.delivered(rig.simulators.fcm, 1)
+        await rig.end()
+        #expect(rig.log.all.contains { $0.contains("delivery failed") })
+        for line in rig.log.all {
             #expect(!line.contains("device-token"), "\(line)")
             #expect(!line.contains("secret-body"), "\(line)")
             #expect(!line.contains("BEGIN"), "\(line)")
@@ -212,46 +212,46 @@ import Testing
     }
 
     @Test func `an expired access token is renewed while a request is in flight`() async throws {
-        let bench = try await GatewayBench()
-        try await bench.post(GatewayBench.webhook([("android", "first")]))
-        #expect(await bench.delivered(bench.simulators.fcm, 1) == ["first"])
-        #expect(bench.simulators.grantedCount == 1)
+        let rig = try await GatewayRig()
+        try await rig.post(GatewayRig.webhook([("android", "first")]))
+        #expect(await rig.delivered(rig.simulators.fcm, 1) == ["first"])
+        #expect(rig.simulators.grantedCount == 1)
         // The token must be a second old before it is replaced; the delayed one is in flight.
-        try await bench.simulators.fcm.take(.delay(ms: 300))
-        try await bench.post(GatewayBench.webhook([("android", "in-flight")], ticket: "6"))
-        #expect(await bench.delivered(bench.simulators.fcm, 2).count == 2)
-        try await bench.simulators.fcm.take(.expireCredentials)
-        try await bench.post(GatewayBench.webhook([("android", "after")], ticket: "7"))
-        let taken = await bench.delivered(bench.simulators.fcm, 3)
+        try await rig.simulators.fcm.take(.delay(ms: 300))
+        try await rig.post(GatewayRig.webhook([("android", "in-flight")], ticket: "6"))
+        #expect(await rig.delivered(rig.simulators.fcm, 2).count == 2)
+        try await rig.simulators.fcm.take(.expireCredentials)
+        try await rig.post(GatewayRig.webhook([("android", "after")], ticket: "7"))
+        let taken = await rig.delivered(rig.simulators.fcm, 3)
         #expect(taken == ["first", "in-flight", "after"])
-        #expect(bench.simulators.grantedCount == 2)
-        #expect(bench.simulators.fcm.received.contains { $0.status == 401 })
-        #expect(await bench.gateway.stop() == 0)
-        await bench.end()
+        #expect(rig.simulators.grantedCount == 2)
+        #expect(rig.simulators.fcm.received.contains { $0.status == 401 })
+        #expect(await rig.gateway.stop() == 0)
+        await rig.end()
     }
 
     @Test func `an expired provider token is replaced while a request is in flight`() async throws {
         let clock = SharedClock()
         var options = SimulatorsOptions()
         options.nowUnixMs = { clock.now }
-        let bench = try await GatewayBench(options, clock: { clock.now })
-        try await bench.post(GatewayBench.webhook([("ios", "first")]))
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["first"])
-        try await bench.simulators.apns.take(.delay(ms: 300))
-        try await bench.post(GatewayBench.webhook([("ios", "in-flight")], ticket: "6"))
-        #expect(await bench.delivered(bench.simulators.apns, 2).count == 2)
+        let rig = try await GatewayRig(options, clock: { clock.now })
+        try await rig.post(GatewayRig.webhook([("ios", "first")]))
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["first"])
+        try await rig.simulators.apns.take(.delay(ms: 300))
+        try await rig.post(GatewayRig.webhook([("ios", "in-flight")], ticket: "6"))
+        #expect(await rig.delivered(rig.simulators.apns, 2).count == 2)
         // Apple takes no new token within 20 minutes of the last.
         clock.advance(ms: 21 * 60_000)
-        try await bench.simulators.apns.take(.expireCredentials)
-        try await bench.post(GatewayBench.webhook([("ios", "after")], ticket: "7"))
-        let taken = await bench.delivered(bench.simulators.apns, 3)
+        try await rig.simulators.apns.take(.expireCredentials)
+        try await rig.post(GatewayRig.webhook([("ios", "after")], ticket: "7"))
+        let taken = await rig.delivered(rig.simulators.apns, 3)
         #expect(taken == ["first", "in-flight", "after"])
-        let all = bench.simulators.apns.received
+        let all = rig.simulators.apns.received
         #expect(all.contains { $0.reason == "ExpiredProviderToken" })
         #expect(!all.contains { $0.reason == "TooManyProviderTokenUpdates" })
         #expect(all.last?.connection != all.first?.connection)
-        #expect(await bench.gateway.stop() == 0)
-        await bench.end()
+        #expect(await rig.gateway.stop() == 0)
+        await rig.end()
     }
 }
 

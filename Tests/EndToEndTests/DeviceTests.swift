@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxHTTP
@@ -18,94 +18,94 @@ import Testing
             - { name: other, token: token-of-other-333, app: com.other, scopes: [read, write, presence] }
         """
 
-    static func bench() async throws -> GatewayBench {
-        try await GatewayBench(config: {
-            GatewayBench.plugins($0) + clients + "\n" + GatewayBench.routes
+    static func rig() async throws -> GatewayRig {
+        try await GatewayRig(config: {
+            GatewayRig.plugins($0) + clients + "\n" + GatewayRig.routes
         })
     }
 
     static func call(
-        _ bench: GatewayBench, _ method: String, _ path: String, _ body: String = "",
+        _ rig: GatewayRig, _ method: String, _ path: String, _ body: String = "",
         token: String? = "token-of-backend-1"
     ) async throws -> (status: UInt32, json: JSONValue, answer: RESTAnswer) {
         var call = RESTCall(
-            method: method, url: "http://127.0.0.1:\(bench.gateway.port)\(path)",
+            method: method, url: "http://127.0.0.1:\(rig.gateway.port)\(path)",
             body: Array(body.utf8))
         if let token { call.headers = [Attribute("authorization", "Bearer \(token)")] }
-        let answer = try await bench.client.patient(call)
+        let answer = try await rig.client.patient(call)
         return (answer.status, (try? JSONValue.parse(answer.body)) ?? .null, answer)
     }
 
     static func register(
-        _ bench: GatewayBench, _ user: String, _ token: String, platform: String = "ios",
+        _ rig: GatewayRig, _ user: String, _ token: String, platform: String = "ios",
         client: String = "token-of-backend-1"
     ) async throws -> JSONValue {
         let body =
             #"{"user":"\#(user)","token":"\#(token)","platform":"\#(platform)","locale":"de"}"#
-        let (status, json, _) = try await call(bench, "POST", "/v1/devices", body, token: client)
+        let (status, json, _) = try await call(rig, "POST", "/v1/devices", body, token: client)
         #expect(status == 200)
         return json
     }
 
     static func tokens(
-        _ bench: GatewayBench, _ user: String, client: String = "token-of-backend-1"
+        _ rig: GatewayRig, _ user: String, client: String = "token-of-backend-1"
     ) async throws -> [String] {
         let (status, json, _) = try await call(
-            bench, "GET", "/v1/devices?user=\(user)", token: client)
+            rig, "GET", "/v1/devices?user=\(user)", token: client)
         #expect(status == 200)
         guard case .array(let devices) = json["devices"] else { return [] }
         return devices.compactMap { $0["token"]?.string }
     }
 
     @Test func `devices come, are listed newest first, and go`() async throws {
-        let bench = try await Self.bench()
-        for token in ["a", "b", "c"] { _ = try await Self.register(bench, "u1", token) }
-        #expect(try await Self.tokens(bench, "u1") == ["c", "b", "a"])
-        let one = try await Self.call(bench, "DELETE", "/v1/devices?token=b")
+        let rig = try await Self.rig()
+        for token in ["a", "b", "c"] { _ = try await Self.register(rig, "u1", token) }
+        #expect(try await Self.tokens(rig, "u1") == ["c", "b", "a"])
+        let one = try await Self.call(rig, "DELETE", "/v1/devices?token=b")
         #expect(one.json["removed"]?.integer == 1)
-        #expect(try await Self.tokens(bench, "u1") == ["c", "a"])
-        let all = try await Self.call(bench, "DELETE", "/v1/devices?user=u1")
+        #expect(try await Self.tokens(rig, "u1") == ["c", "a"])
+        let all = try await Self.call(rig, "DELETE", "/v1/devices?user=u1")
         #expect(all.json["removed"]?.integer == 2)
-        #expect(try await Self.tokens(bench, "u1") == [])
-        await bench.end()
+        #expect(try await Self.tokens(rig, "u1") == [])
+        await rig.end()
     }
 
     @Test func `a second person on the same phone gets nothing of the first`() async throws {
-        let bench = try await Self.bench()
-        _ = try await Self.register(bench, "first", "phone")
-        _ = try await Self.register(bench, "second", "phone")
-        #expect(try await Self.tokens(bench, "first") == [])
-        #expect(try await Self.tokens(bench, "second") == ["phone"])
-        await bench.end()
+        let rig = try await Self.rig()
+        _ = try await Self.register(rig, "first", "phone")
+        _ = try await Self.register(rig, "second", "phone")
+        #expect(try await Self.tokens(rig, "first") == [])
+        #expect(try await Self.tokens(rig, "second") == ["phone"])
+        await rig.end()
     }
 
     @Test func `twenty tokens of one kind stay, the oldest goes first`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         for number in 1...20 {
-            #expect(try await Self.register(bench, "u", "t\(number)")["evicted"]?.integer == 0)
+            #expect(try await Self.register(rig, "u", "t\(number)")["evicted"]?.integer == 0)
         }
-        _ = try await Self.register(bench, "u", "other-kind", platform: "android")
-        #expect(try await Self.register(bench, "u", "t21")["evicted"]?.integer == 1)
-        let tokens = try await Self.tokens(bench, "u")
+        _ = try await Self.register(rig, "u", "other-kind", platform: "android")
+        #expect(try await Self.register(rig, "u", "t21")["evicted"]?.integer == 1)
+        let tokens = try await Self.tokens(rig, "u")
         #expect(tokens.count == 21)
         #expect(!tokens.contains("t1") && tokens.contains("t2") && tokens.contains("other-kind"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a client sees its own app alone, and does what its scopes allow`() async throws {
-        let bench = try await Self.bench()
-        _ = try await Self.register(bench, "u", "mine")
-        #expect(try await Self.tokens(bench, "u", client: "token-of-other-333") == [])
+        let rig = try await Self.rig()
+        _ = try await Self.register(rig, "u", "mine")
+        #expect(try await Self.tokens(rig, "u", client: "token-of-other-333") == [])
         let body = #"{"user":"u","token":"x","platform":"ios"}"#
         let reader = try await Self.call(
-            bench, "POST", "/v1/devices", body, token: "token-of-reader-22")
+            rig, "POST", "/v1/devices", body, token: "token-of-reader-22")
         #expect(reader.status == 403)
         for token in [nil, "wrong", ""] {
-            let refused = try await Self.call(bench, "GET", "/v1/devices?user=u", token: token)
+            let refused = try await Self.call(rig, "GET", "/v1/devices?user=u", token: token)
             #expect(refused.status == 401)
             #expect(refused.answer.header("www-authenticate") == "Bearer")
         }
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -123,16 +123,16 @@ import Testing
     func `bad requests are told what is wrong`(
         method: String, path: String, body: String, words: String
     ) async throws {
-        let bench = try await Self.bench()
-        let refused = try await Self.call(bench, method, path, body)
+        let rig = try await Self.rig()
+        let refused = try await Self.call(rig, method, path, body)
         #expect(refused.status == 400)
         #expect(refused.json["detail"]?.string?.contains(words) == true)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `the API is as docs-openapi says`() async throws {
-        let bench = try await Self.bench()
-        let file = PluginBench.root.appending(path: "docs/openapi.json")
+        let rig = try await Self.rig()
+        let file = PluginRig.root.appending(path: "docs/openapi.json")
         let spec = try JSONValue.parse(Array(Data(contentsOf: file)))
         guard case .object(let paths) = spec["paths"] else {
             Issue.record("no paths")
@@ -145,7 +145,7 @@ import Testing
                     "example"]
                 let query = body == nil ? "?user=u1" : ""
                 let method = operation.key.uppercased()
-                let good = try await Self.call(bench, method, path.key + query, body?.text ?? "")
+                let good = try await Self.call(rig, method, path.key + query, body?.text ?? "")
                 #expect(good.status == 200, "\(method) \(path.key)")
                 let schema = operation.value["responses"]?["200"]?["content"]?["application/json"]?[
                     "schema"]
@@ -160,10 +160,10 @@ import Testing
             }
             let known = Set(operations.map { $0.key.uppercased() })
             for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] where !known.contains(method) {
-                #expect(try await Self.call(bench, method, path.key, "{}").status == 405)
+                #expect(try await Self.call(rig, method, path.key, "{}").status == 405)
             }
         }
-        await bench.end()
+        await rig.end()
     }
 
     /// A source that names users: `{"user":"u"}` in, one event for all of the user's devices.
@@ -216,9 +216,9 @@ import Testing
         """
 
     @Test func `an event that names a user reaches all of the user's devices`() async throws {
-        let library = try await PluginBench.compile(Self.userSource)
-        let bench = try await GatewayBench(config: { simulators in
-            (GatewayBench.plugins(simulators) + Self.clients).replacingOccurrences(
+        let library = try await PluginRig.compile(Self.userSource)
+        let rig = try await GatewayRig(config: { simulators in
+            (GatewayRig.plugins(simulators) + Self.clients).replacingOccurrences(
                 of: "  z: { library: Zendesk, config: { path: /in/z } }",
                 with: "  z: { library: \(library) }") + """
 
@@ -226,26 +226,26 @@ import Testing
                       - { name: hello, from: z, send: { ios: apns } }
                     """
         })
-        for token in ["aa", "bb"] { _ = try await Self.register(bench, "u1", token) }
-        _ = try await Self.register(bench, "u2", "cc")
-        #expect(try await bench.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
-        #expect(try await bench.post(#"{"user":"nobody"}"#, path: "/in/users").status == 200)
-        #expect(Set(await bench.delivered(bench.simulators.apns, 2)) == ["aa", "bb"])
+        for token in ["aa", "bb"] { _ = try await Self.register(rig, "u1", token) }
+        _ = try await Self.register(rig, "u2", "cc")
+        #expect(try await rig.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
+        #expect(try await rig.post(#"{"user":"nobody"}"#, path: "/in/users").status == 200)
+        #expect(Set(await rig.delivered(rig.simulators.apns, 2)) == ["aa", "bb"])
         // Logged out: nothing more.
-        _ = try await Self.call(bench, "DELETE", "/v1/devices?user=u1")
-        #expect(try await bench.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
-        #expect(try await bench.post(#"{"user":"u2"}"#, path: "/in/users").status == 200)
-        #expect(await bench.delivered(bench.simulators.apns, 3).last == "cc")
-        await bench.gateway.stop()
-        #expect(bench.simulators.apns.received.count == 3)
-        await bench.end()
+        _ = try await Self.call(rig, "DELETE", "/v1/devices?user=u1")
+        #expect(try await rig.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
+        #expect(try await rig.post(#"{"user":"u2"}"#, path: "/in/users").status == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 3).last == "cc")
+        await rig.gateway.stop()
+        #expect(rig.simulators.apns.received.count == 3)
+        await rig.end()
     }
 
     @Test
     func `an event that its builder fails on is refused, and is no duplicate when it comes again`()
         async throws
     {
-        let library = try await PluginBench.compile(
+        let library = try await PluginRig.compile(
             Self.userSource.replacingOccurrences(
                 of: ".type = STR(\"user.hello\"),",
                 with: ".type = STR(\"user.hello\"), .dedupe = STR(\"same\"),"
@@ -255,8 +255,8 @@ import Testing
                     "(void)i; (void)e;\n  if (builds++ < 1) return SBX_E_INTERNAL;\n  for (uint32_t k"
             ).replacingOccurrences(
                 of: "static int dummy;", with: "static int dummy, builds;"))
-        let bench = try await GatewayBench(config: { simulators in
-            (GatewayBench.plugins(simulators) + Self.clients).replacingOccurrences(
+        let rig = try await GatewayRig(config: { simulators in
+            (GatewayRig.plugins(simulators) + Self.clients).replacingOccurrences(
                 of: "  z: { library: Zendesk, config: { path: /in/z } }",
                 with: "  z: { library: \(library) }") + """
 
@@ -264,21 +264,21 @@ import Testing
                       - { name: hello, from: z, send: { ios: apns } }
                     """
         })
-        _ = try await Self.register(bench, "u1", "aa")
-        #expect(try await bench.post(#"{"user":"u1"}"#, path: "/in/users").status == 503)
-        #expect(try await bench.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["aa"])
-        let metrics = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+        _ = try await Self.register(rig, "u1", "aa")
+        #expect(try await rig.post(#"{"user":"u1"}"#, path: "/in/users").status == 503)
+        #expect(try await rig.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["aa"])
+        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
         #expect(!metrics.contains("unrouted") && !metrics.contains("duplicate"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a token that a provider replaces is replaced in the registry`() async throws {
-        let users = try await PluginBench.compile(Self.userSource)
+        let users = try await PluginRig.compile(Self.userSource)
         let hello = try String(
-            contentsOf: PluginBench.root.appending(path: "Plugins/HelloC/hello.c"), encoding: .utf8)
+            contentsOf: PluginRig.root.appending(path: "Plugins/HelloC/hello.c"), encoding: .utf8)
         // It settles each delivery at once, with another token.
-        let sender = try await PluginBench.compile(
+        let sender = try await PluginRig.compile(
             hello.replacingOccurrences(
                 of: "sink->request(sink, &r, 1, sizeof r);",
                 with: """
@@ -287,8 +287,8 @@ import Testing
                     (void)r;
                     sink->settle(sink, &o, 1, sizeof o);
                     """))
-        let bench = try await GatewayBench(config: { simulators in
-            (GatewayBench.plugins(simulators) + Self.clients).replacingOccurrences(
+        let rig = try await GatewayRig(config: { simulators in
+            (GatewayRig.plugins(simulators) + Self.clients).replacingOccurrences(
                 of: "  z: { library: Zendesk, config: { path: /in/z } }",
                 with: """
                       z: { library: \(users) }
@@ -299,25 +299,25 @@ import Testing
                       - { name: hello, from: z, send: { ios: s } }
                     """
         })
-        _ = try await Self.register(bench, "u1", "old-token")
-        #expect(try await bench.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
+        _ = try await Self.register(rig, "u1", "old-token")
+        #expect(try await rig.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
         var tokens: [String] = []
         for _ in 0..<6_000 where tokens != ["new-token"] {
-            tokens = try await Self.tokens(bench, "u1")
+            tokens = try await Self.tokens(rig, "u1")
         }
         #expect(tokens == ["new-token"])
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `without clients there is no registry to see`() async throws {
-        let bench = try await GatewayBench()
-        #expect(try await Self.call(bench, "GET", "/v1/devices?user=u").status == 404)
-        await bench.end()
+        let rig = try await GatewayRig()
+        #expect(try await Self.call(rig, "GET", "/v1/devices?user=u").status == 404)
+        await rig.end()
     }
 }
 
 /// A token that a provider calls dead is reported to the system that supplied it.
-@Suite struct FeedbackTests {
+@Suite struct DeviceReportsTests {
     /// Zendesk's API: takes bulk unregister calls.
     final class ZendeskAPI: AsyncHTTPServerHandler {
         private let calls = Mutex<[(authorization: String, tokens: [String])]>([])
@@ -353,13 +353,13 @@ import Testing
         }
     }
 
-    static func bench(_ port: Int, goneAgoMs: UInt64 = 0) async throws -> GatewayBench {
+    static func rig(_ port: Int, goneAgoMs: UInt64 = 0) async throws -> GatewayRig {
         var options = SimulatorsOptions()
         options.apns.goneAgoMs = goneAgoMs
-        return try await GatewayBench(
+        return try await GatewayRig(
             options,
             config: { simulators in
-                (GatewayBench.plugins(simulators) + DeviceTests.clients + "\n" + GatewayBench.routes)
+                (GatewayRig.plugins(simulators) + DeviceTests.clients + "\n" + GatewayRig.routes)
                     .replacingOccurrences(
                         of: "config: { path: /in/z }",
                         with: """
@@ -385,38 +385,38 @@ import Testing
     @Test func `dead tokens go back exactly as they were delivered`() async throws {
         let api = ZendeskAPI(refusals: 1)
         let server = try await Self.serve(api)
-        let bench = try await Self.bench(server.port)
-        try await bench.simulators.apns.take(
+        let rig = try await Self.rig(server.port)
+        try await rig.simulators.apns.take(
             .fail(tokens: ["dead01"], status: 410, reason: "Unregistered", times: nil))
-        try await bench.simulators.fcm.take(
+        try await rig.simulators.fcm.take(
             .fail(tokens: ["gone:x"], status: 404, reason: "UNREGISTERED", times: nil))
-        try await bench.post(
-            GatewayBench.webhook([
+        try await rig.post(
+            GatewayRig.webhook([
                 ("ios", "<DEAD 01>"), ("ios", "fine"), ("android", "gone:x"), ("android", "ok"),
             ]))
         #expect(try await Self.reported(api, 2) == ["<DEAD 01>", "gone:x"])
         #expect(api.authorizations == ["Basic YUBiLmMvdG9rZW46emQtc2VjcmV0"])
         // Reported once, however often it is tried.
-        try await bench.post(GatewayBench.webhook([("ios", "<DEAD 01>")], ticket: "6"))
-        #expect(await bench.delivered(bench.simulators.fcm, 1) == ["ok"])
-        await bench.gateway.stop()
+        try await rig.post(GatewayRig.webhook([("ios", "<DEAD 01>")], ticket: "6"))
+        #expect(await rig.delivered(rig.simulators.fcm, 1) == ["ok"])
+        await rig.gateway.stop()
         #expect(api.tokens.joined().count == 2)
-        #expect(!bench.log.all.description.contains("zd-secret"))
-        await bench.end()
+        #expect(!rig.log.all.description.contains("zd-secret"))
+        await rig.end()
         await server.shutdown()
     }
 
     @Test func `many are reported in chunks of at most a hundred`() async throws {
         let api = ZendeskAPI()
         let server = try await Self.serve(api)
-        let bench = try await Self.bench(server.port)
-        try await bench.simulators.apns.take(
+        let rig = try await Self.rig(server.port)
+        try await rig.simulators.apns.take(
             .fail(tokens: [], status: 410, reason: "Unregistered", times: nil))
         let tokens = (0..<250).map { "t\($0)" }
-        try await bench.post(GatewayBench.webhook(tokens.map { ("ios", $0) }))
+        try await rig.post(GatewayRig.webhook(tokens.map { ("ios", $0) }))
         #expect(try await Self.reported(api, 250) == Set(tokens))
         #expect(api.tokens.allSatisfy { $0.count <= 100 })
-        await bench.end()
+        await rig.end()
         await server.shutdown()
     }
 
@@ -425,20 +425,20 @@ import Testing
     {
         let api = ZendeskAPI()
         let server = try await Self.serve(api)
-        let bench = try await Self.bench(server.port, goneAgoMs: 60_000)
+        let rig = try await Self.rig(server.port, goneAgoMs: 60_000)
         // The 410 says that the token died a minute ago, so this one lives.
-        _ = try await DeviceTests.register(bench, "u", "reborn", client: "token-of-backend-1")
+        _ = try await DeviceTests.register(rig, "u", "reborn", client: "token-of-backend-1")
         // FCM names no time.
-        _ = try await DeviceTests.register(bench, "u", "gone", platform: "android")
-        try await bench.simulators.apns.take(
+        _ = try await DeviceTests.register(rig, "u", "gone", platform: "android")
+        try await rig.simulators.apns.take(
             .fail(tokens: ["reborn", "unknown"], status: 410, reason: "Unregistered", times: nil))
-        try await bench.simulators.fcm.take(
+        try await rig.simulators.fcm.take(
             .fail(tokens: ["gone"], status: 404, reason: "UNREGISTERED", times: nil))
-        try await bench.post(
-            GatewayBench.webhook([("ios", "reborn"), ("ios", "unknown"), ("android", "gone")]))
+        try await rig.post(
+            GatewayRig.webhook([("ios", "reborn"), ("ios", "unknown"), ("android", "gone")]))
         #expect(try await Self.reported(api, 2) == ["unknown", "gone"])
-        #expect(try await DeviceTests.tokens(bench, "u") == ["reborn"])
-        await bench.end()
+        #expect(try await DeviceTests.tokens(rig, "u") == ["reborn"])
+        await rig.end()
         await server.shutdown()
     }
 }

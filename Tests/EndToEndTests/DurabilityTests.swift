@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxHTTP
@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct DurabilityTests {
     static func yaml(_ simulators: Simulators, retries: Int, timeoutMs: Int = 500) -> String {
-        GatewayBench.plugins(simulators, timeoutMs: timeoutMs) + """
+        GatewayRig.plugins(simulators, timeoutMs: timeoutMs) + """
 
             retry: { few: { initial: 5ms, factor: 1, max: 10ms, retries: \(retries) } }
             routes:
@@ -21,37 +21,37 @@ import Testing
     }
 
     static func adminJSON(
-        _ bench: GatewayBench, _ method: String, _ path: String, _ body: String = ""
+        _ rig: GatewayRig, _ method: String, _ path: String, _ body: String = ""
     ) async throws -> JSONValue {
-        let port = try #require(bench.gateway.adminPort)
+        let port = try #require(rig.gateway.adminPort)
         var call = RESTCall(
             method: method, url: "http://127.0.0.1:\(port)\(path)", body: Array(body.utf8))
         call.headers = [Attribute("content-type", "application/json")]
-        let answer = try await bench.client.patient(call)
+        let answer = try await rig.client.patient(call)
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
         return try JSONValue.parse(answer.body)
     }
 
     /// Dead letters, once there are so many.
-    static func dead(_ bench: GatewayBench, _ count: Int) async throws -> JSONValue {
+    static func dead(_ rig: GatewayRig, _ count: Int) async throws -> JSONValue {
         for _ in 0..<2_000 {
-            let json = try await adminJSON(bench, "GET", "/dead")
+            let json = try await adminJSON(rig, "GET", "/dead")
             // The list is read before it is counted.
             if json["count"]?.integer == Int64(count) {
-                return try await adminJSON(bench, "GET", "/dead")
+                return try await adminJSON(rig, "GET", "/dead")
             }
             try await Task.sleep(for: .milliseconds(10))
         }
-        return try await adminJSON(bench, "GET", "/dead")
+        return try await adminJSON(rig, "GET", "/dead")
     }
 
     @Test func `a failed delivery is on record with its attempts and can be replayed`() async throws
     {
-        let bench = try await GatewayBench(config: { Self.yaml($0, retries: 2) })
-        try await bench.simulators.apns.take(
+        let rig = try await GatewayRig(config: { Self.yaml($0, retries: 2) })
+        try await rig.simulators.apns.take(
             .fail(tokens: ["token-12345"], status: 429, reason: "TooManyRequests", times: nil))
-        try await bench.post(GatewayBench.webhook([("ios", "token-12345"), ("ios", "fine")]))
-        let list = try await Self.dead(bench, 1)
+        try await rig.post(GatewayRig.webhook([("ios", "token-12345"), ("ios", "fine")]))
+        let list = try await Self.dead(rig, 1)
         let letter = try #require(list["dead"]?[0])
         #expect(letter["reason"]?.string == "retries_exhausted")
         #expect(letter["route"]?.string == "replies" && letter["sender"]?.string == "apns")
@@ -64,26 +64,26 @@ import Testing
         #expect(attempts.map { $0["number"]?.integer } == [1, 2, 3])
         #expect(attempts.allSatisfy { $0["code"]?.integer == 429 })
         let id = try #require(letter["id"]?.integer)
-        #expect(try await Self.adminJSON(bench, "GET", "/dead/\(id)") == letter)
+        #expect(try await Self.adminJSON(rig, "GET", "/dead/\(id)") == letter)
         // Nothing is meant by nothing.
-        let port = try #require(bench.gateway.adminPort)
+        let port = try #require(rig.gateway.adminPort)
         var nothing = RESTCall(
             method: "POST", url: "http://127.0.0.1:\(port)/dead/purge", body: Array("{}".utf8))
         nothing.headers = [Attribute("content-type", "application/json")]
-        let slip = try await bench.client.patient(nothing)
+        let slip = try await rig.client.patient(nothing)
         #expect(slip.status == 400)
 
-        try await bench.simulators.apns.take(.clear)
+        try await rig.simulators.apns.take(.clear)
         let replayed = try await Self.adminJSON(
-            bench, "POST", "/dead/replay", #"{"reason":"retries_exhausted"}"#)
+            rig, "POST", "/dead/replay", #"{"reason":"retries_exhausted"}"#)
         #expect(replayed["count"]?.integer == 1)
-        let pushes = await bench.simulators.apns.wait(for: 5)
+        let pushes = await rig.simulators.apns.wait(for: 5)
         let ids = Set(
             pushes.filter { $0.token == "token-12345" }.compactMap { $0.header("apns-id") })
         #expect(ids == [letter["stable_id"]?.string ?? ""])
         #expect(pushes.last?.status == 200)
-        #expect(try await Self.dead(bench, 0)["count"]?.integer == 0)
-        await bench.end()
+        #expect(try await Self.dead(rig, 0)["count"]?.integer == 0)
+        await rig.end()
     }
 
     @Test func `the dead command works beside a running gateway and on a stopped one`() async throws
@@ -101,7 +101,7 @@ import Testing
             let call = RESTCall(
                 method: "POST", url: "http://127.0.0.1:\(running.port)/in/z",
                 body: Array(
-                    GatewayBench.webhook([("ios", "tok-\(number)")], ticket: "\(number)").utf8))
+                    GatewayRig.webhook([("ios", "tok-\(number)")], ticket: "\(number)").utf8))
             #expect(try await client.patient(call).status == 200)
         }
         var listed = try await ProgramTests.run(["dead", "list", "--config", file])
@@ -138,156 +138,156 @@ import Testing
     }
 
     @Test func `the same webhook again is answered and not sent`() async throws {
-        let bench = try await GatewayBench()
-        let body = GatewayBench.webhook([("ios", "a")])
-        for _ in 0..<3 { #expect(try await bench.post(body).status == 200) }
-        #expect(try await bench.post(GatewayBench.webhook([("ios", "b")])).status == 200)
-        #expect(Set(await bench.delivered(bench.simulators.apns, 2)) == ["a", "b"])
-        let metrics = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+        let rig = try await GatewayRig()
+        let body = GatewayRig.webhook([("ios", "a")])
+        for _ in 0..<3 { #expect(try await rig.post(body).status == 200) }
+        #expect(try await rig.post(GatewayRig.webhook([("ios", "b")])).status == 200)
+        #expect(Set(await rig.delivered(rig.simulators.apns, 2)) == ["a", "b"])
+        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
         #expect(metrics.contains(#"signalbox_events_total{source="z",result="duplicate"} 2"#))
-        await bench.gateway.stop()
-        #expect(bench.simulators.apns.received.count == 2)
-        await bench.end()
+        await rig.gateway.stop()
+        #expect(rig.simulators.apns.received.count == 2)
+        await rig.end()
     }
 
     @Test func `a provider that is down for longer than all retries costs nothing but time`()
         async throws
     {
-        let bench = try await GatewayBench(config: { Self.yaml($0, retries: 2, timeoutMs: 100) })
-        try await bench.simulators.apns.take(.closeListener(cut: true))
+        let rig = try await GatewayRig(config: { Self.yaml($0, retries: 2, timeoutMs: 100) })
+        try await rig.simulators.apns.take(.closeListener(cut: true))
         let tokens = (0..<60).map { "i\($0)" }
-        try await bench.post(GatewayBench.webhook(tokens.map { ("ios", $0) }))
+        try await rig.post(GatewayRig.webhook(tokens.map { ("ios", $0) }))
         // The first ones use their attempts up before the breaker opens; the others wait.
         var dead = 0
         for _ in 0..<300 where dead == 0 {
-            dead = Int(try await Self.adminJSON(bench, "GET", "/dead")["count"]?.integer ?? 0)
+            dead = Int(try await Self.adminJSON(rig, "GET", "/dead")["count"]?.integer ?? 0)
             try await Task.sleep(for: .milliseconds(10))
         }
-        #expect(bench.log.all.contains { $0.contains("provider seems to be down") })
-        try await bench.simulators.apns.take(.openListener)
+        #expect(rig.log.all.contains { $0.contains("provider seems to be down") })
+        try await rig.simulators.apns.take(.openListener)
         // Replays as long as there is something to replay: all arrive in the end. What took the provider too
         // long to say arrived all the same, and is dead once more.
         var arrived: Set<String> = []
         var left: Int64 = 1
         for _ in 0..<1_200 where arrived.count < tokens.count || left > 0 {
-            _ = try await Self.adminJSON(bench, "POST", "/dead/replay", #"{"all":true}"#)
+            _ = try await Self.adminJSON(rig, "POST", "/dead/replay", #"{"all":true}"#)
             try await Task.sleep(for: .milliseconds(50))
             arrived = Set(
-                bench.simulators.apns.received.filter { $0.status == 200 }.map(\.token))
-            left = try await Self.adminJSON(bench, "GET", "/dead")["count"]?.integer ?? 1
+                rig.simulators.apns.received.filter { $0.status == 200 }.map(\.token))
+            left = try await Self.adminJSON(rig, "GET", "/dead")["count"]?.integer ?? 1
         }
         #expect(arrived == Set(tokens))
         #expect(left == 0)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a slow provider slows its own lane alone`() async throws {
-        let bench = try await GatewayBench(timeoutMs: 20_000)
-        try await bench.simulators.apns.take(.delay(ms: 1_500))
+        let rig = try await GatewayRig(timeoutMs: 20_000)
+        try await rig.simulators.apns.take(.delay(ms: 1_500))
         let start = Date()
-        try await bench.post(
-            GatewayBench.webhook((0..<50).flatMap { [("ios", "i\($0)"), ("android", "a\($0)")] }))
-        #expect(await bench.delivered(bench.simulators.fcm, 50).count == 50)
+        try await rig.post(
+            GatewayRig.webhook((0..<50).flatMap { [("ios", "i\($0)"), ("android", "a\($0)")] }))
+        #expect(await rig.delivered(rig.simulators.fcm, 50).count == 50)
         let fcm = Date().timeIntervalSince(start)
-        #expect(await bench.delivered(bench.simulators.apns, 50).count == 50)
-        await bench.gateway.stop()
+        #expect(await rig.delivered(rig.simulators.apns, 50).count == 50)
+        await rig.gateway.stop()
         let apns = Date().timeIntervalSince(start)
         #expect(apns > 1.5 && fcm < apns, "FCM took \(fcm) s, APNs \(apns) s")
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a hundred thousand for a dead sender wait on disk and hold nobody up`() async throws
     {
-        let bench = try await GatewayBench(timeoutMs: 200)
-        try await bench.simulators.apns.take(.closeListener(cut: true))
+        let rig = try await GatewayRig(timeoutMs: 200)
+        try await rig.simulators.apns.take(.closeListener(cut: true))
         for batch in 0..<10 {
             let devices = (0..<10_000).map { (type: "ios", token: "i\(batch)-\($0)") }
             #expect(
-                try await bench.post(GatewayBench.webhook(devices, ticket: "\(batch)")).status
+                try await rig.post(GatewayRig.webhook(devices, ticket: "\(batch)")).status
                     == 200)
         }
-        try await bench.post(GatewayBench.webhook([("android", "alive")], ticket: "x"))
-        #expect(await bench.delivered(bench.simulators.fcm, 1) == ["alive"])
-        let ready = try JSONValue.parse(try await bench.admin("/readyz").body)
+        try await rig.post(GatewayRig.webhook([("android", "alive")], ticket: "x"))
+        #expect(await rig.delivered(rig.simulators.fcm, 1) == ["alive"])
+        let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
         let waiting = try #require(ready["waiting"]?.integer)
         #expect(waiting > 99_000)
         let memory = try #require(ready["senders"]?[0]?["in_memory"]?.integer)
         #expect(memory <= 4_096)
-        await bench.gateway.stop()
-        await bench.end()
+        await rig.gateway.stop()
+        await rig.end()
     }
 
     @Test func `a full disk is answered 503, and taken up again when there is room`() async throws {
         // A database that may not grow is a disk that is full, without a disk to fill.
-        let bench = try await GatewayBench(
+        let rig = try await GatewayRig(
             dataBytesMax: 600_000,
             config: {
                 Self.yaml($0, retries: 100, timeoutMs: 500)
             })
-        try await bench.simulators.fcm.take(.closeListener(cut: true))
+        try await rig.simulators.fcm.take(.closeListener(cut: true))
         var taken: [String] = []
         var refusal: RESTAnswer?
         for number in 0..<2_000 where refusal == nil {
             let tokens = (0..<20).map { "t\(number)-\($0)" }
-            let answer = try await bench.post(
-                GatewayBench.webhook(tokens.map { ("android", $0) }, ticket: "\(number)"))
+            let answer = try await rig.post(
+                GatewayRig.webhook(tokens.map { ("android", $0) }, ticket: "\(number)"))
             if answer.status == 200 { taken += tokens } else { refusal = answer }
         }
         let answer = try #require(refusal)
         #expect(answer.status == 503)
         #expect(answer.header("retry-after") == "1")
         #expect(!taken.isEmpty)
-        let metrics = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
         #expect(metrics.contains(#"signalbox_requests_total{instance="z",status="503"} 1"#))
         // Answer, log, readiness and metric say what it is.
         #expect(String(decoding: answer.body, as: UTF8.self).contains("disk is full"))
-        #expect(bench.log.all.contains { $0.contains("disk is full, rejecting events") })
+        #expect(rig.log.all.contains { $0.contains("disk is full, rejecting events") })
         #expect(metrics.contains("signalbox_disk_full 1"))
-        let readiness = try await bench.admin("/readyz")
+        let readiness = try await rig.admin("/readyz")
         #expect(readiness.status == 503)
         #expect(try JSONValue.parse(readiness.body)["status"]?.string == "disk_full")
-        try await bench.simulators.fcm.take(.openListener)
+        try await rig.simulators.fcm.take(.openListener)
         // What was taken arrives, and the room that this makes is used again.
         // A request that took too long may have arrived all the same, so some come twice.
         var arrived: Set<String> = []
         for _ in 0..<6_000 where arrived.count < taken.count {
             arrived = Set(
-                bench.simulators.fcm.received.filter { $0.status == 200 }.map(\.token))
+                rig.simulators.fcm.received.filter { $0.status == 200 }.map(\.token))
             try await Task.sleep(for: .milliseconds(20))
         }
         #expect(arrived == Set(taken))
         // Also when nothing is sent here any more.
         var state: UInt32 = 0
-        for _ in 0..<6_000 where state != 200 { state = try await bench.admin("/readyz").status }
+        for _ in 0..<6_000 where state != 200 { state = try await rig.admin("/readyz").status }
         #expect(state == 200)
-        #expect(bench.log.all.contains { $0.contains("disk has room again") })
+        #expect(rig.log.all.contains { $0.contains("disk has room again") })
         var status: UInt32 = 0
         for _ in 0..<500 where status != 200 {
-            status = try await bench.post(
-                GatewayBench.webhook([("android", "later")], ticket: "later")
+            status = try await rig.post(
+                GatewayRig.webhook([("android", "later")], ticket: "later")
             ).status
         }
         #expect(status == 200)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a database file that is gone makes the gateway not ready, and it says so`()
         async throws
     {
         let clock = SharedClock()
-        let bench = try await GatewayBench(clock: { clock.now })
+        let rig = try await GatewayRig(clock: { clock.now })
         try FileManager.default.removeItem(
-            at: bench.folder.appending(path: "data/signalbox.sqlite"))
+            at: rig.folder.appending(path: "data/signalbox.sqlite"))
         clock.advance(ms: 11_000)
-        try await bench.post(GatewayBench.webhook([("ios", "a")]))
-        let answer = try await bench.admin("/readyz")
+        try await rig.post(GatewayRig.webhook([("ios", "a")]))
+        let answer = try await rig.admin("/readyz")
         #expect(answer.status == 503)
         #expect(try JSONValue.parse(answer.body)["status"]?.string == "database_gone")
-        #expect(bench.gateway.metricsText.contains("signalbox_database_gone 1"))
-        let line = try await OutageTests.line(bench, "database file is gone")
+        #expect(rig.gateway.metricsText.contains("signalbox_database_gone 1"))
+        let line = try await OutageTests.line(rig, "database file is gone")
         #expect(line.hasPrefix("error") && line.contains("put the file back, or restart"))
         // What it took is still sent.
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["a"])
-        await bench.end()
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["a"])
+        await rig.end()
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxSimulators
 import Testing
 
@@ -8,11 +8,11 @@ import Testing
     /// Installed once from what was built, and then moved: whatever holds a path of before is broken.
     static let installed = Task { () throws -> URL in
         let folder = Workshop.place()
-        let build = URL(filePath: try PluginBench.bundled("Zendesk")).deletingLastPathComponent()
+        let build = URL(filePath: try PluginRig.bundled("Zendesk")).deletingLastPathComponent()
         let made = folder.appending(path: "made")
         let output = try await Tool.run(
-            [PluginBench.root.appending(path: "scripts/install.sh").path, made.path, build.path])
-        guard output.status == 0 else { throw PluginBench.Failure(description: output.text) }
+            [PluginRig.root.appending(path: "scripts/install.sh").path, made.path, build.path])
+        guard output.status == 0 else { throw PluginRig.Failure(description: output.text) }
         let moved = folder.appending(path: "moved")
         try FileManager.default.moveItem(at: made, to: moved)
         return moved
@@ -25,7 +25,7 @@ import Testing
         let place = try Workshop.folder()
         let sources = place.appending(path: "sources")
         try FileManager.default.copyItem(
-            at: PluginBench.root.appending(path: folder), to: sources)
+            at: PluginRig.root.appending(path: folder), to: sources)
         return (sources, place.appending(path: "data").path)
     }
 
@@ -100,7 +100,7 @@ import Testing
 
     @Test func `a host in Python, without any dependency`() async throws {
         let prefix = try await self.prefix
-        let script = PluginBench.root.appending(path: "Examples/hosts/python/host.py").path
+        let script = PluginRig.root.appending(path: "Examples/hosts/python/host.py").path
         try await run(
             { ["python3", script, $0, $1] },
             ["LIBSIGNALBOX": prefix.appending(path: "lib/libsignalbox.so.1").path])
@@ -122,7 +122,7 @@ import Testing
 
     @Test func `a host in Swift`() async throws {
         let plugins = try await prefix.appending(path: "lib/signalbox").path
-        let host = URL(filePath: try PluginBench.bundled("Zendesk")).deletingLastPathComponent()
+        let host = URL(filePath: try PluginRig.bundled("Zendesk")).deletingLastPathComponent()
             .appending(path: "SwiftHost").path
         try await run({ [host, $0, $1, plugins] }, [:])
     }
@@ -142,7 +142,7 @@ import Testing
                 "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
                 "-Dsbx_plugin_entry_v1=hello_entry",
                 sources.appending(path: "manners.c").path,
-                PluginBench.root.appending(path: "Plugins/HelloC/hello.c").path, "-o", program,
+                PluginRig.root.appending(path: "Plugins/HelloC/hello.c").path, "-o", program,
             ] + flags.filter { !$0.isEmpty } + ["-Wl,-rpath,\(lib)", "-lpthread"])
         #expect(built.status == 0, "\(built.text)")
         try FileManager.default.createDirectory(

@@ -16,8 +16,8 @@ import Testing
     func `bad requests get a problem document that leaks nothing`(
         method: String, path: String, body: String, status: UInt32, words: String
     ) async throws {
-        let bench = try await GatewayBench()
-        let answer = try await bench.post(body, path: path, method: method)
+        let rig = try await GatewayRig()
+        let answer = try await rig.post(body, path: path, method: method)
         #expect(answer.status == status)
         #expect(answer.header("content-type") == "application/problem+json")
         if status == 405 { #expect(answer.header("allow") == "POST") }
@@ -26,92 +26,92 @@ import Testing
         #expect(problem["status"]?.integer == Int64(status))
         #expect(problem["detail"]?.string?.contains(words) == true, "\(text)")
         #expect(!text.contains("private"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a body over 1 MiB is refused, one of 1 MiB is not`() async throws {
-        let bench = try await GatewayBench()
-        let base = GatewayBench.webhook([("android", "a")])
+        let rig = try await GatewayRig()
+        let base = GatewayRig.webhook([("android", "a")])
         func padded(_ count: Int) -> String {
             base + String(repeating: " ", count: count - base.utf8.count)
         }
-        #expect(try await bench.post(padded((1 << 20) + 1)).status == 413)
-        #expect(try await bench.post(padded(1 << 20)).status == 200)
-        await bench.end()
+        #expect(try await rig.post(padded((1 << 20) + 1)).status == 413)
+        #expect(try await rig.post(padded(1 << 20)).status == 200)
+        await rig.end()
     }
 
     @Test func `more devices than an event may have are refused, and nothing of them is sent`()
         async throws
     {
-        let bench = try await GatewayBench()
+        let rig = try await GatewayRig()
         let many = (0...10_000).map { (type: "android", token: "t\($0)") }
-        let answer = try await bench.post(GatewayBench.webhook(many))
+        let answer = try await rig.post(GatewayRig.webhook(many))
         #expect(answer.status == 413)
         #expect(String(decoding: answer.body, as: UTF8.self).contains("too many devices"))
-        #expect(await bench.gateway.stop() == 0)
-        #expect(bench.simulators.fcm.received.isEmpty)
-        await bench.end()
+        #expect(await rig.gateway.stop() == 0)
+        #expect(rig.simulators.fcm.received.isEmpty)
+        await rig.end()
     }
 
     @Test func `as many devices as an event may have all get their push`() async throws {
-        let bench = try await GatewayBench()
+        let rig = try await GatewayRig()
         let many = (1...10_000).map { (type: "android", token: "t\($0)") }
-        #expect(try await bench.post(GatewayBench.webhook(many)).status == 200)
-        #expect(Set(await bench.delivered(bench.simulators.fcm, 10_000)).count == 10_000)
-        await bench.end()
+        #expect(try await rig.post(GatewayRig.webhook(many)).status == 200)
+        #expect(Set(await rig.delivered(rig.simulators.fcm, 10_000)).count == 10_000)
+        await rig.end()
     }
 
     @Test func `a webhook without devices is accepted and noted`() async throws {
-        let bench = try await GatewayBench()
-        #expect(try await bench.post(GatewayBench.webhook([])).status == 202)
-        #expect(bench.log.all.contains { $0.contains("webhook names no usable device") })
-        await bench.end()
+        let rig = try await GatewayRig()
+        #expect(try await rig.post(GatewayRig.webhook([])).status == 202)
+        #expect(rig.log.all.contains { $0.contains("webhook names no usable device") })
+        await rig.end()
     }
 
     @Test func `one bad device does not block the others`() async throws {
-        let bench = try await GatewayBench()
-        let body = GatewayBench.webhook([("symbian", "x"), ("ios", "good"), ("android", "fine")])
-        #expect(try await bench.post(body).status == 200)
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["good"])
-        #expect(await bench.delivered(bench.simulators.fcm, 1) == ["fine"])
-        #expect(bench.log.all.contains { $0.contains("reason=unknown_device_type") })
-        let metrics = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+        let rig = try await GatewayRig()
+        let body = GatewayRig.webhook([("symbian", "x"), ("ios", "good"), ("android", "fine")])
+        #expect(try await rig.post(body).status == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["good"])
+        #expect(await rig.delivered(rig.simulators.fcm, 1) == ["fine"])
+        #expect(rig.log.all.contains { $0.contains("reason=unknown_device_type") })
+        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
         #expect(
             metrics.contains(
                 #"signalbox_items_rejected_total{instance="z",reason="unknown_device_type"} 1"#))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `the admin listener answers`() async throws {
-        let bench = try await GatewayBench()
-        #expect(try await bench.admin("/healthz").status == 200)
-        let ready = try await bench.admin("/readyz")
+        let rig = try await GatewayRig()
+        #expect(try await rig.admin("/healthz").status == 200)
+        let ready = try await rig.admin("/readyz")
         #expect(ready.status == 200)
         let json = try JSONValue.parse(ready.body)
         #expect(json["status"]?.string == "ready")
         #expect(json["senders"]?[0]?["sender"]?.string == "apns")
         #expect(json["senders"]?[1]?["state"]?.string == "idle")
-        #expect(try await bench.admin("/other").status == 404)
-        try await bench.post(GatewayBench.webhook([("ios", "a")]))
-        _ = await bench.delivered(bench.simulators.apns, 1)
+        #expect(try await rig.admin("/other").status == 404)
+        try await rig.post(GatewayRig.webhook([("ios", "a")]))
+        _ = await rig.delivered(rig.simulators.apns, 1)
         // The outcome is written down a moment after the provider has answered.
-        await bench.gateway.stop()
-        await bench.end()
+        await rig.gateway.stop()
+        await rig.end()
     }
 
     @Test func `metrics tell what became of deliveries`() async throws {
-        let bench = try await GatewayBench()
-        try await bench.post(GatewayBench.webhook([("ios", "a")]))
-        _ = await bench.delivered(bench.simulators.apns, 1)
+        let rig = try await GatewayRig()
+        try await rig.post(GatewayRig.webhook([("ios", "a")]))
+        _ = await rig.delivered(rig.simulators.apns, 1)
         var text = ""
         let line =
             #"signalbox_deliveries_total{route="replies",sender="apns",result="delivered",reason="ok"} 1"#
         for _ in 0..<1_000 where !text.contains(line) {
-            text = String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+            text = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
         }
         #expect(text.contains(line))
         #expect(text.contains(#"signalbox_requests_total{instance="z",status="200"} 1"#))
         #expect(text.contains("# TYPE signalbox_deliveries_waiting gauge"))
-        await bench.end()
+        await rig.end()
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxHTTP
@@ -27,27 +27,27 @@ import Testing
     {
         var found: [[String]] = []
         for isIsolated in [false, true] {
-            let bench =
+            let rig =
                 isIsolated
-                ? try await GatewayBench(try Saboteur(), plugins: []) : try await GatewayBench()
+                ? try await GatewayRig(try Saboteur(), plugins: []) : try await GatewayRig()
             for number in 0..<20 {
                 let devices = (0..<5).flatMap {
                     [("ios", "i\(number)-\($0)"), ("android", "a\(number)-\($0)")]
                 }
-                let answer = try await bench.post(
-                    GatewayBench.webhook(devices, ticket: "\(number)"))
+                let answer = try await rig.post(
+                    GatewayRig.webhook(devices, ticket: "\(number)"))
                 #expect(answer.status == 200)
             }
-            #expect(await bench.delivered(bench.simulators.apns, 100).count == 100)
-            #expect(await bench.delivered(bench.simulators.fcm, 100).count == 100)
+            #expect(await rig.delivered(rig.simulators.apns, 100).count == 100)
+            #expect(await rig.delivered(rig.simulators.fcm, 100).count == 100)
             // Everything else that can be said of a webhook, too.
-            let odd = try await bench.post("no JSON")
-            let pushes = bench.simulators.apns.received + bench.simulators.fcm.received
+            let odd = try await rig.post("no JSON")
+            let pushes = rig.simulators.apns.received + rig.simulators.fcm.received
             found.append(
                 Self.words(pushes) + ["\(odd.status) \(String(decoding: odd.body, as: UTF8.self))"])
-            #expect(await bench.gateway.stop() == 0)
-            bench.client.shutdown()
-            await bench.simulators.shutdown()
+            #expect(await rig.gateway.stop() == 0)
+            rig.client.shutdown()
+            await rig.simulators.shutdown()
         }
         #expect(found[0] == found[1])
         #expect(found[0].count == 201)
@@ -62,59 +62,59 @@ import Testing
         how: String, words: String
     ) async throws {
         let saboteur = try Saboteur()
-        let bench = try await GatewayBench(saboteur) { $0.workMs = how == "LOOP" ? 3_000 : 10_000 }
-        try await bench.post(GatewayBench.webhook([("ios", "before")]))
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["before"])
+        let rig = try await GatewayRig(saboteur) { $0.workMs = how == "LOOP" ? 3_000 : 10_000 }
+        try await rig.post(GatewayRig.webhook([("ios", "before")]))
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["before"])
         try saboteur.arm("prepare", how)
         let devices = (0..<30).flatMap { [("ios", "i\($0)"), ("android", "a\($0)")] }
-        #expect(try await bench.post(GatewayBench.webhook(devices)).status == 200)
+        #expect(try await rig.post(GatewayRig.webhook(devices)).status == 200)
         // The neighbour has all of it, whatever becomes of this one.
-        #expect(await bench.delivered(bench.simulators.fcm, 30).count == 30)
-        let ios = await bench.delivered(bench.simulators.apns, 31)
+        #expect(await rig.delivered(rig.simulators.fcm, 30).count == 30)
+        let ios = await rig.delivered(rig.simulators.apns, 31)
         #expect(Set(ios) == Set(["before"] + (0..<30).map { "i\($0)" }))
         #expect(ios.count == 31)
-        #expect(try await bench.metric(#"signalbox_plugin_restarts_total{instance="apns"}"#) == 1)
-        #expect(try await bench.metric(#"signalbox_plugin_up{instance="apns"}"#) == 1)
-        #expect(try await bench.metric(#"signalbox_plugin_restarts_total{instance="fcm"}"#) == 0)
-        let lines = bench.log.all.filter { $0.hasPrefix("error the plugin's process") }
+        #expect(try await rig.metric(#"signalbox_plugin_restarts_total{instance="apns"}"#) == 1)
+        #expect(try await rig.metric(#"signalbox_plugin_up{instance="apns"}"#) == 1)
+        #expect(try await rig.metric(#"signalbox_plugin_restarts_total{instance="fcm"}"#) == 0)
+        let lines = rig.log.all.filter { $0.hasPrefix("error the plugin's process") }
         #expect(lines.count == 1, "\(lines)")
         #expect(lines.first?.hasPrefix("error the plugin's process \(words)") == true, "\(lines)")
-        #expect(!bench.log.all.contains { $0.contains("secret-body") })
-        await bench.end()
+        #expect(!rig.log.all.contains { $0.contains("secret-body") })
+        await rig.end()
     }
 
     @Test func `a delivery that always ends the process becomes a dead letter, and no other does`()
         async throws
     {
-        let bench = try await GatewayBench(try Saboteur())
+        let rig = try await GatewayRig(try Saboteur())
         let devices = (0..<20).map { ("ios", $0 == 11 ? "poison" : "i\($0)") }
-        #expect(try await bench.post(GatewayBench.webhook(devices)).status == 200)
-        let ios = await bench.delivered(bench.simulators.apns, 19)
+        #expect(try await rig.post(GatewayRig.webhook(devices)).status == 200)
+        let ios = await rig.delivered(rig.simulators.apns, 19)
         #expect(Set(ios) == Set(devices.map(\.1)).subtracting(["poison"]))
         #expect(ios.count == 19)
         var dead: [JSONValue] = []
         while dead.isEmpty {
-            let list = try JSONValue.parse(try await bench.admin("/dead").body)
+            let list = try JSONValue.parse(try await rig.admin("/dead").body)
             if case .array(let letters) = list["dead"] { dead = letters }
         }
         #expect(dead.map { $0["reason"]?.string } == ["plugin_crashes"])
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `an answer that nobody could read is not sent again`() async throws {
         let saboteur = try Saboteur()
-        let bench = try await GatewayBench(saboteur)
+        let rig = try await GatewayRig(saboteur)
         try saboteur.arm("classify", "SEGV")
         let devices = (0..<10).map { ("ios", "i\($0)") }
-        #expect(try await bench.post(GatewayBench.webhook(devices)).status == 200)
-        #expect(await bench.delivered(bench.simulators.apns, 10).count == 10)
-        #expect(await bench.gateway.stop() == 0)
+        #expect(try await rig.post(GatewayRig.webhook(devices)).status == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 10).count == 10)
+        #expect(await rig.gateway.stop() == 0)
         // Each went out once, though the process that was told of it is no more.
-        #expect(bench.simulators.apns.received.count == 10)
+        #expect(rig.simulators.apns.received.count == 10)
         #expect(saboteur.hasStruck("classify"))
-        #expect(bench.log.all.count { $0.contains(" delivered ") } == 10)
-        bench.client.shutdown()
-        await bench.simulators.shutdown()
+        #expect(rig.log.all.count { $0.contains(" delivered ") } == 10)
+        rig.client.shutdown()
+        await rig.simulators.shutdown()
     }
 
     @Test(arguments: ["ingest", "build"])
@@ -122,26 +122,26 @@ import Testing
         place: String
     ) async throws {
         let saboteur = try Saboteur()
-        let bench = try await GatewayBench(saboteur)
+        let rig = try await GatewayRig(saboteur)
         try saboteur.arm(place, "ABRT")
-        let body = GatewayBench.webhook([("ios", "i"), ("android", "a")])
-        let statuses = try await bench.insist(body)
+        let body = GatewayRig.webhook([("ios", "i"), ("android", "a")])
+        let statuses = try await rig.insist(body)
         #expect(statuses.count > 1)
         #expect(statuses.dropLast().allSatisfy { $0 == 503 } && statuses.last == 200)
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["i"])
-        #expect(await bench.delivered(bench.simulators.fcm, 1) == ["a"])
-        #expect(await bench.gateway.stop() == 0)
-        #expect(bench.simulators.apns.received.count == 1)
-        #expect(!bench.log.all.contains { $0.contains("build_failed") })
-        bench.client.shutdown()
-        await bench.simulators.shutdown()
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["i"])
+        #expect(await rig.delivered(rig.simulators.fcm, 1) == ["a"])
+        #expect(await rig.gateway.stop() == 0)
+        #expect(rig.simulators.apns.received.count == 1)
+        #expect(!rig.log.all.contains { $0.contains("build_failed") })
+        rig.client.shutdown()
+        await rig.simulators.shutdown()
     }
 
     @Test func `a gateway under load whose plugins end again and again loses nothing`()
         async throws
     {
         let saboteur = try Saboteur()
-        let bench = try await GatewayBench(saboteur, plugins: ["Zendesk", "APNs", "FCM"]) {
+        let rig = try await GatewayRig(saboteur, plugins: ["Zendesk", "APNs", "FCM"]) {
             // Crashes follow one another faster here than any healthy minute.
             $0.waitFirstMs = 1
             $0.waitMaxMs = 20
@@ -153,18 +153,18 @@ import Testing
             let devices = (0..<10).flatMap {
                 [("ios", "i\(round)-\($0)"), ("android", "a\(round)-\($0)")]
             }
-            #expect(try await bench.insist(GatewayBench.webhook(devices)).last == 200)
+            #expect(try await rig.insist(GatewayRig.webhook(devices)).last == 200)
             promised.formUnion(devices.map(\.1))
         }
         for place in ["prepare", "ingest", "classify", "build"] {
             try? FileManager.default.removeItem(at: saboteur.folder.appending(path: place))
         }
-        let ios = await bench.delivered(bench.simulators.apns, 400)
-        let android = await bench.delivered(bench.simulators.fcm, 400)
+        let ios = await rig.delivered(rig.simulators.apns, 400)
+        let android = await rig.delivered(rig.simulators.fcm, 400)
         #expect(Set(ios + android) == promised)
-        #expect(await bench.gateway.stop() == 0)
-        bench.client.shutdown()
-        await bench.simulators.shutdown()
+        #expect(await rig.gateway.stop() == 0)
+        rig.client.shutdown()
+        await rig.simulators.shutdown()
     }
 
     // MARK: Configuration
@@ -175,7 +175,7 @@ import Testing
     ) async throws {
         let saboteur = try Saboteur()
         let simulators = try await Simulators.start()
-        let text = try await saboteur.plugins(simulators, ["APNs"]) + "\n" + GatewayBench.routes
+        let text = try await saboteur.plugins(simulators, ["APNs"]) + "\n" + GatewayRig.routes
         let file = try ProgramTests.temporary("gateway.yaml", text)
         try saboteur.arm(place, "SEGV")
         for command in ["check", "run"] {
@@ -194,10 +194,10 @@ import Testing
 
     @Test func `a program without a runner says so`() async throws {
         let simulators = try await Simulators.start()
-        let text = try await Saboteur().plugins(simulators, []) + "\n" + GatewayBench.routes
+        let text = try await Saboteur().plugins(simulators, []) + "\n" + GatewayRig.routes
         var options = GatewayOptions(
             configPath: try ProgramTests.temporary("gateway.yaml", text))
-        options.addPluginFolders([try GatewayBench.pluginFolder()])
+        options.addPluginFolders([try GatewayRig.pluginFolder()])
         let fault = await #expect(throws: ConfigurationError.self) {
             try await Gateway.check(options)
         }
@@ -211,7 +211,7 @@ import Testing
     func `a gateway that is killed takes its plugins with it`(isHanging: Bool) async throws {
         let saboteur = try Saboteur()
         let simulators = try await Simulators.start()
-        let text = try await saboteur.plugins(simulators) + "\n" + GatewayBench.routes
+        let text = try await saboteur.plugins(simulators) + "\n" + GatewayRig.routes
         let file = try ProgramTests.temporary("gateway.yaml", text)
         let (process, pipe) = try ProgramTests.start(["run", "--config", file])
         var log = ""
@@ -228,7 +228,7 @@ import Testing
             let client = try RESTClient()
             let call = RESTCall(
                 method: "POST", url: "http://127.0.0.1:\(port)/in/z",
-                body: Array(GatewayBench.webhook([("ios", "i")]).utf8))
+                body: Array(GatewayRig.webhook([("ios", "i")]).utf8))
             #expect(try await client.patient(call).status == 200)
             while !saboteur.hasStruck("prepare") { await Task.yield() }
             client.shutdown()
@@ -243,7 +243,7 @@ import Testing
 
     @Test func `a plugin's process has nothing of the gateway's`() async throws {
         let simulators = try await Simulators.start()
-        let text = try await Saboteur().plugins(simulators, []) + "\n" + GatewayBench.routes
+        let text = try await Saboteur().plugins(simulators, []) + "\n" + GatewayRig.routes
         let file = try ProgramTests.temporary("gateway.yaml", text)
         let (process, pipe) = try ProgramTests.start(
             ["run", "--config", file], environment: ["MY_SECRET": "hunter2", "TZ": "Asia/Tokyo"])
@@ -300,9 +300,9 @@ import Testing
 
     @Test func `a hundred crashes leave no descriptor, no thread and no process behind`() async {
         await #expect(processExitsWith: .success) {
-            let services = BenchServices()
-            let library = try await PluginBench.compileFixture("Isolation/everything.c")
-            let instance = try await PluginBench.isolated(library, services: services) { options in
+            let services = RigServices()
+            let library = try await PluginRig.compileFixture("Isolation/everything.c")
+            let instance = try await PluginRig.isolated(library, services: services) { options in
                 options.waitFirstMs = 0
                 options.waitMaxMs = 0
             }

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxHTTP
@@ -105,10 +105,10 @@ final class BrandLogin: Sendable {
 @Suite(.timeLimit(.minutes(5))) struct LivePersonFlowTests {
     static let fingerprint = Array(repeating: "AB", count: 32).joined(separator: ":")
 
-    static func bench(
+    static func rig(
         _ login: BrandLogin, yaml: ((String) -> String)? = nil
-    ) async throws -> ExampleBench {
-        try await ExampleBench(
+    ) async throws -> ExampleRig {
+        try await ExampleRig(
             "liveperson",
             variables: [
                 "LIVEPERSON_USER": "lp", "LIVEPERSON_PASSWORD": "pw", "LIVEPERSON_HEADER": "h1",
@@ -134,23 +134,23 @@ final class BrandLogin: Sendable {
         async throws
     {
         let login = try await BrandLogin.start()
-        let bench = try await Self.bench(login)
-        let body = try PluginBench.fixture("LivePerson/ios.json")
+        let rig = try await Self.rig(login)
+        let body = try PluginRig.fixture("LivePerson/ios.json")
 
         // Before the registration nobody may push to the device.
-        let (early, _, _) = try await bench.call(
+        let (early, _, _) = try await rig.call(
             "POST", "/in/liveperson", body, headers: Self.proxy)
         #expect(early == 403)
         let token = try BrandLogin.token(login.rsa, "RS256", kid: "rsa-1")
         for (name, platform) in [("0a1b2c", "ios"), ("fcm:Token-1", "android")] {
-            let (status, _, _) = try await bench.call(
+            let (status, _, _) = try await rig.call(
                 "POST", "/v1/devices", Self.device(name, platform), headers: Self.bearer(token))
             #expect(status == 200)
         }
-        let (pushed, _, _) = try await bench.call(
+        let (pushed, _, _) = try await rig.call(
             "POST", "/in/liveperson", body, headers: Self.proxy)
         #expect(pushed == 200)
-        let apple = try await bench.push(bench.simulators.apns, to: "0a1b2c")
+        let apple = try await rig.push(rig.simulators.apns, to: "0a1b2c")
         #expect(
             apple.body["aps"]?.text
                 == #"{"alert":"Agent: hello","sound":"default","badge":1,"thread-id":"c-1"}"#
@@ -159,94 +159,94 @@ final class BrandLogin: Sendable {
         #expect(apple.body["brandId"]?.string == "acc")
         #expect(apple.body["device-token"] == nil && apple.body["push-service"] == nil)
         #expect(apple.body["link"]?.string == "https://example.com/support/c-1")
-        let android = try PluginBench.fixture("LivePerson/android.json")
-        _ = try await bench.call("POST", "/in/liveperson", android, headers: Self.proxy)
-        let google = try await bench.push(bench.simulators.fcm, to: "fcm:Token-1")
+        let android = try PluginRig.fixture("LivePerson/android.json")
+        _ = try await rig.call("POST", "/in/liveperson", android, headers: Self.proxy)
+        let google = try await rig.push(rig.simulators.fcm, to: "fcm:Token-1")
         let data = try #require(google.body["message"]?["data"])
         #expect(data["message"]?.string == "Agent: hello")
         #expect(data["payload"]?.string?.contains(#""brandId":"acc""#) == true)
         #expect(data["link"]?.string == "example://support/c-1")
 
         // The proxy sends again when it has heard nothing: one push.
-        _ = try await bench.call("POST", "/in/liveperson", body, headers: Self.proxy)
+        _ = try await rig.call("POST", "/in/liveperson", body, headers: Self.proxy)
 
         // Logout "agent": proactive pushes go on.
-        let (_, before, _) = try await bench.call("GET", "/v1/devices", headers: Self.bearer(token))
+        let (_, before, _) = try await rig.call("GET", "/v1/devices", headers: Self.bearer(token))
         let since = before["devices"]?[0]?["registered_unix_ms"]
-        let (muted, answer, _) = try await bench.call(
+        let (muted, answer, _) = try await rig.call(
             "DELETE", "/v1/devices?unregister=agent", headers: Self.bearer(token))
         #expect(muted == 200 && answer["muted"]?.integer == 2)
-        let (_, still, _) = try await bench.call("GET", "/v1/devices", headers: Self.bearer(token))
+        let (_, still, _) = try await rig.call("GET", "/v1/devices", headers: Self.bearer(token))
         #expect(still["devices"]?[0]?["attributes"]?["muted"]?.string == "agent")
         #expect(still["devices"]?[0]?["registered_unix_ms"] == since)
         let later = body.replacing(#""sequence":3"#, with: #""sequence":4"#)
-        let (silent, _, _) = try await bench.call(
+        let (silent, _, _) = try await rig.call(
             "POST", "/in/liveperson", later, headers: Self.proxy)
         #expect(silent == 403)
         let proactive = body.replacing(#""ams""#, with: #""prmsg""#).replacing(
             #""sequence":3"#, with: #""sequence":5"#)
-        let (told, _, _) = try await bench.call(
+        let (told, _, _) = try await rig.call(
             "POST", "/in/liveperson", proactive, headers: Self.proxy)
         #expect(told == 200)
         // "none" changes nothing, "all" removes.
-        let (kept, none, _) = try await bench.call(
+        let (kept, none, _) = try await rig.call(
             "DELETE", "/v1/devices?unregister=none", headers: Self.bearer(token))
         #expect(kept == 200 && none["removed"]?.integer == 0)
-        let (gone, all, _) = try await bench.call(
+        let (gone, all, _) = try await rig.call(
             "DELETE", "/v1/devices?unregister=all", headers: Self.bearer(token))
         #expect(gone == 200 && all["removed"]?.integer == 2)
-        let (out, _, _) = try await bench.call(
+        let (out, _, _) = try await rig.call(
             "POST", "/in/liveperson", proactive.replacing(":5", with: ":6"), headers: Self.proxy)
         #expect(out == 403)
-        for _ in 0..<60_000 where bench.simulators.apns.received.count < 2 {
+        for _ in 0..<60_000 where rig.simulators.apns.received.count < 2 {
             try await Task.sleep(for: .milliseconds(1))
         }
-        #expect(bench.simulators.apns.received.count == 2)
-        #expect(!bench.log.all.contains { $0.contains(token) })
-        await bench.end()
+        #expect(rig.simulators.apns.received.count == 2)
+        #expect(!rig.log.all.contains { $0.contains(token) })
+        await rig.end()
         await login.api.shutdown()
     }
 
     @Test func `the proxy writes a token as it likes`() async throws {
         let login = try await BrandLogin.start()
-        let bench = try await Self.bench(login)
+        let rig = try await Self.rig(login)
         let token = try BrandLogin.token(login.rsa, "RS256", kid: "rsa-1")
-        _ = try await bench.call(
+        _ = try await rig.call(
             "POST", "/v1/devices", Self.device("<0a1B 2c>", "ios"), headers: Self.bearer(token))
-        let body = try PluginBench.fixture("LivePerson/ios.json")
+        let body = try PluginRig.fixture("LivePerson/ios.json")
         #expect(body.contains(#""0a1b2c""#))
         for (index, spelling) in ["0A1B2C", "0a1b2c"].enumerated() {
-            let (status, _, _) = try await bench.call(
+            let (status, _, _) = try await rig.call(
                 "POST", "/in/liveperson",
                 body.replacing("0a1b2c", with: spelling).replacing(
                     #""sequence":3"#, with: #""sequence":\#(index + 7)"#), headers: Self.proxy)
             #expect(status == 200)
         }
         #expect(
-            await bench.simulators.apns.wait(for: 2, timeoutMs: 120_000).map(\.token)
+            await rig.simulators.apns.wait(for: 2, timeoutMs: 120_000).map(\.token)
                 == ["0a1b2c", "0a1b2c"])
-        await bench.end()
+        await rig.end()
         await login.api.shutdown()
     }
 
     @Test func `the proxy's credentials`() async throws {
         let login = try await BrandLogin.start()
-        let bench = try await Self.bench(login)
-        let body = try PluginBench.fixture("LivePerson/ios.json")
+        let rig = try await Self.rig(login)
+        let body = try PluginRig.fixture("LivePerson/ios.json")
         for headers in [[], [Self.proxy[0]], [Self.proxy[1]]] {
-            let (status, _, _) = try await bench.call(
+            let (status, _, _) = try await rig.call(
                 "POST", "/in/liveperson", body, headers: headers)
             #expect(status == 401)
         }
-        await bench.end()
+        await rig.end()
         await login.api.shutdown()
     }
 
     @Test func `an authorization code is exchanged once`() async throws {
         let login = try await BrandLogin.start()
-        let bench = try await Self.bench(login)
+        let rig = try await Self.rig(login)
         func register(_ code: String, verifier: String = "verifier-1") async throws -> UInt32 {
-            try await bench.call(
+            try await rig.call(
                 "POST", "/v1/devices",
                 """
                 {"token":"t1","platform":"ios","code":"\(code)","code_verifier":"\(verifier)","redirect_uri":"app://cb"}
@@ -262,15 +262,15 @@ final class BrandLogin: Sendable {
         #expect(try await register("bad") == 401)
         #expect(try await register("good-3") == 200)
         let token = try BrandLogin.token(login.ec, "ES256", kid: "ec-1")
-        let (_, list, _) = try await bench.call("GET", "/v1/devices", headers: Self.bearer(token))
+        let (_, list, _) = try await rig.call("GET", "/v1/devices", headers: Self.bearer(token))
         #expect(list["devices"]?[0]?["user"]?.string == "kim")
-        await bench.end()
+        await rig.end()
         await login.api.shutdown()
     }
 
     @Test func `only good tokens pass, and say why not`() async throws {
         let login = try await BrandLogin.start(publishesRSA: false)
-        let bench = try await Self.bench(login)
+        let rig = try await Self.rig(login)
         let other = try ThrowAway.p256Key()
         let now = Int64(Date().timeIntervalSince1970)
         func token(_ claims: [(String, JSONValue)]) throws -> String {
@@ -297,7 +297,7 @@ final class BrandLogin: Sendable {
             ("\(parts[0]).\(parts[1])", "not a signed token"),
         ]
         for (token, words) in rows {
-            let (status, json, answer) = try await bench.call(
+            let (status, json, answer) = try await rig.call(
                 "POST", "/v1/devices", Self.device("t", "ios"), headers: Self.bearer(token))
             #expect(status == 401 || token.utf8.count > 16_000, "\(words)")
             if status == 401 {
@@ -307,21 +307,21 @@ final class BrandLogin: Sendable {
         }
         // Unknown keys are not asked for again and again.
         #expect(login.api.requests.filter { $0.path == "/jwks" }.count == 1)
-        let (status, _, _) = try await bench.call(
+        let (status, _, _) = try await rig.call(
             "POST", "/v1/devices", Self.device("t", "ios"), headers: Self.bearer(good))
         #expect(status == 200)
-        await bench.end()
+        await rig.end()
         await login.api.shutdown()
     }
 
     @Test func `a user reaches no devices of others`() async throws {
         let login = try await BrandLogin.start()
-        let bench = try await Self.bench(login)
+        let rig = try await Self.rig(login)
         let (kim, eve) = (
             try BrandLogin.token(login.ec, "ES256", user: "kim"),
             try BrandLogin.token(login.ec, "ES256", user: "eve")
         )
-        _ = try await bench.call(
+        _ = try await rig.call(
             "POST", "/v1/devices", Self.device("t1", "ios"), headers: Self.bearer(kim))
         for (method, path, body) in [
             ("POST", "/v1/devices", #"{"token":"t2","platform":"ios","user":"kim"}"#),
@@ -331,60 +331,60 @@ final class BrandLogin: Sendable {
             ("PUT", "/v1/devices/badge", #"{"user":"kim","badge":0}"#),
             ("PUT", "/v1/devices/badge", #"{"token":"t1","badge":0}"#),
         ] {
-            let (status, _, _) = try await bench.call(
+            let (status, _, _) = try await rig.call(
                 method, path, body, headers: Self.bearer(eve))
             #expect(status == 403, "\(method) \(path)")
         }
-        let (status, list, _) = try await bench.call(
+        let (status, list, _) = try await rig.call(
             "GET", "/v1/devices", headers: Self.bearer(kim))
         #expect(status == 200)
         #expect(list["devices"]?[0]?["token"]?.string == "t1")
         for body in [#"{"badge":0}"#, #"{"token":"t1","badge":3}"#] {
-            let (status, answer, _) = try await bench.call(
+            let (status, answer, _) = try await rig.call(
                 "PUT", "/v1/devices/badge", body, headers: Self.bearer(kim))
             #expect(status == 200 && answer["updated"]?.integer == 1)
         }
-        await bench.end()
+        await rig.end()
         await login.api.shutdown()
     }
 
     @Test func `keys that cannot be had are our trouble, not the user's`() async throws {
         let login = try await BrandLogin.start()
-        let bench = try await Self.bench(login)
+        let rig = try await Self.rig(login)
         await login.api.shutdown()
         let token = try BrandLogin.token(login.ec, "ES256")
         for _ in 0..<3 {
-            let (status, _, _) = try await bench.call(
+            let (status, _, _) = try await rig.call(
                 "POST", "/v1/devices", Self.device("t", "ios"), headers: Self.bearer(token))
             #expect(status == 503)
         }
         // Asked for once, and not again for every token.
         #expect(
-            bench.log.all.count { $0.contains("failed to fetch the keys of users' tokens") } == 1)
+            rig.log.all.count { $0.contains("failed to fetch the keys of users' tokens") } == 1)
         // A code that nobody has seen may be tried again.
         for _ in 0..<2 {
-            let (status, _, _) = try await bench.call(
+            let (status, _, _) = try await rig.call(
                 "POST", "/v1/devices", #"{"token":"t","platform":"ios","code":"good-9"}"#)
             #expect(status == 503)
         }
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `the files of app links are served without a redirect`() async throws {
         let login = try await BrandLogin.start()
-        let bench = try await Self.bench(login)
+        let rig = try await Self.rig(login)
         for (path, words) in [
             ("/.well-known/apple-app-site-association", "TEAMID1234.com.example.app"),
             ("/.well-known/assetlinks.json", Self.fingerprint),
         ] {
-            let (status, _, answer) = try await bench.call("GET", path)
+            let (status, _, answer) = try await rig.call("GET", path)
             #expect(status == 200)
             #expect(answer.header("content-type") == "application/json")
             #expect(String(decoding: answer.body, as: UTF8.self).contains(words))
-            let (wrong, _, _) = try await bench.call("POST", path, "{}")
+            let (wrong, _, _) = try await rig.call("POST", path, "{}")
             #expect(wrong == 405)
         }
-        await bench.end()
+        await rig.end()
         await login.api.shutdown()
     }
 
@@ -406,7 +406,7 @@ final class BrandLogin: Sendable {
             clients: try write(clients.certificatePEM, "clients.pem"),
             authority: try write(authority.certificatePEM, "ca.pem")
         )
-        let bench = try await Self.bench(
+        let rig = try await Self.rig(
             login,
             yaml: {
                 $0.replacing(
@@ -424,12 +424,12 @@ final class BrandLogin: Sendable {
                     "      registration: required",
                     with: "      client_certificates: [\"CN=proxy\"]\n      registration: ignored")
             })
-        let body = try PluginBench.fixture("LivePerson/ios.json")
+        let body = try PluginRig.fixture("LivePerson/ios.json")
         func post(_ identity: ThrowAway.Identity?) async throws -> String {
             var arguments = [
                 "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--cacert",
                 files.authority, "-u", "lp:pw", "-H", "X-Push-Key: h1", "--data-binary", body,
-                "https://127.0.0.1:\(bench.gateway.port)/in/liveperson",
+                "https://127.0.0.1:\(rig.gateway.port)/in/liveperson",
             ]
             if let identity {
                 let path = try write(
@@ -445,8 +445,8 @@ final class BrandLogin: Sendable {
         #expect(try await post(colleague) == "401")
         let forged = try ThrowAway.clientIdentity(name: "proxy", authority: authority)
         #expect(try await post(forged) == "000")
-        _ = try await bench.push(bench.simulators.apns, to: "0a1b2c")
-        await bench.end()
+        _ = try await rig.push(rig.simulators.apns, to: "0a1b2c")
+        await rig.end()
         await login.api.shutdown()
         try? FileManager.default.removeItem(at: folder)
     }

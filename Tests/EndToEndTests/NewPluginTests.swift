@@ -1,20 +1,20 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Testing
 
 /// `signalbox plugins new`: every language and role is written, built and checked.
 @Suite(.serialized) struct NewPluginTests {
     private static let program = Result {
-        URL(filePath: try PluginBench.bundled("Zendesk")).deletingLastPathComponent()
+        URL(filePath: try PluginRig.bundled("Zendesk")).deletingLastPathComponent()
             .appending(path: "signalbox").path
     }
 
     /// A folder with an SDK, and room for projects.
     private static let room = Task { () throws -> URL in
         let folder = Workshop.place()
-        let script = PluginBench.root.appending(path: "scripts/sdk.sh").path
+        let script = PluginRig.root.appending(path: "scripts/sdk.sh").path
         let made = try await Tool.run([script, folder.appending(path: "sdk").path])
-        guard made.status == 0 else { throw PluginBench.Failure(description: made.text) }
+        guard made.status == 0 else { throw PluginRig.Failure(description: made.text) }
         return folder
     }
 

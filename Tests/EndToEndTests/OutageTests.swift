@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxDispatch
@@ -17,118 +17,118 @@ import Testing
     }
 
     static func webhook(_ type: String, _ tokens: [String], ticket: String = "5") -> String {
-        GatewayBench.webhook(tokens.map { (type, $0) }, ticket: ticket)
+        GatewayRig.webhook(tokens.map { (type, $0) }, ticket: ticket)
     }
 
-    static func readiness(_ bench: GatewayBench) async throws -> JSONValue {
-        let answer = try await bench.admin("/readyz")
+    static func readiness(_ rig: GatewayRig) async throws -> JSONValue {
+        let answer = try await rig.admin("/readyz")
         #expect(answer.status == 200)
         return try JSONValue.parse(answer.body)
     }
 
-    static func state(_ sender: String, _ bench: GatewayBench) async throws -> String? {
-        try await states(sender, bench).first
+    static func state(_ sender: String, _ rig: GatewayRig) async throws -> String? {
+        try await states(sender, rig).first
     }
 
-    static func states(_ sender: String, _ bench: GatewayBench) async throws -> [String] {
-        guard case .array(let all) = try await readiness(bench)["senders"] else { return [] }
+    static func states(_ sender: String, _ rig: GatewayRig) async throws -> [String] {
+        guard case .array(let all) = try await readiness(rig)["senders"] else { return [] }
         return all.filter { $0["sender"]?.string == sender }.compactMap { $0["state"]?.string }
     }
 
-    static func metrics(_ bench: GatewayBench) async throws -> String {
-        String(decoding: try await bench.admin("/metrics").body, as: UTF8.self)
+    static func metrics(_ rig: GatewayRig) async throws -> String {
+        String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
     }
 
     /// Waits until the metrics contain a line: a counter may rise after the answer that a test has seen.
-    static func expectMetric(_ line: String, _ bench: GatewayBench) async throws {
+    static func expectMetric(_ line: String, _ rig: GatewayRig) async throws {
         for _ in 0..<6_000 {
-            if try await metrics(bench).contains(line) { return }
+            if try await metrics(rig).contains(line) { return }
             try await Task.sleep(for: .milliseconds(10))
         }
         Issue.record("no metric \(line)")
     }
 
     /// A line of the log, once it is there.
-    static func line(_ bench: GatewayBench, _ words: String) async throws -> String {
+    static func line(_ rig: GatewayRig, _ words: String) async throws -> String {
         for _ in 0..<6_000 {
-            if let line = bench.log.all.first(where: { $0.contains(words) }) { return line }
+            if let line = rig.log.all.first(where: { $0.contains(words) }) { return line }
             try await Task.sleep(for: .milliseconds(10))
         }
         Issue.record("no line with \(words)")
         return ""
     }
 
-    static func dead(_ bench: GatewayBench) async throws -> Int64? {
-        try await DurabilityTests.adminJSON(bench, "GET", "/dead")["count"]?.integer
+    static func dead(_ rig: GatewayRig) async throws -> Int64? {
+        try await DurabilityTests.adminJSON(rig, "GET", "/dead")["count"]?.integer
     }
 
     @Test func `pushes that could not be sent outlive the outage and use up no attempt`()
         async throws
     {
-        let bench = try await GatewayBench(config: { Self.yaml($0) })
-        try await bench.simulators.apns.take(.closeListener(cut: true))
-        #expect(try await bench.post(Self.webhook("ios", ["a", "b", "c"])).status == 200)
-        let line = try await Self.line(bench, "provider seems to be down")
+        let rig = try await GatewayRig(config: { Self.yaml($0) })
+        try await rig.simulators.apns.take(.closeListener(cut: true))
+        #expect(try await rig.post(Self.webhook("ios", ["a", "b", "c"])).status == 200)
+        let line = try await Self.line(rig, "provider seems to be down")
         #expect(line.contains("reason=unreachable") && line.contains("plugin.instance=apns"))
-        #expect(try await Self.state("apns", bench) == "failing")
-        #expect(try await Self.readiness(bench)["status"]?.string == "degraded")
+        #expect(try await Self.state("apns", rig) == "failing")
+        #expect(try await Self.readiness(rig)["status"]?.string == "degraded")
         #expect(
-            try await Self.metrics(bench).contains(
+            try await Self.metrics(rig).contains(
                 "signalbox_sender_held{sender=\"apns\",app=\"\"} 1"))
-        try await bench.simulators.apns.take(.openListener)
-        #expect(Set(await bench.delivered(bench.simulators.apns, 3)) == ["a", "b", "c"])
-        _ = try await Self.line(bench, "provider is back")
-        #expect(try await Self.dead(bench) == 0)
-        await bench.end()
+        try await rig.simulators.apns.take(.openListener)
+        #expect(Set(await rig.delivered(rig.simulators.apns, 3)) == ["a", "b", "c"])
+        _ = try await Self.line(rig, "provider is back")
+        #expect(try await Self.dead(rig) == 0)
+        await rig.end()
     }
 
     @Test func `5xx uses up no attempt, and one among good answers costs seconds`() async throws {
-        let bench = try await GatewayBench(config: { Self.yaml($0, timeoutMs: 20_000) })
-        try await bench.simulators.apns.take(
+        let rig = try await GatewayRig(config: { Self.yaml($0, timeoutMs: 20_000) })
+        try await rig.simulators.apns.take(
             .fail(tokens: ["b"], status: 503, reason: "ServiceUnavailable", times: 1))
-        try await bench.post(Self.webhook("ios", ["a", "b", "c"]))
-        let taken = await bench.delivered(bench.simulators.apns, 3)
+        try await rig.post(Self.webhook("ios", ["a", "b", "c"]))
+        let taken = await rig.delivered(rig.simulators.apns, 3)
         #expect(Set(taken) == ["a", "b", "c"] && taken.last == "b")
-        #expect(!bench.log.all.contains { $0.contains("seems to be down") })
-        #expect(try await Self.dead(bench) == 0)
-        await bench.end()
+        #expect(!rig.log.all.contains { $0.contains("seems to be down") })
+        #expect(try await Self.dead(rig) == 0)
+        await rig.end()
     }
 
     @Test func `a revoked key holds the sender, costs a handful of requests, and kills nothing`()
         async throws
     {
-        let bench = try await GatewayBench(config: { Self.yaml($0, timeoutMs: 20_000) })
-        try await bench.simulators.apns.take(
+        let rig = try await GatewayRig(config: { Self.yaml($0, timeoutMs: 20_000) })
+        try await rig.simulators.apns.take(
             .fail(tokens: [], status: 403, reason: "InvalidProviderToken", times: nil))
         for number in 0..<100 {
             let tokens = (0..<3).map { "t\(number)-\($0)" }
-            let answer = try await bench.post(
-                GatewayBench.webhook(
+            let answer = try await rig.post(
+                GatewayRig.webhook(
                     tokens.map { ("ios", $0) } + [("android", "f\(number)")],
                     ticket: "\(number)"))
             #expect(answer.status == 200)
         }
-        let line = try await Self.line(bench, "refuses this sender's credentials")
+        let line = try await Self.line(rig, "refuses this sender's credentials")
         #expect(line.contains("reason=InvalidProviderToken"))
         // Its neighbour goes on.
-        #expect(await bench.delivered(bench.simulators.fcm, 100).count == 100)
-        #expect(bench.simulators.apns.received.count <= LaneHealth.inFlightFirst)
-        #expect(try await Self.state("apns", bench) == "misconfigured")
-        let senders = try await Self.readiness(bench)["senders"]?.text ?? ""
+        #expect(await rig.delivered(rig.simulators.fcm, 100).count == 100)
+        #expect(rig.simulators.apns.received.count <= LaneHealth.inFlightFirst)
+        #expect(try await Self.state("apns", rig) == "misconfigured")
+        let senders = try await Self.readiness(rig)["senders"]?.text ?? ""
         #expect(senders.contains(#""reason":"InvalidProviderToken","held_since_unix_ms":"#))
-        #expect(try await Self.dead(bench) == 0)
-        #expect(bench.log.all.filter { $0.contains("refuses this sender's") }.count == 1)
+        #expect(try await Self.dead(rig) == 0)
+        #expect(rig.log.all.filter { $0.contains("refuses this sender's") }.count == 1)
 
         // Somebody mends it at Apple's, and says so by a reload.
-        try await bench.simulators.apns.take(.clear)
-        try await bench.gateway.reload()
-        #expect(Set(await bench.delivered(bench.simulators.apns, 300)).count == 300)
-        #expect(try await Self.dead(bench) == 0)
-        await bench.end()
+        try await rig.simulators.apns.take(.clear)
+        try await rig.gateway.reload()
+        #expect(Set(await rig.delivered(rig.simulators.apns, 300)).count == 300)
+        #expect(try await Self.dead(rig) == 0)
+        await rig.end()
     }
 
     @Test func `an account that may not have a token any more holds its sender`() async throws {
-        let bench = try await GatewayBench(
+        let rig = try await GatewayRig(
             config: { simulators in
                 let account = simulators.files.serviceAccount
                 return Self.yaml(simulators, timeoutMs: 20_000).replacingOccurrences(
@@ -143,122 +143,122 @@ import Testing
                 .write(
                     to: folder.appending(path: "account.json"), atomically: true, encoding: .utf8)
             })
-        try await bench.post(Self.webhook("android", ["a", "b", "c"]))
-        let line = try await Self.line(bench, "refuses this sender's credentials")
+        try await rig.post(Self.webhook("android", ["a", "b", "c"]))
+        let line = try await Self.line(rig, "refuses this sender's credentials")
         #expect(line.contains("reason=credential_refused"))
-        #expect(try await Self.state("fcm", bench) == "misconfigured")
-        #expect(try await Self.dead(bench) == 0)
+        #expect(try await Self.state("fcm", rig) == "misconfigured")
+        #expect(try await Self.dead(rig) == 0)
         let text = try String(
-            contentsOfFile: bench.simulators.files.serviceAccount, encoding: .utf8)
+            contentsOfFile: rig.simulators.files.serviceAccount, encoding: .utf8)
         try text.write(
-            to: bench.folder.appending(path: "account.json"), atomically: true, encoding: .utf8)
-        try await bench.gateway.reload()
-        #expect(Set(await bench.delivered(bench.simulators.fcm, 3)) == ["a", "b", "c"])
-        await bench.end()
+            to: rig.folder.appending(path: "account.json"), atomically: true, encoding: .utf8)
+        try await rig.gateway.reload()
+        #expect(Set(await rig.delivered(rig.simulators.fcm, 3)) == ["a", "b", "c"])
+        await rig.end()
     }
 
     @Test func `a sender whose token endpoint is out of reach is held until it has a credential`()
         async throws
     {
-        let bench = try await GatewayBench(
+        let rig = try await GatewayRig(
             config: { Self.yaml($0, timeoutMs: 20_000) },
             prepare: { simulators, _ in try await simulators.fcm.take(.closeListener(cut: true)) })
-        try await bench.post(Self.webhook("android", ["a", "b", "c"]))
-        let line = try await Self.line(bench, "provider seems to be down")
+        try await rig.post(Self.webhook("android", ["a", "b", "c"]))
+        let line = try await Self.line(rig, "provider seems to be down")
         #expect(line.contains("reason=credential") && line.contains("plugin.instance=fcm"))
-        #expect(try await Self.readiness(bench)["status"]?.string == "degraded")
-        #expect(try await Self.state("fcm", bench) == "failing")
-        let senders = try await Self.readiness(bench)["senders"]?.text ?? ""
+        #expect(try await Self.readiness(rig)["status"]?.string == "degraded")
+        #expect(try await Self.state("fcm", rig) == "failing")
+        let senders = try await Self.readiness(rig)["senders"]?.text ?? ""
         #expect(senders.contains(#""reason":"credential","held_since_unix_ms":"#))
-        try await Self.expectMetric("signalbox_sender_held{sender=\"fcm\",app=\"\"} 1", bench)
-        try await bench.simulators.fcm.take(.openListener)
-        #expect(Set(await bench.delivered(bench.simulators.fcm, 3)) == ["a", "b", "c"])
-        _ = try await Self.line(bench, "provider is back")
-        #expect(try await Self.dead(bench) == 0)
-        await bench.end()
+        try await Self.expectMetric("signalbox_sender_held{sender=\"fcm\",app=\"\"} 1", rig)
+        try await rig.simulators.fcm.take(.openListener)
+        #expect(Set(await rig.delivered(rig.simulators.fcm, 3)) == ["a", "b", "c"])
+        _ = try await Self.line(rig, "provider is back")
+        #expect(try await Self.dead(rig) == 0)
+        await rig.end()
     }
 
     @Test func `a sender for which nothing waits any more is not held`() async throws {
         let clock = SharedClock()
-        let bench = try await GatewayBench(
+        let rig = try await GatewayRig(
             clock: { clock.now }, config: { Self.yaml($0, timeoutMs: 20_000) })
-        try await bench.simulators.apns.take(
+        try await rig.simulators.apns.take(
             .fail(tokens: [], status: 403, reason: "InvalidProviderToken", times: nil))
-        try await bench.post(Self.webhook("ios", ["a", "b"]))
-        _ = try await Self.line(bench, "refuses this sender's credentials")
+        try await rig.post(Self.webhook("ios", ["a", "b"]))
+        _ = try await Self.line(rig, "refuses this sender's credentials")
         // They expire after an hour; the next probe finds that.
         clock.advance(ms: 2 * 3_600_000)
-        try await bench.gateway.reload()
-        _ = try await Self.line(bench, "nothing waits for it")
-        #expect(try await Self.readiness(bench)["status"]?.string == "ready")
-        #expect(try await Self.dead(bench) == 2)
-        await bench.end()
+        try await rig.gateway.reload()
+        _ = try await Self.line(rig, "nothing waits for it")
+        #expect(try await Self.readiness(rig)["status"]?.string == "ready")
+        #expect(try await Self.dead(rig) == 2)
+        await rig.end()
     }
 
     @Test func `a used-up quota slows the sender down to a handful`() async throws {
         let clock = SharedClock()
-        let bench = try await GatewayBench(
+        let rig = try await GatewayRig(
             clock: { clock.now }, config: { Self.yaml($0, timeoutMs: 20_000) })
-        try await bench.simulators.fcm.take(
+        try await rig.simulators.fcm.take(
             .fail(tokens: [], status: 429, reason: "QUOTA_EXCEEDED", times: nil))
         for number in 0..<50 {
             let tokens = (0..<10).map { "t\(number)-\($0)" }
-            try await bench.post(Self.webhook("android", tokens, ticket: "\(number)"))
+            try await rig.post(Self.webhook("android", tokens, ticket: "\(number)"))
         }
-        _ = try await Self.line(bench, "asks to slow down")
-        #expect(try await Self.state("fcm", bench) == "throttled")
-        try await bench.simulators.fcm.take(.clear)
-        #expect(bench.simulators.fcm.received.count <= LaneHealth.inFlightFirst)
+        _ = try await Self.line(rig, "asks to slow down")
+        #expect(try await Self.state("fcm", rig) == "throttled")
+        try await rig.simulators.fcm.take(.clear)
+        #expect(rig.simulators.fcm.received.count <= LaneHealth.inFlightFirst)
         // The minute that FCM is given has passed.
         clock.advance(ms: 90_000)
-        try await bench.post(Self.webhook("android", ["last"], ticket: "last"))
-        #expect(Set(await bench.delivered(bench.simulators.fcm, 501)).count == 501)
-        #expect(try await Self.dead(bench) == 0)
-        await bench.end()
+        try await rig.post(Self.webhook("android", ["last"], ticket: "last"))
+        #expect(Set(await rig.delivered(rig.simulators.fcm, 501)).count == 501)
+        #expect(try await Self.dead(rig) == 0)
+        await rig.end()
     }
 
     @Test func `a push that is reset again and again dies alone, with its reason`() async throws {
-        let bench = try await GatewayBench(config: {
+        let rig = try await GatewayRig(config: {
             DurabilityTests.yaml($0, retries: 3, timeoutMs: 20_000)
         })
         let poison = (0..<25).map { "poison\($0)" }
-        try await bench.simulators.apns.take(.reset(tokens: poison, count: 1_000))
+        try await rig.simulators.apns.take(.reset(tokens: poison, count: 1_000))
         for (number, token) in poison.enumerated() {
-            try await bench.post(
+            try await rig.post(
                 Self.webhook("ios", [token, "good\(number)"], ticket: "\(number)"))
         }
-        let good = await bench.delivered(bench.simulators.apns, 25)
+        let good = await rig.delivered(rig.simulators.apns, 25)
         #expect(Set(good) == Set((0..<25).map { "good\($0)" }))
-        let dead = try await DurabilityTests.dead(bench, 25)
+        let dead = try await DurabilityTests.dead(rig, 25)
         guard case .array(let letters) = dead["dead"] else {
             Issue.record("no dead letters")
             return
         }
         #expect(letters.count == 25)
         #expect(letters.allSatisfy { $0["reason"]?.string == "reset" })
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a push that is answered after its time-out is not sent again`() async throws {
-        let bench = try await GatewayBench(config: {
+        let rig = try await GatewayRig(config: {
             DurabilityTests.yaml($0, retries: 5, timeoutMs: 2_000).replacingOccurrences(
                 of: "initial: 5ms, factor: 1, max: 10ms", with: "initial: 5m, factor: 1, max: 5m")
         })
-        try await bench.simulators.fcm.take(.delay(ms: 2_800))
-        try await bench.post(Self.webhook("android", ["a", "b", "c"]))
-        _ = try await Self.line(bench, "reason=timeout")
-        for _ in 0..<6_000 where bench.log.all.filter({ $0.contains("info delivered") }).count < 3 {
+        try await rig.simulators.fcm.take(.delay(ms: 2_800))
+        try await rig.post(Self.webhook("android", ["a", "b", "c"]))
+        _ = try await Self.line(rig, "reason=timeout")
+        for _ in 0..<6_000 where rig.log.all.filter({ $0.contains("info delivered") }).count < 3 {
             try await Task.sleep(for: .milliseconds(10))
         }
-        #expect(bench.log.all.filter { $0.contains("info delivered") }.count == 3)
-        #expect(await bench.gateway.stop() == 0)
-        #expect(bench.simulators.fcm.received.count == 3)
-        await bench.end()
+        #expect(rig.log.all.filter { $0.contains("info delivered") }.count == 3)
+        #expect(await rig.gateway.stop() == 0)
+        #expect(rig.simulators.fcm.received.count == 3)
+        await rig.end()
     }
 
     @Test func `a collapse key with spaces at its ends does no harm`() async throws {
-        let bench = try await GatewayBench(config: { simulators in
-            GatewayBench.plugins(simulators) + """
+        let rig = try await GatewayRig(config: { simulators in
+            GatewayRig.plugins(simulators) + """
 
                 routes:
                   - name: replies
@@ -268,51 +268,51 @@ import Testing
                 """
         })
         for ticket in ["x", " ", "  y  "] {
-            try await bench.post(
-                GatewayBench.webhook([("ios", "i"), ("android", "a")], ticket: ticket))
+            try await rig.post(
+                GatewayRig.webhook([("ios", "i"), ("android", "a")], ticket: ticket))
         }
-        #expect(await bench.delivered(bench.simulators.apns, 3).count == 3)
-        #expect(await bench.delivered(bench.simulators.fcm, 3).count == 3)
-        let keys = bench.simulators.apns.received.compactMap { $0.header("apns-collapse-id") }
+        #expect(await rig.delivered(rig.simulators.apns, 3).count == 3)
+        #expect(await rig.delivered(rig.simulators.fcm, 3).count == 3)
+        let keys = rig.simulators.apns.received.compactMap { $0.header("apns-collapse-id") }
         #expect(Set(keys).count == 3)
         #expect(keys.allSatisfy { $0 == $0.trimmingCharacters(in: .whitespaces) && !$0.isEmpty })
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `deliveries of a plugin that a reload took away go on when another brings it back`()
         async throws
     {
-        let bench = try await GatewayBench(config: { Self.yaml($0, timeoutMs: 20_000) })
-        let file = bench.folder.appending(path: "gateway.yaml")
+        let rig = try await GatewayRig(config: { Self.yaml($0, timeoutMs: 20_000) })
+        let file = rig.folder.appending(path: "gateway.yaml")
         let whole = try String(contentsOf: file, encoding: .utf8)
-        try await bench.simulators.fcm.take(
+        try await rig.simulators.fcm.take(
             .fail(tokens: [], status: 503, reason: "UNAVAILABLE", times: nil))
-        try await bench.post(Self.webhook("android", ["a", "b", "c"]))
-        #expect(await bench.simulators.fcm.wait(for: 3).count >= 3)
+        try await rig.post(Self.webhook("android", ["a", "b", "c"]))
+        #expect(await rig.simulators.fcm.wait(for: 3).count >= 3)
         let start = try #require(whole.range(of: "  fcm:\n"))
         let end = try #require(whole.range(of: "\nretry:"))
         let without = (whole[..<start.lowerBound] + whole[end.lowerBound...])
             .replacingOccurrences(of: ", android: fcm", with: "")
         try without.write(to: file, atomically: true, encoding: .utf8)
-        try await bench.gateway.reload()
-        _ = try await Self.line(bench, "a plugin that is not configured")
+        try await rig.gateway.reload()
+        _ = try await Self.line(rig, "a plugin that is not configured")
         // Once, and not also as a sender that cannot start.
-        #expect(try await Self.states("fcm", bench) == ["not_configured"])
-        try await bench.simulators.fcm.take(.clear)
+        #expect(try await Self.states("fcm", rig) == ["not_configured"])
+        try await rig.simulators.fcm.take(.clear)
         try whole.write(to: file, atomically: true, encoding: .utf8)
-        try await bench.gateway.reload()
-        #expect(Set(await bench.delivered(bench.simulators.fcm, 3)) == ["a", "b", "c"])
-        await bench.end()
+        try await rig.gateway.reload()
+        #expect(Set(await rig.delivered(rig.simulators.fcm, 3)) == ["a", "b", "c"])
+        await rig.end()
     }
 
     /// What no lane knows of, for whatever reason, is found.
     @Test func `deliveries that wait with nobody to wake for them are found, sent and reported`()
         async throws
     {
-        let bench = try await GatewayBench(config: { Self.yaml($0, timeoutMs: 20_000) })
-        try await bench.post(Self.webhook("ios", ["first"]))
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["first"])
-        let file = bench.folder.appending(path: "data/signalbox.sqlite").path
+        let rig = try await GatewayRig(config: { Self.yaml($0, timeoutMs: 20_000) })
+        try await rig.post(Self.webhook("ios", ["first"]))
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["first"])
+        let file = rig.folder.appending(path: "data/signalbox.sqlite").path
         var configuration = Configuration()
         configuration.busyMode = .timeout(60)
         let queue = try DatabaseQueue(path: file, configuration: configuration)
@@ -329,17 +329,17 @@ import Testing
                     """)
         }
         try queue.close()
-        #expect(Set(await bench.delivered(bench.simulators.apns, 2)) == ["first", "lost"])
-        _ = try await Self.line(bench, "woke a lane that slept")
+        #expect(Set(await rig.delivered(rig.simulators.apns, 2)) == ["first", "lost"])
+        _ = try await Self.line(rig, "woke a lane that slept")
         #expect(
-            try await Self.metrics(bench).contains("signalbox_stranded_total{sender=\"apns\"} 1"))
-        await bench.end()
+            try await Self.metrics(rig).contains("signalbox_stranded_total{sender=\"apns\"} 1"))
+        await rig.end()
     }
 
     @Test func `a sender that cannot start for want of a file keeps its deliveries`() async throws {
-        let bench = try await GatewayBench(config: { simulators in
+        let rig = try await GatewayRig(config: { simulators in
             // The sender of the second app is made for its first delivery.
-            GatewayBench.plugins(simulators)
+            GatewayRig.plugins(simulators)
                 .replacingOccurrences(
                     of: "topic: com.example.app",
                     with: "topic: com.example.app\n      topics: [com.example.two]"
@@ -352,7 +352,7 @@ import Testing
                         send: { ios: apns }
                     """
         })
-        let ca = bench.simulators.files.ca
+        let ca = rig.simulators.files.ca
         try FileManager.default.moveItem(atPath: ca, toPath: ca + ".away")
         var event = Event(type: "t")
         event.recipients = [
@@ -360,14 +360,14 @@ import Testing
                 device: Device(app: "com.example.two", platform: "ios", token: "kept"),
                 attributes: [])
         ]
-        _ = try await bench.gateway.submit([event], from: "own")
-        let line = try await Self.line(bench, "sender cannot start")
+        _ = try await rig.gateway.submit([event], from: "own")
+        let line = try await Self.line(rig, "sender cannot start")
         #expect(line.contains("app=com.example.two"))
-        #expect(try await Self.dead(bench) == 0)
-        #expect(try await Self.readiness(bench)["status"]?.string == "degraded")
+        #expect(try await Self.dead(rig) == 0)
+        #expect(try await Self.readiness(rig)["status"]?.string == "degraded")
         try FileManager.default.moveItem(atPath: ca + ".away", toPath: ca)
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["kept"])
-        #expect(try await Self.readiness(bench)["status"]?.string == "ready")
-        await bench.end()
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["kept"])
+        #expect(try await Self.readiness(rig)["status"]?.string == "ready")
+        await rig.end()
     }
 }

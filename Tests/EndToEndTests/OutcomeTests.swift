@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxCrypto
@@ -86,18 +86,18 @@ import Testing
         #"{ name: \#(name), url: "\#(api.origin)/in?x=1", secret: "\#(secret)"\#(more) }"#
     }
 
-    static func write(_ yaml: String, _ bench: GatewayBench) throws {
+    static func write(_ yaml: String, _ rig: GatewayRig) throws {
         try yaml.write(
-            to: bench.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+            to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
     }
 
     @Test func `the end of a delivery is told, signed, without token and text`() async throws {
         let api = try await Receiver.start()
-        let bench = try await GatewayBench(config: { Self.yaml($0, [Self.receiver(api)]) })
-        try await bench.simulators.apns.take(
+        let rig = try await GatewayRig(config: { Self.yaml($0, [Self.receiver(api)]) })
+        try await rig.simulators.apns.take(
             .fail(tokens: ["gone"], status: 400, reason: "BadDeviceToken", times: nil))
-        try await bench.post(
-            GatewayBench.webhook([("ios", "good"), ("ios", "gone"), ("android", "fine")]))
+        try await rig.post(
+            GatewayRig.webhook([("ios", "good"), ("ios", "gone"), ("android", "fine")]))
         let all = try await api.wait(for: 3)
         #expect(Set(all.compactMap { $0["sequence"]?.integer }) == [1, 2, 3])
         let results = all.compactMap { $0["result"]?.string }.sorted()
@@ -112,7 +112,7 @@ import Testing
         #expect(good["source_id"]?.string?.isEmpty == false)
         #expect(good["event_id"]?.integer ?? 0 > 0 && good["unix_ms"]?.integer ?? 0 > 0)
         let push = try #require(
-            bench.simulators.apns.received.first { $0.token == "good" })
+            rig.simulators.apns.received.first { $0.token == "good" })
         #expect(good["delivery"]?.string == push.header("apns-id"))
         let fcm = try #require(all.first { $0["sender"]?.string == "fcm" })
         #expect(fcm["provider_id"]?.string?.contains("/messages/") == true)
@@ -129,10 +129,10 @@ import Testing
                 #expect(!text.contains(secret))
             }
         }
-        #expect(!bench.log.all.contains { $0.contains(Self.secret) })
+        #expect(!rig.log.all.contains { $0.contains(Self.secret) })
         try await OutageTests.expectMetric(
-            #"signalbox_outcomes_sent_total{receiver="crm"} 3"#, bench)
-        await bench.end()
+            #"signalbox_outcomes_sent_total{receiver="crm"} 3"#, rig)
+        await rig.end()
         await api.end()
     }
 
@@ -140,30 +140,30 @@ import Testing
     {
         let api = try await Receiver.start()
         api.answers(503)
-        let bench = try await GatewayBench(config: { Self.yaml($0, [Self.receiver(api)]) })
+        let rig = try await GatewayRig(config: { Self.yaml($0, [Self.receiver(api)]) })
         for number in 0..<20 {
-            try await bench.post(
-                GatewayBench.webhook([("ios", "t\(number)")], ticket: "\(number)"))
+            try await rig.post(
+                GatewayRig.webhook([("ios", "t\(number)")], ticket: "\(number)"))
         }
-        #expect(await bench.delivered(bench.simulators.apns, 20).count == 20)
-        let line = try await OutageTests.line(bench, "receiver of outcomes seems to be down")
+        #expect(await rig.delivered(rig.simulators.apns, 20).count == 20)
+        let line = try await OutageTests.line(rig, "receiver of outcomes seems to be down")
         #expect(line.contains("outcomes.receiver=crm") && line.contains("reason=503"))
-        let readiness = try await OutageTests.readiness(bench)
+        let readiness = try await OutageTests.readiness(rig)
         #expect(readiness["status"]?.string == "degraded")
         #expect(readiness["outcomes"]?[0]?["state"]?.string == "failing")
         #expect(readiness["outcomes"]?[0]?["reason"]?.string == "503")
         #expect(
-            try await OutageTests.metrics(bench).contains(
+            try await OutageTests.metrics(rig).contains(
                 #"signalbox_outcomes_held{receiver="crm"} 1"#))
         api.answers(200)
         let all = try await api.wait(for: 20)
         #expect(Set(all.compactMap { $0["delivery"]?.string }).count == 20)
-        _ = try await OutageTests.line(bench, "receiver of outcomes is back")
+        _ = try await OutageTests.line(rig, "receiver of outcomes is back")
         try await Self.until("nothing waits") {
-            bench.gateway.metricsText.contains(#"signalbox_outcomes_waiting{receiver="crm"} 0"#)
+            rig.gateway.metricsText.contains(#"signalbox_outcomes_waiting{receiver="crm"} 0"#)
         }
-        #expect(try await OutageTests.readiness(bench)["status"]?.string == "ready")
-        await bench.end()
+        #expect(try await OutageTests.readiness(rig)["status"]?.string == "ready")
+        await rig.end()
         await api.end()
     }
 
@@ -173,34 +173,34 @@ import Testing
     {
         let api = try await Receiver.start()
         api.answers(status)
-        let bench = try await GatewayBench(config: { Self.yaml($0, [Self.receiver(api)]) })
-        try await bench.post(GatewayBench.webhook([("ios", "a")]))
-        let line = try await OutageTests.line(bench, "receiver rejects outcomes")
+        let rig = try await GatewayRig(config: { Self.yaml($0, [Self.receiver(api)]) })
+        try await rig.post(GatewayRig.webhook([("ios", "a")]))
+        let line = try await OutageTests.line(rig, "receiver rejects outcomes")
         #expect(line.contains("reason=\(status)"))
-        let state = try await OutageTests.readiness(bench)["outcomes"]?[0]?["state"]?.string
+        let state = try await OutageTests.readiness(rig)["outcomes"]?[0]?["state"]?.string
         #expect(state == "misconfigured")
         #expect(api.posts.count == 1 && api.posts.allSatisfy { $0.path == "/in" })
         api.answers(200)
-        try await bench.gateway.reload()
+        try await rig.gateway.reload()
         #expect(try await api.wait(for: 1).count == 1)
-        await bench.end()
+        await rig.end()
         await api.end()
     }
 
     @Test func `a receiver that takes less gets less`() async throws {
         let api = try await Receiver.start()
         api.refuses(above: 3)
-        let bench = try await GatewayBench(config: { Self.yaml($0, [Self.receiver(api)]) })
+        let rig = try await GatewayRig(config: { Self.yaml($0, [Self.receiver(api)]) })
         api.answers(503)
         for number in 0..<8 {
-            try await bench.post(
-                GatewayBench.webhook([("ios", "t\(number)")], ticket: "\(number)"))
+            try await rig.post(
+                GatewayRig.webhook([("ios", "t\(number)")], ticket: "\(number)"))
         }
-        #expect(await bench.delivered(bench.simulators.apns, 8).count == 8)
+        #expect(await rig.delivered(rig.simulators.apns, 8).count == 8)
         api.answers(200)
         let all = try await api.wait(for: 8)
         #expect(all.compactMap { $0["sequence"]?.integer } == Array(1...8))
-        await bench.end()
+        await rig.end()
         await api.end()
     }
 
@@ -209,26 +209,26 @@ import Testing
         async throws
     {
         let (first, second) = (try await Receiver.start(), try await Receiver.start())
-        let bench = try await GatewayBench(config: {
+        let rig = try await GatewayRig(config: {
             Self.yaml($0, [Self.receiver(first, ", routes: [replies], results: [dead]")])
         })
-        try await bench.simulators.apns.take(
+        try await rig.simulators.apns.take(
             .fail(tokens: ["gone"], status: 400, reason: "BadDeviceToken", times: nil))
-        try await bench.post(GatewayBench.webhook([("ios", "good"), ("ios", "gone")]))
+        try await rig.post(GatewayRig.webhook([("ios", "good"), ("ios", "gone")]))
         #expect(try await first.wait(for: 1)[0]["result"]?.string == "dead")
-        let config = Self.yaml(bench.simulators, [Self.receiver(second, name: "other")])
-        try Self.write(config, bench)
-        try await bench.gateway.reload()
-        try await bench.post(GatewayBench.webhook([("ios", "next")], ticket: "6"))
+        let config = Self.yaml(rig.simulators, [Self.receiver(second, name: "other")])
+        try Self.write(config, rig)
+        try await rig.gateway.reload()
+        try await rig.post(GatewayRig.webhook([("ios", "next")], ticket: "6"))
         let told = try await second.wait(for: 1)
         #expect(told.count == 1 && told[0]["subject"]?.string == "ticket/6")
-        try Self.write(Self.yaml(bench.simulators, []), bench)
-        try await bench.gateway.reload()
-        try await bench.post(GatewayBench.webhook([("ios", "last")], ticket: "7"))
-        #expect(await bench.delivered(bench.simulators.apns, 3).count == 3)
+        try Self.write(Self.yaml(rig.simulators, []), rig)
+        try await rig.gateway.reload()
+        try await rig.post(GatewayRig.webhook([("ios", "last")], ticket: "7"))
+        #expect(await rig.delivered(rig.simulators.apns, 3).count == 3)
         #expect(first.taken.count == 1 && second.taken.count == 1)
-        #expect(try await OutageTests.readiness(bench)["outcomes"]?.text == "[]")
-        await bench.end()
+        #expect(try await OutageTests.readiness(rig)["outcomes"]?.text == "[]")
+        await rig.end()
         await first.end()
         await second.end()
     }
@@ -236,17 +236,17 @@ import Testing
     @Test func `what expires on disk is told with the attempts that it had`() async throws {
         let clock = SharedClock()
         let api = try await Receiver.start()
-        let bench = try await GatewayBench(
+        let rig = try await GatewayRig(
             clock: { clock.now }, config: { Self.yaml($0, [Self.receiver(api)]) })
-        try await bench.simulators.apns.take(
+        try await rig.simulators.apns.take(
             .fail(tokens: [], status: 403, reason: "InvalidProviderToken", times: nil))
-        try await bench.post(GatewayBench.webhook([("ios", "a")]))
-        _ = try await OutageTests.line(bench, "refuses this sender's credentials")
+        try await rig.post(GatewayRig.webhook([("ios", "a")]))
+        _ = try await OutageTests.line(rig, "refuses this sender's credentials")
         clock.advance(ms: 2 * 3_600_000)
-        try await bench.gateway.reload()
+        try await rig.gateway.reload()
         let told = try await api.wait(for: 1)
         #expect(told[0]["result"]?.string == "expired" && told[0]["attempts"]?.integer == 1)
-        await bench.end()
+        await rig.end()
         await api.end()
     }
 
@@ -254,17 +254,17 @@ import Testing
         let api = try await Receiver.start()
         api.answers(503)
         var options: GatewayOptions?
-        let bench = try await GatewayBench(
+        let rig = try await GatewayRig(
             change: { options = $0 }, config: { Self.yaml($0, [Self.receiver(api)]) })
-        try await bench.post(GatewayBench.webhook([("ios", "a")]))
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["a"])
-        _ = try await OutageTests.line(bench, "seems to be down")
-        await bench.gateway.stop()
+        try await rig.post(GatewayRig.webhook([("ios", "a")]))
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["a"])
+        _ = try await OutageTests.line(rig, "seems to be down")
+        await rig.gateway.stop()
         api.answers(200)
         let next = try await Gateway.start(try #require(options))
         #expect(try await api.wait(for: 1)[0]["sequence"]?.integer == 1)
         await next.stop()
-        await bench.end()
+        await rig.end()
         await api.end()
     }
 
@@ -272,7 +272,7 @@ import Testing
         let api = try await Receiver.start()
         let simulators = try await Simulators.start()
         let yaml =
-            GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes + "\noutcomes:\n  - "
+            GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes + "\noutcomes:\n  - "
             + Self.receiver(api)
         let file = try ProgramTests.temporary("gateway.yaml", yaml)
         let client = try RESTClient()

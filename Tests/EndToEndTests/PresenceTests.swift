@@ -4,12 +4,12 @@ import SignalboxJSON
 import Testing
 
 @Suite struct PresenceTests {
-    private static func isOnline(_ flow: RegistryBench) async throws -> Bool? {
+    private static func isOnline(_ flow: RegistryRig) async throws -> Bool? {
         let listed = try await flow.call("GET", "/v1/devices?user=u")
         return listed.json["devices"]?[0]?["online"].map { $0 == .bool(true) }
     }
 
-    private static func say(_ flow: RegistryBench, _ members: String) async throws {
+    private static func say(_ flow: RegistryRig, _ members: String) async throws {
         let said = try await flow.call(
             "PUT", "/v1/devices/presence", #"{"user":"u",\#(members)}"#)
         #expect(said.status == 200 && said.json["updated"]?.integer == 1)
@@ -19,7 +19,7 @@ import Testing
         async throws
     {
         let clock = StillClock()
-        let flow = try await RegistryBench(
+        let flow = try await RegistryRig(
             set: #"{ title: "{{ recipient.online }} {{ recipient.user_online }}" }"#,
             clock: { clock.now })
         try await flow.register("u", "aa")
@@ -36,12 +36,12 @@ import Testing
         try await flow.notify(["u"])
         let titles = await flow.taken(2).map { $0.aps["alert"]?["title"]?.string }
         #expect(titles == ["true true", "false false"])
-        await flow.bench.end()
+        await flow.rig.end()
     }
 
     @Test func `an app says for how long it is online, from ten seconds to a day`() async throws {
         let clock = StillClock()
-        let flow = try await RegistryBench(clock: { clock.now })
+        let flow = try await RegistryRig(clock: { clock.now })
         try await flow.register("u", "aa")
         try await Self.say(flow, #""online":true,"ttl":86400"#)
         clock.advance(ms: 86_000_000)
@@ -59,6 +59,6 @@ import Testing
             #expect(
                 refused.json["detail"]?.string == #""ttl" must be seconds, 10 to 86400"#, "\(ttl)")
         }
-        await flow.bench.end()
+        await flow.rig.end()
     }
 }

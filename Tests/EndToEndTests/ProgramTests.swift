@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxHTTP
 import SignalboxSimulators
@@ -8,7 +8,7 @@ import Testing
 /// The `signalbox` program as its users run it.
 @Suite struct ProgramTests {
     static func program() throws -> URL {
-        let folder = URL(filePath: try GatewayBench.pluginFolder())
+        let folder = URL(filePath: try GatewayRig.pluginFolder())
         return folder.appending(path: "signalbox")
     }
 
@@ -17,7 +17,7 @@ import Testing
     ) throws -> (Program, Pipe) {
         let pipe = Pipe()
         let process = try Program(
-            [try program().path] + arguments, at: PluginBench.root, environment: environment,
+            [try program().path] + arguments, at: PluginRig.root, environment: environment,
             output: pipe, errors: pipe)
         return (process, pipe)
     }
@@ -45,7 +45,7 @@ import Testing
 
     @Test func `a start without descriptors ends with words`() async throws {
         let simulators = try await Simulators.start()
-        let yaml = GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes
+        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
         let file = try Self.temporary("gateway.yaml", yaml)
         let program = try Self.program().path
         let ended = try await Tool.run([
@@ -59,7 +59,7 @@ import Testing
 
     @Test func `run serves until SIGTERM, drains and exits 0`() async throws {
         let simulators = try await Simulators.start()
-        let yaml = GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes
+        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
         let (process, pipe) = try Self.start(
             ["run", "--config", try Self.temporary("gateway.yaml", yaml)])
         var log = ""
@@ -73,7 +73,7 @@ import Testing
         try await simulators.apns.take(.delay(ms: 300))
         let answer = try await Tool.output([
             "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-d",
-            GatewayBench.webhook([("ios", "a"), ("android", "b")]), "http://127.0.0.1:\(port)/in/z",
+            GatewayRig.webhook([("ios", "a"), ("android", "b")]), "http://127.0.0.1:\(port)/in/z",
         ])
         #expect(answer == "200")
         process.terminate()
@@ -90,7 +90,7 @@ import Testing
         let simulators = try await Simulators.start()
         let file = try Self.temporary(
             "gateway.yaml",
-            (GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes)
+            (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes)
                 .replacingOccurrences(of: "drain: 5s", with: "drain: 10m"))
         // Answers so late that a drain would wait for long.
         try await simulators.apns.take(.stall(count: 1))
@@ -98,7 +98,7 @@ import Testing
         let client = try RESTClient()
         let call = RESTCall(
             method: "POST", url: "http://127.0.0.1:\(running.port)/in/z",
-            body: Array(GatewayBench.webhook([("ios", "patient")]).utf8))
+            body: Array(GatewayRig.webhook([("ios", "patient")]).utf8))
         #expect(try await client.patient(call).status == 200)
         _ = await simulators.apns.wait(for: 1)
         running.process.terminate()
@@ -139,7 +139,7 @@ import Testing
 
     @Test func `an address in use is named`() async throws {
         let simulators = try await Simulators.start()
-        let yaml = GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes
+        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
         let file = try Self.temporary("gateway.yaml", yaml)
         let taken = "127.0.0.1:\(simulators.controlPort)"
         let ended = try await Self.run(["run", "--config", file, "--listen", taken])
@@ -161,12 +161,12 @@ import Testing
         #expect(good.status == 0)
         #expect(good.text.contains("\"config_schema\":{"))
         let entry = "const void *sbx_plugin_entry_v1(void *h, void *e)"
-        let crashing = try await PluginBench.compile(
+        let crashing = try await PluginRig.compile(
             "\(entry); \(entry) { (void)h; (void)e; return *(void **)8; }")
         let crash = try await Self.run(["plugins", "inspect", crashing])
         #expect(crash.status == 1)
         #expect(crash.text.contains("crashes while it is loaded (signal 11"), "\(crash.text)")
-        let leaving = try await PluginBench.compile(
+        let leaving = try await PluginRig.compile(
             "#include <stdlib.h>\n\(entry); \(entry) { (void)h; (void)e; exit(3); }")
         let left = try await Self.run(["plugins", "inspect", leaving])
         #expect(left.status == 1)

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxPluginHost
@@ -24,7 +24,7 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for name in names {
             try FileManager.default.copyItem(
-                atPath: try PluginBench.bundled(name), toPath: "\(folder.path)/lib\(name).so")
+                atPath: try PluginRig.bundled(name), toPath: "\(folder.path)/lib\(name).so")
         }
         return folder
     }
@@ -35,9 +35,9 @@ import Testing
         try #require(rename(path + ".new", path) == 0)
     }
 
-    private static func write(_ config: String, _ bench: GatewayBench) throws {
+    private static func write(_ config: String, _ rig: GatewayRig) throws {
         try config.write(
-            to: bench.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+            to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
     }
 
     @Test func `a hundred reloads of all plugins under load lose nothing and send nothing twice`()
@@ -45,8 +45,8 @@ import Testing
     {
         let folder = try Self.ownPlugins(["Zendesk", "APNs", "FCM"])
         defer { try? FileManager.default.removeItem(at: folder) }
-        let bench = try await GatewayBench(config: { simulators in
-            GatewayBench.plugins(simulators)
+        let rig = try await GatewayRig(config: { simulators in
+            GatewayRig.plugins(simulators)
                 .replacingOccurrences(
                     of: "library: Zendesk", with: "library: \(folder.path)/libZendesk.so"
                 )
@@ -54,7 +54,7 @@ import Testing
                     of: "library: APNs", with: "library: \(folder.path)/libAPNs.so"
                 )
                 .replacingOccurrences(of: "library: FCM", with: "library: \(folder.path)/libFCM.so")
-                + "\n" + GatewayBench.routes
+                + "\n" + GatewayRig.routes
         })
         let load = Load()
         let sent = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -63,8 +63,8 @@ import Testing
                     var count = 0
                     while !load.isDone {
                         let name = "\(client)-\(count)"
-                        let answer = try await bench.post(
-                            GatewayBench.webhook([("ios", "i\(name)"), ("android", "a\(name)")]))
+                        let answer = try await rig.post(
+                            GatewayRig.webhook([("ios", "i\(name)"), ("android", "a\(name)")]))
                         if answer.status == 200 { count += 1 } else { load.refuse() }
                     }
                     return count
@@ -74,7 +74,7 @@ import Testing
                 for name in ["Zendesk", "APNs", "FCM"] {
                     try Self.renew("\(folder.path)/lib\(name).so")
                 }
-                let report = try await bench.gateway.reload()
+                let report = try await rig.gateway.reload()
                 #expect(report.changed == ["apns", "fcm", "z"])
                 #expect(report.leftBehind == [])
             }
@@ -83,12 +83,12 @@ import Testing
         }
         #expect(load.refused == 0)
         #expect(sent > 0)
-        let ios = await bench.delivered(bench.simulators.apns, sent)
-        let android = await bench.delivered(bench.simulators.fcm, sent)
+        let ios = await rig.delivered(rig.simulators.apns, sent)
+        let android = await rig.delivered(rig.simulators.fcm, sent)
         #expect(Set(ios).count == sent && ios.count == sent)
         #expect(Set(android).count == sent && android.count == sent)
-        #expect(bench.log.all.filter { $0.contains("breaks the contract") } == [])
-        await bench.end()
+        #expect(rig.log.all.filter { $0.contains("breaks the contract") } == [])
+        await rig.end()
     }
 
     @Test func `a plugin file that is written into harms nothing, and a reload takes it over`()
@@ -98,96 +98,96 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = "\(folder.path)/libZendesk.so"
         let bytes = try Data(contentsOf: URL(filePath: path))
-        let bench = try await GatewayBench(config: { simulators in
-            GatewayBench.plugins(simulators)
+        let rig = try await GatewayRig(config: { simulators in
+            GatewayRig.plugins(simulators)
                 .replacingOccurrences(of: "library: Zendesk", with: "library: \(path)") + "\n"
-                + GatewayBench.routes
+                + GatewayRig.routes
         })
         // As `cp` does: the same file, cut and then written.
         let file = try FileHandle(forWritingTo: URL(filePath: path))
         try file.truncate(atOffset: 0)
-        try await bench.post(GatewayBench.webhook([("ios", "one")]))
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["one"])
-        await #expect(throws: ConfigurationError.self) { try await bench.gateway.reload() }
+        try await rig.post(GatewayRig.webhook([("ios", "one")]))
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["one"])
+        await #expect(throws: ConfigurationError.self) { try await rig.gateway.reload() }
         try file.write(contentsOf: bytes)
         try file.close()
-        #expect(try await bench.gateway.reload().changed == ["z"])
-        try await bench.post(GatewayBench.webhook([("ios", "two")]))
-        #expect(await bench.delivered(bench.simulators.apns, 2) == ["one", "two"])
-        await bench.end()
+        #expect(try await rig.gateway.reload().changed == ["z"])
+        try await rig.post(GatewayRig.webhook([("ios", "two")]))
+        #expect(await rig.delivered(rig.simulators.apns, 2) == ["one", "two"])
+        await rig.end()
     }
 
     @Test func `what has not changed goes on: same connection, same instance`() async throws {
-        let bench = try await GatewayBench()
-        try await bench.post(GatewayBench.webhook([("ios", "one")]))
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["one"])
-        let report = try await bench.gateway.reload()
+        let rig = try await GatewayRig()
+        try await rig.post(GatewayRig.webhook([("ios", "one")]))
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["one"])
+        let report = try await rig.gateway.reload()
         #expect(report.changed == [])
-        try await bench.post(GatewayBench.webhook([("ios", "two")]))
-        #expect(await bench.delivered(bench.simulators.apns, 2) == ["one", "two"])
-        let ups = bench.log.all.filter {
+        try await rig.post(GatewayRig.webhook([("ios", "two")]))
+        #expect(await rig.delivered(rig.simulators.apns, 2) == ["one", "two"])
+        let ups = rig.log.all.filter {
             $0.contains("push connection") && $0.contains("connected")
         }
         #expect(ups.filter { $0.contains("plugin.instance=apns") }.count == 1)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `routes, paths and plugins follow the file`() async throws {
-        let bench = try await GatewayBench()
-        #expect(try await bench.post("{}", path: "/in/other").status == 404)
-        let config = GatewayBench.plugins(bench.simulators) + "\n" + GatewayBench.routes
+        let rig = try await GatewayRig()
+        #expect(try await rig.post("{}", path: "/in/other").status == 404)
+        let config = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
         try Self.write(
             config.replacingOccurrences(of: "path: /in/z ", with: "path: /in/other ")
                 .replacingOccurrences(
                     of: "send: { ios: apns, android: fcm }", with: "send: { ios: apns }"),
-            bench)
-        #expect(try await bench.gateway.reload().changed == ["z"])
-        #expect(try await bench.post("{}", path: "/in/z").status == 404)
-        let body = GatewayBench.webhook([("ios", "i"), ("android", "a")])
-        #expect(try await bench.post(body, path: "/in/other").status == 200)
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["i"])
-        #expect(bench.gateway.metricsText.contains("reason=\"no_sender\""))
-        await bench.end()
+            rig)
+        #expect(try await rig.gateway.reload().changed == ["z"])
+        #expect(try await rig.post("{}", path: "/in/z").status == 404)
+        let body = GatewayRig.webhook([("ios", "i"), ("android", "a")])
+        #expect(try await rig.post(body, path: "/in/other").status == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["i"])
+        #expect(rig.gateway.metricsText.contains("reason=\"no_sender\""))
+        await rig.end()
     }
 
     @Test func `a configuration with a fault changes nothing`() async throws {
-        let bench = try await GatewayBench()
-        let config = GatewayBench.plugins(bench.simulators) + "\n" + GatewayBench.routes
-        try Self.write(config.replacingOccurrences(of: "from: z", with: "from: y"), bench)
-        await #expect(throws: ConfigurationError.self) { try await bench.gateway.reload() }
+        let rig = try await GatewayRig()
+        let config = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
+        try Self.write(config.replacingOccurrences(of: "from: z", with: "from: y"), rig)
+        await #expect(throws: ConfigurationError.self) { try await rig.gateway.reload() }
         // Sound by itself, but the plugin refuses to start with it.
         try Self.write(
             config.replacingOccurrences(of: "team_id: SIMTEAM001", with: "team_id: SIMTEAM002")
-                .replacingOccurrences(of: "path: /in/z ", with: "path: in-z "), bench)
-        await #expect(throws: ConfigurationError.self) { try await bench.gateway.reload() }
-        try await bench.post(GatewayBench.webhook([("ios", "i")]))
-        #expect(await bench.delivered(bench.simulators.apns, 1) == ["i"])
+                .replacingOccurrences(of: "path: /in/z ", with: "path: in-z "), rig)
+        await #expect(throws: ConfigurationError.self) { try await rig.gateway.reload() }
+        try await rig.post(GatewayRig.webhook([("ios", "i")]))
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["i"])
         #expect(
-            bench.log.all.contains { $0.contains("configuration fault") && $0.contains("\"y\"") })
-        await bench.end()
+            rig.log.all.contains { $0.contains("configuration fault") && $0.contains("\"y\"") })
+        await rig.end()
     }
 
     @Test func `what waits for a provider that is down is sent by the successor`() async throws {
-        let bench = try await GatewayBench(config: { simulators in
-            (GatewayBench.plugins(simulators) + "\n" + GatewayBench.routes)
+        let rig = try await GatewayRig(config: { simulators in
+            (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes)
                 .replacingOccurrences(of: "drain: 5s", with: "drain: 100ms")
         })
-        try await bench.simulators.apns.take(.closeListener(cut: true))
+        try await rig.simulators.apns.take(.closeListener(cut: true))
         for index in 0..<50 {
-            let answer = try await bench.post(GatewayBench.webhook([("ios", "i\(index)")]))
+            let answer = try await rig.post(GatewayRig.webhook([("ios", "i\(index)")]))
             #expect(answer.status == 200)
         }
         let other = try await Simulators.start()
-        let config = GatewayBench.plugins(bench.simulators) + "\n" + GatewayBench.routes
+        let config = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
         try Self.write(
-            config.replacingOccurrences(of: bench.simulators.apns.origin, with: other.apns.origin)
-                .replacingOccurrences(of: bench.simulators.files.ca, with: other.files.ca)
+            config.replacingOccurrences(of: rig.simulators.apns.origin, with: other.apns.origin)
+                .replacingOccurrences(of: rig.simulators.files.ca, with: other.files.ca)
                 .replacingOccurrences(
-                    of: bench.simulators.files.apnsKey, with: other.files.apnsKey), bench)
-        #expect(try await bench.gateway.reload().changed == ["apns", "fcm"])
-        let tokens = await bench.delivered(other.apns, 50)
+                    of: rig.simulators.files.apnsKey, with: other.files.apnsKey), rig)
+        #expect(try await rig.gateway.reload().changed == ["apns", "fcm"])
+        let tokens = await rig.delivered(other.apns, 50)
         #expect(Set(tokens).count == 50)
-        await bench.end()
+        await rig.end()
         await other.shutdown()
     }
 }

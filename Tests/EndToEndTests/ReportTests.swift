@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxHTTP
 import SignalboxJSON
@@ -18,10 +18,10 @@ import Testing
         }
     }
 
-    static func bench(_ api: VendorAPI) async throws -> ExampleBench {
+    static func rig(_ api: VendorAPI) async throws -> ExampleRig {
         var variables = SeedDocumentTests.sendbird
         variables["SENDBIRD_ENDPOINT"] = api.origin
-        return try await ExampleBench(
+        return try await ExampleRig(
             "sendbird-forwarding", variables: variables,
             yaml: { $0.replacing("check_limit: true", with: "check_limit: false") })
     }
@@ -31,10 +31,10 @@ import Testing
     {
         let door = Door()
         let api = try await VendorAPI.start { _ in door.answer }
-        let bench = try await Self.bench(api)
-        try await bench.register("bob", "0a1b", "ios")
+        let rig = try await Self.rig(api)
+        try await rig.register("bob", "0a1b", "ios")
         _ = await api.first { $0.method == "POST" }
-        let (status, _, _) = try await bench.call(
+        let (status, _, _) = try await rig.call(
             "DELETE", "/v1/devices?user=bob",
             headers: [("authorization", "Bearer token-of-the-backend")])
         #expect(status == 200)
@@ -48,11 +48,11 @@ import Testing
             try await Task.sleep(for: .milliseconds(1))
         }
         #expect(after.map(\.method) == ["DELETE"])
-        let metrics = try await bench.client.patient(
+        let metrics = try await rig.client.patient(
             RESTCall(
-                method: "GET", url: "http://127.0.0.1:\(bench.gateway.adminPort ?? 0)/metrics"))
+                method: "GET", url: "http://127.0.0.1:\(rig.gateway.adminPort ?? 0)/metrics"))
         #expect(metrics.status == 200)
-        await bench.end()
+        await rig.end()
         await api.shutdown()
     }
 
@@ -60,7 +60,7 @@ import Testing
         let api = try await VendorAPI.start { _ in HTTPServerAnswer(status: 503) }
         var variables = SeedDocumentTests.sendbird
         variables["SENDBIRD_ENDPOINT"] = api.origin
-        let bench = try await ExampleBench(
+        let rig = try await ExampleRig(
             "sendbird", variables: variables,
             yaml: {
                 $0.replacing("\nroutes:", with: "  report: { \"*\": [sendbird] }\n\nroutes:")
@@ -68,12 +68,12 @@ import Testing
                         "path: /in/sendbird\n", with: "path: /in/sendbird\n      register: {}\n")
             })
         func warnings() -> Int {
-            bench.log.all.count { $0.hasPrefix("warning") && $0.contains(": double-push: route") }
+            rig.log.all.count { $0.hasPrefix("warning") && $0.contains(": double-push: route") }
         }
         #expect(warnings() == 2)
-        try await bench.gateway.reload()
+        try await rig.gateway.reload()
         #expect(warnings() == 4)
-        await bench.end()
+        await rig.end()
         await api.shutdown()
     }
 
@@ -83,14 +83,14 @@ import Testing
         let door = Door()
         door.open()
         let api = try await VendorAPI.start { _ in door.answer }
-        let bench = try await Self.bench(api)
-        try await bench.register("first", "0a1b", "ios")
-        try await bench.register("second", "0a1b", "ios")
+        let rig = try await Self.rig(api)
+        try await rig.register("first", "0a1b", "ios")
+        try await rig.register("second", "0a1b", "ios")
         let removal = await api.first { $0.method == "DELETE" }
         #expect(removal?.path == "/v3/users/first/push/apns/0a1b")
         let second = await api.first { $0.path == "/v3/users/second/push/apns" }
         #expect(second?.method == "POST")
-        await bench.end()
+        await rig.end()
         await api.shutdown()
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxCrypto
@@ -14,7 +14,7 @@ import Testing
     /// A mail server with TLS and a login, and a gateway whose users plugin names users only.
     struct Flow {
         let server: SMTPServer
-        let bench: GatewayBench
+        let rig: GatewayRig
 
         init(script: @escaping @Sendable (SMTPServer.Moment) -> SMTPServer.Action = { _ in .usual })
             async throws
@@ -30,9 +30,9 @@ import Testing
             self.server = server
             let ca = try ProgramTests.temporary(
                 "ca.pem", String(decoding: authority.certificatePEM, as: UTF8.self))
-            let library = try await PluginBench.compile(DeviceTests.userSource)
-            bench = try await GatewayBench(config: { simulators in
-                (GatewayBench.plugins(simulators) + Self.smtp(server.port, ca: ca)
+            let library = try await PluginRig.compile(DeviceTests.userSource)
+            rig = try await GatewayRig(config: { simulators in
+                (GatewayRig.plugins(simulators) + Self.smtp(server.port, ca: ca)
                     + DeviceTests.clients
                     + "\n" + Self.routes)
                     .replacing(
@@ -71,7 +71,7 @@ import Testing
             """
 
         func post(_ user: String) async throws {
-            #expect(try await bench.post(#"{"user":"\#(user)"}"#, path: "/in/users").status == 200)
+            #expect(try await rig.post(#"{"user":"\#(user)"}"#, path: "/in/users").status == 200)
         }
 
         func mails(_ count: Int) async throws -> [SMTPServer.Mail] {
@@ -83,25 +83,25 @@ import Testing
 
         func end() async {
             server.release()
-            await bench.end()
+            await rig.end()
             server.shutdown()
         }
     }
 
     @Test func `an event reaches a user's phone and mail address`() async throws {
         let flow = try await Flow()
-        _ = try await DeviceTests.register(flow.bench, "kim", "0a1b")
+        _ = try await DeviceTests.register(flow.rig, "kim", "0a1b")
         _ = try await DeviceTests.register(
-            flow.bench, "kim", "kim@example.org", platform: "email")
+            flow.rig, "kim", "kim@example.org", platform: "email")
         try await flow.post("kim")
-        #expect(await flow.bench.delivered(flow.bench.simulators.apns, 1) == ["0a1b"])
+        #expect(await flow.rig.delivered(flow.rig.simulators.apns, 1) == ["0a1b"])
         let mail = try #require(try await flow.mails(1).first)
         #expect(mail.isSecure && mail.to == "RCPT TO:<kim@example.org>")
         #expect(mail.wire.contains("\r\nSubject: =?UTF-8?B?W0JveF0gR3LDvMOfZQ==?=\r\n"))
         #expect(mail.wire.contains("<p>hello</p>") && mail.wire.contains("\r\nhello\r\n"))
-        await flow.bench.gateway.stop()
+        await flow.rig.gateway.stop()
         // Settled: nothing is left that a later start would send again.
-        let log = flow.bench.log.all
+        let log = flow.rig.log.all
         #expect(log.count { $0.contains("delivered") && $0.contains("plugin.instance=smtp") } == 1)
         #expect(!log.description.contains("kim@") && !log.description.contains("mail-secret"))
         await flow.end()
@@ -112,16 +112,16 @@ import Testing
             $0.line.contains("<gone@") ? .say("550 5.1.1 <gone@example.org>: no such user") : .usual
         }
         _ = try await DeviceTests.register(
-            flow.bench, "kim", "gone@example.org", platform: "email")
+            flow.rig, "kim", "gone@example.org", platform: "email")
         _ = try await DeviceTests.register(
-            flow.bench, "kim", "kim@example.org", platform: "email")
+            flow.rig, "kim", "kim@example.org", platform: "email")
         try await flow.post("kim")
         #expect(try await flow.mails(1).map(\.to) == ["RCPT TO:<kim@example.org>"])
-        let letter = try #require(try await DurabilityTests.dead(flow.bench, 1)["dead"]?[0])
+        let letter = try #require(try await DurabilityTests.dead(flow.rig, 1)["dead"]?[0])
         #expect(letter["reason"]?.string == "mailbox_unknown" && letter["sender"]?.string == "smtp")
         #expect(letter["attempts"]?[0]?["code"]?.integer == 550)
         #expect(letter["attempts"]?[0]?["detail"]?.string == "RCPT: 550 5.1.1")
-        #expect(try await DeviceTests.tokens(flow.bench, "kim") == ["kim@example.org"])
+        #expect(try await DeviceTests.tokens(flow.rig, "kim") == ["kim@example.org"])
         await flow.end()
     }
 
@@ -145,10 +145,10 @@ import Testing
             $0.line.isEmpty && !isUp.isOn ? .sayAndHangUp("421 4.3.2 down") : .usual
         }
         _ = try await DeviceTests.register(
-            flow.bench, "kim", "kim@example.org", platform: "email")
+            flow.rig, "kim", "kim@example.org", platform: "email")
         for _ in 0..<30 { try await flow.post("kim") }
         for _ in 0..<6_000
-        where !flow.bench.log.all.contains(where: { $0.contains("reason=server_unavailable") }) {
+        where !flow.rig.log.all.contains(where: { $0.contains("reason=server_unavailable") }) {
             try await Task.sleep(for: .milliseconds(10))
         }
         isUp.turnOn()
@@ -160,7 +160,7 @@ import Testing
     @Test func `more mails than fit into the plugin's queue all arrive, once`() async throws {
         let flow = try await Flow { $0.line == "." ? .stall : .usual }
         _ = try await DeviceTests.register(
-            flow.bench, "kim", "kim@example.org", platform: "email")
+            flow.rig, "kim", "kim@example.org", platform: "email")
         try await withThrowingTaskGroup { group in
             for _ in 0..<8 {
                 group.addTask { for _ in 0..<50 { try await flow.post("kim") } }
@@ -172,7 +172,7 @@ import Testing
         #expect(Set(Self.ids(try await flow.mails(400))).count == 400)
         await flow.end()
         #expect(flow.server.mails.count == 400)
-        #expect(!flow.bench.log.all.contains { $0.contains("breaks the contract") })
+        #expect(!flow.rig.log.all.contains { $0.contains("breaks the contract") })
     }
 
     @Test func `mails under way when the gateway stops leave at its next start, under the same id`()
@@ -185,15 +185,15 @@ import Testing
             return .stall
         }
         _ = try await DeviceTests.register(
-            flow.bench, "kim", "kim@example.org", platform: "email")
+            flow.rig, "kim", "kim@example.org", platform: "email")
         for _ in 0..<5 { try await flow.post("kim") }
         for _ in 0..<6_000 where !seen.isOn { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(await flow.bench.gateway.stop() == 5)
+        #expect(await flow.rig.gateway.stop() == 5)
         #expect(flow.server.mails.isEmpty)
         flow.server.release()
         var options = GatewayOptions(
-            configPath: flow.bench.folder.appending(path: "gateway.yaml").path)
-        options.addPluginFolders([try GatewayBench.pluginFolder()])
+            configPath: flow.rig.folder.appending(path: "gateway.yaml").path)
+        options.addPluginFolders([try GatewayRig.pluginFolder()])
         let next = try await Gateway.start(options)
         // The server of before takes what it had when it is released, too; ids tell them from new ones.
         while Set(Self.ids(flow.server.mails)).count < 5 {

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxHTTP
@@ -16,31 +16,31 @@ import Testing
         async throws
     {
         let api = try await VendorAPI.start { _ in HTTPServerAnswer(status: 200) }
-        let bench = try await ExampleBench(
+        let rig = try await ExampleRig(
             "zendesk",
             variables: [
                 "ZENDESK_PATH_SECRET": "s", "ZENDESK_API_TOKEN": "zt",
                 "ZENDESK_ENDPOINT": api.origin,
             ])
-        try await bench.simulators.apns.take(
+        try await rig.simulators.apns.take(
             .fail(tokens: ["iuytfrdcvbnmkl-dead"], status: 410, reason: "Unregistered", times: nil))
-        let body = try PluginBench.fixture("Zendesk/reply.json").replacing(
+        let body = try PluginRig.fixture("Zendesk/reply.json").replacing(
             #""devices": ["#,
             with: #""devices": [{"identifier":"iuytfrdcvbnmkl-dead","type":"ios"},"#)
-        let (status, _, _) = try await bench.call("POST", "/in/zendesk/s", body)
+        let (status, _, _) = try await rig.call("POST", "/in/zendesk/s", body)
         #expect(status == 200)
-        let apple = try await bench.push(bench.simulators.apns, to: "oiuytrdsdfghjk")
+        let apple = try await rig.push(rig.simulators.apns, to: "oiuytrdsdfghjk")
         #expect(apple.body["zendesk_sdk_request_id"]?.string == "5")
         #expect(apple.body["tid"]?.string == "5")
         #expect(apple.body["aps"]?["alert"]?["title"]?.string == "Agent replied")
-        let google = try await bench.push(bench.simulators.fcm, to: "iuytfrdcvbnmkl")
+        let google = try await rig.push(rig.simulators.fcm, to: "iuytfrdcvbnmkl")
         #expect(google.body["message"]?["data"]?["zendesk_sdk_request_id"]?.string == "5")
         let report = try #require(await api.first { _ in true })
         #expect(report.path == "/api/v2/push_notification_devices/destroy_many")
         #expect(
             String(decoding: report.body, as: UTF8.self)
                 == #"{"push_notification_devices":["iuytfrdcvbnmkl-dead"]}"#)
-        await bench.end()
+        await rig.end()
         await api.shutdown()
     }
 
@@ -62,84 +62,84 @@ import Testing
         let api = try await VendorAPI.start { _ in .json(.object([.init("token", .string("x"))])) }
         var variables = Self.sendbird
         variables["SENDBIRD_ENDPOINT"] = api.origin
-        let bench = try await ExampleBench("sendbird", variables: variables)
-        try await bench.register("bob", "0a1b", "ios", locale: "de-AT")
-        try await bench.register("bob", "fcm:1", "android")
-        try await bench.register("bob", "0c0d", "ios")
+        let rig = try await ExampleRig("sendbird", variables: variables)
+        try await rig.register("bob", "0a1b", "ios", locale: "de-AT")
+        try await rig.register("bob", "fcm:1", "android")
+        try await rig.register("bob", "0c0d", "ios")
 
         // The third device is in front of its user: any_offline leaves it alone.
-        let (online, _, _) = try await bench.call(
+        let (online, _, _) = try await rig.call(
             "PUT", "/v1/devices/presence", #"{"user":"bob","token":"0c0d","online":true}"#,
             headers: [("authorization", "Bearer token-of-the-backend")])
         #expect(online == 200)
-        let body = try PluginBench.fixture("Sendbird/message-send.json")
-        let (status, _, _) = try await bench.call(
+        let body = try PluginRig.fixture("Sendbird/message-send.json")
+        let (status, _, _) = try await rig.call(
             "POST", "/in/sendbird", body, headers: Self.signed(body))
         #expect(status == 200)
-        let apple = try await bench.push(bench.simulators.apns, to: "0a1b")
+        let apple = try await rig.push(rig.simulators.apns, to: "0a1b")
         #expect(apple.body["aps"]?["alert"]?["body"]?.string == #"Alice: Hallo "Bob""#)
         #expect(apple.body["aps"]?["badge"]?.integer == 4)
         #expect(apple.body["sendbird"]?["message_id"]?.integer == 9_007_199_254_740_993)
         #expect(apple.body["sendbird"]?["recipient"]?["id"]?.string == "bob")
-        let google = try await bench.push(bench.simulators.fcm, to: "fcm:1")
+        let google = try await rig.push(rig.simulators.fcm, to: "fcm:1")
         let data = try #require(google.body["message"]?["data"])
         #expect(data["message"]?.string == #"Hello "Bob""#)
-        let object = try PluginBench.fixture("Sendbird/push-object.json")
+        let object = try PluginRig.fixture("Sendbird/push-object.json")
         #expect(data["sendbird"]?.string == object)
         guard case .object(let members) = data else { return }
         #expect(Set(members.map(\.key)) == ["message", "sendbird"])
-        #expect(!bench.simulators.apns.received.contains { $0.token == "0c0d" })
+        #expect(!rig.simulators.apns.received.contains { $0.token == "0c0d" })
 
         // Again: the same message is one message.
-        let (again, _, _) = try await bench.call(
+        let (again, _, _) = try await rig.call(
             "POST", "/in/sendbird", body, headers: Self.signed(body))
         #expect(again == 200)
 
         // A wrong signature; the badge after reading.
-        let (forged, _, _) = try await bench.call(
+        let (forged, _, _) = try await rig.call(
             "POST", "/in/sendbird", body, headers: [("x-sendbird-signature", "00")])
         #expect(forged == 401)
-        let read = try PluginBench.fixture("Sendbird/message-read.json")
-        _ = try await bench.call("POST", "/in/sendbird", read, headers: Self.signed(read))
-        let badge = try await bench.push(bench.simulators.apns, to: "0c0d")
+        let read = try PluginRig.fixture("Sendbird/message-read.json")
+        _ = try await rig.call("POST", "/in/sendbird", read, headers: Self.signed(read))
+        let badge = try await rig.push(rig.simulators.apns, to: "0c0d")
         #expect(badge.body.text == #"{"aps":{"badge":3}}"#)
-        #expect(bench.simulators.fcm.received.count == 1)
+        #expect(rig.simulators.fcm.received.count == 1)
         #expect(api.requests.isEmpty)
-        await bench.end()
+        await rig.end()
         await api.shutdown()
     }
 
     @Test func `Sendbird Chat: a deleted message is taken back, also where it still waits`()
         async throws
     {
-        let bench = try await ExampleBench("sendbird", variables: Self.sendbird)
-        try await bench.register("bob", "0a1b", "ios")
-        try await bench.register("bob", "fcm:1", "android")
-        let sent = try PluginBench.fixture("Sendbird/message-send.json")
+        let rig = try await ExampleRig("sendbird", variables: Self.sendbird)
+        try await rig.register("bob", "0a1b", "ios")
+        try await rig.register("bob", "fcm:1", "android")
+        let sent = try PluginRig.fixture("Sendbird/message-send.json")
         let deleted = sent.replacing("message_send", with: "message_delete")
         // Apple takes nothing until the deletion is known, however long that takes.
-        try await bench.simulators.apns.take(
+        try await rig.simulators.apns.take(
             .fail(tokens: ["0a1b"], status: 500, reason: "InternalServerError", times: nil))
-        _ = try await bench.call("POST", "/in/sendbird", sent, headers: Self.signed(sent))
-        let google = try await bench.push(bench.simulators.fcm, to: "fcm:1")
+        _ = try await rig.call("POST", "/in/sendbird", sent, headers: Self.signed(sent))
+        let google = try await rig.push(rig.simulators.fcm, to: "fcm:1")
         #expect(google.body["message"]?["android"]?["collapse_key"] == nil)
-        #expect(try await bench.logs("deliveries will be tried again"))
-        let (status, _, _) = try await bench.call(
+        #expect(try await rig.logs("deliveries will be tried again"))
+        let (status, _, _) = try await rig.call(
             "POST", "/in/sendbird", deleted, headers: Self.signed(deleted))
         #expect(status == 200)
-        #expect(try await bench.logs("reason=taken_back"))
-        try await bench.simulators.apns.take(.clear)
-        let apple = try await bench.push(bench.simulators.apns, to: "0a1b") { $0.status == 200 }
+        #expect(try await rig.logs("reason=taken_back"))
+        try await rig.simulators.apns.take(.clear)
+        let apple = try await rig.push(rig.simulators.apns, to: "0a1b") { $0.status == 200 }
         #expect(
             apple.body.text
                 == #"{"aps":{"content-available":1},"signalbox":{"withdraw":"9007199254740993"}}"#)
-        let withdrawn = try await bench.push(bench.simulators.fcm, to: "fcm:1") {
+        let withdrawn = try await rig.push(rig.simulators.fcm, to: "fcm:1") {
             $0.number > google.number
         }
         #expect(
             withdrawn.body["message"]?["data"]?.text
                 == #"{"signalbox_withdraw":"9007199254740993"}"#)
-        await bench.end()
+        await rig.end()
     }
 
     @Test
@@ -153,10 +153,10 @@ import Testing
         }
         var variables = Self.sendbird
         variables["SENDBIRD_ENDPOINT"] = api.origin
-        let bench = try await ExampleBench("sendbird-forwarding", variables: variables)
-        try await bench.register("bob", "0a1b", "ios", locale: "de-AT")
-        try await bench.register("bob", "fcm:1", "android")
-        try await bench.register("bob", "0c0d", "ios")
+        let rig = try await ExampleRig("sendbird-forwarding", variables: variables)
+        try await rig.register("bob", "0a1b", "ios", locale: "de-AT")
+        try await rig.register("bob", "fcm:1", "android")
+        try await rig.register("bob", "0c0d", "ios")
         let posts = await api.wait(for: 6).filter { $0.method == "POST" }
         #expect(posts.count == 3)
         #expect(
@@ -164,21 +164,21 @@ import Testing
         #expect(posts.allSatisfy { $0.header("api-token") == "master-api-token" })
 
         // A message is Sendbird's to push; a token that dies is reported.
-        let body = try PluginBench.fixture("Sendbird/message-send.json")
-        let (status, _, _) = try await bench.call(
+        let body = try PluginRig.fixture("Sendbird/message-send.json")
+        let (status, _, _) = try await rig.call(
             "POST", "/in/sendbird", body, headers: Self.signed(body))
         #expect(status == 200)
-        let read = try PluginBench.fixture("Sendbird/message-read.json")
-        try await bench.simulators.apns.take(
+        let read = try PluginRig.fixture("Sendbird/message-read.json")
+        try await rig.simulators.apns.take(
             .fail(tokens: ["0a1b"], status: 400, reason: "BadDeviceToken", times: nil))
-        _ = try await bench.call("POST", "/in/sendbird", read, headers: Self.signed(read))
-        let badge = try await bench.push(bench.simulators.apns, to: "0c0d")
+        _ = try await rig.call("POST", "/in/sendbird", read, headers: Self.signed(read))
+        let badge = try await rig.push(rig.simulators.apns, to: "0c0d")
         #expect(badge.body.text == #"{"aps":{"badge":3}}"#)
         let removal = try #require(await api.first { $0.method == "DELETE" })
         #expect(removal.path == "/v3/users/bob/push/apns/0a1b")
-        #expect(bench.simulators.fcm.received.isEmpty)
-        #expect(!bench.simulators.apns.received.contains { $0.body["aps"]?["alert"] != nil })
-        await bench.end()
+        #expect(rig.simulators.fcm.received.isEmpty)
+        #expect(!rig.simulators.apns.received.contains { $0.body["aps"]?["alert"] != nil })
+        await rig.end()
         await api.shutdown()
     }
 
@@ -188,8 +188,8 @@ import Testing
         let api = try await VendorAPI.start { _ in .json(.object([.init("token", .string("x"))])) }
         var variables = Self.sendbird
         variables["SENDBIRD_ENDPOINT"] = api.origin
-        let bench = try await ExampleBench("sendbird", variables: variables)
-        try await bench.register("customer", "0a1b", "ios")
+        let rig = try await ExampleRig("sendbird", variables: variables)
+        try await rig.register("customer", "0a1b", "ios")
         func message(_ id: Int, _ type: String, _ custom: String, _ data: String) -> String {
             """
             {"category":"group_channel:message_send","app_id":"APP-1","type":"\(type)",
@@ -209,28 +209,28 @@ import Testing
             message(2, "ADMM", "", "\"\(encoded)\""), message(3, "ADMM", "", "\"%%\""),
             message(4, "MESG", "SENDBIRD_DESK_RICH_MESSAGE", "\"\(closing)\""),
         ] {
-            let (status, _, _) = try await bench.call(
+            let (status, _, _) = try await rig.call(
                 "POST", "/in/sendbird", body, headers: Self.signed(body))
             #expect(status == 200)
         }
-        let push = try await bench.push(bench.simulators.apns, to: "0a1b")
+        let push = try await rig.push(rig.simulators.apns, to: "0a1b")
         #expect(push.body["aps"]?["alert"]?["body"]?.string == "text 4")
         #expect(push.body["aps"]?["alert"]?["title"]?.string == "T")
         #expect(push.body["sendbird"]?["push_alert"]?.string == "text 4")
         #expect(push.body["desk"]?["kind"]?.string == "close_request")
         #expect(push.body["desk"]?["ticket"]?["title"]?.string == "Lamp")
-        #expect(bench.simulators.apns.received.count == 1)
+        #expect(rig.simulators.apns.received.count == 1)
 
         // Desk's own webhook has another signature, and another key.
         let own = #"{"type":"TICKET","ticket":{"id":7}}"#
         let value = SendbirdSignature.desk(own, "desk-api-token")
-        let (taken, _, _) = try await bench.call(
+        let (taken, _, _) = try await rig.call(
             "POST", "/in/desk", own, headers: [("x-hub-signature", "sha1=\(value)")])
         #expect(taken == 200)
-        let (forged, _, _) = try await bench.call(
+        let (forged, _, _) = try await rig.call(
             "POST", "/in/desk", own, headers: [("x-hub-signature", "sha1=00")])
         #expect(forged == 401)
-        await bench.end()
+        await rig.end()
         await api.shutdown()
     }
 
@@ -244,12 +244,12 @@ import Testing
     static let devices = "/api/v1.0/orgs/ORG/pushdeviceregistration/devices"
 
     /// The status of registrations, once none is pending.
-    static func statuses(_ bench: ExampleBench, _ ids: [String]) async throws -> [String] {
+    static func statuses(_ rig: ExampleRig, _ ids: [String]) async throws -> [String] {
         let list = ids.map { "\"\($0)\"" }.joined(separator: ",")
         let body =
             #"{"RegistrationRequestIds":[\#(list)],"MobileAppId":"\#(mobileApp)","ApiToken":"ci-api-token"}"#
         for _ in 0..<10_000 {
-            let (status, json, _) = try await bench.call("POST", "\(devices)/status/", body)
+            let (status, json, _) = try await rig.call("POST", "\(devices)/status/", body)
             #expect(status == 200)
             guard case .array(let items) = json else { break }
             let words = items.map {
@@ -264,15 +264,15 @@ import Testing
         async throws
     {
         let api = try await VendorAPI.start { _ in HTTPServerAnswer(status: 202) }
-        let bench = try await ExampleBench("customer-insights", variables: Self.insights)
-        try await bench.simulators.apns.take(
+        let rig = try await ExampleRig("customer-insights", variables: Self.insights)
+        try await rig.simulators.apns.take(
             .fail(tokens: ["dead"], status: 400, reason: "BadDeviceToken", times: nil))
         let url = "\(api.origin)/cb/8c1f"
         let user = "00aa00aa-bb11-cc22-dd33-44ee44ee44ee"
-        let dead = try PluginBench.fixture("CustomerInsights/registration-ios.json").replacing(
+        let dead = try PluginRig.fixture("CustomerInsights/registration-ios.json").replacing(
             "0A1B2C", with: "dead")
-        let batch = try PluginBench.fixture("CustomerInsights/batch.json").dropLast() + ",\(dead)]"
-        let (status, ids, _) = try await bench.call(
+        let batch = try PluginRig.fixture("CustomerInsights/batch.json").dropLast() + ",\(dead)]"
+        let (status, ids, _) = try await rig.call(
             "POST", "\(Self.devices)/batch", String(batch),
             headers: [
                 ("x-ms-track-registration", "true"), ("x-ms-callback-url", url),
@@ -282,14 +282,14 @@ import Testing
         guard case .array(let list) = ids else { return }
         let names = list.compactMap { $0["RegistrationRequestId"]?.string }
         #expect(
-            try await Self.statuses(bench, names) == [
+            try await Self.statuses(rig, names) == [
                 "Success", "Success", "Failed DryRunSendingFailed",
             ])
         // What the devices got: nothing that could be seen.
-        let apple = try await bench.push(bench.simulators.apns, to: "0a1b2c")
+        let apple = try await rig.push(rig.simulators.apns, to: "0a1b2c")
         #expect(apple.header("apns-push-type") == "background")
         #expect(apple.body.text == #"{"aps":{"content-available":1}}"#)
-        let google = try await bench.push(bench.simulators.fcm, to: "fcm:Token-1")
+        let google = try await rig.push(rig.simulators.fcm, to: "fcm:Token-1")
         #expect(google.body["validate_only"] == .bool(true))
         // Three callbacks, signed over their URL.
         let calls = await api.wait(for: 3)
@@ -306,38 +306,38 @@ import Testing
             {"MobileAppId":"\(Self.mobileApp)","ApiToken":"ci-api-token","UserId":"\(user)","Title":"T",
             "Body":"B","Link":"https://l","OriginalLink":"https://o","TrackingId":"t-1","ImageUrl":""}
             """
-        bench.simulators.apns.forget()
-        bench.simulators.fcm.forget()
-        let (taken, _, _) = try await bench.call("POST", "/in/insights/messages", message)
+        rig.simulators.apns.forget()
+        rig.simulators.fcm.forget()
+        let (taken, _, _) = try await rig.call("POST", "/in/insights/messages", message)
         #expect(taken == 202)
-        let shown = try await bench.push(bench.simulators.apns, to: "0a1b2c")
+        let shown = try await rig.push(rig.simulators.apns, to: "0a1b2c")
         #expect(
             shown.body["data"]?.text
                 == #"{"link":"https://l","originalLink":"https://o","trackingId":"t-1","imageUrl":""}"#
         )
         #expect(shown.body["aps"]?["alert"]?["title"]?.string == "T")
-        let data = try await bench.push(bench.simulators.fcm, to: "fcm:Token-1").body["message"]?[
+        let data = try await rig.push(rig.simulators.fcm, to: "fcm:Token-1").body["message"]?[
             "data"]
         #expect(data?["originalLink"]?.string == "https://o" && data?["body"]?.string == "B")
 
         // Registered again: known. Cleaned up: gone, so that only Android is left.
-        let again = try PluginBench.fixture("CustomerInsights/registration-ios.json")
-        let (_, second, _) = try await bench.call(
+        let again = try PluginRig.fixture("CustomerInsights/registration-ios.json")
+        let (_, second, _) = try await rig.call(
             "POST", Self.devices, again, headers: [("x-ms-track-registration", "true")])
         let id = try #require(second["RegistrationRequestId"]?.string)
-        #expect(try await Self.statuses(bench, [id]) == ["Failed DuplicateExists"])
-        let cleanup = try PluginBench.fixture("CustomerInsights/cleanup.json").replacing(
+        #expect(try await Self.statuses(rig, [id]) == ["Failed DuplicateExists"])
+        let cleanup = try PluginRig.fixture("CustomerInsights/cleanup.json").replacing(
             "fcm:Token-1", with: "0A1B2C")
-        let (cleaned, _, answer) = try await bench.call(
+        let (cleaned, _, answer) = try await rig.call(
             "POST", "\(Self.devices)/cleanup", cleanup)
         #expect(cleaned == 202 && answer.body.isEmpty)
-        bench.simulators.fcm.forget()
-        bench.simulators.apns.forget()
-        _ = try await bench.call("POST", "/in/insights/messages", message)
-        _ = try await bench.push(bench.simulators.fcm, to: "fcm:Token-1")
-        #expect(bench.simulators.apns.received.isEmpty)
-        #expect(!bench.log.all.contains { $0.contains("ci-api-token") || $0.contains("0a1b2c") })
-        await bench.end()
+        rig.simulators.fcm.forget()
+        rig.simulators.apns.forget()
+        _ = try await rig.call("POST", "/in/insights/messages", message)
+        _ = try await rig.push(rig.simulators.fcm, to: "fcm:Token-1")
+        #expect(rig.simulators.apns.received.isEmpty)
+        #expect(!rig.log.all.contains { $0.contains("ci-api-token") || $0.contains("0a1b2c") })
+        await rig.end()
         await api.shutdown()
     }
 
@@ -345,26 +345,26 @@ import Testing
         let api = try await VendorAPI.start { _ in HTTPServerAnswer(status: 202) }
         var variables = Self.insights
         variables["CIJ_CALLBACKS_TO_PRIVATE"] = "false"
-        let bench = try await ExampleBench("customer-insights", variables: variables)
-        let body = try PluginBench.fixture("CustomerInsights/registration-android.json")
-        let (refused, _, _) = try await bench.call(
+        let rig = try await ExampleRig("customer-insights", variables: variables)
+        let body = try PluginRig.fixture("CustomerInsights/registration-android.json")
+        let (refused, _, _) = try await rig.call(
             "POST", Self.devices, body, headers: [("x-ms-callback-url", "\(api.origin)/cb")])
         #expect(refused == 400)
         for host in ["localhost", "127.0.0.1", "[::1]", "169.254.169.254", "10.0.0.1"] {
             let port = api.origin.split(separator: ":").last ?? ""
             let token = "fcm:\(host)"
-            let (status, _, _) = try await bench.call(
+            let (status, _, _) = try await rig.call(
                 "POST", Self.devices, body.replacing("fcm:Token-1", with: token),
                 headers: [("x-ms-callback-url", "https://\(host):\(port)/cb")])
             #expect(status == 202)
         }
         func lost() -> Int {
-            bench.log.all.count { $0.contains("callback failed and not retried") }
+            rig.log.all.count { $0.contains("callback failed and not retried") }
         }
         for _ in 0..<60_000 where lost() < 5 { try await Task.sleep(for: .milliseconds(1)) }
         #expect(lost() == 5)
         #expect(api.requests.isEmpty)
-        await bench.end()
+        await rig.end()
         await api.shutdown()
     }
 
@@ -386,14 +386,14 @@ import Testing
             }
             return HTTPServerAnswer(status: 202)
         }
-        let bench = try await ExampleBench(
+        let rig = try await ExampleRig(
             "customer-insights-client",
             variables: [
                 "CIJ_PUBLIC_ENDPOINT": "\(api.origin)/", "CIJ_ORG": "ORG",
                 "CIJ_MOBILE_APP_ID": Self.mobileApp, "CIJ_API_TOKEN": "ci-api-token",
                 "CIJ_POLL_MS": "10", "ZENDESK_PATH_SECRET": "s",
             ])
-        try await bench.register("u", "fcm:1", "android")
+        try await rig.register("u", "fcm:1", "android")
         let status = try #require(await api.first { $0.path.hasSuffix("/status/") })
         #expect(
             String(decoding: status.body, as: UTF8.self).contains(
@@ -403,18 +403,18 @@ import Testing
         #expect(registration.header("x-ms-track-registration") == "true")
 
         // The token dies on a push from elsewhere: both the registry and the organisation forget it.
-        try await bench.simulators.fcm.take(
+        try await rig.simulators.fcm.take(
             .fail(tokens: ["fcm:1"], status: 404, reason: "UNREGISTERED", times: nil))
         let webhook =
             #"{"devices":[{"identifier":"fcm:1","type":"android"}],"notification":{"ticket_id":"5","title":"t"}}"#
         // The registry's app is not known to the webhook: a token is enough.
-        _ = try await bench.call("POST", "/in/zendesk/s", webhook)
+        _ = try await rig.call("POST", "/in/zendesk/s", webhook)
         let cleanup = try #require(await api.first { $0.path.hasSuffix("/cleanup/batch") })
         #expect(
             String(decoding: cleanup.body, as: UTF8.self)
                 == #"[{"MobileAppId":"\#(Self.mobileApp)","ApiToken":"ci-api-token","UserId":"u","DeviceToken":"fcm:1"}]"#
         )
-        await bench.end()
+        await rig.end()
         await api.shutdown()
     }
 }

@@ -5,12 +5,12 @@ import SignalboxSimulators
 import Testing
 
 @Suite struct TokenTests {
-    private static func tokens(_ flow: RegistryBench, _ user: String) async throws -> [String] {
-        try await DeviceTests.tokens(flow.bench, user)
+    private static func tokens(_ flow: RegistryRig, _ user: String) async throws -> [String] {
+        try await DeviceTests.tokens(flow.rig, user)
     }
 
     @Test func `an iOS token is one device, however it is written`() async throws {
-        let flow = try await RegistryBench()
+        let flow = try await RegistryRig()
         for spelling in ["0A1B2C3D", "<0a1b 2c3d>", "0a1b2c3d"] {
             try await flow.register("u", spelling)
         }
@@ -28,7 +28,7 @@ import Testing
         try await flow.register("u", "AB", platform: "android")
         try await flow.register("u", "ab", platform: "android")
         #expect(try await Self.tokens(flow, "u") == ["ab", "AB"])
-        await flow.bench.end()
+        await flow.rig.end()
     }
 
     @Test(arguments: [
@@ -38,38 +38,38 @@ import Testing
     func `what is no token is refused with the reason`(platform: String, token: String)
         async throws
     {
-        let flow = try await RegistryBench()
+        let flow = try await RegistryRig()
         let refused = try await flow.call(
             "POST", "/v1/devices", #"{"user":"u","token":"\#(token)","platform":"\#(platform)"}"#)
         #expect(refused.status == 400)
         #expect(
             refused.json["detail"]?.string
                 == #""token" must have no spaces and no control characters"#)
-        await flow.bench.end()
+        await flow.rig.end()
     }
 
     @Test func `an event's token finds its device, and so does its death`() async throws {
         // The simulator's 410 says that the token died a minute ago: after its registration.
-        let flow = try await RegistryBench(clock: {
+        let flow = try await RegistryRig(clock: {
             UInt64(Date().timeIntervalSince1970 * 1000) - 600_000
         })
         try await flow.register("u", "DEAD01")
-        try await flow.bench.simulators.apns.take(
+        try await flow.rig.simulators.apns.take(
             .fail(tokens: ["dead01"], status: 410, reason: "Unregistered", times: nil))
-        let device = Device(app: RegistryBench.app, platform: "ios", token: "<DEAD 01>")
+        let device = Device(app: RegistryRig.app, platform: "ios", token: "<DEAD 01>")
         let event = Event(
             type: "hello", data: #"{"title":"Hello"}"#, recipients: [Recipient(device: device)])
-        _ = try await flow.bench.gateway.submit([event], from: "program")
-        _ = await flow.bench.simulators.apns.wait(for: 1, timeoutMs: 120_000)
-        #expect(flow.bench.simulators.apns.received.map(\.token) == ["dead01"])
+        _ = try await flow.rig.gateway.submit([event], from: "program")
+        _ = await flow.rig.simulators.apns.wait(for: 1, timeoutMs: 120_000)
+        #expect(flow.rig.simulators.apns.received.map(\.token) == ["dead01"])
         var left = ["?"]
         for _ in 0..<6_000 where !left.isEmpty { left = try await Self.tokens(flow, "u") }
         #expect(left == [])
-        await flow.bench.end()
+        await flow.rig.end()
     }
 
     @Test func `with unique false a token stays with its other users`() async throws {
-        let flow = try await RegistryBench()
+        let flow = try await RegistryRig()
         func register(_ user: String, _ members: String) async throws -> UInt32 {
             try await flow.call(
                 "POST", "/v1/devices",
@@ -93,6 +93,6 @@ import Testing
         #expect(try await register("v", #","unique":false"#) == 200)
         let all = try await flow.call("DELETE", "/v1/devices?token=0a1b")
         #expect(all.json["removed"]?.integer == 2)
-        await flow.bench.end()
+        await flow.rig.end()
     }
 }

@@ -1,23 +1,23 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Signalbox
 import SignalboxCore
 import SignalboxJSON
 import Testing
 
 @Suite struct UnknownUserTests {
-    private static func lines(_ flow: RegistryBench, _ words: String) -> [String] {
-        flow.bench.log.all.filter { $0.contains(words) }
+    private static func lines(_ flow: RegistryRig, _ words: String) -> [String] {
+        flow.rig.log.all.filter { $0.contains(words) }
     }
 
-    private static func metrics(_ flow: RegistryBench) async throws -> String {
-        String(decoding: try await flow.bench.admin("/metrics").body, as: UTF8.self)
+    private static func metrics(_ flow: RegistryRig) async throws -> String {
+        String(decoding: try await flow.rig.admin("/metrics").body, as: UTF8.self)
     }
 
     @Test func `an event for a user without a device is counted and says whom it missed`()
         async throws
     {
-        let flow = try await RegistryBench(gateway: ", log: { users: plain }")
+        let flow = try await RegistryRig(gateway: ", log: { users: plain }")
         try await flow.register("known", "aa")
         let id = try #require(try await flow.notify(["nobody"]).first?.id)
         #expect(id > 0)
@@ -37,34 +37,34 @@ import Testing
             #expect(metrics.contains(line + "\n"), "\(line)")
         }
         #expect(!metrics.contains(#"route="""#) && !metrics.contains("unrouted"))
-        await flow.bench.end()
+        await flow.rig.end()
     }
 
     @Test func `a user whose devices no sender takes is named, too`() async throws {
-        let flow = try await RegistryBench(gateway: ", log: { users: plain }")
+        let flow = try await RegistryRig(gateway: ", log: { users: plain }")
         try await flow.register("kim", "h1", platform: "huawei")
         try await flow.notify(["kim"])
         let lines = Self.lines(flow, "recipient left out")
         #expect(lines.count == 1)
         #expect(lines.first?.hasSuffix("reason=no_sender route.name=hello user=kim") == true)
-        await flow.bench.end()
+        await flow.rig.end()
     }
 
     @Test func `thousands of users without a device make a few lines`() async throws {
-        let flow = try await RegistryBench(gateway: ", log: { users: none }")
+        let flow = try await RegistryRig(gateway: ", log: { users: none }")
         try await flow.notify((0..<3_000).map { "u\($0)" })
         #expect(Self.lines(flow, "recipient left out").count == 20)
         #expect(Self.lines(flow, "user=").isEmpty)
         #expect(Self.lines(flow, "further recipients left out count=2980").count == 1)
         let metrics = try await Self.metrics(flow)
         #expect(metrics.contains(#"{route="hello",reason="unknown_user"} 3000"#))
-        await flow.bench.end()
+        await flow.rig.end()
     }
 
     @Test func `a hashed name is the same after a restart, another in another database`()
         async throws
     {
-        func name(_ flow: RegistryBench, _ user: String) async throws -> String {
+        func name(_ flow: RegistryRig, _ user: String) async throws -> String {
             try await flow.notify([user])
             let line = Self.lines(flow, "recipient left out").last ?? ""
             let name = line.split(separator: "user=").last.map { String($0) } ?? ""
@@ -77,13 +77,13 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         var names: [String] = []
         for place in [folder.path, folder.path, nil] {
-            let flow = try await RegistryBench(change: { options in
+            let flow = try await RegistryRig(change: { options in
                 if let place { options.dataFolder = place }
             })
             names.append(try await name(flow, "kim@example.com"))
             #expect(try await name(flow, "sam") != names.last)
-            #expect(!flow.bench.log.all.contains { $0.contains("kim@example.com") })
-            await flow.bench.end()
+            #expect(!flow.rig.log.all.contains { $0.contains("kim@example.com") })
+            await flow.rig.end()
         }
         #expect(names[0] == names[1] && names[1] != names[2])
     }

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Testing
 
 /// docs/writing-a-plugin.md is run as a new author would run it, on an installed prefix.
@@ -7,7 +7,7 @@ import Testing
     /// The blocks for a shell under a heading.
     private func commands(under heading: String, in file: String) throws -> String {
         let text = try String(
-            contentsOf: PluginBench.root.appending(path: file), encoding: .utf8)
+            contentsOf: PluginRig.root.appending(path: file), encoding: .utf8)
         let section = try #require(text.components(separatedBy: "\n## \(heading)\n").last)
             .components(separatedBy: "\n## ")[0]
         let blocks = section.components(separatedBy: "```sh\n").dropFirst().map {

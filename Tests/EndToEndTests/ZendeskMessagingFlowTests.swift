@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxHTTP
 import SignalboxJSON
@@ -11,41 +11,41 @@ import Testing
     @Test func `an agent's message reaches the user's devices once, in text or picture`()
         async throws
     {
-        let participants = try PluginBench.fixture("ZendeskMessaging/participants.json")
+        let participants = try PluginRig.fixture("ZendeskMessaging/participants.json")
         let api = try await VendorAPI.start { request in
             request.header("authorization") == "Basic a2V5OmtleS1zZWNyZXQ="
                 ? HTTPServerAnswer(status: 200, body: Array(participants.utf8))
                 : HTTPServerAnswer(status: 401)
         }
-        let bench = try await ExampleBench(
+        let rig = try await ExampleRig(
             "zendesk-messaging",
             variables: [
                 "ZENDESK_WEBHOOK_SECRET": "hook-secret", "ZENDESK_KEY_ID": "key",
                 "ZENDESK_KEY_SECRET": "key-secret", "ZENDESK_ENDPOINT": "\(api.origin)/sc",
             ])
-        try await bench.register("anna", "0a1b", "ios")
-        try await bench.register("anna", "fcm:1", "android")
-        try await bench.register("ben", "0c0d", "ios")
-        let body = try PluginBench.fixture("ZendeskMessaging/message.json")
+        try await rig.register("anna", "0a1b", "ios")
+        try await rig.register("anna", "fcm:1", "android")
+        try await rig.register("ben", "0c0d", "ios")
+        let body = try PluginRig.fixture("ZendeskMessaging/message.json")
         let secret = [("x-api-key", "hook-secret")]
         // On a busy machine the look-up may take longer than Zendesk waits; it sends a 503 again.
         for _ in 0..<60 {
-            let (status, _, _) = try await bench.call(
+            let (status, _, _) = try await rig.call(
                 "POST", "/in/zendesk-messaging", body, headers: secret)
             if status == 200 { break }
             #expect(status == 503)
         }
         let asked = api.requests.count
         // Zendesk may send it again, also after a 200.
-        let (again, _, _) = try await bench.call(
+        let (again, _, _) = try await rig.call(
             "POST", "/in/zendesk-messaging", body, headers: secret)
         #expect(again == 200)
-        let apple = try await bench.push(bench.simulators.apns, to: "0a1b")
+        let apple = try await rig.push(rig.simulators.apns, to: "0a1b")
         #expect(apple.body["aps"]?["alert"]?["title"]?.string == "Alice Agent")
         #expect(apple.body["aps"]?["alert"]?["body"]?.string == "Your parcel is on its way")
         #expect(apple.body["conversation_id"]?.string == "13f32c6cf7d0d38e6e0eba93")
         #expect(apple.body["app_id"]?.string == "5698edbf2a43bd081be982f1")
-        let google = try await bench.push(bench.simulators.fcm, to: "fcm:1")
+        let google = try await rig.push(rig.simulators.fcm, to: "fcm:1")
         let message = try #require(google.body["message"])
         #expect(message["notification"]?["body"]?.string == "Your parcel is on its way")
         #expect(message["data"]?["conversation_id"]?.string == "13f32c6cf7d0d38e6e0eba93")
@@ -54,19 +54,19 @@ import Testing
             #"{ "type": "text", "text": "Your parcel is on its way" }"#,
             with: #"{"type":"image","altText":"The parcel","mediaUrl":"https://m.example/1.png"}"#
         ).replacing("0ca7d56ba7b2e081e479fe9e", with: "0ca7d56ba7b2e081e479fe9f")
-        let (status, _, _) = try await bench.call(
+        let (status, _, _) = try await rig.call(
             "POST", "/in/zendesk-messaging", picture, headers: secret)
         #expect(status == 200)
-        let pushes = await bench.simulators.apns.wait(for: 2, timeoutMs: 60_000)
+        let pushes = await rig.simulators.apns.wait(for: 2, timeoutMs: 60_000)
         #expect(pushes.last?.body["aps"]?["alert"]?["body"]?.string == "The parcel")
-        let (forged, _, _) = try await bench.call("POST", "/in/zendesk-messaging", body)
+        let (forged, _, _) = try await rig.call("POST", "/in/zendesk-messaging", body)
         #expect(forged == 401)
-        await bench.gateway.stop()
-        #expect(bench.simulators.apns.received.map(\.token) == ["0a1b", "0a1b"])
-        #expect(bench.simulators.fcm.received.count == 2)
+        await rig.gateway.stop()
+        #expect(rig.simulators.apns.received.map(\.token) == ["0a1b", "0a1b"])
+        #expect(rig.simulators.fcm.received.count == 2)
         // The user is known by now.
         #expect(api.requests.count == asked)
-        await bench.end()
+        await rig.end()
         await api.shutdown()
     }
 }

@@ -15,7 +15,7 @@ import Testing
     }
 
     static let all: [Bad] = {
-        let file = CheckBench.bad.appending(path: "plugins.txt")
+        let file = CheckRig.bad.appending(path: "plugins.txt")
         let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
         return text.split(separator: "\n=== ").dropFirst().map { section in
             let lines = section.split(separator: "\n")
@@ -29,7 +29,7 @@ import Testing
     /// Compiles the plugin of a section.
     static func compile(_ name: String, flags: [String] = []) async throws -> String {
         let bad = try #require(all.first { $0.name == name })
-        return try await CheckBench.compile(source: bad.source, flags: bad.flags + flags)
+        return try await CheckRig.compile(source: bad.source, flags: bad.flags + flags)
     }
 
     static let samples = """
@@ -40,10 +40,10 @@ import Testing
     @Test(arguments: all)
     func `a plugin that breaks a rule is found out`(bad: Bad) async throws {
         let rule = try #require(CheckRule(rawValue: bad.rule))
-        let library = try await CheckBench.compile(source: bad.source, flags: bad.flags)
+        let library = try await CheckRig.compile(source: bad.source, flags: bad.flags)
         // Rules that every step can break need every step.
         let isLocal = !["threads", "payloads", "secrets"].contains(rule.section)
-        let report = try await CheckBench.check(
+        let report = try await CheckRig.check(
             library, samples: Self.samples, only: isLocal ? [rule.section] : [],
             checksMemory: rule.section == "memory")
         #expect(!report.isClean)
@@ -51,14 +51,14 @@ import Testing
         #expect(line.verdict == .fail)
         #expect(
             line.words.contains { $0.contains(bad.words) },
-            "\(line.words), all: \(CheckBench.failures(report))")
+            "\(line.words), all: \(CheckRig.failures(report))")
     }
 
     @Test func `outcomes that never come are waited for once`() async throws {
         let library = try await Self.compile("unended")
-        let report = try await CheckBench.check(library, samples: Self.samples, only: ["send"])
-        #expect(CheckBench.failures(report).count == 1, "\(CheckBench.failures(report))")
-        #expect(CheckBench.unchecked(report).contains("send.threads"))
+        let report = try await CheckRig.check(library, samples: Self.samples, only: ["send"])
+        #expect(CheckRig.failures(report).count == 1, "\(CheckRig.failures(report))")
+        #expect(CheckRig.unchecked(report).contains("send.threads"))
     }
 
     @Test func `every rule is broken by one of them`() {
@@ -68,19 +68,19 @@ import Testing
     }
 
     @Test func `a file that anybody may replace is not loaded`() async throws {
-        let library = try await CheckBench.compile(source: "")
+        let library = try await CheckRig.compile(source: "")
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: library)
-        let report = try await CheckBench.check(library)
-        #expect(CheckBench.failures(report).count == 1)
-        #expect(CheckBench.failures(report)[0].contains("file.mode: "))
-        #expect(CheckBench.failures(report)[0].contains("chmod o-w"))
+        let report = try await CheckRig.check(library)
+        #expect(CheckRig.failures(report).count == 1)
+        #expect(CheckRig.failures(report)[0].contains("file.mode: "))
+        #expect(CheckRig.failures(report)[0].contains("chmod o-w"))
     }
 
     @Test func `a plugin with every role that keeps every rule passes`() async throws {
-        let library = try await CheckBench.compile(source: "")
-        let report = try await CheckBench.check(library, samples: Self.samples, checksMemory: true)
-        #expect(CheckBench.failures(report) == [])
-        #expect(CheckBench.unchecked(report) == [])
+        let library = try await CheckRig.compile(source: "")
+        let report = try await CheckRig.check(library, samples: Self.samples, checksMemory: true)
+        #expect(CheckRig.failures(report) == [])
+        #expect(CheckRig.unchecked(report) == [])
         // It defines no credential.
         #expect(report.count(.notApplicable) == 1)
     }
@@ -101,10 +101,10 @@ import Testing
             #define ON_REQUEST char room[20]; body[1] = TEXT(the_time(i->host, room, sizeof room));
             #define ON_CHANGES char room[20]; body[1] = TEXT(the_time(i->host, room, sizeof room));
             """
-        let report = try await CheckBench.check(
-            try await CheckBench.compile(source: source), samples: Self.samples, only: [section])
-        #expect(CheckBench.failures(report) == [])
-        #expect(!CheckBench.unchecked(report).contains("\(section).threads"))
+        let report = try await CheckRig.check(
+            try await CheckRig.compile(source: source), samples: Self.samples, only: [section])
+        #expect(CheckRig.failures(report) == [])
+        #expect(!CheckRig.unchecked(report).contains("\(section).threads"))
     }
 
     @Test(arguments: [(nil, nil), ("overflow", "memory.faults"), ("lost", "memory.leaks")])
@@ -116,34 +116,34 @@ import Testing
             if let name {
                 try await Self.compile(name, flags: flags)
             } else {
-                try await CheckBench.compile(source: "", flags: flags)
+                try await CheckRig.compile(source: "", flags: flags)
             }
-        let report = try await CheckBench.check(library, samples: Self.samples, checksMemory: true)
+        let report = try await CheckRig.check(library, samples: Self.samples, checksMemory: true)
         let memory = report.lines.filter { $0.rule.section == "memory" }
         #expect(
             memory.filter { $0.verdict == .fail }.map(\.rule.rawValue) == (rule.map { [$0] } ?? []))
         #expect(memory.allSatisfy { $0.verdict == .pass || $0.rule.rawValue == rule })
-        if rule == nil { #expect(CheckBench.failures(report) == []) }
+        if rule == nil { #expect(CheckRig.failures(report) == []) }
     }
 
     @Test func `a check of some sections leaves out the others`() async throws {
         let library = try await Self.compile("forgets")
-        let report = try await CheckBench.check(library, only: ["life", "build"])
+        let report = try await CheckRig.check(library, only: ["life", "build"])
         #expect(report.isClean)
         let passed = Set(report.lines.filter { $0.verdict == .pass }.map(\.rule.section))
         #expect(passed.isSuperset(of: ["file", "entry", "life", "build"]))
         #expect(!passed.contains("send-http"))
         await #expect(throws: PluginCheckFault.self) {
-            try await CheckBench.check(library, only: ["lives"])
+            try await CheckRig.check(library, only: ["lives"])
         }
     }
 
     @Test func `no file, and a file that is no library`() async throws {
         await #expect(throws: PluginCheckFault.self) {
-            try await CheckBench.check("/of/another/time.so")
+            try await CheckRig.check("/of/another/time.so")
         }
-        let report = try await CheckBench.check(CheckBench.bad.appending(path: "base.h").path)
-        #expect(CheckBench.failures(report).count == 1)
-        #expect(CheckBench.failures(report)[0].contains("is not a shared library"))
+        let report = try await CheckRig.check(CheckRig.bad.appending(path: "base.h").path)
+        #expect(CheckRig.failures(report).count == 1)
+        #expect(CheckRig.failures(report)[0].contains("is not a shared library"))
     }
 }

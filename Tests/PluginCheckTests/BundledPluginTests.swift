@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxJSON
@@ -75,7 +75,7 @@ import Testing
                  "api_token":"zendesk-api-token"}}
                 """,
             samples: {
-                let body = try PluginBench.fixture("Zendesk/reply.json")
+                let body = try PluginRig.fixture("Zendesk/reply.json")
                 let data = #"{"ticket_id":"5","notification":{"title":"T","body":"B"}}"#
                 return try samples(
                     [request("/in/zendesk", body)], events: [("ticket.replied", data)])
@@ -88,7 +88,7 @@ import Testing
                 """,
             samples: {
                 // There is no API to ask for the user.
-                let body = try PluginBench.fixture("ZendeskMessaging/message.json").replacing(
+                let body = try PluginRig.fixture("ZendeskMessaging/message.json").replacing(
                     #""payload": {"#, with: #""payload": {"user":{"externalId":"anna"},"#)
                 let data = #"{"text":"B","message":{"author":{"displayName":"T"}}}"#
                 return try samples(
@@ -99,7 +99,7 @@ import Testing
             name: "LivePerson", config: #"{"path":"/in/lp","user":"lp","password":"secret:word"}"#,
             samples: {
                 let basic = "Basic " + Base64.encode(Array("lp:secret:word".utf8))
-                let body = try PluginBench.fixture("LivePerson/ios.json")
+                let body = try PluginRig.fixture("LivePerson/ios.json")
                 return try samples([request("/in/lp", body, headers: [("authorization", basic)])])
             }),
         Case(
@@ -114,14 +114,14 @@ import Testing
                 let path = "/api/v1.0/orgs/ORG/pushdeviceregistration/devices"
                 return try samples(
                     ["registration-ios", "registration-android"].map {
-                        request(path, try PluginBench.fixture("CustomerInsights/\($0).json"))
+                        request(path, try PluginRig.fixture("CustomerInsights/\($0).json"))
                     })
             }),
         Case(
             name: "Sendbird",
             config: #"{"path":"/in/sb","app_id":"APP","api_token":"master-api-token"}"#,
             samples: {
-                let body = try PluginBench.fixture("Sendbird/message-send.json")
+                let body = try PluginRig.fixture("Sendbird/message-send.json")
                 let mark = Hex.encode(
                     HMACDigest.sha256(key: Array("master-api-token".utf8), data: Array(body.utf8)))
                 return try samples(
@@ -163,18 +163,18 @@ import Testing
 
     @Test(arguments: all)
     func `a bundled plugin keeps every rule`(one: Case) async throws {
-        if one.name == "CloudEvents" { try await RustBench.plugins() }
-        let report = try await CheckBench.check(
-            try PluginBench.bundled(one.name), config: one.config,
+        if one.name == "CloudEvents" { try await RustRig.plugins() }
+        let report = try await CheckRig.check(
+            try PluginRig.bundled(one.name), config: one.config,
             samples: try one.samples().text, checksMemory: true, secrets: try one.secrets())
-        #expect(CheckBench.failures(report) == [])
+        #expect(CheckRig.failures(report) == [])
         // Nothing is left unchecked but what has no sample.
-        let left = CheckBench.unchecked(report).filter { !$0.hasSuffix(".samples") }
+        let left = CheckRig.unchecked(report).filter { !$0.hasSuffix(".samples") }
         #expect(left == [])
     }
 
     @Test func `every plugin of the project is here`() async throws {
-        let folder = PluginBench.root.appending(path: "Plugins").path
+        let folder = PluginRig.root.appending(path: "Plugins").path
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         // Checked below; or code that plugins share.
         let others: Set = ["HelloC", "SendbirdPush"]
@@ -182,10 +182,10 @@ import Testing
     }
 
     @Test func `HelloC keeps every rule`() async throws {
-        let file = PluginBench.root.appending(path: "Plugins/HelloC/hello.c")
-        let report = try await CheckBench.check(
-            try await CheckBench.compile(file), checksMemory: true)
-        #expect(CheckBench.failures(report) == [])
-        #expect(CheckBench.unchecked(report) == [])
+        let file = PluginRig.root.appending(path: "Plugins/HelloC/hello.c")
+        let report = try await CheckRig.check(
+            try await CheckRig.compile(file), checksMemory: true)
+        #expect(CheckRig.failures(report) == [])
+        #expect(CheckRig.unchecked(report) == [])
     }
 }

@@ -1,12 +1,12 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxConformance
 import Testing
 
 /// docs/plugin-check.md.
 @Suite struct CheckDocumentTests {
     @Test func `the table of rules is that of the program`() throws {
-        let file = PluginBench.root.appending(path: "docs/plugin-check.md")
+        let file = PluginRig.root.appending(path: "docs/plugin-check.md")
         let rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter {
             $0.hasPrefix("| `") && $0.contains(".") && !$0.contains("--")
         }

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxPluginHost
@@ -26,14 +26,14 @@ import Testing
     }
 
     /// An instance whose secrets come from files, as `${file:...}` does it.
-    static func bench(
-        _ config: String, files: [String: [UInt8]], services: BenchServices
-    ) async throws -> (bench: SendBench, folder: URL) {
+    static func rig(
+        _ config: String, files: [String: [UInt8]], services: RigServices
+    ) async throws -> (rig: SendRig, folder: URL) {
         let folder = try Workshop.folder()
         for (name, bytes) in files { try Data(bytes).write(to: folder.appending(path: name)) }
-        let bench = try await SendBench(
+        let rig = try await SendRig(
             "APNs", config: config, files: folder.path, services: services)
-        return (bench, folder)
+        return (rig, folder)
     }
 
     @Test(
@@ -46,10 +46,10 @@ import Testing
         let identity = try Self.identity()
         let file = try ThrowAway.pkcs12(identity, password: password, isLegacy: isLegacy)
         let secret = password == "secret" ? #","certificate_password":"secret""# : ""
-        let (bench, _) = try await Self.bench(
+        let (rig, _) = try await Self.rig(
             #"{"certificate":"${file:push.p12}"\#(secret)}"#, files: ["push.p12": file],
-            services: BenchServices())
-        let endpoint = try await bench.role.endpoint(app: "")
+            services: RigServices())
+        let endpoint = try await rig.role.endpoint(app: "")
         let shown = try #require(endpoint.clientIdentity)
         let own = try Certificate.read(identity.certificatePEM, password: nil)
         #expect(try Certificate.read(shown.certificate, password: nil).subject == own.subject)
@@ -57,16 +57,16 @@ import Testing
             try SigningKey(pem: shown.key).publicKeyPEM()
                 == SigningKey(pem: identity.privateKeyPEM).publicKeyPEM())
         #expect(!endpoint.isOneStreamFirst)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a wrong password is refused with its place`() async throws {
         let file = try ThrowAway.pkcs12(try Self.identity(), password: "right", isLegacy: false)
         for more in ["", #","certificate_password":"wrong-one""#] {
             let fault = await #expect(throws: PluginFault.self) {
-                _ = try await Self.bench(
+                _ = try await Self.rig(
                     #"{"certificate":"${file:push.p12}"\#(more)}"#, files: ["push.p12": file],
-                    services: BenchServices())
+                    services: RigServices())
             }
             let words = fault?.message ?? ""
             #expect(words.contains("config.certificate: "))
@@ -85,59 +85,59 @@ import Testing
                 ["c.pem": identity.certificatePEM, "k.pem": identity.privateKeyPEM]
             ),
         ] {
-            let (bench, _) = try await Self.bench(config, files: files, services: BenchServices())
-            #expect(try await bench.role.endpoint(app: "").clientIdentity != nil)
-            let request = try await bench.render { $0.body = "b" }
+            let (rig, _) = try await Self.rig(config, files: files, services: RigServices())
+            #expect(try await rig.role.endpoint(app: "").clientIdentity != nil)
+            let request = try await rig.render { $0.body = "b" }
             #expect(request.headers["authorization"] == nil)
             #expect(request.headers["apns-topic"] == "com.example.app")
-            let location = SendBench.note { $0.pushType = "location" }
-            let (_, settled) = try await bench.prepare([SendBench.delivery(1, location)])
+            let location = SendRig.note { $0.pushType = "location" }
+            let (_, settled) = try await rig.prepare([SendRig.delivery(1, location)])
             #expect(settled.first?.reason == "location_needs_token_auth")
-            await bench.end()
+            await rig.end()
         }
     }
 
     @Test func `topics come from the certificate`() async throws {
         let identity = try Self.identity()
         let both = identity.certificatePEM + identity.privateKeyPEM
-        let (bench, _) = try await Self.bench(
+        let (rig, _) = try await Self.rig(
             #"{"certificate":"${file:all.pem}"}"#, files: ["all.pem": both],
-            services: BenchServices())
-        let voip = try await bench.render {
+            services: RigServices())
+        let voip = try await rig.render {
             $0.pushType = "voip"
             $0.body = "b"
         }
         #expect(voip.headers["apns-topic"] == "com.example.app.voip")
         // Not in the list of the certificate.
-        let other = SendBench.note { $0.pushType = "complication" }
-        let (_, settled) = try await bench.prepare([SendBench.delivery(1, other)])
+        let other = SendRig.note { $0.pushType = "complication" }
+        let (_, settled) = try await rig.prepare([SendRig.delivery(1, other)])
         #expect(settled.first?.reason == "topic_not_in_certificate")
-        await #expect(throws: PluginFault.self) { try await bench.role.endpoint(app: "com.other") }
-        await bench.end()
+        await #expect(throws: PluginFault.self) { try await rig.role.endpoint(app: "com.other") }
+        await rig.end()
 
         let fault = await #expect(throws: PluginFault.self) {
-            _ = try await Self.bench(
+            _ = try await Self.rig(
                 #"{"certificate":"${file:all.pem}","topic":"com.other"}"#,
-                files: ["all.pem": both], services: BenchServices())
+                files: ["all.pem": both], services: RigServices())
         }
         #expect(fault?.message.contains("is for com.example.app") == true)
     }
 
     @Test func `an older certificate names its topic in the UID`() async throws {
         let identity = try Self.identity(userID: "com.example.old", hasTopics: false)
-        let (bench, _) = try await Self.bench(
+        let (rig, _) = try await Self.rig(
             #"{"certificate":"${file:all.pem}"}"#,
             files: ["all.pem": identity.certificatePEM + identity.privateKeyPEM],
-            services: BenchServices())
-        let request = try await bench.render { $0.body = "b" }
+            services: RigServices())
+        let request = try await rig.render { $0.body = "b" }
         #expect(request.headers["apns-topic"] == "com.example.old")
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `the end of a certificate is a metric and a warning`() async throws {
-        let services = BenchServices()
+        let services = RigServices()
         let identity = try Self.identity(days: 10)
-        let (bench, folder) = try await Self.bench(
+        let (rig, folder) = try await Self.rig(
             #"{"certificate":"${file:all.pem}"}"#,
             files: ["all.pem": identity.certificatePEM + identity.privateKeyPEM],
             services: services)
@@ -151,20 +151,20 @@ import Testing
             to: folder.appending(path: "all.pem"))
         await services.waitFor { services.counts["certificate_expires_unix_seconds"] == later }
         #expect(services.counts["certificate_expires_unix_seconds"] == later)
-        let shown = try #require(try await bench.role.endpoint(app: "").clientIdentity)
+        let shown = try #require(try await rig.role.endpoint(app: "").clientIdentity)
         #expect(try Certificate.read(shown.certificate, password: nil).notAfterUnixS == later)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a new p8 file makes a new token at once`() async throws {
         let (first, second) = (try ThrowAway.p256Key(), try ThrowAway.p256Key())
-        let services = BenchServices()
-        let (bench, folder) = try await Self.bench(
+        let services = RigServices()
+        let (rig, folder) = try await Self.rig(
             #"{"topic":"a.b","team_id":"T","key_id":"K","key":"${file:k.p8}"}"#,
             files: ["k.p8": try first.privateKeyPEM()], services: services)
         func isSigned(by key: SigningKey) async throws -> Bool {
             let bearer = try #require(
-                try await bench.render { $0.body = "b" }.headers["authorization"])
+                try await rig.render { $0.body = "b" }.headers["authorization"])
             let parts = bearer.dropFirst(7).split(separator: ".").map { String($0) }
             let signature = try #require(Base64.decode(parts[2]))
             return try VerifyingKey(pem: key.publicKeyPEM()).verifyES256(
@@ -177,13 +177,13 @@ import Testing
         }
         for _ in 0..<10_000 where try await !isSigned(by: second) { await Task.yield() }
         #expect(try await isSigned(by: second))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `apps of one instance have credentials and origins of their own`() async throws {
         let key = String(decoding: try ThrowAway.p256Key().privateKeyPEM(), as: UTF8.self)
         let identity = try Self.identity()
-        let (bench, _) = try await Self.bench(
+        let (rig, _) = try await Self.rig(
             #"""
             {"apps":[
               {"topic":"com.one","team_id":"TEAM000001","key_id":"KEY0000001","key":"${file:k.p8}"},
@@ -194,38 +194,38 @@ import Testing
             files: [
                 "k.p8": Array(key.utf8),
                 "all.pem": identity.certificatePEM + identity.privateKeyPEM,
-            ], services: BenchServices())
+            ], services: RigServices())
         let hosts = [
             "": "api.push.apple.com", "com.one": "api.push.apple.com",
             "com.two": "api.sandbox.push.apple.com",
             "com.example.app": "api.sandbox.push.apple.com",
         ]
         for (app, host) in hosts where app != "com.example.app" {
-            #expect(try await bench.role.endpoint(app: app).origin == "https://\(host):443")
+            #expect(try await rig.role.endpoint(app: app).origin == "https://\(host):443")
         }
-        #expect(try await bench.role.endpoint(app: "com.one").clientIdentity == nil)
-        #expect(try await bench.role.endpoint(app: "com.example.app").clientIdentity != nil)
-        let note = SendBench.note { $0.body = "b" }
+        #expect(try await rig.role.endpoint(app: "com.one").clientIdentity == nil)
+        #expect(try await rig.role.endpoint(app: "com.example.app").clientIdentity != nil)
+        let note = SendRig.note { $0.body = "b" }
         var issuers: [String] = []
         for app in ["com.one", "com.two"] {
-            let (requests, _) = try await bench.prepare(app: app, [SendBench.delivery(1, note)])
+            let (requests, _) = try await rig.prepare(app: app, [SendRig.delivery(1, note)])
             let bearer = try #require(requests.first?.headers["authorization"])
             let claims = try #require(Base64.decode(bearer.split(separator: ".")[1]))
             issuers.append(String(decoding: claims, as: UTF8.self))
             #expect(requests.first?.headers["apns-topic"] == app)
         }
         #expect(issuers[0].contains("TEAM000001") && issuers[1].contains("TEAM000002"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `one topic in two accounts is refused`() async throws {
         let key = try ThrowAway.p256Key().privateKeyPEM()
         let fault = await #expect(throws: PluginFault.self) {
-            _ = try await Self.bench(
+            _ = try await Self.rig(
                 #"""
                 {"apps":[{"topic":"a.b","team_id":"T","key_id":"K","key":"${file:k.p8}"},
                  {"topic":"a.b","team_id":"T","key_id":"K","key":"${file:k.p8}"}]}
-                """#, files: ["k.p8": key], services: BenchServices())
+                """#, files: ["k.p8": key], services: RigServices())
         }
         #expect(fault?.message.contains("a.b is named twice") == true)
     }

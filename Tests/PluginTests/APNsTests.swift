@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxJSON
@@ -10,20 +10,20 @@ import Testing
     static let key = Result { try ThrowAway.p256Key() }
     let now = UInt64(Date().timeIntervalSince1970 * 1000)
 
-    func bench(_ more: String = "") async throws -> SendBench {
+    func rig(_ more: String = "") async throws -> SendRig {
         let key = String(decoding: try Self.key.get().privateKeyPEM(), as: UTF8.self)
             .replacingOccurrences(of: "\n", with: "\\n")
-        return try await SendBench(
+        return try await SendRig(
             "APNs",
             config: """
                 {"team_id":"ABCDE12345","key_id":"FGHIJ67890","key":"\(key)",
                  "topic":"com.example.app"\(more)}
-                """, services: BenchServices())
+                """, services: RigServices())
     }
 
     @Test func `an alert has every header and its payload`() async throws {
-        let bench = try await bench()
-        let request = try await bench.render(deadlineUnixMs: now + 60_000) {
+        let rig = try await rig()
+        let request = try await rig.render(deadlineUnixMs: now + 60_000) {
             $0.title = "T\"1"
             $0.subtitle = "S"
             $0.body = "B\n2"
@@ -54,26 +54,26 @@ import Testing
                     "image":"https://x/y.png","zendesk_sdk_request_id":"5","n":{"a":[1,true,null]}}
                     """)))
         #expect(request.items == [1])
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a collapse key that cannot stand in a header keeps its meaning`() async throws {
-        let bench = try await bench()
+        let rig = try await rig()
         var keys: [String] = []
         for collapse in ["a\r\nb: c", "a\r\nb: c", "ab: c", "a\nb: c"] {
-            let request = try await bench.render { $0.collapse = collapse }
+            let request = try await rig.render { $0.collapse = collapse }
             keys.append(request.headers["apns-collapse-id"] ?? "")
         }
         #expect(keys[0] == keys[1])
         #expect(Set(keys).count == 3)
         #expect(keys[2] == "ab: c")
         #expect(keys.allSatisfy { $0.hasPrefix("ab: c") && $0.utf8.count <= 64 })
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `the provider token is signed by the key`() async throws {
-        let bench = try await bench()
-        let request = try await bench.render { $0.body = "b" }
+        let rig = try await rig()
+        let request = try await rig.render { $0.body = "b" }
         let bearer = try #require(request.headers["authorization"])
         #expect(bearer.hasPrefix("bearer "))
         let parts = bearer.dropFirst(7).split(separator: ".").map { String($0) }
@@ -90,7 +90,7 @@ import Testing
         #expect(
             verifier.verifyES256(
                 try #require(Base64.decode(parts[2])), data: Array("\(parts[0]).\(parts[1])".utf8)))
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -108,8 +108,8 @@ import Testing
     func `push types choose topic, priority and expiration`(
         type: String, topic: String, priority: String, expiration: String
     ) async throws {
-        let bench = try await bench()
-        let request = try await bench.render(deadlineUnixMs: now + 60_000) {
+        let rig = try await rig()
+        let request = try await rig.render(deadlineUnixMs: now + 60_000) {
             $0.pushType = type
             $0.priority = .normal
             $0.data = #"{"mdm":"magic"}"#
@@ -126,12 +126,12 @@ import Testing
         case "background": #expect(request.body["aps"]?["content-available"] == .integer(1))
         default: #expect(request.body["aps"] == .object([]))
         }
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a silent push is a background push without alert, badge and sound`() async throws {
-        let bench = try await bench()
-        let request = try await bench.render {
+        let rig = try await rig()
+        let request = try await rig.render {
             $0.isSilent = true
             $0.title = "T"
             $0.badge = 1
@@ -141,28 +141,28 @@ import Testing
         #expect(request.text == #"{"aps":{"content-available":1}}"#)
         #expect(request.headers["apns-push-type"] == "background")
         #expect(request.headers["apns-priority"] == "5")
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a device's own badge wins and content is shared`() async throws {
-        let bench = try await bench()
-        let note = SendBench.note {
+        let rig = try await rig()
+        let note = SendRig.note {
             $0.body = "b"
             $0.badge = 9
         }
-        let (requests, _) = try await bench.prepare([
-            SendBench.delivery(1, token: "aa", badge: 2, note),
-            SendBench.delivery(2, token: "bb", note),
-            SendBench.delivery(3, token: "cc", badge: 0, note),
+        let (requests, _) = try await rig.prepare([
+            SendRig.delivery(1, token: "aa", badge: 2, note),
+            SendRig.delivery(2, token: "bb", note),
+            SendRig.delivery(3, token: "cc", badge: 0, note),
         ])
         #expect(requests.map { $0.body["aps"]?["badge"]?.integer } == [2, 9, 0])
         #expect(requests.map(\.path) == ["/3/device/aa", "/3/device/bb", "/3/device/cc"])
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `overrides are laid over the payload`() async throws {
-        let bench = try await bench()
-        let request = try await bench.render {
+        let rig = try await rig()
+        let request = try await rig.render {
             $0.title = "T"
             $0.sound = "s"
             $0.overrides = [
@@ -176,39 +176,39 @@ import Testing
             request.text
                 == #"{"aps":{"alert":{"title":"T"},"interruption-level":"time-sensitive"},"x":[1]}"#
         )
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `values of the data are the same JSON in the payload`() async throws {
-        let bench = try await bench()
+        let rig = try await rig()
         let data = #"{"a":"q\"u\\o\nte","b":"","c":[1,"x"],"d":1.5,"e":null,"f":"é\u0001"}"#
-        let request = try await bench.render {
+        let request = try await rig.render {
             $0.body = "b"
             $0.data = data
         }
         let members = data.dropFirst()
         #expect(request.text == #"{"aps":{"alert":{"body":"b"}},"# + members)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a long collapse key is shortened without meeting another`() async throws {
-        let bench = try await bench()
+        let rig = try await rig()
         let long = String(repeating: "é", count: 40)
-        let one = try await bench.render { $0.collapse = long + "1" }
-        let two = try await bench.render { $0.collapse = long + "2" }
+        let one = try await rig.render { $0.collapse = long + "1" }
+        let two = try await rig.render { $0.collapse = long + "2" }
         let first = try #require(one.headers["apns-collapse-id"])
         #expect(first.utf8.count <= 64)
         #expect(first != two.headers["apns-collapse-id"])
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [("", 4096), ("voip", 5120)])
     func `a text that is too long is shortened to the limit of its push type`(
         pushType: String, bytesMax: Int
     ) async throws {
-        let bench = try await bench()
+        let rig = try await rig()
         let body = String(repeating: "안녕하세요 ", count: 2_000)
-        let request = try await bench.render {
+        let request = try await rig.render {
             $0.pushType = pushType
             $0.title = "T"
             $0.body = body
@@ -226,13 +226,13 @@ import Testing
         #expect(request.body["aps"]?["relevance-score"] == .number("0.5"))
         let bytes = request.body.text.utf8.count
         #expect(bytes <= bytesMax && bytes > bytesMax - 8, "\(bytes)")
-        #expect(bench.services.shortenedFields == ["body", "data"])
-        await bench.end()
+        #expect(rig.services.shortenedFields == ["body", "data"])
+        await rig.end()
     }
 
     @Test func `an alert that is a text alone is shortened, too`() async throws {
-        let bench = try await bench()
-        let request = try await bench.render {
+        let rig = try await rig()
+        let request = try await rig.render {
             let text = String(repeating: "x", count: 9_000)
             $0.overrides = [
                 PayloadOverride(family: "apns", json: #"{"aps":{"alert":"\#(text)"}}"#)
@@ -240,12 +240,12 @@ import Testing
         }
         #expect(request.body.text.utf8.count == 4_096)
         #expect(request.body.at("aps", "alert").hasSuffix("x…"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `texts that the app has are named, with what fills them`() async throws {
-        let bench = try await bench()
-        let request = try await bench.render {
+        let rig = try await rig()
+        let request = try await rig.render {
             $0.title = "fallback"
             $0.body = "B"
             $0.overrides = [
@@ -258,17 +258,17 @@ import Testing
             request.body["aps"]?["alert"]
                 == (try JSONValue.parse(
                     #"{"title-loc-key":"REPLY","title-loc-args":["Ann","5"],"body":"B"}"#)))
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: ["ticket-5", String(repeating: "é", count: 40), " a\tb "])
     func `a withdrawal is a background push that names what is shown`(key: String) async throws {
-        let bench = try await bench()
-        let shown = try await bench.render {
+        let rig = try await rig()
+        let shown = try await rig.render {
             $0.title = "T"
             $0.collapse = key
         }
-        let request = try await bench.render {
+        let request = try await rig.render {
             $0.isWithdrawn = true
             $0.collapse = key
             $0.badge = 1
@@ -285,26 +285,26 @@ import Testing
         #expect(request.headers["apns-priority"] == "5")
         // It takes the place of one that still waits at Apple.
         #expect(request.headers["apns-collapse-id"] == name)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `what cannot succeed is settled without a request`() async throws {
-        let bench = try await bench()
-        let good = SendBench.note { $0.body = "b" }
+        let rig = try await rig()
+        let good = SendRig.note { $0.body = "b" }
         let blob = #"{"id":"\#(String(repeating: "x", count: 4096))"}"#
-        let large = SendBench.note { $0.data = blob }
-        let voip = SendBench.note {
+        let large = SendRig.note { $0.data = blob }
+        let voip = SendRig.note {
             $0.pushType = "voip"
             $0.data = blob
         }
-        let type = SendBench.note { $0.pushType = "nonsense" }
-        let aps = SendBench.note { $0.data = #"{"aps":{}}"# }
-        let (requests, settled) = try await bench.prepare([
-            SendBench.delivery(1, token: "not hex", good),
-            SendBench.delivery(2, token: "a/../b", good),
-            SendBench.delivery(3, token: "", good), SendBench.delivery(4, large),
-            SendBench.delivery(5, voip), SendBench.delivery(6, type), SendBench.delivery(7, aps),
-            SendBench.delivery(8, good),
+        let type = SendRig.note { $0.pushType = "nonsense" }
+        let aps = SendRig.note { $0.data = #"{"aps":{}}"# }
+        let (requests, settled) = try await rig.prepare([
+            SendRig.delivery(1, token: "not hex", good),
+            SendRig.delivery(2, token: "a/../b", good),
+            SendRig.delivery(3, token: "", good), SendRig.delivery(4, large),
+            SendRig.delivery(5, voip), SendRig.delivery(6, type), SendRig.delivery(7, aps),
+            SendRig.delivery(8, good),
         ])
         #expect(requests.map(\.items) == [[5], [8]])
         let reasons = settled.sorted { $0.item < $1.item }.map(\.reason)
@@ -314,7 +314,7 @@ import Testing
                 "unknown_push_type", "reserved_data_key",
             ])
         #expect(settled.allSatisfy { $0.kind == .rejected })
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -355,34 +355,34 @@ import Testing
     func `every reason has its class`(
         status: UInt32, reason: String, kind: Outcome.Kind, scope: Outcome.Scope, reconnect: Bool
     ) async throws {
-        let bench = try await bench()
-        let outcome = try bench.outcome(status, #"{"reason":"\#(reason)"}"#)
+        let rig = try await rig()
+        let outcome = try rig.outcome(status, #"{"reason":"\#(reason)"}"#)
         #expect(outcome.kind == kind)
         #expect(outcome.scope == scope)
         #expect(outcome.reconnect == reconnect)
         #expect(!outcome.reason.isEmpty)
         #expect(outcome.retryAfterMs == 0)
         if kind == .auth { #expect(outcome.credential == "provider_token") }
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a dead token has Apple's time, a bad one only once the app is proven`() async throws
     {
-        let bench = try await bench()
-        let gone = try bench.outcome(410, #"{"reason":"Unregistered","timestamp":1700000000456}"#)
+        let rig = try await rig()
+        let gone = try rig.outcome(410, #"{"reason":"Unregistered","timestamp":1700000000456}"#)
         #expect(gone.goneSinceUnixMs == 1_700_000_000_456)
-        #expect(try bench.outcome(400, #"{"reason":"BadDeviceToken"}"#).kind == .rejected)
-        let good = try bench.outcome(200, "", headers: [Attribute("apns-id", "u-1")])
+        #expect(try rig.outcome(400, #"{"reason":"BadDeviceToken"}"#).kind == .rejected)
+        let good = try rig.outcome(200, "", headers: [Attribute("apns-id", "u-1")])
         #expect(good.kind == .delivered && good.providerID == "u-1")
-        #expect(try bench.outcome(400, #"{"reason":"BadDeviceToken"}"#).kind == .unregistered)
-        await bench.end()
+        #expect(try rig.outcome(400, #"{"reason":"BadDeviceToken"}"#).kind == .unregistered)
+        await rig.end()
     }
 
     @Test func `an answer that is not JSON is classified by its status`() async throws {
-        let bench = try await bench()
-        #expect(try bench.outcome(503, "<html>").kind == .retry)
-        #expect(try bench.outcome(400, "").kind == .rejected)
-        await bench.end()
+        let rig = try await rig()
+        #expect(try rig.outcome(503, "<html>").kind == .retry)
+        #expect(try rig.outcome(400, "").kind == .rejected)
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -392,24 +392,24 @@ import Testing
         (#","endpoint":"https://127.0.0.1:9","ca":"/tmp/ca.pem""#, "https://127.0.0.1:9"),
     ])
     func `endpoints`(more: String, origin: String) async throws {
-        let bench = try await bench(more)
-        let endpoint = try await bench.role.endpoint(app: "")
+        let rig = try await rig(more)
+        let endpoint = try await rig.role.endpoint(app: "")
         #expect(endpoint.origin == origin)
         #expect(endpoint.isOneStreamFirst)
         #expect(!endpoint.isALPNRequired)
         #expect(endpoint.caFile == (more.contains("ca.pem") ? "/tmp/ca.pem" : nil))
-        await #expect(throws: PluginFault.self) { try await bench.role.endpoint(app: "com.other") }
-        await bench.end()
+        await #expect(throws: PluginFault.self) { try await rig.role.endpoint(app: "com.other") }
+        await rig.end()
     }
 
     @Test func `further topics are apps of their own`() async throws {
-        let bench = try await bench(#","topics":["com.example.two"]"#)
-        #expect(try await bench.role.endpoint(app: "com.example.two").isOneStreamFirst)
-        let note = SendBench.note { $0.body = "b" }
-        let (requests, _) = try await bench.prepare(
-            app: "com.example.two", [SendBench.delivery(1, note)])
+        let rig = try await rig(#","topics":["com.example.two"]"#)
+        #expect(try await rig.role.endpoint(app: "com.example.two").isOneStreamFirst)
+        let note = SendRig.note { $0.body = "b" }
+        let (requests, _) = try await rig.prepare(
+            app: "com.example.two", [SendRig.delivery(1, note)])
         #expect(requests.first?.headers["apns-topic"] == "com.example.two")
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -427,8 +427,8 @@ import Testing
         config: String, words: String
     ) async throws {
         let fault = await #expect(throws: PluginFault.self) {
-            try await PluginBench.bundledInstance(
-                "APNs", config: config, services: BenchServices())
+            try await PluginRig.bundledInstance(
+                "APNs", config: config, services: RigServices())
         }
         #expect(fault?.message.contains(words) == true)
     }

@@ -1,4 +1,4 @@
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxPluginHost
 import Testing
@@ -6,10 +6,10 @@ import Testing
 @Suite struct AppLinksTests {
     static let fingerprint = Array(repeating: "AB", count: 32).joined(separator: ":")
 
-    static func get(_ bench: RoleBench, _ path: String, _ method: String = "GET") async
+    static func get(_ rig: RoleRig, _ path: String, _ method: String = "GET") async
         -> (type: String?, body: String)
     {
-        let result = await bench.handle("", path: path, method: method)
+        let result = await rig.handle("", path: path, method: method)
         #expect(result.answer?.status == 200)
         return (
             result.answer?.headers.first { $0.key == "content-type" }?.value,
@@ -18,40 +18,40 @@ import Testing
     }
 
     @Test func `both files, as Apple and Google want them`() async throws {
-        let bench = try await RoleBench(
+        let rig = try await RoleRig(
             "AppLinks",
             config: """
                 {"legacy":false,"apple":[{"app_id":"TEAMID1234.com.example.app","paths":["/support/*"],
                 "webcredentials":true}],"android":[{"package":"com.example.app","fingerprints":["\(Self.fingerprint)"]}]}
                 """)
-        #expect(bench.ingest?.paths.allSatisfy { $0.methods == ["GET", "HEAD"] } == true)
-        let apple = await Self.get(bench, "/.well-known/apple-app-site-association")
+        #expect(rig.ingest?.paths.allSatisfy { $0.methods == ["GET", "HEAD"] } == true)
+        let apple = await Self.get(rig, "/.well-known/apple-app-site-association")
         #expect(apple.type == "application/json")
         #expect(
             apple.body
                 == #"{"applinks":{"details":[{"appIDs":["TEAMID1234.com.example.app"],"components":[{"/":"/support/*"}]}]},"webcredentials":{"apps":["TEAMID1234.com.example.app"]}}"#
         )
-        let android = await Self.get(bench, "/.well-known/assetlinks.json")
+        let android = await Self.get(rig, "/.well-known/assetlinks.json")
         #expect(android.type == "application/json")
         #expect(
             android.body
                 == #"[{"relation":["delegate_permission/common.handle_all_urls"],"target":{"namespace":"android_app","package_name":"com.example.app","sha256_cert_fingerprints":["\#(Self.fingerprint)"]}}]"#
         )
-        #expect(await Self.get(bench, "/.well-known/assetlinks.json", "HEAD").body == "")
-        #expect(await bench.end() == [])
+        #expect(await Self.get(rig, "/.well-known/assetlinks.json", "HEAD").body == "")
+        #expect(await rig.end() == [])
     }
 
     @Test func `older iOS reads its own keys beside`() async throws {
-        let bench = try await RoleBench(
+        let rig = try await RoleRig(
             "AppLinks",
             config: #"{"apple":[{"app_id":"TEAMID1234.com.example.app","paths":["/a"]}]}"#)
-        #expect(bench.ingest?.paths.count == 1)
-        let body = await Self.get(bench, "/.well-known/apple-app-site-association").body
+        #expect(rig.ingest?.paths.count == 1)
+        let body = await Self.get(rig, "/.well-known/apple-app-site-association").body
         #expect(
             body
                 == #"{"applinks":{"apps":[],"details":[{"appIDs":["TEAMID1234.com.example.app"],"components":[{"/":"/a"}],"appID":"TEAMID1234.com.example.app","paths":["/a"]}]}}"#
         )
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -60,7 +60,7 @@ import Testing
     ])
     func `what Apple and Google would not take is refused`(config: String) async throws {
         await #expect(throws: (any Error).self) {
-            _ = try await RoleBench("AppLinks", config: config)
+            _ = try await RoleRig("AppLinks", config: config)
         }
     }
 }

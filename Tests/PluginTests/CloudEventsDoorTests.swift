@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxConformance
 import SignalboxCore
 import SignalboxCrypto
@@ -20,18 +20,18 @@ import Testing
     func `one of the bearer tokens must fit, before anything is parsed`(
         header: String, fits: Bool
     ) async throws {
-        let bench = try await Events.bench(
+        let rig = try await Events.rig(
             #"{"path":"/in/ce","bearer":["token-of-the-sender","another-token-of-it"],"recipients":[{"user":"u"}]}"#
         )
         for body in ["{{{", Events.event()] {
-            let result = await bench.handle(
+            let result = await rig.handle(
                 body, path: Events.path, headers: [("authorization", header), Events.structured])
             let isEvent = fits && body != "{{{"
             #expect(result.events.count == (isEvent ? 1 : 0))
             #expect(result.fault?.kind == (isEvent ? nil : fits ? .invalid : .auth))
             #expect(result.fault?.message.contains("token-of") != true)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     static let key = "a-key-for-signatures"
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func `a signature over the body must fit one of the keys`() async throws {
-        let bench = try await Events.bench(Self.signed())
+        let rig = try await Events.rig(Self.signed())
         let body = Events.event()
         let good = Self.hex(body)
         for (value, fits) in [
@@ -58,7 +58,7 @@ import Testing
             ("sha256=\(good.dropLast(2))", false), ("", false),
         ] {
             for text in [body, "{{{"] {
-                let result = await bench.handle(
+                let result = await rig.handle(
                     text, path: Events.path,
                     headers: [Events.structured, ("x-signature-256", value)])
                 let isEvent = fits && text == body
@@ -66,23 +66,23 @@ import Testing
                 #expect(result.fault?.kind == (isEvent ? nil : .auth), "\(value)")
             }
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a signature as base64 in another field, and a bearer token with it`() async throws {
         let config = Self.signed(#","header":"x-sig","prefix":"","encoding":"base64""#)
             .replacingOccurrences(of: #""path""#, with: #""bearer":["token-of-the-sender"],"path""#)
-        let bench = try await Events.bench(config)
+        let rig = try await Events.rig(config)
         let body = Events.event()
         let signature = ("x-sig", Data(Self.digest(body)).base64EncodedString())
         for (headers, fits) in [
             ([Events.bearer, signature], true), ([signature], false), ([Events.bearer], false),
         ] {
-            let result = await bench.handle(
+            let result = await rig.handle(
                 body, path: Events.path, headers: [Events.structured] + headers)
             #expect(result.fault?.kind == (fits ? nil : .auth))
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `binary attributes are not taken from unsigned header fields`() async throws {
@@ -90,19 +90,19 @@ import Testing
             ("content-type", "application/json"), ("ce-specversion", "1.0"), ("ce-id", "1"),
             ("ce-source", "/s"), ("ce-type", "t"),
         ]
-        let refusing = try await Events.bench(Self.signed())
+        let refusing = try await Events.rig(Self.signed())
         let plain = await refusing.handle(
             "{}", path: Events.path,
             headers: head + [("x-signature-256", "sha256=\(Self.hex("{}"))")])
         #expect(plain.fault?.kind == .auth && plain.fault?.message.contains("structured") == true)
         #expect(await refusing.end() == [])
 
-        let bench = try await Events.bench(Self.signed(#","binary":"signed""#))
+        let rig = try await Events.rig(Self.signed(#","binary":"signed""#))
         // As the README says it.
         let text =
             "ce-id:1\nce-source:/s\nce-specversion:1.0\nce-type:t\ncontent-type:application/json\n\n{}"
         let signature = ("x-signature-256", "sha256=\(Self.hex(text))")
-        let good = await bench.handle("{}", path: Events.path, headers: head + [signature])
+        let good = await rig.handle("{}", path: Events.path, headers: head + [signature])
         #expect(good.fault == nil && good.events.count == 1)
         var other = head
         other[4] = ("ce-type", "u")
@@ -110,14 +110,14 @@ import Testing
             ("{}", other), ("{ }", head), ("{}", head + [("ce-subject", "s")]),
             ("{}", Array(head.dropFirst())),
         ] {
-            let result = await bench.handle(body, path: Events.path, headers: headers + [signature])
+            let result = await rig.handle(body, path: Events.path, headers: headers + [signature])
             #expect(result.fault?.kind == .auth)
         }
         // What was signed as a binary event is no structured one.
-        let moved = await bench.handle(
+        let moved = await rig.handle(
             text, path: Events.path, headers: [Events.structured, signature])
         #expect(moved.fault?.kind == .invalid)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -126,16 +126,16 @@ import Testing
     func `without authentication there is no instance`(
         more: String, isFine: Bool, word: String
     ) async throws {
-        try await RustBench.plugins()
+        try await RustRig.plugins()
         let inner = more.dropFirst().dropLast()
         let config =
             #"{"path":"/in/ce","recipients":[{"user":"u"}]\#(inner.isEmpty ? "" : ",")\#(inner)}"#
-        let made = await Result { try await RoleBench("CloudEvents", config: config) }
+        let made = await Result { try await RoleRig("CloudEvents", config: config) }
         switch made {
-        case .success(let bench):
+        case .success(let rig):
             #expect(isFine)
-            #expect(bench.ingest?.paths == [IngestPath(pattern: Events.path, methods: ["POST"])])
-            #expect(await bench.end() == [])
+            #expect(rig.ingest?.paths == [IngestPath(pattern: Events.path, methods: ["POST"])])
+            #expect(await rig.end() == [])
         case .failure(let fault): #expect(!isFine && "\(fault)".contains(word), "\(fault)")
         }
     }
@@ -146,9 +146,9 @@ import Testing
         ("[]", "elements"), (#"[{"usr":"u"}]"#, "unknown"),
     ])
     func `rules that can reach nobody are refused`(rules: String, word: String) async throws {
-        try await RustBench.plugins()
+        try await RustRig.plugins()
         let made = await Result {
-            try await RoleBench("CloudEvents", config: Events.config(rules))
+            try await RoleRig("CloudEvents", config: Events.config(rules))
         }
         guard case .failure(let fault) = made else {
             Issue.record("\(rules) was taken")
@@ -168,8 +168,8 @@ import Testing
               {"id":"t1","os":"ios","app":"a","via":"apns","lang":"de","u":7},9,{"id":"\(String(repeating: "x", count: 4_097))","os":"ios"}],
              "users":["u1",2,null,"u1"],"owner":{"id":"u3"}}
             """
-        let bench = try await Events.bench(Events.config(rules))
-        let result = await bench.handle(
+        let rig = try await Events.rig(Events.config(rules))
+        let result = await rig.handle(
             Events.event(#","customer":"u4""#, data: data), path: Events.path,
             headers: [Events.bearer, Events.structured])
         let recipients = try #require(result.events.first).recipients
@@ -184,40 +184,40 @@ import Testing
                 "token_too_long", "no_token_or_user", "duplicate_recipient",
             ])
         #expect(!result.rejects.contains { $0.detail.contains("t1") })
-        let nobody = await bench.handle(
+        let nobody = await rig.handle(
             Events.event(data: "{}"), path: Events.path,
             headers: [Events.bearer, Events.structured])
         #expect(nobody.fault == nil && nobody.events.isEmpty)
-        #expect(bench.services.lines.contains { $0.contains("names no usable recipient") })
-        #expect(await bench.end() == [])
+        #expect(rig.services.lines.contains { $0.contains("names no usable recipient") })
+        #expect(await rig.end() == [])
     }
 
     @Test func `too many recipients or events are too large`() async throws {
-        let bench = try await Events.bench(Events.config(#"[{"each":"/u","user":"."}]"#))
+        let rig = try await Events.rig(Events.config(#"[{"each":"/u","user":"."}]"#))
         func event(_ count: Int) -> String {
             Events.event(data: #"{"u":[\#((0..<count).map(String.init).joined(separator: ","))]}"#)
         }
         let headers = [Events.bearer, Events.structured]
-        let all = await bench.handle(event(10_000), path: Events.path, headers: headers)
+        let all = await rig.handle(event(10_000), path: Events.path, headers: headers)
         #expect(all.events.first?.recipients.count == 10_000)
-        let more = await bench.handle(event(10_001), path: Events.path, headers: headers)
+        let more = await rig.handle(event(10_001), path: Events.path, headers: headers)
         #expect(more.fault?.kind == .tooLarge && more.events.isEmpty)
-        let batch = await bench.handle(
+        let batch = await rig.handle(
             "[\(event(10_001)),\(event(1))]", path: Events.path,
             headers: [Events.bearer, Events.batched])
         #expect(batch.events.count == 1 && batch.rejects.map(\.reason) == ["too_many_recipients"])
         let many = Array(repeating: event(1), count: 1_001).joined(separator: ",")
-        let crowd = await bench.handle(
+        let crowd = await rig.handle(
             "[\(many)]", path: Events.path, headers: [Events.bearer, Events.batched])
         #expect(crowd.fault?.kind == .tooLarge && crowd.events.isEmpty)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a sender may ask whether it may deliver`() async throws {
-        let bench = try await Events.bench(
+        let rig = try await Events.rig(
             Events.config(more: #","webhook_origins":["eventgrid.example"]"#))
-        #expect(bench.ingest?.paths.first?.methods == ["POST", "OPTIONS"])
-        let known = await bench.handle(
+        #expect(rig.ingest?.paths.first?.methods == ["POST", "OPTIONS"])
+        let known = await rig.handle(
             "", path: Events.path, method: "OPTIONS",
             headers: [
                 ("webhook-request-origin", "eventgrid.example"), ("webhook-request-rate", "9"),
@@ -230,20 +230,20 @@ import Testing
                 "webhook-allowed-rate: *",
             ])
         for origin in ["other.example", "*", ""] {
-            let other = await bench.handle(
+            let other = await rig.handle(
                 "", path: Events.path, method: "OPTIONS",
                 headers: [("webhook-request-origin", origin)])
             #expect(other.answer?.status == 403 && other.events.isEmpty)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a builder takes words from where the options say`() async throws {
-        let bench = try await Events.bench()
+        let rig = try await Events.rig()
         let data = #"{"title":"T","text":{"b":"B"},"link":"https://l","keys":{"a":"1"},"body":7}"#
         let recipients = [Recipient(device: Device(platform: "ios", token: "a"))]
         let event = Event(type: "t", data: data)
-        let plain = try bench.build(
+        let plain = try rig.build(
             event, recipients,
             options: #"{"title":"/title","body":"/body","link":"/link","payload":"/title"}"#)
         let first = try #require(plain.contents.first)
@@ -251,7 +251,7 @@ import Testing
         #expect(first.notification.link == "https://l" && first.notification.sound == "")
         // Words are no payload.
         #expect(first.notification.data == "")
-        let given = try bench.build(
+        let given = try rig.build(
             event, recipients,
             options: #"{"title":"","body":"/text/b","payload":"/keys","sound":"ping"}"#)
         let second = try #require(given.contents.first)
@@ -260,40 +260,40 @@ import Testing
         let payload = try JSONValue.parse(second.notification.data)
         #expect(payload["a"] == .string("1"))
         #expect(second.targets.map(\.recipient) == [0])
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `hostile bodies are refused with a reason, in every mode`() async throws {
-        let bench = try await Events.bench(Events.config(#"[{"user":"/user"}]"#))
+        let rig = try await Events.rig(Events.config(#"[{"user":"/user"}]"#))
         let binary = [
             ("ce-specversion", "1.0"), ("ce-id", "1"), ("ce-source", "/s"), ("ce-type", "t"),
         ]
         #expect(HostileBodies.all.count == 27)
         for (name, bytes) in HostileBodies.all {
-            let one = await bench.handle(
+            let one = await rig.handle(
                 bytes, path: Events.path, headers: [Events.bearer, Events.structured])
             #expect(one.fault?.kind == .invalid && one.events.isEmpty, "\(name)")
-            let batch = await bench.handle(
+            let batch = await rig.handle(
                 bytes, path: Events.path, headers: [Events.bearer, Events.batched])
             #expect(batch.fault?.kind == (name == "a list" ? nil : .invalid), "\(name)")
             #expect(batch.events.isEmpty)
-            let nested = await bench.handle(
+            let nested = await rig.handle(
                 Array("[".utf8) + bytes + Array("]".utf8), path: Events.path,
                 headers: [Events.bearer, Events.batched])
             #expect(
                 nested.fault?.kind == (["empty", "only spaces"].contains(name) ? nil : .invalid),
                 "\(name)")
             // As data they may be anything that is JSON; nobody is named in them.
-            let data = await bench.handle(
+            let data = await rig.handle(
                 bytes, path: Events.path, headers: [Events.bearer] + binary)
             #expect(data.fault == nil || data.fault?.kind == .invalid, "\(name)")
             #expect(data.events.isEmpty, "\(name)")
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `hostile values anywhere make no event that cannot be read`() async throws {
-        let bench = try await Events.bench(
+        let rig = try await Events.rig(
             Events.config(
                 #"[{"user":"u"},{"each":"/d","token":"/t","platform":"/p","user":"@ext"}]"#))
         let fields = [
@@ -313,7 +313,7 @@ import Testing
             bodies.append(
                 Events.event(data: #"{"d":[{"t":"x","p":\#(value)}],"cloudevent":\#(value)}"#))
             for body in bodies {
-                let result = await bench.handle(
+                let result = await rig.handle(
                     body, path: Events.path, headers: [Events.bearer, Events.structured])
                 let kind = result.fault?.kind
                 #expect([nil, .invalid, .unsupported].contains(kind), "\(body.prefix(200))")
@@ -321,11 +321,11 @@ import Testing
                 for event in result.events {
                     #expect(!event.type.isEmpty && event.dedupe.count < 5_000)
                     #expect(try JSONValue.parse(event.data)["cloudevent"]?["id"] != nil)
-                    _ = try bench.build(event, event.recipients)
+                    _ = try rig.build(event, event.recipients)
                 }
             }
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 }
 

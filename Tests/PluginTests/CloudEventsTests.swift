@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxJSON
@@ -18,11 +18,11 @@ import Testing
     }
 
     /// Builds the plugin, and makes an instance of it.
-    static func bench(
-        _ config: String = config(), services: BenchServices = BenchServices()
-    ) async throws -> RoleBench {
-        try await RustBench.plugins()
-        return try await RoleBench("CloudEvents", config: config, services: services)
+    static func rig(
+        _ config: String = config(), services: RigServices = RigServices()
+    ) async throws -> RoleRig {
+        try await RustRig.plugins()
+        return try await RoleRig("CloudEvents", config: config, services: services)
     }
 
     static let bearer = ("authorization", "Bearer \(token)")
@@ -45,10 +45,10 @@ import Testing
 
     /// What an instance makes of one structured event.
     func structured(_ body: String, config: String = config()) async throws -> IngestResult {
-        let bench = try await Self.bench(config)
-        let result = await bench.handle(
+        let rig = try await Self.rig(config)
+        let result = await rig.handle(
             body, path: Self.path, headers: [Self.bearer, Self.structured])
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
         return result
     }
 
@@ -75,8 +75,8 @@ import Testing
     }
 
     @Test func `a binary event has its attributes in header fields`() async throws {
-        let bench = try await Self.bench()
-        let result = await bench.handle(
+        let rig = try await Self.rig()
+        let result = await rig.handle(
             "{\(Self.devices)}", path: Self.path,
             headers: [
                 Self.bearer, ("content-type", "application/json; charset=utf-8"),
@@ -92,15 +92,15 @@ import Testing
         let data = try JSONValue.parse(event.data)
         #expect(data["cloudevent"]?["tenant"]?.string == "t")
         #expect(data["cloudevent"]?["datacontenttype"]?.string == "application/json; charset=utf-8")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a batch loses its bad events alone, and says which`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let batch = """
             [\(Self.event()), {"specversion":"1.0"}, 7, \(Self.event(#","time":"noon""#)), \(Self.event(#","subject":"s""#))]
             """
-        let result = await bench.handle(
+        let result = await rig.handle(
             batch, path: Self.path, headers: [Self.bearer, Self.batched])
         #expect(result.fault == nil)
         #expect(result.events.map(\.subject) == ["", "s"])
@@ -114,17 +114,17 @@ import Testing
         #expect(body["refused"]?[2]?["index"] == .integer(3))
         #expect(body["refused"]?[2]?["reason"]?.string == "bad_attribute")
         #expect(body["refused"]?[2]?["detail"]?.string == #"the attribute "time" is malformed"#)
-        let none = await bench.handle(
+        let none = await rig.handle(
             "[1,2]", path: Self.path, headers: [Self.bearer, Self.batched])
         #expect(none.fault?.kind == .invalid && none.events.isEmpty)
         let problem = try #require(none.answer)
         #expect(problem.status == 400)
         #expect(problem.headers.first?.value == "application/problem+json")
         #expect(try JSONValue.parse(problem.body)["refused"]?[1]?["reason"]?.string == "no_object")
-        let empty = await bench.handle(
+        let empty = await rig.handle(
             "[]", path: Self.path, headers: [Self.bearer, Self.batched])
         #expect(empty.fault == nil && empty.events.isEmpty && empty.answer == nil)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -184,17 +184,17 @@ import Testing
     }
 
     @Test func `titles and texts that are numbers or booleans are texts`() async throws {
-        let bench = try await Self.bench(Self.config(#"[{"user":"u"}]"#))
-        let result = await bench.handle(
+        let rig = try await Self.rig(Self.config(#"[{"user":"u"}]"#))
+        let result = await rig.handle(
             Self.event(data: #"{"title":7,"body":true,"link":[]}"#), path: Self.path,
             headers: [Self.bearer, Self.structured])
         let event = try #require(result.events.first)
-        let built = try bench.build(
+        let built = try rig.build(
             event, event.recipients,
             options: #"{"title":"/title","body":"/body","link":"/link"}"#)
         let note = try #require(built.contents.first?.notification)
         #expect(note.title == "7" && note.body == "true" && note.link == "")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `base64 data is decoded, and without data there are the attributes`() async throws {
@@ -224,49 +224,49 @@ import Testing
     func `other formats are refused by their content type`(
         type: String, body: String, status: UInt32
     ) async throws {
-        let bench = try await Self.bench()
-        let result = await bench.handle(
+        let rig = try await Self.rig()
+        let result = await rig.handle(
             body, path: Self.path, headers: [Self.bearer, ("content-type", type)])
         switch status {
         case 200: #expect(result.fault == nil && result.events.count == 1)
         case 415: #expect(result.answer?.status == 415 && result.fault?.kind == .unsupported)
         default: #expect(result.fault?.kind == .invalid && result.answer == nil)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `binary data other than JSON is a media type that is not supported`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let head = [
             Self.bearer, ("ce-specversion", "1.0"), ("ce-id", "1"), ("ce-source", "/s"),
             ("ce-type", "t"),
         ]
-        let xml = await bench.handle(
+        let xml = await rig.handle(
             "<a/>", path: Self.path, headers: head + [("content-type", "text/xml")])
         #expect(xml.answer?.status == 415 && xml.rejects.map(\.reason) == ["unsupported_content"])
-        let broken = await bench.handle(
+        let broken = await rig.handle(
             "{", path: Self.path, headers: head + [("content-type", "application/x+json")])
         #expect(broken.fault?.kind == .invalid && broken.rejects.map(\.reason) == ["bad_data"])
         for (name, value) in [
             ("ce-id", "2"), ("ce-subject", "%zz"), ("ce-subject", #""open"#), ("ce-a-b", "x"),
             ("ce-data", "x"), ("ce-datacontenttype", "text/xml"), ("ce-subject", "%00"),
         ] {
-            let result = await bench.handle(
+            let result = await rig.handle(
                 "{}", path: Self.path, headers: head + [(name, value)])
             #expect(result.fault?.kind == .invalid && result.events.isEmpty, "\(name): \(value)")
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `what the plugin says of itself`() async throws {
-        try await RustBench.plugins()
-        let library = try PluginLibrary.load(try PluginBench.bundled("CloudEvents"))
+        try await RustRig.plugins()
+        let library = try PluginLibrary.load(try PluginRig.bundled("CloudEvents"))
         #expect(library.descriptor.id == "io.signalbox.cloudevents")
         #expect(library.descriptor.abi == "1.1")
         #expect(library.descriptor.roles == ["sbx.role.ingest/1", "sbx.role.build/1"])
-        let symbols = try await RustBench.tool([
+        let symbols = try await RustRig.tool([
             "nm", "-D", "--extern-only", "--defined-only",
-            try PluginBench.bundled("CloudEvents"),
+            try PluginRig.bundled("CloudEvents"),
         ])
         #expect(symbols.split(separator: "\n").count == 1)
         #expect(symbols.contains("T sbx_plugin_entry_v1"))

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxConformance
 import SignalboxCore
 import SignalboxCrypto
@@ -13,10 +13,10 @@ import Testing
     static let user = "00aa00aa-bb11-cc22-dd33-44ee44ee44ee"
     static let root = "/api/v1.0/orgs/{org}/pushdeviceregistration/devices"
 
-    static func bench(
-        _ more: String = "", services: BenchServices = BenchServices()
-    ) async throws -> RoleBench {
-        try await RoleBench(
+    static func rig(
+        _ more: String = "", services: RigServices = RigServices()
+    ) async throws -> RoleRig {
+        try await RoleRig(
             "CustomerInsights",
             config: """
                 {"server":{"org":"ORG","apps":[{"mobile_app_id":"\(app)","api_token":"ci-api-token",
@@ -25,25 +25,25 @@ import Testing
     }
 
     static func post(
-        _ bench: RoleBench, _ path: String, _ body: String, org: String = "ORG",
+        _ rig: RoleRig, _ path: String, _ body: String, org: String = "ORG",
         headers: [(String, String)] = []
     ) async -> IngestResult {
-        await post(bench, path, Array(body.utf8), org: org, headers: headers)
+        await post(rig, path, Array(body.utf8), org: org, headers: headers)
     }
 
     static func post(
-        _ bench: RoleBench, _ path: String, _ body: [UInt8], org: String = "ORG",
+        _ rig: RoleRig, _ path: String, _ body: [UInt8], org: String = "ORG",
         headers: [(String, String)] = []
     ) async -> IngestResult {
         let pattern = path.hasPrefix("/") && !path.hasPrefix("/api") ? "\(root)\(path)" : path
-        return await bench.handle(
+        return await rig.handle(
             body, path: pattern.replacing("{org}", with: org),
             pattern: path.isEmpty ? root : pattern, params: [Attribute("org", org)],
             headers: headers)
     }
 
     static func fixture(_ name: String) throws -> String {
-        try PluginBench.fixture("CustomerInsights/\(name).json")
+        try PluginRig.fixture("CustomerInsights/\(name).json")
     }
 
     static func text(_ result: IngestResult) -> String {
@@ -51,21 +51,21 @@ import Testing
     }
 
     /// The status of one registration.
-    static func status(_ bench: RoleBench, _ id: String) async throws -> String {
+    static func status(_ rig: RoleRig, _ id: String) async throws -> String {
         let body = try fixture("status").replacing("%REG_REQUEST_ID%", with: id)
-        let result = await post(bench, "/status/", body)
+        let result = await post(rig, "/status/", body)
         #expect(result.answer?.status == 200)
         return text(result)
     }
 
     @Test func `all paths of the documentation are served`() async throws {
-        let bench = try await Self.bench()
-        let paths = Set(bench.ingest?.paths.map(\.pattern) ?? [])
+        let rig = try await Self.rig()
+        let paths = Set(rig.ingest?.paths.map(\.pattern) ?? [])
         for path in ["", "/batch", "/status/", "/status", "/cleanup", "/cleanup/batch"] {
             #expect(paths.contains(Self.root + path))
         }
         #expect(paths.contains("/api/v1.0/orgs/{org}/pushdatareceiver/events"))
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -74,8 +74,8 @@ import Testing
     func `a registration is taken and makes a dry run`(
         fixture: String, platform: String, token: String
     ) async throws {
-        let bench = try await Self.bench()
-        let result = await Self.post(bench, "", try Self.fixture(fixture))
+        let rig = try await Self.rig()
+        let result = await Self.post(rig, "", try Self.fixture(fixture))
         #expect(result.answer?.status == 202)
         #expect(result.answer?.body == [])
         let event = try #require(result.events.first)
@@ -83,26 +83,26 @@ import Testing
         let device = try #require(event.recipients.first?.device)
         #expect(device.platform == platform && device.token == token)
         #expect(device.user == Self.user && device.app == "com.example.app")
-        let built = try bench.build(event, event.recipients)
+        let built = try rig.build(event, event.recipients)
         let note = try #require(built.contents.first?.notification)
         #expect(note.isDryRun && note.isSilent)
         #expect(note.data == "" && note.title == "" && note.body == "" && note.sound == "")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a tracked registration has an id, a batch one for each in its order`()
         async throws
     {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let track = [("x-ms-track-registration", "True")]
-        let one = await Self.post(bench, "", try Self.fixture("registration-ios"), headers: track)
+        let one = await Self.post(rig, "", try Self.fixture("registration-ios"), headers: track)
         let id = try #require(
             try JSONValue.parse(Self.text(one))["RegistrationRequestId"]?.string)
         #expect(id.count == 36)
         #expect(one.events.first?.subject == "registration/\(id)")
         #expect(
             one.answer?.headers.contains(Attribute("content-type", "application/json")) == true)
-        let batch = await Self.post(bench, "/batch", try Self.fixture("batch"), headers: track)
+        let batch = await Self.post(rig, "/batch", try Self.fixture("batch"), headers: track)
         #expect(batch.answer?.status == 202)
         let list = try JSONValue.parse(Self.text(batch))
         for (index, event) in batch.events.enumerated() {
@@ -110,149 +110,149 @@ import Testing
             #expect(event.subject == "registration/\(id)")
         }
         #expect(batch.events.map { $0.recipients[0].device.platform } == ["ios", "android"])
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a wrong ApiToken is answered 202, stays pending and stores nothing`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let body = try Self.fixture("registration-ios").replacing("ci-api-token", with: "wrong")
         let result = await Self.post(
-            bench, "", body, headers: [("x-ms-track-registration", "true")])
+            rig, "", body, headers: [("x-ms-track-registration", "true")])
         #expect(result.answer?.status == 202)
         #expect(result.events.isEmpty && result.changes.isEmpty)
         let id = try #require(
             try JSONValue.parse(Self.text(result))["RegistrationRequestId"]?.string)
-        #expect(try await Self.status(bench, id) == #"[{"Status":"Pending"}]"#)
-        #expect(bench.services.counts["wrong_api_tokens_total"] == 1)
-        #expect(bench.services.devices.isEmpty)
-        #expect(await bench.end() == [])
+        #expect(try await Self.status(rig, id) == #"[{"Status":"Pending"}]"#)
+        #expect(rig.services.counts["wrong_api_tokens_total"] == 1)
+        #expect(rig.services.devices.isEmpty)
+        #expect(await rig.end() == [])
     }
 
     /// Lets a dry run end, as the gateway tells it.
     static func end(
-        _ bench: RoleBench, _ event: Event, _ kind: DeviceChange.Kind, reason: String = ""
+        _ rig: RoleRig, _ event: Event, _ kind: DeviceChange.Kind, reason: String = ""
     ) throws {
         let change = DeviceChange(
             kind: kind, device: event.recipients[0].device, timeUnixMs: 1, reason: reason,
             subject: event.subject)
-        let (requests, settled) = try bench.prepare(app: "com.example.app", [change])
+        let (requests, settled) = try rig.prepare(app: "com.example.app", [change])
         #expect(requests.isEmpty)
         #expect(settled.map(\.reason) == ["recorded"])
     }
 
     @Test func `a dry run that arrives stores the device, and says Success`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let track = [("x-ms-track-registration", "true")]
-        let first = await Self.post(bench, "", try Self.fixture("registration-ios"), headers: track)
+        let first = await Self.post(rig, "", try Self.fixture("registration-ios"), headers: track)
         let event = try #require(first.events.first)
         let id = String(event.subject.dropFirst(13))
-        #expect(try await Self.status(bench, id) == #"[{"Status":"Pending"}]"#)
-        try Self.end(bench, event, .proven)
-        await bench.services.waitFor { bench.services.counts["registrations_total"] == 1 }
-        #expect(bench.services.devices.map(\.token) == ["0a1b2c"])
-        #expect(bench.services.devices.first?.attributes == [Attribute("mobile_app_id", Self.app)])
-        for _ in 0..<1_000 where try await Self.status(bench, id).contains("Pending") {}
-        #expect(try await Self.status(bench, id) == #"[{"Status":"Success"}]"#)
+        #expect(try await Self.status(rig, id) == #"[{"Status":"Pending"}]"#)
+        try Self.end(rig, event, .proven)
+        await rig.services.waitFor { rig.services.counts["registrations_total"] == 1 }
+        #expect(rig.services.devices.map(\.token) == ["0a1b2c"])
+        #expect(rig.services.devices.first?.attributes == [Attribute("mobile_app_id", Self.app)])
+        for _ in 0..<1_000 where try await Self.status(rig, id).contains("Pending") {}
+        #expect(try await Self.status(rig, id) == #"[{"Status":"Success"}]"#)
 
         // The same again: known, so nothing is sent.
-        let again = await Self.post(bench, "", try Self.fixture("registration-ios"), headers: track)
+        let again = await Self.post(rig, "", try Self.fixture("registration-ios"), headers: track)
         #expect(again.answer?.status == 202 && again.events.isEmpty)
         let second = try #require(
             try JSONValue.parse(Self.text(again))["RegistrationRequestId"]?.string)
         #expect(
-            try await Self.status(bench, second)
+            try await Self.status(rig, second)
                 == #"[{"Status":"Failed","FailureReason":"DuplicateExists"}]"#)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a dry run that fails says so, and stores nothing`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let result = await Self.post(
-            bench, "", try Self.fixture("registration-ios"),
+            rig, "", try Self.fixture("registration-ios"),
             headers: [("x-ms-track-registration", "true")])
         let event = try #require(result.events.first)
-        try Self.end(bench, event, .unproven, reason: "BadDeviceToken")
+        try Self.end(rig, event, .unproven, reason: "BadDeviceToken")
         let id = String(event.subject.dropFirst(13))
-        for _ in 0..<1_000 where try await Self.status(bench, id).contains("Pending") {}
+        for _ in 0..<1_000 where try await Self.status(rig, id).contains("Pending") {}
         #expect(
-            try await Self.status(bench, id)
+            try await Self.status(rig, id)
                 == #"[{"Status":"Failed","FailureReason":"DryRunSendingFailed"}]"#)
-        #expect(bench.services.devices.isEmpty)
-        #expect(await bench.end() == [])
+        #expect(rig.services.devices.isEmpty)
+        #expect(await rig.end() == [])
     }
 
     @Test func `a token that is too long fails at once`() async throws {
-        let bench = try await Self.bench(#","apns_token_max":64"#)
+        let rig = try await Self.rig(#","apns_token_max":64"#)
         let body = try Self.fixture("registration-ios").replacing(
             "0A1B2C", with: String(repeating: "a", count: 65))
         let result = await Self.post(
-            bench, "", body, headers: [("x-ms-track-registration", "true")])
+            rig, "", body, headers: [("x-ms-track-registration", "true")])
         #expect(result.answer?.status == 202 && result.events.isEmpty)
         let id = try #require(
             try JSONValue.parse(Self.text(result))["RegistrationRequestId"]?.string)
         #expect(
-            try await Self.status(bench, id)
+            try await Self.status(rig, id)
                 == #"[{"Status":"Failed","FailureReason":"DeviceTokenTooLong"}]"#)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: ["ApnsDeviceToken", "FcmDeviceToken"])
     func `a token that is too long fails for itself, and its batch goes on`(
         key: String
     ) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let long = String(repeating: "a", count: 5_000)
         let body = """
             [{"MobileAppId":"\(Self.app)","UserId":"u1","ApiToken":"ci-api-token","\(key)":"\(long)"},
             {"MobileAppId":"\(Self.app)","UserId":"u2","ApiToken":"ci-api-token","\(key)":"0a1b"}]
             """
         let result = await Self.post(
-            bench, "/batch", body, headers: [("x-ms-track-registration", "true")])
+            rig, "/batch", body, headers: [("x-ms-track-registration", "true")])
         #expect(result.answer?.status == 202)
         #expect(result.events.map { $0.recipients[0].device.user } == ["u2"])
         let list = try JSONValue.parse(Self.text(result))
         let id = try #require(list[0]?["RegistrationRequestId"]?.string)
         #expect(
-            try await Self.status(bench, id)
+            try await Self.status(rig, id)
                 == #"[{"Status":"Failed","FailureReason":"DeviceTokenTooLong"}]"#)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [DeviceChange.Kind.proven, .unproven])
     func `a device that is registered twice has one dry run, and both registrations its result`(
         kind: DeviceChange.Kind
     ) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let track = [("x-ms-track-registration", "true")]
         let one = try Self.fixture("registration-ios")
-        let batch = await Self.post(bench, "/batch", "[\(one),\(one)]", headers: track)
-        let single = await Self.post(bench, "", one, headers: track)
+        let batch = await Self.post(rig, "/batch", "[\(one),\(one)]", headers: track)
+        let single = await Self.post(rig, "", one, headers: track)
         let other = await Self.post(
-            bench, "", one.replacing(Self.user, with: "other"), headers: track)
+            rig, "", one.replacing(Self.user, with: "other"), headers: track)
         let events = batch.events + single.events
         // The gateway takes the first of equal keys.
         #expect(events.count == 3 && Set(events.map(\.dedupe)).count == 1)
         #expect(events.allSatisfy { $0.dedupeWindowMs == 7 * 86_400_000 })
         #expect(other.events.first?.dedupe != events[0].dedupe)
-        try Self.end(bench, events[0], kind)
+        try Self.end(rig, events[0], kind)
         let word = kind == .proven ? "Success" : "DryRunSendingFailed"
         for event in events {
             let id = String(event.subject.dropFirst(13))
-            for _ in 0..<1_000 where try await Self.status(bench, id).contains("Pending") {}
-            #expect(try await Self.status(bench, id).contains(word))
+            for _ in 0..<1_000 where try await Self.status(rig, id).contains("Pending") {}
+            #expect(try await Self.status(rig, id).contains(word))
         }
-        await bench.services.waitFor { bench.services.counts["registrations_total"] == 3 }
+        await rig.services.waitFor { rig.services.counts["registrations_total"] == 3 }
         // One whose event was taken all the same has its result already, and the other user waits.
-        try Self.end(bench, events[1], kind)
-        #expect(bench.services.counts["registrations_total"] == 3)
+        try Self.end(rig, events[1], kind)
+        #expect(rig.services.counts["registrations_total"] == 3)
         let waiting = String(try #require(other.events.first).subject.dropFirst(13))
-        #expect(try await Self.status(bench, waiting).contains("Pending"))
+        #expect(try await Self.status(rig, waiting).contains("Pending"))
         if kind == .unproven {
             // The next registration is tried anew.
-            let next = await Self.post(bench, "", one, headers: track)
+            let next = await Self.post(rig, "", one, headers: track)
             #expect(try #require(next.events.first).dedupe != events[0].dedupe)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     // MARK: Callback
@@ -267,18 +267,18 @@ import Testing
     func `the callback is signed as the vector says, and bears the headers`(
         encoding: String, header: String, signature: String
     ) async throws {
-        let bench = try await Self.bench(
+        let rig = try await Self.rig(
             #","signature":"\#(encoding)""#,
-            services: BenchServices { _ in .success(PluginHTTPAnswer(status: 202)) })
+            services: RigServices { _ in .success(PluginHTTPAnswer(status: 202)) })
         let result = await Self.post(
-            bench, "", try Self.fixture("registration-ios"),
+            rig, "", try Self.fixture("registration-ios"),
             headers: [
                 (header, "https://gw.example/ci/cb/8c1f"),
                 ("x-ms-callback-url-headers", #"{"x-key":"v 1","Authorization":"Bearer t"}"#),
             ])
-        try Self.end(bench, try #require(result.events.first), .unproven)
-        await bench.services.waitFor { !bench.services.calls.isEmpty }
-        let call = try #require(bench.services.calls.first)
+        try Self.end(rig, try #require(result.events.first), .unproven)
+        await rig.services.waitFor { !rig.services.calls.isEmpty }
+        let call = try #require(rig.services.calls.first)
         #expect(call.method == "POST" && call.url == "https://gw.example/ci/cb/8c1f")
         #expect(call.refusesPrivateAddresses && call.redirectsMax == 0)
         #expect(call.headers.contains(Attribute("x-key", "v 1")))
@@ -288,10 +288,10 @@ import Testing
             body.text
                 == #"{"Status":"Failed","Signature":"\#(signature)","FailureReason":"DryRunSendingFailed"}"#
         )
-        await bench.services.waitFor { bench.services.counts["callbacks_total"] == 1 }
+        await rig.services.waitFor { rig.services.counts["callbacks_total"] == 1 }
         // One attempt, whatever came of it.
-        #expect(bench.services.calls.count == 1)
-        #expect(await bench.end() == [])
+        #expect(rig.services.calls.count == 1)
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -299,13 +299,13 @@ import Testing
         "https://user:pw@gw.example/", "https://a b/", "javascript:alert(1)", "file:///etc/passwd",
     ])
     func `a callback URL that is not plain https is refused`(url: String) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let result = await Self.post(
-            bench, "", try Self.fixture("registration-ios"),
+            rig, "", try Self.fixture("registration-ios"),
             headers: [("x-ms-callback-url", url)])
         #expect(result.fault?.kind == .invalid)
         #expect(result.fault?.message.contains("https URL") == true)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -313,16 +313,16 @@ import Testing
         #"{"a\r\nb":"c"}"#, #"{"a":"b\r\nc: d"}"#, #"{"":"c"}"#, #"{"a b":"c"}"#,
     ])
     func `headers that cannot be sent are refused`(headers: String) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let result = await Self.post(
-            bench, "", try Self.fixture("registration-ios"),
+            rig, "", try Self.fixture("registration-ios"),
             headers: [
                 ("x-ms-callback-url", "https://gw.example/a"),
                 ("x-ms-callback-url-headers", headers),
             ])
         #expect(result.fault?.kind == .invalid)
         #expect(result.fault?.message.hasPrefix("x-ms-callback-url-headers") == true)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     // MARK: Bad input
@@ -340,114 +340,114 @@ import Testing
     func `a registration that is not valid is answered 400`(
         from: String, to: String, words: String
     ) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let body = try Self.fixture("registration-ios").replacing(from, with: to)
-        let fault = try #require(await Self.post(bench, "", body).fault)
+        let fault = try #require(await Self.post(rig, "", body).fault)
         #expect(fault.kind == .invalid)
         #expect(fault.message.contains(words), "\(fault.message)")
         let inBatch = try #require(
-            await Self.post(bench, "/batch", "[\(try Self.fixture("registration-ios")),\(body)]")
+            await Self.post(rig, "/batch", "[\(try Self.fixture("registration-ios")),\(body)]")
                 .fault)
         #expect(inBatch.message.contains("[1]"), "\(inBatch.message)")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `unknown fields are tolerated, other organisations are not`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let body = try Self.fixture("registration-ios").replacing(
             #""MobileAppId""#, with: #""Future": {"a":[1]}, "MobileAppId""#)
-        #expect(await Self.post(bench, "", body).answer?.status == 202)
-        #expect(await Self.post(bench, "", body, org: "OTHER").fault?.kind == .invalid)
-        #expect(await bench.end() == [])
+        #expect(await Self.post(rig, "", body).answer?.status == 202)
+        #expect(await Self.post(rig, "", body, org: "OTHER").fault?.kind == .invalid)
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [0, 1, 100, 101])
     func `a batch has 1 to 100 registrations`(count: Int) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let one = try Self.fixture("registration-android")
         let list = (0..<count).map { one.replacing("Token-1", with: "Token-\($0)") }
-        let result = await Self.post(bench, "/batch", "[\(list.joined(separator: ","))]")
+        let result = await Self.post(rig, "/batch", "[\(list.joined(separator: ","))]")
         if (1...100).contains(count) {
             #expect(result.answer?.status == 202)
             #expect(result.events.count == count)
         } else {
             #expect(result.fault?.kind == .invalid)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `hostile bodies are answered 400 on every path`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         for path in ["", "/batch", "/status/", "/cleanup", "/cleanup/batch"] {
             for (name, bytes) in HostileBodies.all {
-                let result = await Self.post(bench, path, bytes)
+                let result = await Self.post(rig, path, bytes)
                 #expect(result.fault?.kind == .invalid, "\(path) \(name)")
                 #expect(result.events.isEmpty && result.changes.isEmpty)
             }
             for value in HostileBodies.values {
                 let body = #"{"MobileAppId":\#(value),"ApiToken":\#(value),"UserId":\#(value)}"#
-                let fault = try #require(await Self.post(bench, path, body).fault)
+                let fault = try #require(await Self.post(rig, path, body).fault)
                 #expect(fault.kind == .invalid)
                 #expect(fault.message.utf8.count < 250)
             }
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     // MARK: Status and cleanup
 
     @Test func `statuses come in the order of the ids`() async throws {
-        let bench = try await Self.bench(#","apns_token_max":64"#)
+        let rig = try await Self.rig(#","apns_token_max":64"#)
         let long = try Self.fixture("registration-ios").replacing(
             "0A1B2C", with: String(repeating: "a", count: 65))
         let result = await Self.post(
-            bench, "", long, headers: [("x-ms-track-registration", "true")])
+            rig, "", long, headers: [("x-ms-track-registration", "true")])
         let id = try #require(
             try JSONValue.parse(Self.text(result))["RegistrationRequestId"]?.string)
         let body = try Self.fixture("status").replacing(
             "\"%REG_REQUEST_ID%\"", with: "\"a\",\"\(id.uppercased())\",\"b\"")
-        let answer = await Self.post(bench, "/status", body)
+        let answer = await Self.post(rig, "/status", body)
         #expect(
             Self.text(answer)
                 == #"[{"Status":"Pending"},{"Status":"Failed","FailureReason":"DeviceTokenTooLong"},{"Status":"Pending"}]"#
         )
         let wrong = await Self.post(
-            bench, "/status/", body.replacing("ci-api-token", with: "wrong"))
+            rig, "/status/", body.replacing("ci-api-token", with: "wrong"))
         #expect(wrong.fault?.kind == .invalid)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [false, true])
     func `cleanup removes one device, or all of a user`(isBatch: Bool) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let one = try Self.fixture("cleanup")
         let all = one.replacing(#","DeviceToken": "fcm:Token-1""#, with: "").replacing(
             ",\n    \"DeviceToken\": \"fcm:Token-1\"", with: "")
         let path = isBatch ? "/cleanup/batch" : "/cleanup"
         if isBatch {
-            let both = await Self.post(bench, path, "[\(one),\(all)]")
+            let both = await Self.post(rig, path, "[\(one),\(all)]")
             #expect(both.answer?.status == 202)
             #expect(both.changes.map(\.device.token) == ["fcm:Token-1", ""])
         }
-        let result = await Self.post(bench, path, one)
+        let result = await Self.post(rig, path, one)
         #expect(result.answer?.status == 202)
         let change = try #require(result.changes.first)
         #expect(change.kind == .unregistered)
         #expect(change.device.token == "fcm:Token-1" && change.device.user == Self.user)
         #expect(change.device.app == "com.example.app")
-        let everything = await Self.post(bench, path, all)
+        let everything = await Self.post(rig, path, all)
         #expect(everything.changes.map(\.device.token) == [""])
-        let wrong = await Self.post(bench, path, one.replacing("ci-api-token", with: "wrong"))
+        let wrong = await Self.post(rig, path, one.replacing("ci-api-token", with: "wrong"))
         #expect(wrong.answer?.status == 202 && wrong.changes.isEmpty)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     // MARK: Payload
 
     @Test func `texts have lines and tabs, and numbers are texts`() async throws {
-        let bench = try await Self.bench(#","messages_path":"/in/ci/messages""#)
+        let rig = try await Self.rig(#","messages_path":"/in/ci/messages""#)
         func post(_ members: String) async -> IngestResult {
-            await bench.handle(
+            await rig.handle(
                 #"{"MobileAppId":"\#(Self.app)","ApiToken":"ci-api-token","UserId":"u",\#(members)}"#,
                 path: "/in/ci/messages")
         }
@@ -455,7 +455,7 @@ import Testing
         #expect(lines.answer?.status == 202)
         let event = try #require(lines.events.first)
         let note = try #require(
-            try bench.build(event, event.recipients).contents.first?.notification)
+            try rig.build(event, event.recipients).contents.first?.notification)
         #expect(note.title == "7" && note.body == "one\r\ntwo\tthree")
         for members in [
             #""Body":"a","Link":"a\nb""#, #""Body":[]"#, #""Body":"""#,
@@ -464,21 +464,21 @@ import Testing
             let result = await post(members)
             #expect(result.fault?.kind == .invalid, "\(members)")
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a message has the payload of Customer Insights`() async throws {
-        let bench = try await Self.bench(#","messages_path":"/in/ci/messages""#)
+        let rig = try await Self.rig(#","messages_path":"/in/ci/messages""#)
         let body = """
             {"MobileAppId":"\(Self.app)","ApiToken":"ci-api-token","UserId":"\(Self.user)","Title":"T",
             "Body":"B","ImageUrl":"https://i.example/1.png","Link":"https://l.example/r",
             "OriginalLink":"app://x","TrackingId":"11111111-0000-0000-0000-000000000000"}
             """
-        let result = await bench.handle(body, path: "/in/ci/messages")
+        let result = await rig.handle(body, path: "/in/ci/messages")
         #expect(result.answer?.status == 202)
         let event = try #require(result.events.first)
         #expect(event.recipients.map(\.device.user) == [Self.user])
-        let built = try bench.build(
+        let built = try rig.build(
             event, [Recipient(device: Device(platform: "ios", token: "t"))])
         let note = try #require(built.contents.first?.notification)
         #expect(note.title == "T" && note.body == "B" && note.isMutable && note.isDataOnly)
@@ -489,9 +489,9 @@ import Testing
         #expect(
             note.overrides.first { $0.family == "shorten" }?.json
                 == #"{"places":["/title","/body"]}"#)
-        let wrong = await bench.handle(
+        let wrong = await rig.handle(
             body.replacing("ci-api-token", with: "x"), path: "/in/ci/messages")
         #expect(wrong.fault?.kind == .auth)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxJSON
@@ -19,14 +19,14 @@ import Testing
         ]).text
     }
 
-    func bench(
+    func rig(
         _ more: [JSONValue.Member] = [], account: String? = nil,
-        server: @escaping BenchServices.Server = { _ in FCMTests.granted("at-1") }
-    ) async throws -> SendBench {
+        server: @escaping RigServices.Server = { _ in FCMTests.granted("at-1") }
+    ) async throws -> SendRig {
         let config = JSONValue.object(
             [.init("service_account", .string(try account ?? Self.account()))] + more)
-        return try await SendBench(
-            "FCM", config: config.text, services: BenchServices(server: server))
+        return try await SendRig(
+            "FCM", config: config.text, services: RigServices(server: server))
     }
 
     static func granted(_ token: String) -> Result<PluginHTTPAnswer, PluginFault> {
@@ -35,10 +35,10 @@ import Testing
     }
 
     @Test func `the assertion is signed and names who asks for what`() async throws {
-        let bench = try await bench()
-        _ = try await bench.render(platform: "android") { $0.body = "b" }
-        let call = try #require(bench.services.calls.first)
-        #expect(bench.services.calls.count == 1)
+        let rig = try await rig()
+        _ = try await rig.render(platform: "android") { $0.body = "b" }
+        let call = try #require(rig.services.calls.first)
+        #expect(rig.services.calls.count == 1)
         #expect(call.method == "POST" && call.url == "https://oauth.example/token")
         let body = String(decoding: call.body, as: UTF8.self)
         let mark = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion="
@@ -59,12 +59,12 @@ import Testing
         #expect(
             verifier.verifyRS256(
                 try #require(Base64.decode(parts[2])), data: Array("\(parts[0]).\(parts[1])".utf8)))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a data-only message carries everything as text`() async throws {
-        let bench = try await bench()
-        let request = try await bench.render(
+        let rig = try await rig()
+        let request = try await rig.render(
             platform: "android", token: "to\"k:e-n", deadlineUnixMs: now + 900_000
         ) {
             $0.isDataOnly = true
@@ -87,12 +87,12 @@ import Testing
                     "title":"T","body":"B"},"android":{"priority":"HIGH","ttl":"90s"}}}
                     """#
                 ).text))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a shown message has the system's fields`() async throws {
-        let bench = try await bench([.init("android_channel", .string("chan"))])
-        let request = try await bench.render(platform: "android") {
+        let rig = try await rig([.init("android_channel", .string("chan"))])
+        let request = try await rig.render(platform: "android") {
             $0.title = "T"
             $0.body = "B"
             $0.imageURL = "https://i"
@@ -109,13 +109,13 @@ import Testing
                     "data":{"link":"app://x"},"android":{"priority":"NORMAL","notification":{"sound":"ding",
                     "click_action":"open","channel_id":"chan","notification_count":4}}}}
                     """#)))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a withdrawal is data that names what is shown`() async throws {
-        let bench = try await bench()
+        let rig = try await rig()
         let long = String(repeating: "k", count: 80)
-        let android = try await bench.render(platform: "android") {
+        let android = try await rig.render(platform: "android") {
             $0.isWithdrawn = true
             $0.collapse = long
         }
@@ -125,11 +125,11 @@ import Testing
                 == .object([.init("signalbox_withdraw", .string(long))]))
         #expect(android.body["message"]?["notification"] == nil)
         #expect(android.body["message"]?["android"]?["notification"] == nil)
-        let ios = try await bench.render(platform: "ios") {
+        let ios = try await rig.render(platform: "ios") {
             $0.isWithdrawn = true
             $0.collapse = long
         }
-        let shown = try await bench.render(platform: "ios") {
+        let shown = try await rig.render(platform: "ios") {
             $0.body = "B"
             $0.collapse = long
         }
@@ -142,12 +142,12 @@ import Testing
         #expect(apns["payload"]?["aps"]?.text == #"{"content-available":1}"#)
         #expect(apns["payload"]?["signalbox"]?["withdraw"]?.string == name)
         #expect(ios.body["message"]?["data"]?["signalbox_withdraw"]?.string == name)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `iOS and web devices get their own blocks`() async throws {
-        let bench = try await bench()
-        let ios = try await bench.render(platform: "ios", deadlineUnixMs: now + 1000) {
+        let rig = try await rig()
+        let ios = try await rig.render(platform: "ios", deadlineUnixMs: now + 1000) {
             $0.isDataOnly = true
             $0.title = "T"
             $0.badge = 1
@@ -158,19 +158,19 @@ import Testing
         #expect(apns?["payload"]?["aps"]?["alert"]?["title"]?.string == "T")
         #expect(apns?["payload"]?["aps"]?["badge"]?.integer == 1)
         #expect(ios.body["message"]?["android"] == nil)
-        let web = try await bench.render(platform: "web", deadlineUnixMs: now + 900_000) {
+        let web = try await rig.render(platform: "web", deadlineUnixMs: now + 900_000) {
             $0.title = "T"
             $0.link = "https://l"
         }
         let push = web.body["message"]?["webpush"]
         #expect((1...900).contains(Int(push?["headers"]?["TTL"]?.string ?? "") ?? 0))
         #expect(push?["fcm_options"]?["link"]?.string == "https://l")
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `overrides and validate_only`() async throws {
-        let bench = try await bench([.init("validate_only", .bool(true))])
-        let request = try await bench.render(platform: "android") {
+        let rig = try await rig([.init("validate_only", .bool(true))])
+        let request = try await rig.render(platform: "android") {
             $0.title = "T"
             $0.overrides = [
                 PayloadOverride(family: "fcm", json: #"{"fcm_options":{"analytics_label":"x"}}"#)
@@ -179,36 +179,36 @@ import Testing
         #expect(request.body["validate_only"] == .bool(true))
         #expect(request.body["message"]?["fcm_options"]?["analytics_label"]?.string == "x")
         #expect(request.body["message"]?["token"]?.string == "0a1b")
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: ["from", "message_type", "google.x", "gcm_y"])
     func `reserved keys are refused`(key: String) async throws {
-        let bench = try await bench()
-        let note = SendBench.note { $0.data = #"{"\#(key)":"1"}"# }
-        let (requests, settled) = try await bench.prepare([SendBench.delivery(1, note)])
+        let rig = try await rig()
+        let note = SendRig.note { $0.data = #"{"\#(key)":"1"}"# }
+        let (requests, settled) = try await rig.prepare([SendRig.delivery(1, note)])
         #expect(requests.isEmpty)
         #expect(settled.first?.reason == "reserved_data_key")
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `content over the bound is refused`() async throws {
-        let bench = try await bench()
-        let note = SendBench.note {
+        let rig = try await rig()
+        let note = SendRig.note {
             $0.data = #"{"id":"\#(String(repeating: "x", count: 4097))"}"#
         }
-        let (_, settled) = try await bench.prepare([SendBench.delivery(1, note)])
+        let (_, settled) = try await rig.prepare([SendRig.delivery(1, note)])
         #expect(settled.first?.reason == "payload_too_large")
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: ["android", "ios", "web"], [false, true])
     func `a text that is too long is shortened, as it is sent`(
         platform: String, isDataOnly: Bool
     ) async throws {
-        let bench = try await bench()
+        let rig = try await rig()
         let body = String(repeating: "안녕하세요 ", count: 2_000)
-        let request = try await bench.render(platform: platform) {
+        let request = try await rig.render(platform: platform) {
             $0.title = "T"
             $0.body = body
             $0.isDataOnly = isDataOnly
@@ -220,14 +220,14 @@ import Testing
         #expect(message.at("data", "id") == "5")
         // As many bytes as there is room for: twice on iOS, where data shows nothing.
         #expect(shown.utf8.count > (platform == "ios" && isDataOnly ? 1_700 : 3_700))
-        #expect(bench.services.shortenedFields == ["body"])
-        await bench.end()
+        #expect(rig.services.shortenedFields == ["body"])
+        await rig.end()
     }
 
     @Test func `pairs that an override puts in their place count, and those it removes do not`()
         async throws
     {
-        let bench = try await bench()
+        let rig = try await rig()
         let text = String(repeating: "x", count: 3_000)
         let note: (String) -> String = { message in
             let own = JSONValue.object([.init("message", .string(message))]).text
@@ -237,14 +237,14 @@ import Testing
             ])
             return JSONValue.object([.init("data", pairs)]).text
         }
-        let fits = try await bench.render(platform: "android") {
+        let fits = try await rig.render(platform: "android") {
             $0.isDataOnly = true
             $0.body = text
             $0.overrides = [PayloadOverride(family: "fcm", json: note("short"))]
         }
         #expect(fits.body["message"]?.at("data", "message") == "short")
-        #expect(bench.services.shortenedFields == [])
-        let cut = try await bench.render(platform: "android") {
+        #expect(rig.services.shortenedFields == [])
+        let cut = try await rig.render(platform: "android") {
             $0.isDataOnly = true
             $0.body = "b"
             $0.overrides = [
@@ -256,14 +256,14 @@ import Testing
         let data = try #require(cut.body["message"]?["data"])
         let inner = try JSONValue.parse(data.at("sendbird"))
         #expect(data.at("message").utf8.count > 2_000 && inner.at("message").utf8.count > 2_000)
-        #expect(bench.services.shortenedFields == ["data"])
-        await bench.end()
+        #expect(rig.services.shortenedFields == ["data"])
+        await rig.end()
     }
 
     @Test func `texts that the app has are named on every platform`() async throws {
-        let bench = try await bench()
+        let rig = try await rig()
         func message(_ platform: String, isDataOnly: Bool) async throws -> JSONValue {
-            let request = try await bench.render(platform: platform) {
+            let request = try await rig.render(platform: platform) {
                 $0.title = "fallback"
                 $0.body = "B"
                 $0.isDataOnly = isDataOnly
@@ -286,21 +286,21 @@ import Testing
         #expect(data?["title"] == nil && data?["body"] == .string("B"))
         let apple = try await message("ios", isDataOnly: true)["apns"]?["payload"]
         #expect(apple?["aps"]?["alert"]?["title-loc-key"] == .string("REPLY"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [false, true])
     func `a device's four collapse keys are used where that is wanted`(isWanted: Bool) async throws
     {
-        let bench = try await bench(isWanted ? [.init("collapse_key", .bool(true))] : [])
-        let request = try await bench.render(platform: "android") {
+        let rig = try await rig(isWanted ? [.init("collapse_key", .bool(true))] : [])
+        let request = try await rig.render(platform: "android") {
             $0.title = "T"
             $0.collapse = "ticket-5"
         }
         let android = try #require(request.body["message"]?["android"])
         #expect(android.at("notification", "tag") == "ticket-5")
         #expect(android["collapse_key"]?.string == (isWanted ? "ticket-5" : nil))
-        await bench.end()
+        await rig.end()
     }
 
     static func error(_ code: Int, _ details: String) -> String {
@@ -335,19 +335,19 @@ import Testing
     func `every error has its class`(
         status: UInt32, body: String, kind: Outcome.Kind, scope: Outcome.Scope, waitMs: UInt64
     ) async throws {
-        let bench = try await bench()
-        let outcome = try bench.outcome(status, body)
+        let rig = try await rig()
+        let outcome = try rig.outcome(status, body)
         #expect(outcome.kind == kind)
         #expect(outcome.scope == scope)
         #expect(outcome.retryAfterMs == waitMs)
         if kind == .auth { #expect(outcome.credential == "access_token") }
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `Retry-After is seconds or a date`() async throws {
-        let bench = try await bench()
+        let rig = try await rig()
         func wait(_ value: String) throws -> UInt64 {
-            try bench.outcome(
+            try rig.outcome(
                 429, Self.error(429, Self.fcm("QUOTA_EXCEEDED")),
                 headers: [Attribute("retry-after", value)]
             ).retryAfterMs
@@ -361,7 +361,7 @@ import Testing
         format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
         let date = try wait(format.string(from: Date(timeIntervalSinceNow: 600)))
         #expect((500_000...600_000).contains(date))
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -375,28 +375,28 @@ import Testing
     func `success has the message's name, however it is written`(
         body: String, name: String
     ) async throws {
-        let bench = try await bench()
-        let outcome = try bench.outcome(200, body)
+        let rig = try await rig()
+        let outcome = try rig.outcome(200, body)
         #expect(outcome.kind == .delivered)
         #expect(outcome.providerID == name)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a refused assertion says so and is not repeated for ever`() async throws {
-        let bench = try await bench(server: { _ in
+        let rig = try await rig(server: { _ in
             .success(PluginHTTPAnswer(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8)))
         })
-        let note = SendBench.note { $0.body = "b" }
+        let note = SendRig.note { $0.body = "b" }
         for _ in 0..<3 {
             let fault = await #expect(throws: PluginFault.self) {
-                try await bench.prepare([SendBench.delivery(1, note)])
+                try await rig.prepare([SendRig.delivery(1, note)])
             }
             // Not `again`: only a new key helps, so the sender is held and nobody is asked.
             #expect(fault?.kind == .auth)
         }
-        #expect(bench.services.lines.contains { $0.contains("invalid_grant") })
-        #expect(bench.services.calls.count == 1)
-        await bench.end()
+        #expect(rig.services.lines.contains { $0.contains("invalid_grant") })
+        #expect(rig.services.calls.count == 1)
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -409,7 +409,7 @@ import Testing
     func `an unusable service account is refused by name`(
         account: String, words: String
     ) async throws {
-        let fault = await #expect(throws: PluginFault.self) { try await bench(account: account) }
+        let fault = await #expect(throws: PluginFault.self) { try await rig(account: account) }
         #expect(fault?.message.contains(words) == true)
     }
 }

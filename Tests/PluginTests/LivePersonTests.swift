@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxConformance
 import SignalboxCore
 import SignalboxCrypto
@@ -8,10 +8,10 @@ import SignalboxPluginHost
 import Testing
 
 @Suite struct LivePersonTests {
-    static func bench(
-        _ more: String = "", services: BenchServices = BenchServices()
-    ) async throws -> RoleBench {
-        try await RoleBench(
+    static func rig(
+        _ more: String = "", services: RigServices = RigServices()
+    ) async throws -> RoleRig {
+        try await RoleRig(
             "LivePerson",
             config: #"{"path":"/in/lp","user":"lp","password":"secret:word"\#(more)}"#,
             services: services)
@@ -20,14 +20,14 @@ import Testing
     static let basic = ("authorization", "Basic " + Base64.encode(Array("lp:secret:word".utf8)))
 
     static func post(
-        _ bench: RoleBench, _ body: String, headers: [(String, String)] = [basic],
+        _ rig: RoleRig, _ body: String, headers: [(String, String)] = [basic],
         certificate: String = ""
     ) async -> IngestResult {
-        await bench.handle(body, path: "/in/lp", headers: headers, certificate: certificate)
+        await rig.handle(body, path: "/in/lp", headers: headers, certificate: certificate)
     }
 
     static func fixture(_ name: String) throws -> String {
-        try PluginBench.fixture("LivePerson/\(name).json")
+        try PluginRig.fixture("LivePerson/\(name).json")
     }
 
     // MARK: Who calls
@@ -39,36 +39,36 @@ import Testing
         "Basic " + Base64.encode(Array("lp:".utf8)),
     ])
     func `wrong credentials are refused before anything is parsed`(value: String?) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         for body in ["{{{", try Self.fixture("ios")] {
             let result = await Self.post(
-                bench, body, headers: value.map { [("authorization", $0)] } ?? [])
+                rig, body, headers: value.map { [("authorization", $0)] } ?? [])
             #expect(result.fault?.kind == .auth)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `certificate and static headers, alone and together`() async throws {
-        let bench = try await Self.bench(
+        let rig = try await Self.rig(
             #"""
             ,"client_certificates":["CN=proxy"],"headers":[{"name":"X-Key","value":"k1"},{"name":"X-Two","value":"k2"}]
             """#)
         let body = try Self.fixture("ios")
         let all = [Self.basic, ("x-key", "k1"), ("x-two", "k2")]
-        #expect(await Self.post(bench, body, headers: all, certificate: "CN=proxy").fault == nil)
+        #expect(await Self.post(rig, body, headers: all, certificate: "CN=proxy").fault == nil)
         for index in all.indices {
             var some = all
             some.remove(at: index)
-            let result = await Self.post(bench, body, headers: some, certificate: "CN=proxy")
+            let result = await Self.post(rig, body, headers: some, certificate: "CN=proxy")
             #expect(result.fault?.kind == .auth)
         }
         for certificate in ["", "CN=other"] {
-            let result = await Self.post(bench, body, headers: all, certificate: certificate)
+            let result = await Self.post(rig, body, headers: all, certificate: certificate)
             #expect(result.fault?.kind == .auth)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
 
-        let alone = try await RoleBench(
+        let alone = try await RoleRig(
             "LivePerson", config: #"{"path":"/in/lp","client_certificates":["CN=proxy"]}"#)
         #expect(await Self.post(alone, body, headers: [], certificate: "CN=proxy").fault == nil)
         #expect(await alone.end() == [])
@@ -81,7 +81,7 @@ import Testing
     ])
     func `an open door is refused`(config: String, words: String) async throws {
         let fault = await #expect(throws: PluginFault.self) {
-            _ = try await RoleBench("LivePerson", config: config)
+            _ = try await RoleRig("LivePerson", config: config)
         }
         #expect(fault?.message.contains(words) == true)
     }
@@ -93,8 +93,8 @@ import Testing
         ("huawei", "huawei", "hms-1"),
     ])
     func `the three shapes`(name: String, platform: String, token: String) async throws {
-        let bench = try await Self.bench()
-        let result = await Self.post(bench, try Self.fixture(name))
+        let rig = try await Self.rig()
+        let result = await Self.post(rig, try Self.fixture(name))
         #expect(result.answer?.status == 200)
         let event = try #require(result.events.first)
         #expect(event.type == "message.received")
@@ -106,7 +106,7 @@ import Testing
         #expect(data["lp"]?["brandId"]?.string == "acc")
         #expect(data["lp"]?["badge"]?.integer == 1)
         #expect(data["lp"]?["message"]?.string == "Agent: hello")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -116,32 +116,32 @@ import Testing
         (#""notificationType":"apn""#, #""notificationType":7,"future":{"a":[1]}"#),
     ])
     func `types may vary`(from: String, to: String) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let plain = try Self.fixture("ios")
         let event = try #require(
-            await Self.post(bench, plain.replacing(from, with: to)).events.first)
+            await Self.post(rig, plain.replacing(from, with: to)).events.first)
         let data = try JSONValue.parse(event.data)
         #expect(data["lp"]?["badge"]?.integer == 1)
         #expect(data["lp"]?["sequence"]?.string == "3")
         #expect(data["lp"]?["message"]?.string == "Agent: hello")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [("7", "7"), ("true", "true"), (#"{"title":1,"body":2.5}"#, "2.5")])
     func `numbers and booleans are texts`(alert: String, text: String) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let body = try Self.fixture("ios").replacing(#""Agent: hello""#, with: alert)
-        let event = try #require(await Self.post(bench, body).events.first)
+        let event = try #require(await Self.post(rig, body).events.first)
         let note = try #require(
-            try bench.build(event, event.recipients).contents.first?.notification)
+            try rig.build(event, event.recipients).contents.first?.notification)
         #expect(note.body == text && note.title == (text == "2.5" ? "1" : ""))
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `the same push again has the same key, another one has not`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         func key(_ body: String) async throws -> String {
-            let event = try #require(await Self.post(bench, body).events.first)
+            let event = try #require(await Self.post(rig, body).events.first)
             #expect(event.dedupeWindowMs == 120_000)
             return event.dedupe
         }
@@ -153,19 +153,19 @@ import Testing
         ] {
             #expect(try await key(plain.replacing(from, with: to)) != first)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `pushes without a number are told apart by their content`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         func key(_ body: String) async throws -> String {
-            try #require(await Self.post(bench, body).events.first).dedupe
+            try #require(await Self.post(rig, body).events.first).dedupe
         }
         let plain = try Self.fixture("ios").replacing(#","sequence":3"#, with: "")
         let other = plain.replacing("Agent: hello", with: "Agent: bye")
         #expect(try await key(plain) == key(plain))
         #expect(try await key(plain) != key(other))
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -175,19 +175,19 @@ import Testing
     func `proactive and C2M have types of their own, and keep their keys`(
         service: String, type: String
     ) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let body = try Self.fixture("ios").replacing(#""ams""#, with: "\"\(service)\"").replacing(
             #""notificationType""#,
             with:
                 #""id":"p-1","lookBackPeriod":1000,"campaignInfo":{"campaignId":1},"notificationType""#
         )
-        let event = try #require(await Self.post(bench, body).events.first)
+        let event = try #require(await Self.post(rig, body).events.first)
         #expect(event.type == type)
-        let built = try bench.build(event, event.recipients)
+        let built = try rig.build(event, event.recipients)
         let data = try JSONValue.parse(try #require(built.contents.first).notification.data)
         #expect(data["id"]?.string == "p-1" && data["lookBackPeriod"]?.integer == 1000)
         #expect(data["campaignInfo"]?["campaignId"]?.integer == 1)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -203,18 +203,18 @@ import Testing
     func `what cannot be used is named by its path`(
         from: String, to: String, words: String
     ) async throws {
-        let bench = try await Self.bench(#","brand_id":"acc""#)
+        let rig = try await Self.rig(#","brand_id":"acc""#)
         let fault = try #require(
-            await Self.post(bench, try Self.fixture("ios").replacing(from, with: to)).fault)
+            await Self.post(rig, try Self.fixture("ios").replacing(from, with: to)).fault)
         #expect(fault.kind == .invalid)
         #expect(fault.message.contains(words), "\(fault.message)")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `hostile bodies are refused with a reason`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         for (name, bytes) in HostileBodies.all {
-            let result = await bench.handle(bytes, path: "/in/lp", headers: [Self.basic])
+            let result = await rig.handle(bytes, path: "/in/lp", headers: [Self.basic])
             #expect(result.fault?.kind == .invalid, "\(name)")
         }
         let good = try JSONValue.parse(Self.fixture("android"))
@@ -225,14 +225,14 @@ import Testing
                     JSONValue.string($0.key).text + ":"
                         + ($0.key == member.key ? value : $0.value.text)
                 }.joined(separator: ",")
-                let result = await Self.post(bench, "{\(text)}")
+                let result = await Self.post(rig, "{\(text)}")
                 if let fault = result.fault { #expect(fault.kind == .invalid) }
                 if let event = result.events.first {
-                    _ = try bench.build(event, event.recipients)
+                    _ = try rig.build(event, event.recipients)
                 }
             }
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     // MARK: Registration
@@ -245,7 +245,7 @@ import Testing
     func `only registered tokens get pushes, and after a logout "agent" only proactive ones`(
         service: String, muted: String?, status: UInt32
     ) async throws {
-        let services = BenchServices()
+        let services = RigServices()
         if let muted {
             services.devices = [
                 Device(
@@ -253,23 +253,23 @@ import Testing
                     attributes: muted.isEmpty ? [] : [Attribute("muted", muted)])
             ]
         }
-        let bench = try await Self.bench(
+        let rig = try await Self.rig(
             #","registration":"required","app":"a""#, services: services)
         let body = try Self.fixture("ios").replacing(#""ams""#, with: "\"\(service)\"")
-        let result = await Self.post(bench, body)
+        let result = await Self.post(rig, body)
         #expect(result.fault == nil)
         #expect(result.answer?.status == status)
         #expect(result.events.first?.recipients.first?.device.user == (status == 200 ? "u" : nil))
         #expect(result.rejects.count == (status == 200 ? 0 : 1))
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     // MARK: Payload
 
     @Test func `on iOS the keys stand at the top, and aps stays as it came`() async throws {
-        let bench = try await Self.bench()
-        let event = try #require(await Self.post(bench, try Self.fixture("ios")).events.first)
-        let note = try #require(try bench.build(event, event.recipients).contents.first)
+        let rig = try await Self.rig()
+        let event = try #require(await Self.post(rig, try Self.fixture("ios")).events.first)
+        let note = try #require(try rig.build(event, event.recipients).contents.first)
             .notification
         #expect(note.badge == 1)
         #expect(note.body == "Agent: hello")
@@ -283,14 +283,14 @@ import Testing
                 PayloadOverride(
                     family: "apns", json: #"{"aps":{"alert":"Agent: hello","sound":"default"}}"#),
             ])
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: ["android", "huawei"])
     func `on Android the payload is text`(name: String) async throws {
-        let bench = try await Self.bench()
-        let event = try #require(await Self.post(bench, try Self.fixture(name)).events.first)
-        let note = try #require(try bench.build(event, event.recipients).contents.first)
+        let rig = try await Self.rig()
+        let event = try #require(await Self.post(rig, try Self.fixture(name)).events.first)
+        let note = try #require(try rig.build(event, event.recipients).contents.first)
             .notification
         #expect(note.isDataOnly)
         let data = try JSONValue.parse(note.data)
@@ -303,6 +303,6 @@ import Testing
         // The payload's ids are never shortened.
         #expect(
             note.overrides.first { $0.family == "shorten" }?.json == #"{"places":["/message"]}"#)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxJSON
@@ -11,10 +11,10 @@ import Testing
     /// The probe with its ingest role; its login server hands out tokens, the other one answers JSON.
     private func probe(
         _ more: [String: [UInt8]] = [:], refreshed: Once<Bool>? = nil
-    ) async throws -> (BenchServices, PluginInstance, IngestRole) {
-        let library = try await RustBench.project(
-            PluginBench.root.appending(path: "Tests/Fixtures/RustProbe"), name: "RustProbe")
-        let services = BenchServices(nowUnixMs: 1_767_323_045_000) { call in
+    ) async throws -> (RigServices, PluginInstance, IngestRole) {
+        let library = try await RustRig.project(
+            PluginRig.root.appending(path: "Tests/Fixtures/RustProbe"), name: "RustProbe")
+        let services = RigServices(nowUnixMs: 1_767_323_045_000) { call in
             let body = call.url.hasSuffix("/token") ? #"{"access_token":"abc"}"# : #"{"a":[1]}"#
             return .success(
                 PluginHTTPAnswer(
@@ -48,9 +48,9 @@ import Testing
     }
 
     @Test func `the crate's own tests pass`() async throws {
-        let output = try await RustBench.tool([
+        let output = try await RustRig.tool([
             "cargo", "test", "--offline", "--locked", "--manifest-path",
-            "Sources/RustPluginKit/Cargo.toml", "--target-dir", RustBench.target,
+            "Sources/RustPluginKit/Cargo.toml", "--target-dir", RustRig.target,
         ])
         #expect(!output.contains("warning"), "\(output)")
         for test in [
@@ -145,7 +145,7 @@ import Testing
         let folders = ["Plugins", "Sources/RustPluginKit/templates", "Tests/Fixtures/RustProbe"]
         var roots = 0
         for folder in folders {
-            let base = PluginBench.root.appending(path: folder)
+            let base = PluginRig.root.appending(path: folder)
             let paths = FileManager.default.enumerator(atPath: base.path)?.allObjects as? [String]
             for path in paths ?? [] where path.hasSuffix(".rs") || path.hasSuffix("Cargo.toml") {
                 let text = try String(contentsOf: base.appending(path: path), encoding: .utf8)

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxJSON
 import SignalboxPluginHost
@@ -9,7 +9,7 @@ import Testing
 
 /// The projects that authors in Rust begin with: each is built as they would, and does its work.
 @Suite struct RustTemplateTests {
-    let services = BenchServices(nowUnixMs: 1_767_323_045_000)
+    let services = RigServices(nowUnixMs: 1_767_323_045_000)
     static let token: [String: [UInt8]] = ["token": Array("token-of-the-sender".utf8)]
 
     /// A started instance of a template's plugin.
@@ -17,12 +17,12 @@ import Testing
         _ role: String, config: String, secrets: [String: [UInt8]] = token
     ) async throws -> PluginInstance {
         let name = "Template_" + role.replacingOccurrences(of: "-", with: "_")
-        let library = try await RustBench.template(role, name: name)
+        let library = try await RustRig.template(role, name: name)
         #expect(try PluginLibrary.load(library).descriptor.id == "org.example.\(name.lowercased())")
-        let symbols = try await RustBench.tool(["nm", "-D", "--defined-only", library])
+        let symbols = try await RustRig.tool(["nm", "-D", "--defined-only", library])
         #expect(symbols.hasSuffix(" T sbx_plugin_entry_v1\n"))
         #expect(symbols.split(separator: "\n").count == 1, "\(symbols)")
-        return try await PluginBench.instance(
+        return try await PluginRig.instance(
             of: library, config: try JSONValue.parse(config), secrets: secrets, services: services)
     }
 
@@ -42,7 +42,7 @@ import Testing
     func `a project has less than a hundred lines, and its schema is sound`(
         role: String
     ) async throws {
-        let folder = PluginBench.root.appending(path: "Sources/RustPluginKit/templates/\(role)")
+        let folder = PluginRig.root.appending(path: "Sources/RustPluginKit/templates/\(role)")
         let files = FileManager.default.enumerator(atPath: folder.path)?.allObjects as? [String]
         var lines = 0
         for file in files ?? [] where file != "src" {
@@ -51,7 +51,7 @@ import Testing
         }
         #expect((50..<100).contains(lines), "\(lines)")
         let name = "Template_" + role.replacingOccurrences(of: "-", with: "_")
-        let library = try PluginLibrary.load(try await RustBench.template(role, name: name))
+        let library = try PluginLibrary.load(try await RustRig.template(role, name: name))
         #expect(library.descriptor.roles == ["sbx.role.\(role)/1"])
         for schema in [library.descriptor.configSchema, library.buildOptionsSchema] {
             if let schema { _ = try ConfigSchema.parse(schema) }

@@ -1,4 +1,4 @@
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxJSON
 import Testing
@@ -157,17 +157,17 @@ import Testing
                 && (one.place == $0.line || (!one.place.isEmpty && $0.line.hasPrefix(one.place)))
                 ? .say(one.reply) : .usual
         }
-        let bench = try await SMTPBench(options)
-        let outcome = try await bench.send()
+        let rig = try await SMTPRig(options)
+        let outcome = try await rig.send()
         #expect(outcome.kind == one.kind && outcome.reason == one.reason)
         #expect(outcome.scope == one.scope && outcome.retryAfterMs == one.waitMs)
         #expect(outcome.providerCode == UInt32(one.reply.prefix(3)))
         #expect(outcome.detail.hasPrefix(one.place == "." ? "end of data: " : one.place))
         // Only what we have written ourselves: never the server's words.
-        let words = outcome.detail + bench.services.lines.description
+        let words = outcome.detail + rig.services.lines.description
         #expect(!words.contains("you@") && !words.contains("no such") && !words.contains("busy"))
-        #expect(bench.server.mails.isEmpty)
-        await bench.end()
+        #expect(rig.server.mails.isEmpty)
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -182,12 +182,12 @@ import Testing
         var options = SMTPServer.Options()
         options.offers = ["AUTH PLAIN"]
         options.script = { $0.line.hasPrefix("AUTH") ? .say(reply) : .usual }
-        let bench = try await SMTPBench(options, config: SMTPSessionTests.login, password: "pw")
-        let outcome = try await bench.send()
+        let rig = try await SMTPRig(options, config: SMTPSessionTests.login, password: "pw")
+        let outcome = try await rig.send()
         #expect(outcome.kind == kind && outcome.reason == reason)
         #expect(outcome.scope == (reason == "protocol" ? .item : .instance))
-        #expect(bench.server.lines.allSatisfy { !$0.hasPrefix("MAIL") })
-        await bench.end()
+        #expect(rig.server.lines.allSatisfy { !$0.hasPrefix("MAIL") })
+        await rig.end()
     }
 
     @Test(arguments: [("454 4.7.0 later", Kind.retry), ("502 no", .config)])
@@ -195,11 +195,11 @@ import Testing
         let options = try SMTPSessionTests.secure {
             $0.script = { $0.line == "STARTTLS" ? .say(reply) : .usual }
         }
-        let bench = try await SMTPBench(options, config: SMTPSessionTests.starttls)
-        let outcome = try await bench.send()
+        let rig = try await SMTPRig(options, config: SMTPSessionTests.starttls)
+        let outcome = try await rig.send()
         #expect(
             outcome.kind == kind && outcome.reason == "tls_refused" && outcome.scope == .instance)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a server that hangs up on a message is heard before`() async throws {
@@ -208,11 +208,11 @@ import Testing
         options.script = {
             $0.line == "DATA" ? .sayAndHangUp("354 go\r\n552 5.3.4 too big") : .usual
         }
-        let bench = try await SMTPBench(options)
-        let outcome = try await bench.send(
-            SMTPBench.delivery { $0.body = String(repeating: "x", count: 1_000_000) })
+        let rig = try await SMTPRig(options)
+        let outcome = try await rig.send(
+            SMTPRig.delivery { $0.body = String(repeating: "x", count: 1_000_000) })
         // The system may have thrown the reply away together with the connection.
         #expect(outcome.reason == "message_too_large" || outcome.reason == "lost")
-        await bench.end()
+        await rig.end()
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxJSON
 import Testing
@@ -7,9 +7,9 @@ import Testing
 /// What the SMTP plugin makes of notifications.
 @Suite(.timeLimit(.minutes(2))) struct SMTPMessageTests {
     @Test func `a notification becomes a mail`() async throws {
-        let bench = try await SMTPBench()
-        let message = try await bench.mail(
-            SMTPBench.delivery {
+        let rig = try await SMTPRig()
+        let message = try await rig.mail(
+            SMTPRig.delivery {
                 $0.title = "Ticket 5"
                 $0.subtitle = "Anna replied"
                 $0.body = "Hello,\nit works.\r\nAnna"
@@ -41,7 +41,7 @@ import Testing
         #expect(
             message.mail.from == "MAIL FROM:<box@example.com> SIZE=\(message.mail.wire.utf8.count)")
         #expect(message.mail.to == "RCPT TO:<you@example.org>")
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -52,13 +52,13 @@ import Testing
         String(repeating: "ü", count: 100),
     ])
     func `a subject of any kind is read as it was written`(subject: String) async throws {
-        let bench = try await SMTPBench(config: [("subject_prefix", .string("[Box]"))])
-        let message = try await bench.mail(SMTPBench.delivery { $0.title = subject })
+        let rig = try await SMTPRig(config: [("subject_prefix", .string("[Box]"))])
+        let message = try await rig.mail(SMTPRig.delivery { $0.title = subject })
         #expect(message.words("subject") == "[Box] " + subject)
         for line in message.mail.wire.components(separatedBy: "\r\n") {
             #expect(line.utf8.count <= 78 && line.utf8.allSatisfy { $0 < 0x80 && $0 >= 0x20 })
         }
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -76,9 +76,9 @@ import Testing
     ])
     func `a body of any kind is read as it was written`(body: String, encoding: String) async throws
     {
-        let bench = try await SMTPBench()
-        let message = try await bench.mail(
-            SMTPBench.delivery {
+        let rig = try await SMTPRig()
+        let message = try await rig.mail(
+            SMTPRig.delivery {
                 $0.title = "T"; $0.body = body
             })
         #expect(message.headers["content-transfer-encoding"] == encoding)
@@ -89,19 +89,19 @@ import Testing
             #expect(line.utf8.count <= 78 && !line.contains("\n") && !line.contains("\r"))
             #expect(line != "." && !(encoding == "quoted-printable" && line.hasSuffix(" ")))
         }
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `lines that begin with a dot are stuffed on the wire, and only those`() async throws
     {
-        let bench = try await SMTPBench()
-        let message = try await bench.mail(
-            SMTPBench.delivery {
+        let rig = try await SMTPRig()
+        let message = try await rig.mail(
+            SMTPRig.delivery {
                 $0.title = "T"; $0.body = ".\n..a\nb.\n."
             })
         #expect(message.mail.wire.hasSuffix("\r\n\r\n..\r\n...a\r\nb.\r\n..\r\n"))
         #expect(message.text == ".\r\n..a\r\nb.\r\n.\r\n")
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -109,9 +109,9 @@ import Testing
         "<p>plain</p>\n--=_signalbox--\n",
     ])
     func `HTML comes beside the text, with a subject of its own`(html: String) async throws {
-        let bench = try await SMTPBench()
-        let message = try await bench.mail(
-            SMTPBench.delivery {
+        let rig = try await SMTPRig()
+        let message = try await rig.mail(
+            SMTPRig.delivery {
                 $0.title = "T"
                 $0.body = "text\n--=_signalbox--\n"
                 let json = JSONValue.object([
@@ -131,14 +131,14 @@ import Testing
         #expect(parts[1].headers["content-type"] == "text/html; charset=utf-8")
         let wanted = html.hasSuffix("\n") ? String(html.dropLast()) : html
         #expect(parts[1].text == wanted.replacing("\n", with: "\r\n"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `no field of a notification makes a header or a command`() async throws {
-        let bench = try await SMTPBench()
+        let rig = try await SMTPRig()
         let evil = "x\r\nBcc: victim@example.org\r\n\r\n.\r\nMAIL FROM:<evil@example.org>\r\n"
-        let message = try await bench.mail(
-            SMTPBench.delivery(stableID: "id>\r\nX-Evil: 1") {
+        let message = try await rig.mail(
+            SMTPRig.delivery(stableID: "id>\r\nX-Evil: 1") {
                 $0.title = evil
                 $0.subtitle = evil
                 $0.body = evil
@@ -153,9 +153,9 @@ import Testing
             message.words("subject") == "x Bcc: victim@example.org . MAIL FROM:<evil@example.org>")
         #expect(message.headers["message-id"] == "<id___X-Evil__1@example.com>")
         #expect(
-            bench.server.lines.filter { $0.hasPrefix("MAIL") || $0.hasPrefix("RCPT") }.count == 2)
-        #expect(bench.server.mails.count == 1)
-        await bench.end()
+            rig.server.lines.filter { $0.hasPrefix("MAIL") || $0.hasPrefix("RCPT") }.count == 2)
+        #expect(rig.server.mails.count == 1)
+        await rig.end()
     }
 
     static let usual: Set = [
@@ -181,12 +181,12 @@ import Testing
         "a@" + String(repeating: "b.", count: 130) + "org",
     ])
     func `text that is no address reaches no server`(address: String) async throws {
-        let bench = try await SMTPBench()
-        let outcome = try await bench.send(SMTPBench.delivery(to: address))
+        let rig = try await SMTPRig()
+        let outcome = try await rig.send(SMTPRig.delivery(to: address))
         #expect(outcome.kind == .rejected && outcome.reason == "malformed_address")
         #expect(!outcome.detail.contains("@"))
-        #expect(bench.server.lines.isEmpty)
-        await bench.end()
+        #expect(rig.server.lines.isEmpty)
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -194,42 +194,42 @@ import Testing
         "a@xn--bcher-kva.example", String(repeating: "a", count: 64) + "@example.org",
     ])
     func `unusual addresses are taken as they are`(address: String) async throws {
-        let bench = try await SMTPBench()
-        let message = try await bench.mail(SMTPBench.delivery(to: address))
+        let rig = try await SMTPRig()
+        let message = try await rig.mail(SMTPRig.delivery(to: address))
         #expect(message.mail.to == "RCPT TO:<\(address)>" && message.headers["to"] == address)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `addresses beyond ASCII need a server that takes them`() async throws {
-        let refusing = try await SMTPBench()
-        let outcome = try await refusing.send(SMTPBench.delivery(to: "jürgen@bücher.example"))
+        let refusing = try await SMTPRig()
+        let outcome = try await refusing.send(SMTPRig.delivery(to: "jürgen@bücher.example"))
         #expect(outcome.kind == .rejected && outcome.reason == "smtputf8_unsupported")
         #expect(refusing.server.lines.allSatisfy { !$0.hasPrefix("RCPT") })
         // The connection is as good as before.
-        _ = try await refusing.mail(SMTPBench.delivery(2))
+        _ = try await refusing.mail(SMTPRig.delivery(2))
         #expect(refusing.server.connections == 1)
         await refusing.end()
         var options = SMTPServer.Options()
         options.offers.append("SMTPUTF8")
-        let taking = try await SMTPBench(options)
-        let message = try await taking.mail(SMTPBench.delivery(to: "jürgen@bücher.example"))
+        let taking = try await SMTPRig(options)
+        let message = try await taking.mail(SMTPRig.delivery(to: "jürgen@bücher.example"))
         #expect(message.mail.from.hasSuffix(" BODY=8BITMIME SMTPUTF8"))
         #expect(message.mail.to == "RCPT TO:<jürgen@bücher.example>")
         #expect(message.headers["to"] == "jürgen@bücher.example")
-        let plain = try await taking.mail(SMTPBench.delivery(2))
+        let plain = try await taking.mail(SMTPRig.delivery(2))
         #expect(!plain.mail.from.contains("SMTPUTF8"))
         await taking.end()
     }
 
     @Test func `a mail cannot be taken back, and that is no failure`() async throws {
-        let bench = try await SMTPBench()
-        let outcome = try await bench.send(
-            SMTPBench.delivery(1) {
+        let rig = try await SMTPRig()
+        let outcome = try await rig.send(
+            SMTPRig.delivery(1) {
                 $0.isWithdrawn = true
                 $0.collapse = "k"
             })
         #expect(outcome.kind == .delivered && outcome.reason == "nothing_to_take_back")
-        await bench.end()
+        await rig.end()
     }
 
     @Test(
@@ -256,11 +256,11 @@ import Testing
     func `what cannot be a mail is refused at once`(
         reason: String, change: @Sendable (inout PushNotification) -> Void
     ) async throws {
-        let bench = try await SMTPBench()
-        let outcome = try await bench.send(SMTPBench.delivery(1, change))
+        let rig = try await SMTPRig()
+        let outcome = try await rig.send(SMTPRig.delivery(1, change))
         #expect(outcome.kind == .rejected && outcome.reason == reason && outcome.providerCode == 0)
-        #expect(bench.server.connections == 0)
-        await bench.end()
+        #expect(rig.server.connections == 0)
+        await rig.end()
     }
 
     static func override(_ json: String, _ note: inout PushNotification) {
@@ -271,27 +271,27 @@ import Testing
     @Test func `a dry run asks for the recipient and sends nothing`() async throws {
         var options = SMTPServer.Options()
         options.script = { $0.line.contains("gone@") ? .say("550 5.1.1 no such user") : .usual }
-        let bench = try await SMTPBench(options)
-        let good = try await bench.send(SMTPBench.delivery(1) { $0.isDryRun = true })
+        let rig = try await SMTPRig(options)
+        let good = try await rig.send(SMTPRig.delivery(1) { $0.isDryRun = true })
         #expect(good.kind == .delivered && good.reason == "recipient_accepted")
-        let bad = try await bench.send(
-            SMTPBench.delivery(2, to: "gone@example.org") { $0.isDryRun = true })
+        let bad = try await rig.send(
+            SMTPRig.delivery(2, to: "gone@example.org") { $0.isDryRun = true })
         #expect(bad.kind == .unregistered && bad.reason == "mailbox_unknown")
-        _ = try await bench.mail(SMTPBench.delivery(3))
-        #expect(bench.server.lines.filter { $0 == "DATA" }.count == 1)
-        #expect(bench.server.mails.count == 1 && bench.server.connections == 1)
-        await bench.end()
+        _ = try await rig.mail(SMTPRig.delivery(3))
+        #expect(rig.server.lines.filter { $0 == "DATA" }.count == 1)
+        #expect(rig.server.mails.count == 1 && rig.server.connections == 1)
+        await rig.end()
     }
 
     @Test func `senders are named as the config says`() async throws {
-        let bench = try await SMTPBench(config: [
+        let rig = try await SMTPRig(config: [
             ("from", .string("\"Müller & Söhne\" <büro@example.com>")),
             ("reply_to", .string("Say \"hi\" <reply@example.com>")),
         ])
-        let refused = try await bench.send()
+        let refused = try await rig.send()
         #expect(refused.reason == "smtputf8_unsupported")
-        await bench.end()
-        let other = try await SMTPBench(config: [
+        await rig.end()
+        let other = try await SMTPRig(config: [
             ("from", .string("\"Müller & Söhne\" <buero@example.com>")),
             ("reply_to", .string("Say \"hi\" <reply@example.com>")),
         ])

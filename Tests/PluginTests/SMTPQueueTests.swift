@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxJSON
 import SignalboxPluginHost
@@ -14,40 +14,40 @@ import Testing
     }
 
     @Test func `a full queue takes a part, and says when there is room`() async throws {
-        let bench = try await SMTPBench(Self.stalling(at: "MAIL"))
+        let rig = try await SMTPRig(Self.stalling(at: "MAIL"))
         let room = Once<Bool>()
-        bench.role.whenRoom { room.set(true) }
-        let all = (1...60).map { SMTPBench.delivery($0) }
+        rig.role.whenRoom { room.set(true) }
+        let all = (1...60).map { SMTPRig.delivery($0) }
         // 16 wait, and one is under way as soon as the worker has come for it.
         var taken = 0
         while taken < 17 {
-            taken += try bench.submit(Array(all[taken...]))
+            taken += try rig.submit(Array(all[taken...]))
             await Task.yield()
         }
-        #expect(try bench.submit(Array(all[taken...])) == 0)
-        bench.server.release()
+        #expect(try rig.submit(Array(all[taken...])) == 0)
+        rig.server.release()
         #expect(await room.value() == true)
         while taken < 60 {
-            taken += try bench.submit(Array(all[taken...]))
+            taken += try rig.submit(Array(all[taken...]))
             await Task.yield()
         }
-        let outcomes = await bench.outcomes(60)
+        let outcomes = await rig.outcomes(60)
         #expect(outcomes.map(\.item) == Array(1...60))
         #expect(outcomes.allSatisfy { $0.kind == .delivered })
-        #expect(bench.server.mails.count == 60)
-        await bench.end()
+        #expect(rig.server.mails.count == 60)
+        await rig.end()
     }
 
     @Test func `as many connections as are allowed, and no more`() async throws {
-        let bench = try await SMTPBench(
+        let rig = try await SMTPRig(
             Self.stalling(at: "MAIL"), config: [("connections_max", .integer(3))])
-        #expect(try bench.submit((1...20).map { SMTPBench.delivery($0) }) == 20)
-        await bench.services.waitFor { bench.server.lines.count { $0.hasPrefix("MAIL") } == 3 }
-        #expect(bench.server.connections == 3 && bench.inbox.all.isEmpty)
-        bench.server.release()
-        #expect(await bench.outcomes(20).allSatisfy { $0.kind == .delivered })
-        #expect(bench.server.connections == 3)
-        await bench.end()
+        #expect(try rig.submit((1...20).map { SMTPRig.delivery($0) }) == 20)
+        await rig.services.waitFor { rig.server.lines.count { $0.hasPrefix("MAIL") } == 3 }
+        #expect(rig.server.connections == 3 && rig.inbox.all.isEmpty)
+        rig.server.release()
+        #expect(await rig.outcomes(20).allSatisfy { $0.kind == .delivered })
+        #expect(rig.server.connections == 3)
+        await rig.end()
     }
 
     @Test func `a server that takes one connection only gets all mails over that`() async throws {
@@ -58,45 +58,45 @@ import Testing
             }
             return $0.line == "." ? .stall : .usual
         }
-        let bench = try await SMTPBench(options, config: [("connections_max", .integer(3))])
-        try bench.submit([SMTPBench.delivery(1)])
-        await bench.services.waitFor { bench.server.lines.last == "." }
-        #expect(try bench.submit((2...20).map { SMTPBench.delivery($0) }) == 19)
+        let rig = try await SMTPRig(options, config: [("connections_max", .integer(3))])
+        try rig.submit([SMTPRig.delivery(1)])
+        await rig.services.waitFor { rig.server.lines.last == "." }
+        #expect(try rig.submit((2...20).map { SMTPRig.delivery($0) }) == 19)
         // The others find work, fail, and leave it to the one that is open.
-        await bench.services.waitFor { bench.server.connections > 1 }
-        bench.server.release()
-        let outcomes = await bench.outcomes(20)
+        await rig.services.waitFor { rig.server.connections > 1 }
+        rig.server.release()
+        let outcomes = await rig.outcomes(20)
         #expect(outcomes.map(\.item) == Array(1...20))
         #expect(outcomes.allSatisfy { $0.kind == .delivered }, "\(outcomes.map(\.reason))")
-        #expect(Set(bench.server.mails.map(\.connection)) == [1])
-        await bench.end()
+        #expect(Set(rig.server.mails.map(\.connection)) == [1])
+        await rig.end()
     }
 
     @Test func `a stop ends what does not end by itself, and gives everything back`() async throws {
-        let bench = try await SMTPBench(Self.stalling(at: "."))
-        #expect(try bench.submit((1...10).map { SMTPBench.delivery($0) }) == 10)
-        await bench.services.waitFor { bench.server.lines.last == "." }
-        #expect(bench.inbox.all.isEmpty)
-        #expect(await bench.instance.stop(deadlineMs: 400))
-        let outcomes = bench.inbox.all.sorted { $0.item < $1.item }
+        let rig = try await SMTPRig(Self.stalling(at: "."))
+        #expect(try rig.submit((1...10).map { SMTPRig.delivery($0) }) == 10)
+        await rig.services.waitFor { rig.server.lines.last == "." }
+        #expect(rig.inbox.all.isEmpty)
+        #expect(await rig.instance.stop(deadlineMs: 400))
+        let outcomes = rig.inbox.all.sorted { $0.item < $1.item }
         #expect(outcomes.map(\.item) == Array(1...10))
         #expect(outcomes.allSatisfy { $0.kind == .retry && $0.reason == "stopping" })
-        bench.server.release()
-        bench.server.shutdown()
-        #expect(bench.services.faults == [])
+        rig.server.release()
+        rig.server.shutdown()
+        #expect(rig.services.faults == [])
     }
 
     @Test func `a stop sends what is queued for an open connection`() async throws {
-        let bench = try await SMTPBench()
-        _ = try await bench.mail()
-        #expect(try bench.submit((2...17).map { SMTPBench.delivery($0) }) == 16)
-        #expect(await bench.instance.stop(deadlineMs: 10_000))
-        #expect(bench.inbox.all.count == 17)
-        #expect(bench.inbox.all.allSatisfy { $0.kind == .delivered })
-        #expect(bench.server.connections == 1)
-        await bench.services.waitFor { bench.server.lines.last == "QUIT" }
-        bench.server.shutdown()
-        #expect(bench.services.faults == [])
+        let rig = try await SMTPRig()
+        _ = try await rig.mail()
+        #expect(try rig.submit((2...17).map { SMTPRig.delivery($0) }) == 16)
+        #expect(await rig.instance.stop(deadlineMs: 10_000))
+        #expect(rig.inbox.all.count == 17)
+        #expect(rig.inbox.all.allSatisfy { $0.kind == .delivered })
+        #expect(rig.server.connections == 1)
+        await rig.services.waitFor { rig.server.lines.last == "QUIT" }
+        rig.server.shutdown()
+        #expect(rig.services.faults == [])
     }
 
     @Test(arguments: ["", "EHLO", "RCPT"])
@@ -105,42 +105,42 @@ import Testing
         options.script = {
             place == $0.line || (!place.isEmpty && $0.line.hasPrefix(place)) ? .stall : .usual
         }
-        let bench = try await SMTPBench(options, config: [("connections_max", .integer(2))])
-        #expect(try bench.submit((1...5).map { SMTPBench.delivery($0) }) == 5)
-        await bench.services.waitFor { bench.server.connections == 2 }
-        #expect(await bench.instance.stop(deadlineMs: 300))
-        #expect(bench.inbox.all.map(\.item).sorted() == Array(1...5))
-        #expect(bench.inbox.all.allSatisfy { $0.kind == .retry })
-        bench.server.shutdown()
-        #expect(bench.services.faults == [])
+        let rig = try await SMTPRig(options, config: [("connections_max", .integer(2))])
+        #expect(try rig.submit((1...5).map { SMTPRig.delivery($0) }) == 5)
+        await rig.services.waitFor { rig.server.connections == 2 }
+        #expect(await rig.instance.stop(deadlineMs: 300))
+        #expect(rig.inbox.all.map(\.item).sorted() == Array(1...5))
+        #expect(rig.inbox.all.allSatisfy { $0.kind == .retry })
+        rig.server.shutdown()
+        #expect(rig.services.faults == [])
     }
 
     @Test func `what is worthless by now is not sent`() async throws {
-        let bench = try await SMTPBench()
-        let outcome = try await bench.send(
-            SMTPBench.delivery(deadlineUnixMs: SMTPBench.now - 1))
+        let rig = try await SMTPRig()
+        let outcome = try await rig.send(
+            SMTPRig.delivery(deadlineUnixMs: SMTPRig.now - 1))
         #expect(outcome.kind == .retry && outcome.reason == "expired")
-        _ = try await bench.mail(SMTPBench.delivery(2, deadlineUnixMs: SMTPBench.now + 60_000))
-        #expect(bench.server.mails.count == 1)
-        await bench.end()
+        _ = try await rig.mail(SMTPRig.delivery(2, deadlineUnixMs: SMTPRig.now + 60_000))
+        #expect(rig.server.mails.count == 1)
+        await rig.end()
     }
 
     @Test func `neighbours share a content, and each has its own recipient`() async throws {
-        let bench = try await SMTPBench(config: [("connections_max", .integer(2))])
-        let (one, two) = (SendBench.note { $0.title = "one" }, SendBench.note { $0.title = "two" })
+        let rig = try await SMTPRig(config: [("connections_max", .integer(2))])
+        let (one, two) = (SendRig.note { $0.title = "one" }, SendRig.note { $0.title = "two" })
         let all = (1...20).map { id in
-            var delivery = SMTPBench.delivery(UInt64(id), to: "u\(id)@example.org")
+            var delivery = SMTPRig.delivery(UInt64(id), to: "u\(id)@example.org")
             delivery.content = id % 7 < 4 ? one : two
             return delivery
         }
-        #expect(try bench.submit(all) == 20)
-        _ = await bench.outcomes(20)
-        let found = bench.server.mails.map { Message($0) }.map {
+        #expect(try rig.submit(all) == 20)
+        _ = await rig.outcomes(20)
+        let found = rig.server.mails.map { Message($0) }.map {
             "\($0.headers["to"] ?? "") \($0.headers["subject"] ?? "")"
         }
         #expect(
             Set(found) == Set((1...20).map { "u\($0)@example.org \($0 % 7 < 4 ? "one" : "two")" }))
-        await bench.end()
+        await rig.end()
     }
 
     @Test(
@@ -177,7 +177,7 @@ import Testing
         config: [(String, JSONValue)], words: String
     ) async throws {
         do {
-            _ = try await SMTPBench(config: config, password: "secret-pw")
+            _ = try await SMTPRig(config: config, password: "secret-pw")
             Issue.record("it was taken")
         } catch {
             let text = (error as? PluginFault)?.message ?? "\(error)"

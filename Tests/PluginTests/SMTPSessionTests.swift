@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxJSON
 import SignalboxPluginHost
@@ -15,7 +15,7 @@ import Testing
         -> SMTPServer.Options
     {
         var options = SMTPServer.Options()
-        options.identity = try SMTPBench.identity()
+        options.identity = try SMTPRig.identity()
         change(&options)
         return options
     }
@@ -25,28 +25,28 @@ import Testing
     ]
 
     @Test func `STARTTLS comes before everything that is worth reading`() async throws {
-        let bench = try await SMTPBench(try Self.secure(), config: Self.starttls)
-        let message = try await bench.mail()
+        let rig = try await SMTPRig(try Self.secure(), config: Self.starttls)
+        let message = try await rig.mail()
         #expect(message.mail.isSecure)
         #expect(
-            bench.server.lines.map { $0.prefix { $0 != ":" } } == [
+            rig.server.lines.map { $0.prefix { $0 != ":" } } == [
                 "EHLO client.example", "STARTTLS", "EHLO client.example", "MAIL FROM", "RCPT TO",
                 "DATA", ".",
             ])
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `TLS from the first byte, by a name that has to be looked up`() async throws {
         let options = try Self.secure { $0.isTLSFirst = true }
-        let bench = try await SMTPBench(
+        let rig = try await SMTPRig(
             options,
             config: [
                 ("security", .string("tls")), ("ca_file", .string("CA_FILE")),
                 ("host", .string("localhost")),
             ])
-        #expect(try await bench.mail().mail.isSecure)
-        #expect(!bench.server.lines.contains("STARTTLS"))
-        await bench.end()
+        #expect(try await rig.mail().mail.isSecure)
+        #expect(!rig.server.lines.contains("STARTTLS"))
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -57,31 +57,31 @@ import Testing
         host: String, name: String, address: String
     ) async throws {
         let options = try Self.secure {
-            $0.identity = try? SMTPBench.identity(names: [name], addresses: [address])
+            $0.identity = try? SMTPRig.identity(names: [name], addresses: [address])
         }
-        let bench = try await SMTPBench(
+        let rig = try await SMTPRig(
             options, config: Self.starttls + [("host", .string(host))])
-        let outcome = try await bench.send()
+        let outcome = try await rig.send()
         #expect(outcome.kind == .retry && outcome.scope == .instance)
         #expect(outcome.reason == "tls_certificate")
-        #expect(bench.server.lines.count == 2)
-        await bench.end()
+        #expect(rig.server.lines.count == 2)
+        await rig.end()
     }
 
     @Test func `a certificate of unknown roots is not trusted`() async throws {
-        let bench = try await SMTPBench(
+        let rig = try await SMTPRig(
             try Self.secure(), config: [("security", .string("starttls"))])
-        #expect(try await bench.send().reason == "tls_certificate")
-        await bench.end()
+        #expect(try await rig.send().reason == "tls_certificate")
+        await rig.end()
     }
 
     @Test func `a server without STARTTLS gets nothing`() async throws {
-        let bench = try await SMTPBench(config: Self.starttls)
-        let outcome = try await bench.send()
+        let rig = try await SMTPRig(config: Self.starttls)
+        let outcome = try await rig.send()
         #expect(outcome.kind == .config && outcome.reason == "starttls_not_offered")
         #expect(outcome.scope == .instance)
-        #expect(bench.server.lines == ["EHLO client.example"])
-        await bench.end()
+        #expect(rig.server.lines == ["EHLO client.example"])
+        await rig.end()
     }
 
     @Test func `replies slipped in before TLS are not believed`() async throws {
@@ -90,11 +90,11 @@ import Testing
                 $0.line == "STARTTLS" ? .say("220 go\r\n250-evil\r\n250 AUTH PLAIN") : .usual
             }
         }
-        let bench = try await SMTPBench(options, config: Self.starttls + Self.login, password: "pw")
-        let outcome = try await bench.send()
+        let rig = try await SMTPRig(options, config: Self.starttls + Self.login, password: "pw")
+        let outcome = try await rig.send()
         #expect(outcome.kind == .retry && outcome.reason == "protocol")
-        #expect(bench.server.logins == 0)
-        await bench.end()
+        #expect(rig.server.logins == 0)
+        await rig.end()
     }
 
     @Test func `what was offered before TLS is forgotten`() async throws {
@@ -105,11 +105,11 @@ import Testing
                     ? .say("250-x\r\n250-AUTH PLAIN\r\n250 STARTTLS") : .usual
             }
         }
-        let bench = try await SMTPBench(options, config: Self.starttls + Self.login, password: "pw")
-        let outcome = try await bench.send()
+        let rig = try await SMTPRig(options, config: Self.starttls + Self.login, password: "pw")
+        let outcome = try await rig.send()
         #expect(outcome.kind == .config && outcome.reason == "login_not_offered")
-        #expect(bench.server.logins == 0)
-        await bench.end()
+        #expect(rig.server.logins == 0)
+        await rig.end()
     }
 
     @Test(arguments: [["AUTH PLAIN LOGIN"], ["AUTH LOGIN XOAUTH2"], ["AUTH=LOGIN"], ["auth plain"]])
@@ -120,28 +120,28 @@ import Testing
             $0.username = "me@example.com"
             $0.password = password
         }
-        let bench = try await SMTPBench(
+        let rig = try await SMTPRig(
             options, config: Self.starttls + Self.login, password: password)
-        _ = try await bench.mail()
-        #expect(bench.server.logins == 1)
-        #expect(!bench.services.lines.description.contains("sswor"))
-        await bench.end()
+        _ = try await rig.mail()
+        #expect(rig.server.logins == 1)
+        #expect(!rig.services.lines.description.contains("sswor"))
+        await rig.end()
     }
 
     @Test(arguments: ["a\u{0}b", String(repeating: "x", count: 1_025)])
     func `a password that no login can carry is not sent`(password: String) async throws {
         let options = try Self.secure { $0.offers = ["AUTH PLAIN"] }
-        let bench = try await SMTPBench(
+        let rig = try await SMTPRig(
             options, config: Self.starttls + Self.login, password: "first")
-        let file = bench.folder.appending(path: "password")
+        let file = rig.folder.appending(path: "password")
         try Data(password.utf8).write(to: file)
-        await bench.services.waitFor {
-            bench.services.lines.contains { $0.contains("a secret file has changed") }
+        await rig.services.waitFor {
+            rig.services.lines.contains { $0.contains("a secret file has changed") }
         }
-        let outcome = try await bench.send()
+        let outcome = try await rig.send()
         #expect(outcome.kind == .config && outcome.reason == "password_unusable")
-        #expect(bench.server.logins == 0)
-        await bench.end()
+        #expect(rig.server.logins == 0)
+        await rig.end()
     }
 
     @Test func `a refused password is not tried again and again, and a new one at once`()
@@ -152,34 +152,34 @@ import Testing
             $0.username = "me@example.com"
             $0.password = "right"
         }
-        let bench = try await SMTPBench(
+        let rig = try await SMTPRig(
             options, config: Self.starttls + Self.login + [("connections_max", .integer(4))],
             password: "wrong")
-        let first = try await bench.send()
+        let first = try await rig.send()
         #expect(
             first.kind == .auth && first.reason == "credentials_refused" && first.scope == .instance
         )
         #expect(first.providerCode == 535 && first.retryAfterMs == 30_000)
         #expect(first.detail == "AUTH: 535 5.7.8")
-        let tried = bench.server.logins
+        let tried = rig.server.logins
         #expect(tried == 1)
-        let taken = try bench.submit((2...30).map { SMTPBench.delivery($0) })
+        let taken = try rig.submit((2...30).map { SMTPRig.delivery($0) })
         #expect(taken == 29)
-        #expect(await bench.outcomes(30).allSatisfy { $0.reason == "credentials_refused" })
-        #expect(bench.server.logins == tried)
-        try Data("right".utf8).write(to: bench.folder.appending(path: "password"))
-        await bench.services.waitFor {
-            bench.services.lines.contains { $0.contains("a secret file has changed") }
+        #expect(await rig.outcomes(30).allSatisfy { $0.reason == "credentials_refused" })
+        #expect(rig.server.logins == tried)
+        try Data("right".utf8).write(to: rig.folder.appending(path: "password"))
+        await rig.services.waitFor {
+            rig.services.lines.contains { $0.contains("a secret file has changed") }
         }
         // The plugin is told on a thread of its own.
         var last = first
         for id in 100...160 where last.kind == .auth {
-            last = try await bench.send(SMTPBench.delivery(UInt64(id)))
+            last = try await rig.send(SMTPRig.delivery(UInt64(id)))
         }
-        #expect(last.kind == .delivered && bench.server.logins == 2)
-        let log = bench.services.lines.description
+        #expect(last.kind == .delivered && rig.server.logins == 2)
+        let log = rig.services.lines.description
         #expect(!log.contains("wrong") && !log.contains("right") && !log.contains("you@"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a login in the clear reaches this machine alone`() async throws {
@@ -187,12 +187,12 @@ import Testing
             var options = SMTPServer.Options(); options.offers = ["AUTH PLAIN"]
             options.username = "me@example.com"; options.password = "pw"; return options
         }()
-        let bench = try await SMTPBench(options, config: Self.login, password: "pw")
-        _ = try await bench.mail()
-        await bench.end()
+        let rig = try await SMTPRig(options, config: Self.login, password: "pw")
+        _ = try await rig.mail()
+        await rig.end()
         for host in ["192.0.2.1", "mail.example.com", "127.0.0.1.example.com", "1270.example"] {
             await #expect(throws: PluginFault.self) {
-                _ = try await SMTPBench(
+                _ = try await SMTPRig(
                     config: Self.login + [("host", .string(host))], password: "pw")
             }
         }
@@ -204,12 +204,12 @@ import Testing
     {
         var options = SMTPServer.Options()
         options.offers = isPipelining ? ["PIPELINING"] : []
-        let bench = try await SMTPBench(options)
-        _ = try await bench.mail()
-        let chunk = try #require(bench.server.chunks.first { $0.hasPrefix("MAIL") })
+        let rig = try await SMTPRig(options)
+        _ = try await rig.mail()
+        let chunk = try #require(rig.server.chunks.first { $0.hasPrefix("MAIL") })
         let lines = chunk.split(separator: "\r\n").map { $0.prefix(4) }
         #expect(lines == (isPipelining ? ["MAIL", "RCPT", "DATA"] : ["MAIL"]))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `one connection carries many mails, and a refused recipient does not end it`()
@@ -217,16 +217,16 @@ import Testing
     {
         var options = SMTPServer.Options()
         options.script = { $0.line.contains("<gone@") ? .say("550 5.1.1 no") : .usual }
-        let bench = try await SMTPBench(options)
+        let rig = try await SMTPRig(options)
         for id in 1...10 as ClosedRange<UInt64> {
             let address = id % 3 == 0 ? "gone@example.org" : "you@example.org"
-            let outcome = try await bench.send(SMTPBench.delivery(id, to: address))
+            let outcome = try await rig.send(SMTPRig.delivery(id, to: address))
             #expect(outcome.kind == (id % 3 == 0 ? .unregistered : .delivered), "\(outcome.reason)")
         }
-        #expect(bench.server.connections == 1 && bench.server.mails.count == 7)
-        #expect(bench.server.lines.filter { $0 == "RSET" }.count == 3)
-        await bench.end()
-        #expect(bench.server.lines.last == "QUIT")
+        #expect(rig.server.connections == 1 && rig.server.mails.count == 7)
+        #expect(rig.server.lines.filter { $0 == "RSET" }.count == 3)
+        await rig.end()
+        #expect(rig.server.lines.last == "QUIT")
     }
 
     @Test func `a server that wants a message for nobody gets an empty one`() async throws {
@@ -236,11 +236,11 @@ import Testing
                 ? .say("550 5.1.1 no")
                 : $0.line == "DATA" && $0.connection == 1 ? .say("354 go") : .usual
         }
-        let bench = try await SMTPBench(options)
-        let outcome = try await bench.send(SMTPBench.delivery(to: "gone@example.org"))
+        let rig = try await SMTPRig(options)
+        let outcome = try await rig.send(SMTPRig.delivery(to: "gone@example.org"))
         #expect(outcome.kind == .unregistered)
-        #expect(bench.server.lines.suffix(2) == ["DATA", "."])
-        await bench.end()
+        #expect(rig.server.lines.suffix(2) == ["DATA", "."])
+        await rig.end()
     }
 
     @Test(arguments: ["close", "421"])
@@ -253,13 +253,13 @@ import Testing
             if how == "421", moment.line.contains("two@") { return .sayAndHangUp("421 4.4.2 idle") }
             return .usual
         }
-        let bench = try await SMTPBench(options)
-        #expect(try await bench.send(SMTPBench.delivery(1)).kind == .delivered)
-        if how == "close" { await bench.services.waitFor { bench.server.openConnections == 0 } }
+        let rig = try await SMTPRig(options)
+        #expect(try await rig.send(SMTPRig.delivery(1)).kind == .delivered)
+        if how == "close" { await rig.services.waitFor { rig.server.openConnections == 0 } }
         #expect(
-            try await bench.send(SMTPBench.delivery(2, to: "two@example.org")).kind == .delivered)
-        #expect(bench.server.connections == 2)
-        await bench.end()
+            try await rig.send(SMTPRig.delivery(2, to: "two@example.org")).kind == .delivered)
+        #expect(rig.server.connections == 2)
+        await rig.end()
     }
 
     @Test(arguments: ["", "EHLO", "MAIL", "RCPT", "DATA", "."])
@@ -270,11 +270,11 @@ import Testing
         options.script = {
             place == $0.line || (!place.isEmpty && $0.line.hasPrefix(place)) ? .hangUp : .usual
         }
-        let bench = try await SMTPBench(options)
-        let outcome = try await bench.send()
+        let rig = try await SMTPRig(options)
+        let outcome = try await rig.send()
         #expect(outcome.kind == .retry && outcome.reason == "lost" && outcome.providerCode == 0)
-        #expect(bench.server.connections == 1)
-        await bench.end()
+        #expect(rig.server.connections == 1)
+        await rig.end()
     }
 
     @Test(arguments: ["", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA", "."])
@@ -287,13 +287,13 @@ import Testing
                 place == $0.line || (!place.isEmpty && $0.line.hasPrefix(place)) ? .stall : .usual
             }
         }
-        let bench = try await SMTPBench(
+        let rig = try await SMTPRig(
             options, config: Self.starttls + Self.login + [("timeout_ms", .integer(150))],
             password: "pw")
-        let outcome = try await bench.send()
+        let outcome = try await rig.send()
         #expect(outcome.kind == .retry && outcome.reason == "timeout")
-        bench.server.release()
-        await bench.end()
+        rig.server.release()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -302,10 +302,10 @@ import Testing
     func `malformed replies are rejected`(text: String) async throws {
         var options = SMTPServer.Options()
         options.script = { $0.line == "" ? .say(text) : .usual }
-        let bench = try await SMTPBench(options)
-        let outcome = try await bench.send()
+        let rig = try await SMTPRig(options)
+        let outcome = try await rig.send()
         #expect(outcome.kind == .retry && outcome.reason == "protocol")
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a reply without an end is given up`() async throws {
@@ -313,50 +313,50 @@ import Testing
         // It has an end after all, but too late.
         let long = String(repeating: "220-and so on\r\n", count: 5_000) + "220 there"
         options.script = { $0.line == "" ? .say(long) : .usual }
-        let bench = try await SMTPBench(options)
-        #expect(try await bench.send().reason == "protocol")
-        await bench.end()
+        let rig = try await SMTPRig(options)
+        #expect(try await rig.send().reason == "protocol")
+        await rig.end()
     }
 
     @Test func `a server of before EHLO is spoken to in its own way`() async throws {
         var options = SMTPServer.Options()
         options.script = { $0.line.hasPrefix("EHLO") ? .say("500 what") : .usual }
-        let bench = try await SMTPBench(options)
-        let message = try await bench.mail()
+        let rig = try await SMTPRig(options)
+        let message = try await rig.mail()
         #expect(message.mail.from == "MAIL FROM:<box@example.com>")
-        #expect(bench.server.lines.contains("HELO client.example"))
-        await bench.end()
+        #expect(rig.server.lines.contains("HELO client.example"))
+        await rig.end()
     }
 
     @Test func `a mail over the server's SIZE is not sent`() async throws {
         var options = SMTPServer.Options()
         options.offers = ["SIZE 1000"]
-        let bench = try await SMTPBench(options)
-        let outcome = try await bench.send(
-            SMTPBench.delivery { $0.body = String(repeating: "x", count: 1_000) })
+        let rig = try await SMTPRig(options)
+        let outcome = try await rig.send(
+            SMTPRig.delivery { $0.body = String(repeating: "x", count: 1_000) })
         #expect(outcome.kind == .rejected && outcome.reason == "message_too_large")
-        _ = try await bench.mail(SMTPBench.delivery(2))
-        #expect(bench.server.lines.filter { $0.hasPrefix("MAIL") }.count == 1)
-        await bench.end()
+        _ = try await rig.mail(SMTPRig.delivery(2))
+        #expect(rig.server.lines.filter { $0.hasPrefix("MAIL") }.count == 1)
+        await rig.end()
     }
 
     @Test func `a port where nobody listens is said to be out of reach`() async throws {
-        let bench = try await SMTPBench()
-        bench.server.shutdown()
-        await bench.services.waitFor { !bench.server.isListening }
-        let outcome = try await bench.send()
+        let rig = try await SMTPRig()
+        rig.server.shutdown()
+        await rig.services.waitFor { !rig.server.isListening }
+        let outcome = try await rig.send()
         #expect(
             outcome.kind == .retry && outcome.reason == "unreachable" && outcome.scope == .instance)
         #expect(outcome.detail == "connection refused")
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `this machine is named by its address if it has no name`() async throws {
-        let bench = try await SMTPBench(config: [("helo", .string(""))])
-        _ = try await bench.mail()
-        let hello = try #require(bench.server.lines.first?.dropFirst(5))
+        let rig = try await SMTPRig(config: [("helo", .string(""))])
+        _ = try await rig.mail()
+        let hello = try #require(rig.server.lines.first?.dropFirst(5))
         let name = ProcessInfo.processInfo.hostName
         #expect(hello == "[127.0.0.1]" || (name.contains(".") && hello == name), "\(hello)")
-        await bench.end()
+        await rig.end()
     }
 }

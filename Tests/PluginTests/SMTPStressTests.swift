@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import Testing
 
 /// Tests/SMTPStress: the plugin's threads and memory under the sanitizers, against a server that
@@ -12,7 +12,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let program = folder.appending(path: "stress").path
         let sources = try ["Plugins/SMTP", "Tests/SMTPStress"].flatMap { path in
-            let base = PluginBench.root.appending(path: path).path
+            let base = PluginRig.root.appending(path: path).path
             return try FileManager.default.contentsOfDirectory(atPath: base)
                 .filter { $0.hasSuffix(".c") }.map { "\(base)/\($0)" }
         }
@@ -22,7 +22,7 @@ import Testing
                 "cc", "-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", "-O1",
                 "-fsanitize=\(sanitizer)", "-fno-sanitize-recover=all",
                 "-DSMTP_GIVE_UP_NS=800000000u",
-                "-DSMTP_IDLE_NS=20000000u", "-I", PluginBench.root.appending(path: "include").path,
+                "-DSMTP_IDLE_NS=20000000u", "-I", PluginRig.root.appending(path: "include").path,
                 "-o", program,
             ] + sources + ["-lssl", "-lcrypto", "-pthread"])
         try #require(built.status == 0, "\(built.text)")

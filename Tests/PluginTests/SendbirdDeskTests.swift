@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxConformance
 import SignalboxCore
 import SignalboxCrypto
@@ -13,21 +13,21 @@ import Testing
         "chat_tokens":["chat-token"]
         """
 
-    static func bench(
-        _ more: String = "", services: BenchServices = BenchServices()
-    ) async throws -> RoleBench {
-        try await RoleBench("SendbirdDesk", config: "{\(config)\(more)}", services: services)
+    static func rig(
+        _ more: String = "", services: RigServices = RigServices()
+    ) async throws -> RoleRig {
+        try await RoleRig("SendbirdDesk", config: "{\(config)\(more)}", services: services)
     }
 
-    static func post(_ bench: RoleBench, desk body: [UInt8]) async -> IngestResult {
+    static func post(_ rig: RoleRig, desk body: [UInt8]) async -> IngestResult {
         let value = Hex.encode(HMACDigest.sha1(key: Array("desk-api-token".utf8), data: body))
-        return await bench.handle(
+        return await rig.handle(
             body, path: "/in/desk", headers: [("x-hub-signature", "sha1=\(value)")])
     }
 
-    static func post(_ bench: RoleBench, chat body: [UInt8]) async -> IngestResult {
+    static func post(_ rig: RoleRig, chat body: [UInt8]) async -> IngestResult {
         let value = Hex.encode(HMACDigest.sha256(key: Array("chat-token".utf8), data: body))
-        return await bench.handle(
+        return await rig.handle(
             body, path: "/in/desk-chat", headers: [("x-sendbird-signature", value)])
     }
 
@@ -46,10 +46,10 @@ import Testing
         """
     }
 
-    static func build(_ bench: RoleBench, _ body: String, options: String = "{}") throws
+    static func build(_ rig: RoleRig, _ body: String, options: String = "{}") throws
         -> BuildResult
     {
-        try bench.build(
+        try rig.build(
             Event(type: "desk.message.sent", data: body),
             [
                 Recipient(
@@ -59,13 +59,13 @@ import Testing
     }
 
     @Test func `the signature vector of the fact sheet fits`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let body = #"{"category":"group_channel:message_send","app_id":"APP"}"#
-        let result = await bench.handle(
+        let result = await rig.handle(
             body, path: "/in/desk",
             headers: [("x-hub-signature", "sha1=db39cf1859be318dfe9f8d9d3cf18a92a567c939")])
         #expect(result.answer?.status == 200)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -74,31 +74,31 @@ import Testing
         "sha256=db39cf1859be318dfe9f8d9d3cf18a92a567c939",
     ])
     func `a wrong signature is refused before anything is parsed`(value: String?) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         for body in [#"{"category":"group_channel:message_send","app_id":"APP"}"#, "{{{"] {
             let headers = value.map { [("x-hub-signature", $0)] } ?? []
             #expect(
-                await bench.handle(body, path: "/in/desk", headers: headers).fault?.kind == .auth)
+                await rig.handle(body, path: "/in/desk", headers: headers).fault?.kind == .auth)
             let chat = value.map { [("x-sendbird-signature", $0)] } ?? []
             #expect(
-                await bench.handle(body, path: "/in/desk-chat", headers: chat).fault?.kind == .auth)
+                await rig.handle(body, path: "/in/desk-chat", headers: chat).fault?.kind == .auth)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `hostile bodies are refused or come to nothing`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         for (name, bytes) in HostileBodies.all {
-            let chat = await Self.post(bench, chat: bytes)
+            let chat = await Self.post(rig, chat: bytes)
             #expect(chat.events.isEmpty, "\(name)")
-            let desk = await Self.post(bench, desk: bytes)
+            let desk = await Self.post(rig, desk: bytes)
             #expect(desk.events.allSatisfy { $0.type == "desk.event" && $0.recipients.isEmpty })
             if let fault = desk.fault { #expect(fault.kind == .invalid, "\(name)") }
         }
         for value in HostileBodies.values {
             let body = Self.message().replacing(
                 "\"payload\":{", with: "\"payload\":\(value),\"x\":{")
-            let result = await Self.post(bench, chat: Array(body.utf8))
+            let result = await Self.post(rig, chat: Array(body.utf8))
             #expect(result.events.isEmpty)
             if let fault = result.fault {
                 #expect(
@@ -106,7 +106,7 @@ import Testing
                         || fault.message.hasPrefix("the body is not JSON"))
             }
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     /// Kind, custom type, `data` and what becomes of it.
@@ -173,7 +173,7 @@ import Testing
     @Test(arguments: kinds.indices)
     func `who may see a message, in every form of data`(index: Int) async throws {
         let row = Self.kinds[index]
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         var forms = [row.data]
         if row.data.hasPrefix("{") {
             forms.append(JSONValue.string(row.data).text)
@@ -182,10 +182,10 @@ import Testing
         }
         for data in forms {
             let body = Self.message(type: row.type, customType: row.custom, data: data)
-            let result = await Self.post(bench, chat: Array(body.utf8))
+            let result = await Self.post(rig, chat: Array(body.utf8))
             #expect(result.fault == nil)
             #expect(result.answer?.status == 200)
-            let built = try Self.build(bench, body)
+            let built = try Self.build(rig, body)
             if row.outcome.hasPrefix("-") {
                 #expect(result.events.isEmpty, "\(data)")
                 #expect(built.contents.isEmpty, "\(data)")
@@ -197,26 +197,26 @@ import Testing
                 #expect(built.contents.first?.notification.category == "desk_\(row.outcome)")
             }
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `updates and other categories are no pushes`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         for category in ["group_channel:message_update", "group_channel:create", "x:y"] {
             let body = Self.message().replacing("group_channel:message_send", with: category)
-            let result = await Self.post(bench, chat: Array(body.utf8))
+            let result = await Self.post(rig, chat: Array(body.utf8))
             #expect(result.answer?.status == 200 && result.events.isEmpty)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `an ordinary Chat message does not belong here`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let body = Self.message().replacing("SENDBIRD_DESK_CHANNEL_CUSTOM_TYPE", with: "team")
-        let result = await Self.post(bench, chat: Array(body.utf8))
+        let result = await Self.post(rig, chat: Array(body.utf8))
         #expect(result.answer?.status == 200)
         #expect(result.rejects.map(\.reason) == ["not_desk"])
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     static let ticket = """
@@ -233,24 +233,24 @@ import Testing
 
     @Test func `a ticket's fields are there for routes, wherever the webhook has it`() async throws
     {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let encoded = JSONValue.string("{\"ticket\":\(Self.ticket)}").text
         for body in [
             Self.message(more: ",\"ticket\":\(Self.ticket)"), Self.message(data: encoded),
             Self.message().replacing(#""name":"Ticket""#, with: "\"data\":\(encoded)"),
         ] {
-            let event = try #require(await Self.post(bench, chat: Array(body.utf8)).events.first)
+            let event = try #require(await Self.post(rig, chat: Array(body.utf8)).events.first)
             #expect(try JSONValue.parse(event.data)["ticket"]?.text == Self.wanted)
-            let built = try Self.build(bench, event.data)
+            let built = try Self.build(rig, event.data)
             let data = try #require(built.contents.first).notification.data
             #expect(try JSONValue.parse(data)["desk"]?["ticket"]?["title"]?.string == "Broken lamp")
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a ticket can be fetched, and keeps no message back if it cannot`() async throws {
         for (status, isThere) in [(200, true), (500, false)] as [(UInt32, Bool)] {
-            let services = BenchServices { call in
+            let services = RigServices { call in
                 #expect(
                     call.url
                         == "https://desk-api-APP.sendbird.com/platform/v1/tickets?channel_url=desk_1&limit=1"
@@ -259,19 +259,19 @@ import Testing
                 let body = "{\"results\":[\(Self.ticket)]}"
                 return .success(PluginHTTPAnswer(status: status, body: Array(body.utf8)))
             }
-            let bench = try await Self.bench(#","ticket":"fetch""#, services: services)
+            let rig = try await Self.rig(#","ticket":"fetch""#, services: services)
             let event = try #require(
-                await Self.post(bench, chat: Array(Self.message().utf8)).events.first)
+                await Self.post(rig, chat: Array(Self.message().utf8)).events.first)
             #expect(
                 try JSONValue.parse(event.data)["ticket"]?.text == (isThere ? Self.wanted : nil))
-            #expect(await bench.end() == [])
+            #expect(await rig.end() == [])
         }
     }
 
     @Test func `Desk's own webhook is handed on with its ticket and customer`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let body = #"{"type":"TICKET_CREATED","ticket":\#(Self.ticket),"new":{"x":1}}"#
-        let event = try #require(await Self.post(bench, desk: Array(body.utf8)).events.first)
+        let event = try #require(await Self.post(rig, desk: Array(body.utf8)).events.first)
         #expect(event.type == "desk.event")
         #expect(event.subject == "ticket/7")
         #expect(event.recipients.map(\.device.user) == ["customer"])
@@ -279,14 +279,14 @@ import Testing
         #expect(data["new"]?["x"]?.integer == 1)
         #expect(data["ticket"]?["priority"]?.string == "high")
         // A push without words only if a route asks for it.
-        #expect(try Self.build(bench, event.data).skips.map(\.reason) == ["no_message"])
-        let asked = try Self.build(bench, event.data, options: #"{"events":true}"#)
+        #expect(try Self.build(rig, event.data).skips.map(\.reason) == ["no_message"])
+        let asked = try Self.build(rig, event.data, options: #"{"events":true}"#)
         #expect(asked.contents.count == 1)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `an agents' message hides in an undocumented body as well`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         for payload in [
             #"{"id":1,"custom_type":"SENDBIRD_DESK_ADMIN_MESSAGE_CUSTOM_TYPE","message":"internal"}"#,
             #"{"id":1,"type":"ADMM","message":"internal"}"#,
@@ -294,20 +294,20 @@ import Testing
         ] {
             let body =
                 #"{"custom_type":"x","ticket":{"id":7,"customer":{"sendbirdId":"customer"}},"payload":\#(payload)}"#
-            #expect(await Self.post(bench, desk: Array(body.utf8)).events.isEmpty)
-            #expect(try Self.build(bench, body, options: #"{"events":true}"#).contents.isEmpty)
+            #expect(await Self.post(rig, desk: Array(body.utf8)).events.isEmpty)
+            #expect(try Self.build(rig, body, options: #"{"events":true}"#).contents.isEmpty)
         }
         // What is not hidden shows the route's words alone.
         let other =
             #"{"ticket":{"id":7,"customer":{"sendbirdId":"customer"}},"payload":{"id":1,"message":"words"}}"#
-        let built = try Self.build(bench, other, options: #"{"events":true}"#)
+        let built = try Self.build(rig, other, options: #"{"events":true}"#)
         #expect(built.contents.first?.notification.body == "")
         // An empty type inside does not cover the one outside.
         let masked = Self.message(type: "MESG").replacing(
             #""type":"MESG""#,
             with: #""type":"MESG","custom_type":"SENDBIRD_DESK_ADMIN_MESSAGE_CUSTOM_TYPE""#)
-        #expect(try Self.build(bench, masked).skips.map(\.reason) == ["system_message"])
-        #expect(await bench.end() == [])
+        #expect(try Self.build(rig, masked).skips.map(\.reason) == ["system_message"])
+        #expect(await rig.end() == [])
     }
 
     @Test(
@@ -319,8 +319,8 @@ import Testing
     func `agents, the sender and who is online get nothing`(
         user: String, attributes: [(String, String)], reason: String?
     ) async throws {
-        let bench = try await Self.bench()
-        let built = try bench.build(
+        let rig = try await Self.rig()
+        let built = try rig.build(
             Event(type: "desk.message.sent", data: Self.message()),
             [
                 Recipient(
@@ -329,12 +329,12 @@ import Testing
             ])
         #expect(built.skips.map(\.reason) == (reason.map { [$0] } ?? []))
         #expect(built.contents.count == (reason == nil ? 1 : 0))
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `the payload opens the channel`() async throws {
-        let bench = try await Self.bench()
-        let built = try Self.build(bench, Self.message())
+        let rig = try await Self.rig()
+        let built = try Self.build(rig, Self.message())
         let note = try #require(built.contents.first).notification
         #expect(note.title == "Cindy" && note.body == "text")
         #expect(note.thread == "desk_1")
@@ -344,7 +344,7 @@ import Testing
         #expect(data["sendbird"]?["channel"]?["channel_url"]?.string == "desk_1")
         #expect(data["sendbird"]?["recipient"]?["name"]?.string == "Kim")
         #expect(data["desk"]?["kind"]?.string == "message")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     /// The members of Sendbird's documentation of push payloads, in its order.
@@ -357,11 +357,11 @@ import Testing
 
     @Test func `a push of Desk carries the sendbird object of Chat, byte for byte`() async throws {
         let templates = #","title":"","body":"{sender_name}: {message}""#
-        let desk = try await Self.bench(templates)
-        let chat = try await SendbirdTests.bench()
+        let desk = try await Self.rig(templates)
+        let chat = try await SendbirdTests.rig()
         let recipient = SendbirdTests.device("ios", SendbirdTests.bobsAttributes)
         let ticket = #"{"type":"x","ticket":{"id":7,"channelName":"Lamp","groupKey":"vip"}}"#
-        let body = try PluginBench.fixture("Sendbird/message-send.json").replacing(
+        let body = try PluginRig.fixture("Sendbird/message-send.json").replacing(
             #""data":"""#, with: "\"data\":\(JSONValue.string(ticket).text)")
         let ofDesk = try desk.build(Event(type: "desk.message.sent", data: body), [recipient])
         let ofChat = try chat.build(Event(type: "message.sent", data: body), [recipient])
@@ -384,13 +384,13 @@ import Testing
     }
 
     @Test func `the alternative template hides Desk's text as well`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let note = try #require(
-            try Self.build(bench, Self.message(), options: #"{"template":"alternative"}"#)
+            try Self.build(rig, Self.message(), options: #"{"template":"alternative"}"#)
                 .contents.first
         ).notification
         #expect(note.body == "New message" && !note.data.contains("\"text\""))
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -399,32 +399,32 @@ import Testing
         #","group_key":"vip""#, #","desk":{"group_key":"vip"}"#,
     ])
     func `the team is a field that routes choose by`(more: String) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let body = Self.message(more: more)
-        let event = try #require(await Self.post(bench, chat: Array(body.utf8)).events.first)
+        let event = try #require(await Self.post(rig, chat: Array(body.utf8)).events.first)
         #expect(try JSONValue.parse(event.data)["desk"]?["group_key"]?.string == "vip")
-        let built = try Self.build(bench, event.data)
+        let built = try Self.build(rig, event.data)
         let data = try JSONValue.parse(try #require(built.contents.first).notification.data)
         #expect(data["desk"]?["group_key"]?.string == "vip")
         // The plugin of Chat, whose webhook it usually is, writes the same field.
-        let chat = try await SendbirdTests.bench()
+        let chat = try await SendbirdTests.rig()
         let sent = body.replacing(#""app_id":"APP""#, with: #""app_id":"APP-1""#)
         let other = try #require(await SendbirdTests.post(chat, sent).events.first)
         #expect(try JSONValue.parse(other.data)["desk"]?["group_key"]?.string == "vip")
         #expect(await chat.end() == [])
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `deleted messages and closed tickets take back what is shown`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let body = Self.message().replacing("message_send", with: "message_delete")
-        let deleted = try #require(await Self.post(bench, chat: Array(body.utf8)).events.first)
+        let deleted = try #require(await Self.post(rig, chat: Array(body.utf8)).events.first)
         #expect(deleted.type == "desk.message.deleted")
         #expect(deleted.recipients.map(\.device.user) == ["customer"])
         let own = #"{"type":"TICKET","ticket":\#(Self.ticket)}"#
-        #expect(await Self.post(bench, desk: Array(own.utf8)).events.map(\.type) == ["desk.event"])
+        #expect(await Self.post(rig, desk: Array(own.utf8)).events.map(\.type) == ["desk.event"])
         let events = await Self.post(
-            bench, desk: Array(own.replacing("ACTIVE", with: "CLOSED").utf8)
+            rig, desk: Array(own.replacing("ACTIVE", with: "CLOSED").utf8)
         ).events
         #expect(events.map(\.type) == ["desk.event", "ticket.closed"])
         #expect(Set(events.map(\.dedupe)).count == 2)
@@ -432,10 +432,10 @@ import Testing
             let online = Recipient(
                 device: Device(platform: "ios", token: "t", user: "customer"),
                 attributes: [Attribute("user_online", "true")])
-            let note = try #require(try bench.build(event, [online]).contents.first).notification
+            let note = try #require(try rig.build(event, [online]).contents.first).notification
             #expect(note.isWithdrawn && note.collapse == key && note.data.isEmpty)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -445,7 +445,7 @@ import Testing
     ])
     func `a path without its token is refused`(more: String, words: String) async throws {
         let fault = await #expect(throws: PluginFault.self) {
-            _ = try await RoleBench("SendbirdDesk", config: #"{"app_id":"APP",\#(more)}"#)
+            _ = try await RoleRig("SendbirdDesk", config: #"{"app_id":"APP",\#(more)}"#)
         }
         #expect(fault?.message.contains(words) == true)
     }

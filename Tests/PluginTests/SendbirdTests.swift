@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxConformance
 import SignalboxCore
 import SignalboxCrypto
@@ -11,23 +11,23 @@ import Testing
 @Suite struct SendbirdTests {
     static let config = #""path":"/in/sb","app_id":"APP-1","api_token":"master-api-token""#
 
-    static func bench(
-        _ more: String = "", services: BenchServices = BenchServices()
-    ) async throws -> RoleBench {
-        try await RoleBench("Sendbird", config: "{\(config)\(more)}", services: services)
+    static func rig(
+        _ more: String = "", services: RigServices = RigServices()
+    ) async throws -> RoleRig {
+        try await RoleRig("Sendbird", config: "{\(config)\(more)}", services: services)
     }
 
     static func signature(_ body: [UInt8], _ token: String = "master-api-token") -> String {
         Hex.encode(HMACDigest.sha256(key: Array(token.utf8), data: body))
     }
 
-    static func post(_ bench: RoleBench, _ body: [UInt8]) async -> IngestResult {
-        await bench.handle(
+    static func post(_ rig: RoleRig, _ body: [UInt8]) async -> IngestResult {
+        await rig.handle(
             body, path: "/in/sb", headers: [("x-sendbird-signature", signature(body))])
     }
 
-    static func post(_ bench: RoleBench, _ body: String) async -> IngestResult {
-        await post(bench, Array(body.utf8))
+    static func post(_ rig: RoleRig, _ body: String) async -> IngestResult {
+        await post(rig, Array(body.utf8))
     }
 
     // MARK: Signature
@@ -35,14 +35,14 @@ import Testing
     @Test func `the signature vector of the fact sheet fits`() async throws {
         let body = Array(#"{"category":"group_channel:message_send","app_id":"APP"}"#.utf8)
         let value = "7a28a9867a4077bc4b90dd73d7bffdc4fb325b75329c77b3bbace93d75a007a7"
-        let bench = try await RoleBench(
+        let rig = try await RoleRig(
             "Sendbird",
             config: #"{"path":"/in/sb","app_id":"APP","api_token":"master-api-token"}"#)
-        let result = await bench.handle(
+        let result = await rig.handle(
             body, path: "/in/sb", headers: [("x-sendbird-signature", value)])
         #expect(result.fault?.kind == .invalid)
         #expect(result.fault?.message == "payload.message_id: is required")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -50,45 +50,45 @@ import Testing
         "7A28A9867A4077BC4B90DD73D7BFFDC4FB325B75329C77B3BBACE93D75A007",
     ])
     func `a wrong signature is refused before anything is parsed`(value: String?) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let headers = value.map { [("x-sendbird-signature", $0)] } ?? []
         for body in ["{}", "not JSON at all {{{"] {
-            let result = await bench.handle(body, path: "/in/sb", headers: headers)
+            let result = await rig.handle(body, path: "/in/sb", headers: headers)
             #expect(result.fault?.kind == .auth)
         }
-        #expect(bench.services.counts.filter { $0.key == "webhooks_total" && $0.value > 0 } == [:])
-        #expect(await bench.end() == [])
+        #expect(rig.services.counts.filter { $0.key == "webhooks_total" && $0.value > 0 } == [:])
+        #expect(await rig.end() == [])
     }
 
     @Test func `while tokens are changed both sign`() async throws {
-        let bench = try await Self.bench(#","webhook_tokens":["next-token","old-token"]"#)
+        let rig = try await Self.rig(#","webhook_tokens":["next-token","old-token"]"#)
         let body = Array(#"{"category":"user:block"}"#.utf8)
         for token in ["master-api-token", "next-token", "old-token"] {
-            let result = await bench.handle(
+            let result = await rig.handle(
                 body, path: "/in/sb",
                 headers: [("x-sendbird-signature", Self.signature(body, token))])
             #expect(result.answer?.status == 200, "\(token)")
         }
-        let other = await bench.handle(
+        let other = await rig.handle(
             body, path: "/in/sb",
             headers: [("x-sendbird-signature", Self.signature(body, "other"))])
         #expect(other.fault?.kind == .auth)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `hostile bodies are refused with a reason`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         for (name, bytes) in HostileBodies.all {
-            let result = await Self.post(bench, bytes)
+            let result = await Self.post(rig, bytes)
             #expect(result.fault?.kind == .invalid, "\(name)")
             #expect(result.events.isEmpty, "\(name)")
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a wrong type anywhere harms nobody, and is named by its path`() async throws {
-        let bench = try await Self.bench()
-        let good = try JSONValue.parse(PluginBench.fixture("Sendbird/message-send.json"))
+        let rig = try await Self.rig()
+        let good = try JSONValue.parse(PluginRig.fixture("Sendbird/message-send.json"))
         guard case .object(let members) = good else { return }
         for member in members {
             for value in HostileBodies.values {
@@ -96,7 +96,7 @@ import Testing
                     JSONValue.string($0.key).text + ":"
                         + ($0.key == member.key ? value : $0.value.text)
                 }.joined(separator: ",")
-                let result = await Self.post(bench, "{\(text)}")
+                let result = await Self.post(rig, "{\(text)}")
                 if let fault = result.fault {
                     #expect(fault.kind == .invalid)
                     #expect(fault.message.contains(member.key) || fault.message.contains("JSON"))
@@ -114,10 +114,10 @@ import Testing
             ),
         ] {
             let body = good.text.replacing(from, with: to)
-            let fault = try #require(await Self.post(bench, body).fault)
+            let fault = try #require(await Self.post(rig, body).fault)
             #expect(fault.message.hasPrefix("\(path): must be"), "\(fault.message)")
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     // MARK: Members
@@ -147,44 +147,44 @@ import Testing
     func `members are filtered as the documentation says`(
         member: String, more: String, isChosen: Bool
     ) async throws {
-        let bench = try await Self.bench()
-        let result = await Self.post(bench, Self.message(member, more: more))
+        let rig = try await Self.rig()
+        let result = await Self.post(rig, Self.message(member, more: more))
         #expect(result.fault == nil)
         #expect(result.answer?.status == 200)
         let users = result.events.first?.recipients.map(\.device.user) ?? []
         #expect(users == (isChosen ? ["bob"] : []))
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `who is mentioned gets it with mention_only`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let mentioned = Self.message(#","push_trigger_option":"mention_only""#).replacing(
             #""user_id":"carol""#, with: #""user_id":"bob""#)
-        let result = await Self.post(bench, mentioned)
+        let result = await Self.post(rig, mentioned)
         #expect(result.events.first?.recipients.map(\.device.user) == ["bob"])
         let channel = Self.message(#","push_trigger_option":"mention_only""#).replacing(
             #""mention_type":"users""#, with: #""mention_type":"channel""#)
-        let all = await Self.post(bench, channel)
+        let all = await Self.post(rig, channel)
         #expect(all.events.first?.recipients.map(\.device.user) == ["bob"])
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `one malformed member harms no other`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let body = Self.message("").replacing(
             #"{"user_id":"alice"}"#, with: #"{"user_id":7},null,"x",{"user_id":"alice"}"#)
-        let result = await Self.post(bench, body)
+        let result = await Self.post(rig, body)
         #expect(result.events.first?.recipients.map(\.device.user) == ["bob"])
         #expect(result.rejects.map(\.reason) == Array(repeating: "malformed_member", count: 3))
         #expect(result.rejects.first?.detail == "members.0.user_id must be text")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `the event has subject, key, time and the webhook's data without members`()
         async throws
     {
-        let bench = try await Self.bench()
-        let result = await Self.post(bench, try PluginBench.fixture("Sendbird/message-send.json"))
+        let rig = try await Self.rig()
+        let result = await Self.post(rig, try PluginRig.fixture("Sendbird/message-send.json"))
         let event = try #require(result.events.first)
         #expect(event.type == "message.sent")
         #expect(event.subject == "channel/sendbird_group_channel_1")
@@ -197,7 +197,7 @@ import Testing
         let bob = try #require(event.recipients.first)
         #expect(bob.attributes.contains(Attribute("unread", "4")))
         #expect(bob.attributes.contains(Attribute("mentioned", "true")))
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -216,33 +216,33 @@ import Testing
     func `what a message is, is a field that routes choose by`(more: String, kind: String)
         async throws
     {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         var body = Self.message("", more: more)
         if more.contains("channel_url") {
             body = body.replacing(#","channel":{"channel_url":"c","name":"C"}"#, with: "")
         }
-        let event = try #require(await Self.post(bench, body).events.first)
+        let event = try #require(await Self.post(rig, body).events.first)
         let data = try JSONValue.parse(event.data)
         #expect(data["kind"]?.string == kind)
         #expect(data["channel_type"]?.string == "group_messaging")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `texts that repeat the message may be shortened, and a switch wakes the extension`()
         async throws
     {
         for (more, isMutable) in [("", false), (#","mutable_content":true"#, true)] {
-            let bench = try await Self.bench(more)
-            let built = try bench.build(try Self.event(), [Self.device("ios", Self.bobsAttributes)])
+            let rig = try await Self.rig(more)
+            let built = try rig.build(try Self.event(), [Self.device("ios", Self.bobsAttributes)])
             let note = try #require(built.contents.first).notification
             #expect(note.isMutable == isMutable)
             #expect(
                 note.overrides.first { $0.family == "shorten" }?.json
                     == #"{"places":["/sendbird/push_alert","/sendbird/message","/sendbird/translations","/sendbird/push_title","/sendbird/channel/name","/sendbird/sender/name","/message"]}"#
             )
-            #expect(await bench.end() == [])
+            #expect(await rig.end() == [])
             // The same switch, by the same code, for Desk.
-            let desk = try await SendbirdDeskTests.bench(more)
+            let desk = try await SendbirdDeskTests.rig(more)
             let other = try SendbirdDeskTests.build(desk, SendbirdDeskTests.message())
             #expect(other.contents.first?.notification.isMutable == isMutable)
             #expect(await desk.end() == [])
@@ -253,21 +253,21 @@ import Testing
         "group_channel:create", "user:block", "open_channel:message_send", "some_day:new_thing",
     ])
     func `every other category is answered 200 and counted`(category: String) async throws {
-        let bench = try await Self.bench()
-        let result = await Self.post(bench, #"{"category":"\#(category)","x":[1]}"#)
+        let rig = try await Self.rig()
+        let result = await Self.post(rig, #"{"category":"\#(category)","x":[1]}"#)
         #expect(result.answer?.status == 200)
         #expect(result.events.isEmpty)
-        #expect(bench.services.counts["webhooks_total"] == 1)
-        #expect(await bench.end() == [])
+        #expect(rig.services.counts["webhooks_total"] == 1)
+        #expect(await rig.end() == [])
     }
 
     @Test func `another application's webhook is left out`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let result = await Self.post(
-            bench, #"{"category":"group_channel:message_send","app_id":"OTHER"}"#)
+            rig, #"{"category":"group_channel:message_send","app_id":"OTHER"}"#)
         #expect(result.answer?.status == 200)
         #expect(result.rejects.map(\.reason) == ["other_app"])
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     static let noMembers = """
@@ -276,16 +276,16 @@ import Testing
         """
 
     @Test func `without members the reason is clear`() async throws {
-        let bench = try await Self.bench()
-        let result = await Self.post(bench, Self.noMembers)
+        let rig = try await Self.rig()
+        let result = await Self.post(rig, Self.noMembers)
         #expect(result.answer?.status == 200)
         #expect(result.rejects.map(\.reason) == ["no_members"])
         #expect(result.rejects.first?.detail.contains("members: fetch") == true)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `members are fetched page by page, if that is wanted`() async throws {
-        let services = BenchServices { call in
+        let services = RigServices { call in
             if call.headers.first?.value != "master-api-token" {
                 return .success(PluginHTTPAnswer(status: 403))
             }
@@ -299,18 +299,18 @@ import Testing
                 : #"{"members":[{"user_id":"alice"},{"user_id":"bob","state":"invited"}],"next":"page 2"}"#
             return .success(PluginHTTPAnswer(status: 200, body: Array(body.utf8)))
         }
-        let bench = try await Self.bench(#","members":"fetch""#, services: services)
-        let result = await Self.post(bench, Self.noMembers)
+        let rig = try await Self.rig(#","members":"fetch""#, services: services)
+        let result = await Self.post(rig, Self.noMembers)
         #expect(result.fault == nil)
         #expect(result.answer?.status == 200)
         #expect(result.events.first?.recipients.map(\.device.user) == ["carol"])
         #expect(services.calls.filter { $0.url.contains("/members") }.count == 2)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     /// A Platform API that has one member and these counts; "": it has none.
-    static func counting(_ total: String, _ channel: String) -> BenchServices {
-        BenchServices { call in
+    static func counting(_ total: String, _ channel: String) -> RigServices {
+        RigServices { call in
             let path = call.url.replacing("https://api-APP-1.sendbird.com/v3", with: "")
             let body =
                 if path.hasPrefix("/group_channels/c%2F1/members") {
@@ -336,49 +336,49 @@ import Testing
     func `fetched members come with their counts`(
         total: String, channel: String, unread: String?, channelUnread: String?
     ) async throws {
-        let bench = try await Self.bench(
+        let rig = try await Self.rig(
             #","members":"fetch""#, services: Self.counting(total, channel))
-        let result = await Self.post(bench, Self.noMembers)
+        let result = await Self.post(rig, Self.noMembers)
         #expect(result.answer?.status == 200)
         let bob = try #require(result.events.first?.recipients.first)
         #expect(bob.attributes.first { $0.key == "unread" }?.value == unread)
         #expect(bob.attributes.first { $0.key == "channel_unread" }?.value == channelUnread)
         let unknown = [unread, channelUnread].filter { $0 == nil }.count
-        #expect(bench.services.counts["counts_unavailable_total"] ?? 0 == Int64(unknown))
-        #expect(await bench.end() == [])
+        #expect(rig.services.counts["counts_unavailable_total"] ?? 0 == Int64(unknown))
+        #expect(await rig.end() == [])
     }
 
     @Test func `members with counts are not asked about again`() async throws {
-        let services = BenchServices { _ in
+        let services = RigServices { _ in
             let body = """
                 {"members":[{"user_id":"bob","total_unread_message_count":"4","channel_unread_message_count":0}]}
                 """
             return .success(PluginHTTPAnswer(status: 200, body: Array(body.utf8)))
         }
-        let bench = try await Self.bench(#","members":"fetch""#, services: services)
-        let result = await Self.post(bench, Self.noMembers)
+        let rig = try await Self.rig(#","members":"fetch""#, services: services)
+        let result = await Self.post(rig, Self.noMembers)
         let bob = try #require(result.events.first?.recipients.first)
         #expect(bob.attributes.contains(Attribute("unread", "4")))
         #expect(bob.attributes.contains(Attribute("channel_unread", "0")))
         #expect(services.calls.count == 1)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a count written as text is a count`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let body = Self.message(
             #","total_unread_message_count":"3","channel_unread_message_count":"1""#)
-        let bob = try #require(await Self.post(bench, body).events.first?.recipients.first)
+        let bob = try #require(await Self.post(rig, body).events.first?.recipients.first)
         #expect(bob.attributes.contains(Attribute("unread", "3")))
         #expect(bob.attributes.contains(Attribute("channel_unread", "1")))
         let read = """
             {"category":"group_channel:message_read","channel":{"channel_url":"c"},
             "read_updates":[{"user_id":"bob","total_unread_message_count":"3"}]}
             """
-        let event = try #require(await Self.post(bench, read).events.first)
+        let event = try #require(await Self.post(rig, read).events.first)
         let counts = [Attribute("unread", "3"), Attribute("badge", "3")]
         #expect(event.recipients.first?.attributes == counts)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(
@@ -391,11 +391,11 @@ import Testing
     func `members that cannot be had make the sender come again`(
         answer: Result<PluginHTTPAnswer, PluginFault>
     ) async throws {
-        let bench = try await Self.bench(
-            #","members":"fetch""#, services: BenchServices { _ in answer })
-        let result = await Self.post(bench, Self.noMembers)
+        let rig = try await Self.rig(
+            #","members":"fetch""#, services: RigServices { _ in answer })
+        let result = await Self.post(rig, Self.noMembers)
         #expect(result.fault?.kind == .again)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     // MARK: Preferences
@@ -432,31 +432,31 @@ import Testing
     func `preferences and quiet hours are honoured in the user's zone`(
         preference: String, isChosen: Bool
     ) async throws {
-        let services = BenchServices(nowUnixMs: Self.now) { call in
+        let services = RigServices(nowUnixMs: Self.now) { call in
             guard call.url == "https://api-APP-1.sendbird.com/v3/users/bob/push_preference" else {
                 return .success(PluginHTTPAnswer(status: 404))
             }
             return .success(PluginHTTPAnswer(status: 200, body: Array("{\(preference)}".utf8)))
         }
-        let bench = try await Self.bench(#","preferences":"fetch""#, services: services)
+        let rig = try await Self.rig(#","preferences":"fetch""#, services: services)
         for _ in 0..<2 {
-            let result = await Self.post(bench, Self.message(""))
+            let result = await Self.post(rig, Self.message(""))
             #expect(result.fault == nil)
             #expect((result.events.first?.recipients.count ?? 0) == (isChosen ? 1 : 0))
         }
         // The second one came from the cache.
         #expect(services.calls.count == 1)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a preference that cannot be had is not a no`() async throws {
-        let bench = try await Self.bench(
+        let rig = try await Self.rig(
             #","preferences":"fetch""#,
-            services: BenchServices { _ in .failure(PluginFault(.unreachable, "down")) })
-        let result = await Self.post(bench, Self.message(""))
+            services: RigServices { _ in .failure(PluginFault(.unreachable, "down")) })
+        let result = await Self.post(rig, Self.message(""))
         #expect(result.events.first?.recipients.map(\.device.user) == ["bob"])
-        #expect(bench.services.counts["preferences_unavailable_total"] == 1)
-        #expect(await bench.end() == [])
+        #expect(rig.services.counts["preferences_unavailable_total"] == 1)
+        #expect(await rig.end() == [])
     }
 
     // MARK: Build
@@ -473,7 +473,7 @@ import Testing
     static let bobsAttributes = [("name", "Bob"), ("unread", "4"), ("channel_unread", "2")]
 
     static func event(_ fixture: String = "message-send") throws -> Event {
-        var json = try JSONValue.parse(PluginBench.fixture("Sendbird/\(fixture).json"))
+        var json = try JSONValue.parse(PluginRig.fixture("Sendbird/\(fixture).json"))
         if case .object(let members) = json {
             json = .object(members.filter { $0.key != "members" && $0.key != "sender_ip_addr" })
         }
@@ -481,28 +481,28 @@ import Testing
     }
 
     @Test func `the sendbird object is that of the documentation, byte for byte`() async throws {
-        let bench = try await Self.bench()
-        let built = try bench.build(
+        let rig = try await Self.rig()
+        let built = try rig.build(
             try Self.event(), [Self.device("ios", Self.bobsAttributes)])
         let content = try #require(built.contents.first)
-        let wanted = try PluginBench.fixture("Sendbird/push-object.json")
+        let wanted = try PluginRig.fixture("Sendbird/push-object.json")
         #expect(content.notification.data == #"{"sendbird":\#(wanted)}"#)
         #expect(content.notification.title == "")
         #expect(content.notification.body == #"Alice: Hello "Bob""#)
         #expect(content.notification.sound == "default")
         #expect(content.notification.isDataOnly)
         #expect(content.targets.first?.badge == 4)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `switches of the dashboard`() async throws {
-        let bench = try await Self.bench(
+        let rig = try await Self.rig(
             #"""
             ,"unread_badge":false,"channel_unread_count":false,"mentioned_users":"list",
             "title":"{channel_name} ({unknown})","body":"{sender_name} says {message}","sound":"ping.caf",
             "audience_type":"members"
             """#)
-        let built = try bench.build(
+        let built = try rig.build(
             try Self.event(), [Self.device("ios", Self.bobsAttributes)],
             options: #"{"alert":"string"}"#)
         let note = try #require(built.contents.first?.notification)
@@ -517,13 +517,13 @@ import Testing
         #expect(object["mentioned_users"]?[0]?["user_id"]?.string == "bob")
         let apns = try #require(note.overrides.first { $0.family == "apns" })
         #expect(apns.json == #"{"aps":{"alert":"Alice says Hello \"Bob\""}}"#)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `the alternative template shows nothing of the message`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         for fixture in ["message-send", "file-send"] {
-            let built = try bench.build(
+            let built = try rig.build(
                 try Self.event(fixture), [Self.device("ios", Self.bobsAttributes)],
                 options: #"{"template":"alternative"}"#)
             let note = try #require(built.contents.first?.notification)
@@ -533,7 +533,7 @@ import Testing
                 #expect(!all.contains(secret), "\(secret)")
             }
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -543,8 +543,8 @@ import Testing
     func `a device reads the message in its own language`(
         locale: String, word: String
     ) async throws {
-        let bench = try await Self.bench()
-        let built = try bench.build(
+        let rig = try await Self.rig()
+        let built = try rig.build(
             try Self.event(), [Self.device(locale: locale, Self.bobsAttributes)])
         let note = try #require(built.contents.first).notification
         #expect(note.body == #"Alice: \#(word) "Bob""#)
@@ -555,7 +555,7 @@ import Testing
         let fcm = try JSONValue.parse(
             try #require(note.overrides.first { $0.family == "fcm" }).json)
         #expect(fcm["data"]?["message"]?.string == #"Hello "Bob""#)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -564,21 +564,21 @@ import Testing
         (#""is_distinct":false,"is_super":true"#, "chat"),
     ])
     func `channel_type follows the channel`(flags: String, type: String) async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let data = """
             {"type":"MESG","payload":{"message_id":"12","message":"m"},"channel":{"channel_url":"c",\(flags)}}
             """
-        let built = try bench.build(
+        let built = try rig.build(
             Event(type: "message.sent", data: data), [Self.device()])
         let object = try JSONValue.parse(try #require(built.contents.first).notification.data)
         #expect(object["sendbird"]?["channel_type"]?.string == type)
         #expect(object["sendbird"]?["message_id"]?.integer == 12)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a file goes with its fields, and an admin message without a sender`() async throws {
-        let bench = try await Self.bench()
-        let file = try bench.build(try Self.event("file-send"), [Self.device()])
+        let rig = try await Self.rig()
+        let file = try rig.build(try Self.event("file-send"), [Self.device()])
         let content = try #require(file.contents.first)
         let object = try #require(try JSONValue.parse(content.notification.data)["sendbird"])
         #expect(
@@ -586,19 +586,19 @@ import Testing
                 == #"[{"name":"report.pdf","url":"https://file.example/report.pdf","type":"application/pdf","size":1234}]"#
         )
         #expect(file.contents.first?.notification.body == "Alice: report.pdf")
-        let admin = try bench.build(
+        let admin = try rig.build(
             Event(
                 type: "message.sent",
                 data:
                     #"{"type":"ADMM","payload":{"message_id":1,"message":"Welcome"},"channel":{}}"#),
             [Self.device()])
         #expect(admin.contents.first?.notification.body == "Welcome")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `devices of one user share a content, users do not`() async throws {
-        let bench = try await Self.bench()
-        let built = try bench.build(
+        let rig = try await Self.rig()
+        let built = try rig.build(
             try Self.event(),
             [
                 Self.device("ios", Self.bobsAttributes),
@@ -607,7 +607,7 @@ import Testing
             ])
         #expect(built.contents.map { $0.targets.map(\.recipient) } == [[0, 1], [2]])
         #expect(built.contents.last?.targets.first?.badge == 9)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     /// The table of "Enable multi-device support": rule, who is online (o) and offline (-), who gets it.
@@ -621,7 +621,7 @@ import Testing
     func `several devices, as the table says`(
         rule: String, devices: String, pushes: String
     ) async throws {
-        let bench = try await Self.bench(#","multi_device":"\#(rule)""#)
+        let rig = try await Self.rig(#","multi_device":"\#(rule)""#)
         let isAny = devices.contains("o")
         let recipients = devices.map { state in
             Self.device(
@@ -631,25 +631,25 @@ import Testing
                     ("user_online", isAny ? "true" : "false"),
                 ])
         }
-        let built = try bench.build(try Self.event(), recipients)
+        let built = try rig.build(try Self.event(), recipients)
         let chosen = Set(built.contents.flatMap(\.targets).map(\.recipient))
         let shown = devices.indices.enumerated().map { chosen.contains($0.offset) ? "1" : "0" }
         #expect(shown.joined() == pushes)
         #expect(built.skips.allSatisfy { $0.reason == "online" })
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `who is online at Sendbird counts as online everywhere`() async throws {
-        let bench = try await Self.bench()
-        let built = try bench.build(
+        let rig = try await Self.rig()
+        let built = try rig.build(
             try Self.event(),
             [Self.device("ios", [("member_online", "true"), ("online", "false")])])
         #expect(built.contents.isEmpty)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `messages of Desk never leave through this builder`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         for (type, custom, data) in [
             ("desk", "SENDBIRD_DESK_CHANNEL_CUSTOM_TYPE", ""),
             ("chat", "", #"{\"type\":\"SYSTEM_MESSAGE_TICKET_ASSIGNED_BY_SYSTEM\"}"#),
@@ -657,60 +657,60 @@ import Testing
             let body = Self.message("").replacing(
                 #""name":"C""#, with: #""name":"C","custom_type":"\#(custom)""#
             ).replacing(#""message":"m""#, with: #""message":"m","data":"\#(data)""#)
-            let event = try #require(await Self.post(bench, body).events.first, "\(type)")
+            let event = try #require(await Self.post(rig, body).events.first, "\(type)")
             #expect(event.type == "desk.message.sent")
-            let built = try bench.build(event, [Self.device()])
+            let built = try rig.build(event, [Self.device()])
             #expect(built.contents.isEmpty)
             #expect(built.skips.map(\.reason) == ["desk_message"])
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a ticket's fields are there for routes`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         let ticket = #"""
             {\"ticket\":{\"id\":7,\"channelName\":\"Lamp\",\"channelUrl\":\"u\",\"priority\":\"HIGH\",\"customFields\":[{\"key\":\"product\",\"value\":\"desk\"}],\"relatedChannels\":[]}}
             """#
         let body = Self.message("").replacing(
             #""name":"C""#, with: #""name":"C","custom_type":"SENDBIRD_DESK_CHANNEL_CUSTOM_TYPE""#
         ).replacing(#""message":"m""#, with: #""message":"m","data":"\#(ticket)""#)
-        let event = try #require(await Self.post(bench, body).events.first)
+        let event = try #require(await Self.post(rig, body).events.first)
         let found = try #require(try JSONValue.parse(event.data)["ticket"])
         #expect(found["title"]?.string == "Lamp" && found["channel_url"]?.string == "u")
         #expect(found["priority"]?.string == "high")
         #expect(found["custom_fields"]?["product"]?.string == "desk")
         #expect(found["related_channels"]?.text == "[]" && found["id"]?.string == "7")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `reading brings the badge up to date`() async throws {
-        let bench = try await Self.bench()
-        let result = await Self.post(bench, try PluginBench.fixture("Sendbird/message-read.json"))
+        let rig = try await Self.rig()
+        let result = await Self.post(rig, try PluginRig.fixture("Sendbird/message-read.json"))
         let event = try #require(result.events.first)
         #expect(event.type == "message.read")
         #expect(event.recipients.map(\.device.user) == ["bob"])
         #expect(result.rejects.map(\.reason) == ["malformed_update"])
-        let built = try bench.build(
+        let built = try rig.build(
             event,
             [Self.device("ios", [("unread", "3")]), Self.device("android", [("unread", "3")])])
         let content = try #require(built.contents.first)
         #expect(content.targets.map(\.recipient) == [0])
         #expect(content.targets.first?.badge == 3)
         #expect(content.notification.body.isEmpty && content.notification.sound.isEmpty)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a deleted message is taken back from everybody in the channel`() async throws {
-        let bench = try await Self.bench(#","preferences":"fetch""#)
-        let sent = try PluginBench.fixture("Sendbird/message-send.json")
+        let rig = try await Self.rig(#","preferences":"fetch""#)
+        let sent = try PluginRig.fixture("Sendbird/message-send.json")
         let body = sent.replacing(
             "group_channel:message_send", with: "group_channel:message_delete")
-        let event = try #require(await Self.post(bench, body).events.first)
+        let event = try #require(await Self.post(rig, body).events.first)
         #expect(event.type == "message.deleted")
         #expect(event.dedupe == "APP-1 message_delete 9007199254740993")
         #expect(event.recipients.map(\.device.user) == ["alice", "bob"])
         // Not by presence: what is shown may have come while they were away.
-        let built = try bench.build(
+        let built = try rig.build(
             event, [Self.device("ios", [("user_online", "true")]), Self.device("android")])
         let content = try #require(built.contents.first)
         #expect(content.targets.map(\.recipient) == [0, 1])
@@ -718,24 +718,24 @@ import Testing
         #expect(note.isWithdrawn && note.title.isEmpty && note.body.isEmpty && note.data.isEmpty)
         // The message was shown under the same key, and FCM got no collapse key of it.
         let shown = try #require(
-            try bench.build(try Self.event(), [Self.device()]).contents.first
+            try rig.build(try Self.event(), [Self.device()]).contents.first
         ).notification
         #expect(note.collapse == "9007199254740993" && shown.collapse == note.collapse)
         for overrides in [note.overrides, shown.overrides] {
             let fcm = try JSONValue.parse(try #require(overrides.first { $0.family == "fcm" }).json)
             #expect(fcm["android"]?["collapse_key"] == .null)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `members of a deleted message are fetched, too`() async throws {
-        let bench = try await Self.bench(#","members":"fetch""#, services: Self.counting("", ""))
+        let rig = try await Self.rig(#","members":"fetch""#, services: Self.counting("", ""))
         let body = Self.noMembers.replacing("message_send", with: "message_delete")
-        let event = try #require(await Self.post(bench, body).events.first)
+        let event = try #require(await Self.post(rig, body).events.first)
         #expect(event.type == "message.deleted")
         #expect(event.recipients.map(\.device.user) == ["bo b"])
-        #expect(bench.services.calls.count == 1)
-        #expect(await bench.end() == [])
+        #expect(rig.services.calls.count == 1)
+        #expect(await rig.end() == [])
     }
 
     // MARK: Register
@@ -756,11 +756,11 @@ import Testing
     func `registrations go to the Platform API`(
         platform: String, provider: String, type: String, field: String
     ) async throws {
-        let bench = try await Self.bench(#","register":{"unique":true,"check_limit":false}"#)
-        let register = try #require(bench.register)
+        let rig = try await Self.rig(#","register":{"unique":true,"check_limit":false}"#)
+        let register = try #require(rig.register)
         let endpoint = try await register.endpoint(app: "")
         #expect(endpoint.origin == "https://api-APP-1.sendbird.com")
-        let (requests, _) = try bench.prepare([
+        let (requests, _) = try rig.prepare([
             Self.change(.registered, platform, provider: provider)
         ])
         let request = try #require(requests.first)
@@ -768,14 +768,14 @@ import Testing
         #expect(request.path == "/v3/users/u%201/push/\(type)")
         #expect(request.headers["api-token"] == "master-api-token")
         #expect(request.text == #"{"\#(field)":"t/1","is_unique":true}"#)
-        let (settled, _) = try bench.classify(200, #"{"token":"t/1","type":"APNS","user":{}}"#)
+        let (settled, _) = try rig.classify(200, #"{"token":"t/1","type":"APNS","user":{}}"#)
         #expect(settled.map(\.kind) == [.delivered])
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `removals name the user if known`() async throws {
-        let bench = try await Self.bench(#","register":{}"#)
-        let (requests, settled) = try bench.prepare([
+        let rig = try await Self.rig(#","register":{}"#)
+        let (requests, settled) = try rig.prepare([
             Self.change(.unregistered, "ios"), Self.change(.invalid, "android", user: ""),
             Self.change(.registered, "web"), Self.change(.registered, "ios", user: ""),
         ])
@@ -785,24 +785,24 @@ import Testing
                 "/v3/users/u%201/push/apns/t%2F1", "/v3/push/device_tokens/gcm/t%2F1",
             ])
         #expect(settled.map(\.reason) == ["ignored", "ignored"])
-        let gone = try bench.classify(400, #"{"error":true,"code":400201,"message":"no"}"#)
+        let gone = try rig.classify(400, #"{"error":true,"code":400201,"message":"no"}"#)
         #expect(gone.settled.map(\.reason) == ["already_gone"])
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [(19, "registered"), (20, "registered_at_limit")])
     func `a full list of tokens is shown`(count: Int, reason: String) async throws {
-        let bench = try await Self.bench(#","register":{}"#)
-        _ = try bench.prepare([Self.change(.registered, "ios")])
-        let (settled, requests) = try bench.classify(200, #"{"token":"t/1"}"#)
+        let rig = try await Self.rig(#","register":{}"#)
+        _ = try rig.prepare([Self.change(.registered, "ios")])
+        let (settled, requests) = try rig.classify(200, #"{"token":"t/1"}"#)
         #expect(settled.isEmpty)
         #expect(requests.map(\.path) == ["/v3/users/u%201/push/apns"])
         #expect(requests.map(\.method) == ["GET"])
         let list = Array(repeating: "\"x\"", count: count).joined(separator: ",")
-        let counted = try bench.classify(200, #"{"tokens":[\#(list)]}"#)
+        let counted = try rig.classify(200, #"{"tokens":[\#(list)]}"#)
         #expect(counted.settled.map(\.reason) == [reason])
-        #expect(bench.services.counts["users_at_token_limit_total"] == (count == 20 ? 1 : nil))
-        #expect(await bench.end() == [])
+        #expect(rig.services.counts["users_at_token_limit_total"] == (count == 20 ? 1 : nil))
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -813,13 +813,13 @@ import Testing
     func `answers of the Platform API`(
         status: UInt32, body: String, kind: Outcome.Kind
     ) async throws {
-        let bench = try await Self.bench(#","register":{}"#)
-        _ = try bench.prepare([Self.change(.registered, "ios")])
-        let (settled, _) = try bench.classify(
+        let rig = try await Self.rig(#","register":{}"#)
+        _ = try rig.prepare([Self.change(.registered, "ios")])
+        let (settled, _) = try rig.classify(
             status, body, headers: status == 429 ? [Attribute("retry-after", "7")] : [])
         #expect(settled.first?.kind == kind)
         if status == 429 { #expect(settled.first?.retryAfterMs == 7_000) }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -828,26 +828,26 @@ import Testing
         "99999999999999999999", "-1", "Sun, 06 Nov 1994 24:00:00 GMT", "",
     ])
     func `a wait that cannot be is no wait`(text: String) async throws {
-        let bench = try await Self.bench(#","register":{}"#)
-        _ = try bench.prepare([Self.change(.registered, "ios")])
-        let (settled, _) = try bench.classify(
+        let rig = try await Self.rig(#","register":{}"#)
+        _ = try rig.prepare([Self.change(.registered, "ios")])
+        let (settled, _) = try rig.classify(
             503, "", headers: [Attribute("retry-after", text)])
         #expect(settled.first?.kind == .retry)
         #expect(settled.first?.retryAfterMs == 0)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [(".", "%2E"), ("..", "%2E%2E"), ("...", "..."), ("a/../b", "a%2F..%2Fb")])
     func `a user's name leads to no other path`(user: String, encoded: String) async throws {
-        let bench = try await Self.bench(#","register":{}"#)
-        let (requests, _) = try bench.prepare([Self.change(.registered, "ios", user: user)])
+        let rig = try await Self.rig(#","register":{}"#)
+        let (requests, _) = try rig.prepare([Self.change(.registered, "ios", user: user)])
         #expect(requests.first?.path == "/v3/users/\(encoded)/push/apns")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `many preferences are asked for a few at a time`() async throws {
         let running = Mutex((now: 0, most: 0))
-        let services = BenchServices(nowUnixMs: Self.now) { _ in
+        let services = RigServices(nowUnixMs: Self.now) { _ in
             running.withLock { state in
                 state.now += 1
                 state.most = max(state.most, state.now)
@@ -856,56 +856,56 @@ import Testing
             running.withLock { $0.now -= 1 }
             return .success(PluginHTTPAnswer(status: 200, body: Array("{}".utf8)))
         }
-        let bench = try await Self.bench(#","preferences":"fetch""#, services: services)
+        let rig = try await Self.rig(#","preferences":"fetch""#, services: services)
         let members = (0..<100).map { #"{"user_id":"m\#($0)"}"# }.joined(separator: ",")
         let body = Self.message("").replacing(
             #""members":["#, with: #""members":[\#(members),"#)
-        let result = await Self.post(bench, body)
+        let result = await Self.post(rig, body)
         #expect(result.events.first?.recipients.count == 101)
         #expect(running.withLock { $0.most } <= 16)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `pages that never end do`() async throws {
-        let services = BenchServices { _ in
+        let services = RigServices { _ in
             .success(PluginHTTPAnswer(status: 200, body: Array(#"{"members":[],"next":"x"}"#.utf8)))
         }
-        let bench = try await Self.bench(#","members":"fetch""#, services: services)
-        let result = await Self.post(bench, Self.noMembers)
+        let rig = try await Self.rig(#","members":"fetch""#, services: services)
+        let result = await Self.post(rig, Self.noMembers)
         #expect(result.answer?.status == 200)
         #expect(services.calls.count == 20)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a count that nobody said clears no badge`() async throws {
-        let bench = try await Self.bench()
-        let built = try bench.build(try Self.event(), [Self.device("ios", [("name", "Bob")])])
+        let rig = try await Self.rig()
+        let built = try rig.build(try Self.event(), [Self.device("ios", [("name", "Bob")])])
         let content = try #require(built.contents.first)
         #expect(content.targets.first?.badge == nil && content.notification.badge == nil)
         #expect(!content.notification.data.contains("unread"))
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a channel's own setting wins over the user's`() async throws {
-        let services = BenchServices(nowUnixMs: Self.now) { _ in
+        let services = RigServices(nowUnixMs: Self.now) { _ in
             .success(
                 PluginHTTPAnswer(
                     status: 200, body: Array(#"{"push_trigger_option":"mention_only"}"#.utf8)))
         }
-        let bench = try await Self.bench(#","preferences":"fetch""#, services: services)
-        let own = await Self.post(bench, Self.message(#","push_trigger_option":"all""#))
+        let rig = try await Self.rig(#","preferences":"fetch""#, services: services)
+        let own = await Self.post(rig, Self.message(#","push_trigger_option":"all""#))
         #expect(own.events.first?.recipients.map(\.device.user) == ["bob"])
-        let other = await Self.post(bench, Self.message(#","push_trigger_option":"default""#))
+        let other = await Self.post(rig, Self.message(#","push_trigger_option":"default""#))
         #expect(other.events.isEmpty)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `without register nothing is forwarded`() async throws {
-        let bench = try await Self.bench()
+        let rig = try await Self.rig()
         await #expect(throws: PluginFault.self) {
-            _ = try await bench.register?.endpoint(app: "")
+            _ = try await rig.register?.endpoint(app: "")
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 }
 
@@ -913,17 +913,17 @@ import Testing
 @Suite struct StopTests {
     @Test func `a stop waits for answers that the plugin waits for`() async throws {
         let gate = DispatchSemaphore(value: 0)
-        let services = BenchServices(nowUnixMs: SendbirdTests.now) { _ in
+        let services = RigServices(nowUnixMs: SendbirdTests.now) { _ in
             gate.wait()
             return .success(PluginHTTPAnswer(status: 500))
         }
         // On a busy machine the request's own time would be up first.
         services.isVirtual = true
-        let bench = try await SendbirdTests.bench(#","members":"fetch""#, services: services)
-        async let result = SendbirdTests.post(bench, SendbirdTests.noMembers)
+        let rig = try await SendbirdTests.rig(#","members":"fetch""#, services: services)
+        async let result = SendbirdTests.post(rig, SendbirdTests.noMembers)
         await services.waitFor { !services.calls.isEmpty }
         // The answer has not come: the instance must not be taken away under it.
-        #expect(await bench.instance.stop(deadlineMs: 20) == false)
+        #expect(await rig.instance.stop(deadlineMs: 20) == false)
         gate.signal()
         #expect(await result.fault?.kind == .again)
     }

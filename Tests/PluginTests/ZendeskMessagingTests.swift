@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxConformance
 import SignalboxCore
 import SignalboxJSON
@@ -12,8 +12,8 @@ import Testing
     static let path = "/in/zm"
     static let secret = [("x-api-key", "hook-secret")]
 
-    static func bench(_ more: String = "", services: BenchServices) async throws -> RoleBench {
-        try await RoleBench(
+    static func rig(_ more: String = "", services: RigServices) async throws -> RoleRig {
+        try await RoleRig(
             "ZendeskMessaging",
             config: #"""
                 {"path":"/in/zm","webhook_secret":"hook-secret","app":"com.example.app",
@@ -23,10 +23,10 @@ import Testing
 
     /// Answers for participants of every conversation.
     static func services(_ participants: String? = nil, status: UInt32 = 200) throws
-        -> BenchServices
+        -> RigServices
     {
-        let body = try participants ?? PluginBench.fixture("ZendeskMessaging/participants.json")
-        return BenchServices(nowUnixMs: 1_772_042_797_547) { _ in
+        let body = try participants ?? PluginRig.fixture("ZendeskMessaging/participants.json")
+        return RigServices(nowUnixMs: 1_772_042_797_547) { _ in
             .success(PluginHTTPAnswer(status: status, body: Array(body.utf8)))
         }
     }
@@ -34,7 +34,7 @@ import Testing
     static let anna = #"{"participants":[{"userId":"1","userExternalId":"anna"}]}"#
 
     static func message() throws -> String {
-        try PluginBench.fixture("ZendeskMessaging/message.json")
+        try PluginRig.fixture("ZendeskMessaging/message.json")
     }
 
     /// A webhook with these events.
@@ -53,14 +53,14 @@ import Testing
     }
 
     static func post(
-        _ bench: RoleBench, _ body: String, headers: [(String, String)] = secret
-    ) async -> IngestResult { await bench.handle(body, path: path, headers: headers) }
+        _ rig: RoleRig, _ body: String, headers: [(String, String)] = secret
+    ) async -> IngestResult { await rig.handle(body, path: path, headers: headers) }
 
     @Test func `a message of the business is an event for the users of its conversation`()
         async throws
     {
-        let bench = try await Self.bench(services: Self.services())
-        let result = await Self.post(bench, try Self.message())
+        let rig = try await Self.rig(services: Self.services())
+        let result = await Self.post(rig, try Self.message())
         #expect(result.answer?.status == 200)
         let event = try #require(result.events.first)
         #expect(event.type == "conversation.message")
@@ -77,47 +77,47 @@ import Testing
         let integration = data["conversation"]?["activeSwitchboardIntegration"]
         #expect(integration?["integrationType"]?.string == "zd:agentWorkspace")
         #expect(data["message"]?["source"]?["type"]?.string == "zd:agentWorkspace")
-        let call = try #require(bench.services.calls.first)
+        let call = try #require(rig.services.calls.first)
         #expect(
             call.url == "https://d3v.zendesk.com/sc/v2/apps/5698edbf2a43bd081be982f1/conversations/"
                 + "13f32c6cf7d0d38e6e0eba93/participants?page%5Bsize%5D=100")
         #expect(call.method == "GET")
         #expect(call.headers.contains(Attribute("authorization", "Basic a2V5OmtleS1zZWNyZXQ=")))
         let note = try #require(
-            try bench.build(event, event.recipients).contents.first?.notification)
+            try rig.build(event, event.recipients).contents.first?.notification)
         #expect(note.title == "Alice Agent" && note.body == "Your parcel is on its way")
         #expect(note.thread == "13f32c6cf7d0d38e6e0eba93" && note.priority == .high)
         #expect(!note.isDataOnly && note.sound == "default")
         #expect(
             note.data == #"{"conversation_id":"13f32c6cf7d0d38e6e0eba93","#
                 + #""app_id":"5698edbf2a43bd081be982f1","message_id":"5e55622dac66fb73a3c01877"}"#)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [nil, "wrong", "", "hook-secret "] as [String?])
     func `a wrong secret is refused before anything is parsed`(given: String?) async throws {
-        let bench = try await Self.bench(services: Self.services())
+        let rig = try await Self.rig(services: Self.services())
         for body in ["{{{", try Self.message()] {
             let result = await Self.post(
-                bench, body, headers: given.map { [("x-api-key", $0)] } ?? [])
+                rig, body, headers: given.map { [("x-api-key", $0)] } ?? [])
             #expect(result.fault?.kind == .auth && result.events.isEmpty)
         }
-        #expect(bench.services.calls.isEmpty)
-        #expect(await bench.end() == [])
+        #expect(rig.services.calls.isEmpty)
+        #expect(await rig.end() == [])
     }
 
     @Test func `what a user writes, and every other event, is no push and counted`() async throws {
-        let bench = try await Self.bench(services: Self.services())
+        let rig = try await Self.rig(services: Self.services())
         let written = try Self.message().replacing(#""type": "business""#, with: #""type": "user""#)
         let read = #"{"id":"1","type":"conversation:read","payload":{}}"#
         let new = #"{"id":"2","type":"conversation:new-thing"}"#
         for body in [written, Self.webhook([read, new]), Self.webhook([])] {
-            let result = await Self.post(bench, body)
+            let result = await Self.post(rig, body)
             #expect(result.answer?.status == 200 && result.fault == nil)
             #expect(result.events.isEmpty && result.rejects.isEmpty)
         }
-        #expect(bench.services.counts["events_total"] == 3 && bench.services.calls.isEmpty)
-        #expect(await bench.end() == [])
+        #expect(rig.services.counts["events_total"] == 3 && rig.services.calls.isEmpty)
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -134,18 +134,18 @@ import Testing
         (#"{"type":"hologram"}"#, "Message"),
     ])
     func `every kind of content has a text`(content: String, text: String) async throws {
-        let bench = try await Self.bench(services: Self.services())
-        let result = await Self.post(bench, Self.webhook([Self.event("1", content: content)]))
+        let rig = try await Self.rig(services: Self.services())
+        let result = await Self.post(rig, Self.webhook([Self.event("1", content: content)]))
         let event = try #require(result.events.first)
         let note = try #require(
-            try bench.build(event, event.recipients).contents.first?.notification)
+            try rig.build(event, event.recipients).contents.first?.notification)
         #expect(note.body == text && note.title == "Al")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `one bad event harms no other`() async throws {
-        let bench = try await Self.bench(
-            services: BenchServices { call in
+        let rig = try await Self.rig(
+            services: RigServices { call in
                 .success(
                     PluginHTTPAnswer(
                         status: call.url.contains("/gone/") ? 404 : 200,
@@ -156,47 +156,47 @@ import Testing
             #"{"type":"conversation:message","payload":{"message":{"author":{"type":"business"}}}}"#,
             Self.event("9", conversation: "gone"),
         ]
-        let result = await Self.post(bench, Self.webhook(bad + [Self.event("1")]))
+        let result = await Self.post(rig, Self.webhook(bad + [Self.event("1")]))
         #expect(result.answer?.status == 200 && result.fault == nil)
         #expect(result.events.map(\.dedupe) == ["APP 1"])
         #expect(
             result.rejects.map(\.reason) == Array(repeating: "malformed_event", count: 5)
                 + ["no_conversation", "unknown_conversation"])
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a conversation's users are asked for once in ten minutes`() async throws {
-        let bench = try await Self.bench(services: Self.services())
+        let rig = try await Self.rig(services: Self.services())
         let both = Self.webhook([
             Self.event("1"), Self.event("2"), Self.event("3", conversation: "D"),
         ])
-        #expect(await Self.post(bench, both).events.count == 3)
-        #expect(bench.services.calls.count == 2)
-        #expect(await Self.post(bench, both).events.map(\.dedupe) == ["APP 1", "APP 2", "APP 3"])
-        #expect(bench.services.calls.count == 2)
-        bench.services.advance(ms: 600_000)
-        #expect(await Self.post(bench, Self.webhook([Self.event("4")])).events.count == 1)
-        #expect(bench.services.calls.count == 3)
-        #expect(await bench.end() == [])
+        #expect(await Self.post(rig, both).events.count == 3)
+        #expect(rig.services.calls.count == 2)
+        #expect(await Self.post(rig, both).events.map(\.dedupe) == ["APP 1", "APP 2", "APP 3"])
+        #expect(rig.services.calls.count == 2)
+        rig.services.advance(ms: 600_000)
+        #expect(await Self.post(rig, Self.webhook([Self.event("4")])).events.count == 1)
+        #expect(rig.services.calls.count == 3)
+        #expect(await rig.end() == [])
     }
 
     @Test func `while the API cannot be asked the webhook comes again, and what is known goes on`()
         async throws
     {
         let isDown = Mutex(false)
-        let bench = try await Self.bench(
-            services: BenchServices { _ in
+        let rig = try await Self.rig(
+            services: RigServices { _ in
                 .success(
                     PluginHTTPAnswer(
                         status: isDown.withLock { $0 } ? 500 : 200,
                         body: Array(Self.anna.utf8)))
             })
-        #expect(await Self.post(bench, Self.webhook([Self.event("1")])).events.count == 1)
+        #expect(await Self.post(rig, Self.webhook([Self.event("1")])).events.count == 1)
         isDown.withLock { $0 = true }
         let mixed = Self.webhook([
             Self.event("2", conversation: "D"), Self.event("3"), Self.event("4", conversation: "E"),
         ])
-        let result = await Self.post(bench, mixed)
+        let result = await Self.post(rig, mixed)
         #expect(result.fault == nil && result.answer?.status == 503)
         #expect(result.events.map(\.dedupe) == ["APP 3"])
         #expect(
@@ -204,12 +204,12 @@ import Testing
                 "participants_unavailable", "participants_unavailable",
             ])
         // One call that fails is enough.
-        #expect(bench.services.calls.count == 2)
+        #expect(rig.services.calls.count == 2)
         isDown.withLock { $0 = false }
-        let again = await Self.post(bench, mixed)
+        let again = await Self.post(rig, mixed)
         #expect(again.answer?.status == 200)
         #expect(again.events.map(\.dedupe) == ["APP 2", "APP 3", "APP 4"])
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: [
@@ -220,41 +220,41 @@ import Testing
     func `devices are known by the app's id or by Zendesk's`(
         config: String, participants: String, users: [String]
     ) async throws {
-        let bench = try await Self.bench(
+        let rig = try await Self.rig(
             config, services: Self.services(#"{"participants":[\#(participants)]}"#))
-        let result = await Self.post(bench, Self.webhook([Self.event("1")]))
+        let result = await Self.post(rig, Self.webhook([Self.event("1")]))
         #expect(result.answer?.status == 200)
         #expect(result.events.flatMap(\.recipients).map(\.device.user) == users)
         #expect(result.rejects.map(\.reason) == (users.isEmpty ? ["no_user"] : []))
         // Somebody without an id may log in at any time.
-        _ = await Self.post(bench, Self.webhook([Self.event("1")]))
-        #expect(bench.services.calls.count == (users.isEmpty ? 2 : 1))
-        #expect(await bench.end() == [])
+        _ = await Self.post(rig, Self.webhook([Self.event("1")]))
+        #expect(rig.services.calls.count == (users.isEmpty ? 2 : 1))
+        #expect(await rig.end() == [])
     }
 
     @Test func `a user that the webhook names is not asked for`() async throws {
-        let bench = try await Self.bench(services: Self.services())
+        let rig = try await Self.rig(services: Self.services())
         let body = Self.event("1").replacing(
             #""payload":{"#,
             with: #""payload":{"user":{"id":"1","externalId":"ben","profile":{"a":"b"}},"#)
-        let event = try #require(await Self.post(bench, Self.webhook([body])).events.first)
-        #expect(event.recipients.map(\.device.user) == ["ben"] && bench.services.calls.isEmpty)
+        let event = try #require(await Self.post(rig, Self.webhook([body])).events.first)
+        #expect(event.recipients.map(\.device.user) == ["ben"] && rig.services.calls.isEmpty)
         #expect(!event.data.contains("profile"))
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `webhooks of another app are answered and left out`() async throws {
-        let bench = try await Self.bench(#","app_id":"OTHER""#, services: Self.services())
-        let result = await Self.post(bench, Self.webhook([Self.event("1")]))
+        let rig = try await Self.rig(#","app_id":"OTHER""#, services: Self.services())
+        let result = await Self.post(rig, Self.webhook([Self.event("1")]))
         #expect(result.answer?.status == 200 && result.events.isEmpty)
-        #expect(result.rejects.map(\.reason) == ["other_app"] && bench.services.calls.isEmpty)
-        #expect(await bench.end() == [])
+        #expect(result.rejects.map(\.reason) == ["other_app"] && rig.services.calls.isEmpty)
+        #expect(await rig.end() == [])
     }
 
     @Test func `hostile bodies are refused with a reason`() async throws {
-        let bench = try await Self.bench(services: Self.services())
+        let rig = try await Self.rig(services: Self.services())
         for (name, bytes) in HostileBodies.all {
-            let result = await bench.handle(bytes, path: Self.path, headers: Self.secret)
+            let result = await rig.handle(bytes, path: Self.path, headers: Self.secret)
             #expect(result.fault?.kind == .invalid, "\(name)")
         }
         for value in HostileBodies.values {
@@ -266,11 +266,11 @@ import Testing
                 Self.webhook([Self.event("1").replacing(#""1""#, with: value)]),
                 Self.webhook([Self.event("1").replacing(#""Al""#, with: value)]),
             ] {
-                let result = await Self.post(bench, body)
+                let result = await Self.post(rig, body)
                 if let fault = result.fault { #expect(fault.kind == .invalid) }
-                for event in result.events { _ = try bench.build(event, event.recipients) }
+                for event in result.events { _ = try rig.build(event, event.recipients) }
             }
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 }

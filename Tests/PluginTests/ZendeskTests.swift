@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxConformance
 import SignalboxCore
 import SignalboxJSON
@@ -7,11 +7,11 @@ import SignalboxPluginHost
 import Testing
 
 @Suite struct ZendeskTests {
-    let services = BenchServices()
+    let services = RigServices()
 
     func ingest(_ body: String, config: String = #"{"path":"/in/z"}"#) async throws -> IngestResult
     {
-        let instance = try await PluginBench.bundledInstance(
+        let instance = try await PluginRig.bundledInstance(
             "Zendesk", config: config, services: services)
         let role = try #require(try await IngestRole(instance, limits: Limits()))
         let once = Once<IngestResult>()
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `the documented webhook becomes one event with both devices`() async throws {
-        let file = PluginBench.root.appending(path: "Tests/Fixtures/Zendesk/reply.json")
+        let file = PluginRig.root.appending(path: "Tests/Fixtures/Zendesk/reply.json")
         let result = try await ingest(String(contentsOf: file, encoding: .utf8))
         #expect(result.fault == nil)
         let event = try #require(result.events.first)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func `its path is claimed for POST`() async throws {
-        let instance = try await PluginBench.bundledInstance(
+        let instance = try await PluginRig.bundledInstance(
             "Zendesk", config: #"{"path":"/in/zendesk/s"}"#, services: services)
         let role = try #require(try await IngestRole(instance, limits: Limits()))
         #expect(role.paths == [IngestPath(pattern: "/in/zendesk/s", methods: ["POST"])])
@@ -142,7 +142,7 @@ import Testing
 
     @Test(arguments: ["{}", #"{"display":"system"}"#])
     func `one content with text keys goes to all`(options: String) async throws {
-        let instance = try await PluginBench.bundledInstance(
+        let instance = try await PluginRig.bundledInstance(
             "Zendesk", config: #"{"path":"/in/z"}"#, services: services)
         let role = try #require(BuildRole(instance))
         #expect(role.optionsSchema?.contains("display") == true)
@@ -176,10 +176,10 @@ import Testing
     func `a general webhook's signature fits the vector, for five minutes`(
         ageMs: Int64
     ) async throws {
-        let bench = try await RoleBench(
+        let rig = try await RoleRig(
             "Zendesk", config: Self.signed,
-            services: BenchServices(nowUnixMs: UInt64(Int64(Self.signedMs) + ageMs)))
-        let result = await bench.handle(
+            services: RigServices(nowUnixMs: UInt64(Int64(Self.signedMs) + ageMs)))
+        let result = await rig.handle(
             #"{"category":"group_channel:message_send","app_id":"APP"}"#, path: "/in/z",
             headers: [
                 ("x-zendesk-webhook-signature", "Dr/2r0T3s/oPaX4n5ruXjLaFJ+w9g1Lrt+F5FUO4rV4="),
@@ -192,15 +192,15 @@ import Testing
             #expect(result.fault?.kind == .auth)
             #expect(result.fault?.message.contains("five minutes") == true)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test(arguments: ["", "AAAA", "Er/2r0T3s/oPaX4n5ruXjLaFJ+w9g1Lrt+F5FUO4rV4=", "%%"])
     func `a wrong signature is refused before anything is parsed`(value: String) async throws {
-        let bench = try await RoleBench(
-            "Zendesk", config: Self.signed, services: BenchServices(nowUnixMs: Self.signedMs))
+        let rig = try await RoleRig(
+            "Zendesk", config: Self.signed, services: RigServices(nowUnixMs: Self.signedMs))
         for body in ["{{{", #"{"category":"group_channel:message_send","app_id":"APP"}"#] {
-            let result = await bench.handle(
+            let result = await rig.handle(
                 body, path: "/in/z",
                 headers: [
                     ("x-zendesk-webhook-signature", value),
@@ -208,49 +208,49 @@ import Testing
                 ])
             #expect(result.fault?.kind == .auth)
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     static let one = #""devices":[{"identifier":"t","type":"ios"}]"#
 
     @Test(arguments: ["", #","ticket_id":null"#, #","ticket_id":"""#, #","ticket_id":[5]"#])
     func `a webhook without a ticket is a push without a deep link`(ticket: String) async throws {
-        let bench = try await RoleBench("Zendesk", config: #"{"path":"/in/z"}"#)
-        let result = await bench.handle(
+        let rig = try await RoleRig("Zendesk", config: #"{"path":"/in/z"}"#)
+        let result = await rig.handle(
             #"{\#(Self.one),"notification":{"title":"T","body":"B"\#(ticket)}}"#, path: "/in/z")
         #expect(result.fault == nil)
         let event = try #require(result.events.first)
         #expect(event.subject == "")
         #expect(event.data == #"{"notification":{"title":"T","body":"B"}}"#)
-        let built = try bench.build(event, event.recipients)
+        let built = try rig.build(event, event.recipients)
         let note = try #require(built.contents.first?.notification)
         #expect(note.title == "T" && note.body == "B" && note.data == "")
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `numbers and booleans are texts`() async throws {
-        let bench = try await RoleBench("Zendesk", config: #"{"path":"/in/z"}"#)
-        let result = await bench.handle(
+        let rig = try await RoleRig("Zendesk", config: #"{"path":"/in/z"}"#)
+        let result = await rig.handle(
             #"{\#(Self.one),"notification":{"title":42,"body":true,"ticket_id":7}}"#, path: "/in/z")
         let event = try #require(result.events.first)
-        let built = try bench.build(event, event.recipients)
+        let built = try rig.build(event, event.recipients)
         let note = try #require(built.contents.first?.notification)
         #expect(note.title == "42" && note.body == "true")
         #expect(note.data == #"{"zendesk_sdk_request_id":"7","tid":"7"}"#)
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 
     @Test func `a byte order mark in front is skipped`() async throws {
-        let bench = try await RoleBench("Zendesk", config: #"{"path":"/in/z"}"#)
+        let rig = try await RoleRig("Zendesk", config: #"{"path":"/in/z"}"#)
         let body = [0xEF, 0xBB, 0xBF] + Array(#"{\#(Self.one),"notification":{"title":"T"}}"#.utf8)
-        #expect(await bench.handle(body, path: "/in/z").events.count == 1)
-        #expect(await bench.end() == [])
+        #expect(await rig.handle(body, path: "/in/z").events.count == 1)
+        #expect(await rig.end() == [])
     }
 
     @Test func `hostile bodies are refused with a reason`() async throws {
-        let bench = try await RoleBench("Zendesk", config: #"{"path":"/in/z"}"#)
+        let rig = try await RoleRig("Zendesk", config: #"{"path":"/in/z"}"#)
         for (name, bytes) in HostileBodies.all {
-            let result = await bench.handle(bytes, path: "/in/z")
+            let result = await rig.handle(bytes, path: "/in/z")
             #expect(result.fault?.kind == .invalid, "\(name)")
             #expect(result.events.isEmpty)
         }
@@ -262,11 +262,11 @@ import Testing
                 #"{"devices":[{"identifier":"a","type":"ios"}],"notification":\#(value)}"#,
                 #"{"devices":[{"identifier":"a","type":"ios"}],"notification":{"ticket_id":\#(value)}}"#,
             ] {
-                let result = await bench.handle(body, path: "/in/z")
+                let result = await rig.handle(body, path: "/in/z")
                 if let fault = result.fault { #expect(fault.kind == .invalid) }
-                for event in result.events { _ = try bench.build(event, event.recipients) }
+                for event in result.events { _ = try rig.build(event, event.recipients) }
             }
         }
-        #expect(await bench.end() == [])
+        #expect(await rig.end() == [])
     }
 }

@@ -2,7 +2,7 @@ import SignalboxCore
 import SignalboxDispatch
 import Testing
 
-/// Settlement and breaker against what must always hold, in virtual time, by chance; the seed is named in
+/// DeliveryDecision and breaker against what must always hold, in virtual time, by chance; the seed is named in
 /// every failure.
 @Suite struct FlowPropertyTests {
     static let seeds: [UInt64] = (0..<20).map { _ in UInt64.random(in: 0 ... .max) }
@@ -20,7 +20,7 @@ import Testing
             let kind = kinds[Int(random.next() % 7)]
             var outcome = Outcome(item: 1, kind: kind, reason: "r")
             outcome.retryAfterMs = random.next() % 3 == 0 ? random.next() % 60_000 : 0
-            let settlement = Settlement.decide(
+            let settlement = DeliveryDecision.decide(
                 outcome, delivery: delivery, policy: .standard, nowUnixMs: now, random: 0)
             switch settlement {
             case .delivered: #expect(kind == .delivered, "seed \(seed)")

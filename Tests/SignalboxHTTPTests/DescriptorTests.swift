@@ -96,18 +96,18 @@ import Testing
 
     @Test func `connects without descriptors are tried again, and succeed later`() async {
         await #expect(processExitsWith: .success) {
-            let bench = try await PushBench()
+            let rig = try await PushRig()
             var limit = rlimit()
             getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
             Self.allow(0)
-            bench.submit(1...1)
-            #expect(await bench.settle { $0.isFailing })
+            rig.submit(1...1)
+            #expect(await rig.settle { $0.isFailing })
             setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-            #expect(await bench.outcomes(1) == [1: "200"])
-            let failures = bench.events.filter { $0.kind == .connectFailed }
+            #expect(await rig.outcomes(1) == [1: "200"])
+            let failures = rig.events.filter { $0.kind == .connectFailed }
             #expect(failures.first?.text.lowercased().contains("too many open files") == true)
             #expect(failures.count < 20)
-            await bench.end()
+            await rig.end()
         }
     }
 }

@@ -1,7 +1,7 @@
 import COpenSSL
 import Foundation
 import NIOCore
-import PluginBench
+import PluginRig
 import SignalboxCrypto
 import Testing
 
@@ -16,16 +16,16 @@ import Testing
         flood: Flood
     ) async throws {
         let peer = try FloodingPeer()
-        let bench = try await PushBench { $0.port = peer.port }
-        bench.submit(1...1)
+        let rig = try await PushRig { $0.port = peer.port }
+        rig.submit(1...1)
         let sent = try await peer.flood(flood)
         // What a system keeps for a socket is a few megabytes at most.
         #expect(sent < FloodingPeer.bytesMax, "\(sent) bytes were taken and answered")
-        let isClosed = await bench.settle { _ in bench.events.contains { $0.kind == .closed } }
-        let event = bench.events.first { $0.kind == .closed }
-        #expect(isClosed && event?.text.contains("reads no answers") == true, "\(bench.events)")
+        let isClosed = await rig.settle { _ in rig.events.contains { $0.kind == .closed } }
+        let event = rig.events.first { $0.kind == .closed }
+        #expect(isClosed && event?.text.contains("reads no answers") == true, "\(rig.events)")
         peer.end()
-        await bench.end()
+        await rig.end()
     }
 }
 
@@ -53,7 +53,7 @@ private final class FloodingPeer: Sendable {
                     + getsockname(descriptor, $0, &length)
             }
         }
-        guard status == 0 else { throw PluginBench.Failure(description: "cannot listen") }
+        guard status == 0 else { throw PluginRig.Failure(description: "cannot listen") }
         port = Int(UInt16(bigEndian: address.sin_port))
     }
 
@@ -64,8 +64,8 @@ private final class FloodingPeer: Sendable {
         try await Tool.aside { [self] in
             let descriptor = accept(listener, nil, nil)
             defer { close(descriptor) }
-            let identity = try ThrowAway.serverIdentity(authority: PushBench.authority.get())
-            let session = try TLSSession(server: TLSBench.server(identity))
+            let identity = try ThrowAway.serverIdentity(authority: PushRig.authority.get())
+            let session = try TLSSession(server: TLSRig.server(identity))
             try shakeHands(session, descriptor)
             // SETTINGS without any.
             try session.write(ByteBuffer(bytes: [0, 0, 0, 4, 0, 0, 0, 0, 0]))
@@ -102,7 +102,7 @@ private final class FloodingPeer: Sendable {
             if let bytes = session.takeOutgoing() { _ = Self.send(bytes, descriptor) }
             var room = [UInt8](repeating: 0, count: 4_096)
             let count = recv(descriptor, &room, room.count, 0)
-            guard count > 0 else { throw PluginBench.Failure(description: "no handshake") }
+            guard count > 0 else { throw PluginRig.Failure(description: "no handshake") }
             session.receive(ByteBuffer(bytes: room[..<count]))
             state = session.handshake()
         }

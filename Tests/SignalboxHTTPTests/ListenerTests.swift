@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxHTTP
 import Testing
@@ -12,8 +12,8 @@ import Testing
     }
 
     @Test func `requests that come all at once are answered in turn`() async throws {
-        let bench = try await WebBench()
-        let client = try RawClient(port: bench.server.port)
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
         client.send(
             "GET /known/1 HTTP/1.1\r\nhost: a\r\n\r\n"
                 + "POST /known/2 HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc"
@@ -28,64 +28,64 @@ import Testing
             !places.contains(nil) && places.compactMap { $0 } == places.compactMap { $0 }.sorted())
         #expect(count("HTTP/1.1 404", in: text) == 2)
         #expect(count("connection: close", in: text) == 1)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a client that has closed its end gets its answer`() async throws {
-        let bench = try await WebBench()
-        let client = try RawClient(port: bench.server.port)
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
         client.send("GET /known/wait HTTP/1.1\r\nhost: a\r\n\r\n")
         client.endSending()
-        bench.release.finish()
+        rig.release.finish()
         #expect(await client.read().contains("GET /known/wait? 0"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `HTTP 1.0 is answered and closed`() async throws {
-        let bench = try await WebBench()
-        let client = try RawClient(port: bench.server.port)
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
         client.send("GET /known/old HTTP/1.0\r\n\r\n")
         let text = await client.read()
         #expect(text.hasPrefix("HTTP/1.0 200") && text.hasSuffix("GET /known/old? 0 "))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `HEAD gets the length and no body`() async throws {
-        let bench = try await WebBench()
-        let client = try RawClient(port: bench.server.port)
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
         client.send("HEAD /known HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
         let text = await client.read()
         #expect(text.contains("content-length: 15\r\n") && text.hasSuffix("\r\n\r\n"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a client that waits is told to go on, or why not`() async throws {
-        let bench = try await WebBench(bodyBytesMax: 1_000)
+        let rig = try await WebRig(bodyBytesMax: 1_000)
         let head = "HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length:"
-        let client = try RawClient(port: bench.server.port)
+        let client = try RawClient(port: rig.server.port)
         client.send("POST /known \(head) 3\r\n\r\n")
         #expect(await client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 100"))
         client.send("abc")
         #expect(await client.read(until: "known? 3").contains("200 OK"))
         for (path, size, status) in [("/known", 1_001, "413"), ("/other", 3, "404")] {
-            let refused = try RawClient(port: bench.server.port)
+            let refused = try RawClient(port: rig.server.port)
             refused.send("POST \(path) \(head) \(size)\r\n\r\n")
             let text = await refused.read()
             #expect(text.hasPrefix("HTTP/1.1 \(status)") && text.contains("connection: close"))
         }
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a body over the bound is answered although the client goes on sending`()
         async throws
     {
-        let bench = try await WebBench(bodyBytesMax: 1_000)
-        let client = try RawClient(port: bench.server.port)
+        let rig = try await WebRig(bodyBytesMax: 1_000)
+        let client = try RawClient(port: rig.server.port)
         client.send("POST /known HTTP/1.1\r\nhost: a\r\ncontent-length: 3000\r\n\r\n")
         client.send(String(repeating: "a", count: 3_000))
         let text = await client.read()
         #expect(text.hasPrefix("HTTP/1.1 413") && text.contains("the body is over 1000 bytes"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -96,40 +96,40 @@ import Testing
         ("GET /known HTTP/1.1\r\n\(String(repeating: "a: b\r\n", count: 200))\r\n", 431),
     ])
     func `what is not HTTP ends its own connection`(bytes: String, status: Int) async throws {
-        let bench = try await WebBench()
-        let client = try RawClient(port: bench.server.port)
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
         client.send(bytes)
         let text = await client.read()
         #expect(text.hasPrefix("HTTP/1.1 \(status)"), "\(text.prefix(60))")
-        let answer = try await bench.client.answer(bench.call("GET", "/known"))
+        let answer = try await rig.client.answer(rig.call("GET", "/known"))
         #expect(answer.status == 200)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `a stop answers what is open and closes what is idle`() async throws {
-        let bench = try await WebBench()
-        let idle = try RawClient(port: bench.server.port)
+        let rig = try await WebRig()
+        let idle = try RawClient(port: rig.server.port)
         idle.send("GET /known HTTP/1.1\r\nhost: a\r\n\r\n")
         #expect(await idle.read(until: "known? 0").contains("200 OK"))
-        let open = try RawClient(port: bench.server.port)
+        let open = try RawClient(port: rig.server.port)
         open.send("GET /known/wait HTTP/1.1\r\nhost: a\r\n\r\n")
-        _ = await bench.client.asked(bench.call("GET", "/known"))
-        async let ended: Void = bench.server.shutdown()
+        _ = await rig.client.asked(rig.call("GET", "/known"))
+        async let ended: Void = rig.server.shutdown()
         #expect(await idle.read().isEmpty)
-        bench.release.finish()
+        rig.release.finish()
         let text = await open.read()
         #expect(text.contains("GET /known/wait? 0") && text.contains("connection: close"))
         await ended
-        bench.client.shutdown()
+        rig.client.shutdown()
     }
 
     @Test func `a second stop waits for the first, and ends`() async throws {
-        let bench = try await WebBench()
-        async let first: Void = bench.server.shutdown()
-        await bench.server.shutdown()
+        let rig = try await WebRig()
+        async let first: Void = rig.server.shutdown()
+        await rig.server.shutdown()
         await first
-        await bench.server.shutdown()
-        bench.client.shutdown()
+        await rig.server.shutdown()
+        rig.client.shutdown()
     }
 
     @Test func `who begins and does not go on is closed in time`() async throws {
@@ -138,7 +138,7 @@ import Testing
         options.requestSeconds = 0
         let server = try await HTTPServer.start(
             options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            handler: WebBench.Echo(gate: nil))
+            handler: WebRig.Echo(gate: nil))
         for bytes in ["", "GET /kno", "POST /known HTTP/1.1\r\ncontent-length: 9\r\n\r\nabc"] {
             let client = try RawClient(port: server.port)
             client.send(bytes)

@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxHTTP
 import Synchronization
@@ -116,8 +116,8 @@ import Testing
     }
 
     @Test func `requests sent ahead of a slow answer are all answered`() async throws {
-        let bench = try await WebBench()
-        let client = try RawClient(port: bench.server.port)
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
         async let sent: Void = Tool.aside {
             client.send(
                 "GET /known/wait HTTP/1.1\r\n\r\n"
@@ -125,23 +125,23 @@ import Testing
             client.endSending()
         }
         // The first ones are read once the server answers somebody else.
-        _ = try await bench.client.answer(bench.call("GET", "/known"))
-        bench.release.finish()
+        _ = try await rig.client.answer(rig.call("GET", "/known"))
+        rig.release.finish()
         let text = await client.read()
         #expect(text.components(separatedBy: "HTTP/1.1 200").count == 5_002)
         try await sent
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `an answer is not lost because nonsense follows its request`() async throws {
-        let bench = try await WebBench()
-        let client = try RawClient(port: bench.server.port)
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
         client.send("GET /known/wait HTTP/1.1\r\n\r\n" + String(repeating: "\u{1}", count: 200_000))
-        _ = try await bench.client.answer(bench.call("GET", "/known"))
-        bench.release.finish()
+        _ = try await rig.client.answer(rig.call("GET", "/known"))
+        rig.release.finish()
         let text = await client.read()
         #expect(text.hasPrefix("HTTP/1.1 200") && text.contains("connection: close"))
         #expect(text.hasSuffix("GET /known/wait? 0 "))
-        await bench.end()
+        await rig.end()
     }
 }

@@ -1,7 +1,7 @@
 import Logging
 import NIOCore
 import NIOEmbedded
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxCrypto
 import Testing
@@ -37,13 +37,13 @@ import Testing
     final class Ending: @unchecked Sendable { var value = "" }
 
     /// A channel with the client's end, and a server in memory.
-    private struct Bench {
+    private struct Rig {
         let channel = EmbeddedChannel()
         let behind = Behind()
         let server: TLSEnd
 
         init(isHalfClosable: Bool = false) throws {
-            let made = try TLSBench()
+            let made = try TLSRig()
             server = made.server
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: isHalfClosable)
             try channel.pipeline.syncOperations.addHandlers(
@@ -85,45 +85,45 @@ import Testing
     }
 
     @Test func `text goes both ways once hands are shaken`() throws {
-        let bench = try Bench()
-        let early = bench.ending(of: bench.channel.writeAndFlush(ByteBuffer(string: "early")))
+        let rig = try Rig()
+        let early = rig.ending(of: rig.channel.writeAndFlush(ByteBuffer(string: "early")))
         #expect(early.value == "\(ChannelError.ioOnClosedChannel)")
-        try bench.shakeHands()
-        #expect(bench.behind.alpn == "h2")
-        bench.channel.writeAndFlush(ByteBuffer(string: "there"), promise: nil)
-        try bench.toServer()
-        #expect(bench.server.text == "there")
-        try bench.server.write("back")
-        let before = bench.behind.readsDone
-        try bench.toClient(bench.server.session.takeOutgoing())
-        #expect(bench.behind.text == "back" && bench.behind.readsDone == before + 1)
-        #expect(bench.behind.faults.isEmpty)
+        try rig.shakeHands()
+        #expect(rig.behind.alpn == "h2")
+        rig.channel.writeAndFlush(ByteBuffer(string: "there"), promise: nil)
+        try rig.toServer()
+        #expect(rig.server.text == "there")
+        try rig.server.write("back")
+        let before = rig.behind.readsDone
+        try rig.toClient(rig.server.session.takeOutgoing())
+        #expect(rig.behind.text == "back" && rig.behind.readsDone == before + 1)
+        #expect(rig.behind.faults.isEmpty)
     }
 
     @Test func `a peer that goes at any byte of the handshake is a fault`() throws {
-        let whole = try Bench()
+        let whole = try Rig()
         try whole.toServer()
         let size = try #require(whole.server.session.takeOutgoing()).readableBytes
         for count in 0..<size {
-            let bench = try Bench()
-            try bench.toServer()
-            var flight = try #require(bench.server.session.takeOutgoing())
-            try bench.toClient(flight.readSlice(length: min(count, flight.readableBytes - 1)))
-            bench.channel.pipeline.fireChannelInactive()
-            #expect(bench.behind.faults == [.cut], "after \(count) bytes")
-            #expect(bench.behind.alpn == nil)
+            let rig = try Rig()
+            try rig.toServer()
+            var flight = try #require(rig.server.session.takeOutgoing())
+            try rig.toClient(flight.readSlice(length: min(count, flight.readableBytes - 1)))
+            rig.channel.pipeline.fireChannelInactive()
+            #expect(rig.behind.faults == [.cut], "after \(count) bytes")
+            #expect(rig.behind.alpn == nil)
         }
     }
 
     @Test func `a connection that ends without close_notify is told from one that ends with it`()
         throws
     {
-        let cut = try Bench()
+        let cut = try Rig()
         try cut.shakeHands()
         cut.channel.pipeline.fireChannelInactive()
         #expect(cut.behind.faults == [.truncated])
 
-        let ended = try Bench()
+        let ended = try Rig()
         try ended.shakeHands()
         try ended.server.write("last")
         ended.server.session.sayGoodbye()
@@ -137,33 +137,33 @@ import Testing
     @Test func `where clients may close their end, a close_notify does, and answers still go out`()
         throws
     {
-        let bench = try Bench(isHalfClosable: true)
-        try bench.shakeHands()
-        bench.server.session.sayGoodbye()
-        try bench.toClient(bench.server.session.takeOutgoing())
-        #expect(bench.behind.inputEnds == 1 && bench.channel.isActive)
+        let rig = try Rig(isHalfClosable: true)
+        try rig.shakeHands()
+        rig.server.session.sayGoodbye()
+        try rig.toClient(rig.server.session.takeOutgoing())
+        #expect(rig.behind.inputEnds == 1 && rig.channel.isActive)
         // The end of TCP that follows says nothing new.
-        bench.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
-        #expect(bench.behind.inputEnds == 1 && bench.behind.faults.isEmpty)
-        bench.channel.writeAndFlush(ByteBuffer(string: "answer"), promise: nil)
-        try bench.toServer()
-        #expect(bench.server.text == "answer")
+        rig.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(rig.behind.inputEnds == 1 && rig.behind.faults.isEmpty)
+        rig.channel.writeAndFlush(ByteBuffer(string: "answer"), promise: nil)
+        try rig.toServer()
+        #expect(rig.server.text == "answer")
 
-        let cut = try Bench(isHalfClosable: true)
+        let cut = try Rig(isHalfClosable: true)
         try cut.shakeHands()
         cut.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         #expect(cut.behind.faults == [.truncated] && !cut.channel.isActive)
     }
 
     @Test func `a close says goodbye and waits for none`() throws {
-        let bench = try Bench()
-        try bench.shakeHands()
-        bench.channel.writeAndFlush(ByteBuffer(string: "last"), promise: nil)
-        let closed = bench.ending(of: bench.channel.close())
-        #expect(!bench.channel.isActive && closed.value == "done")
-        try bench.toServer()
-        #expect(bench.server.text == "last" && bench.server.reading == .ended)
-        #expect(bench.behind.faults.isEmpty)
+        let rig = try Rig()
+        try rig.shakeHands()
+        rig.channel.writeAndFlush(ByteBuffer(string: "last"), promise: nil)
+        let closed = rig.ending(of: rig.channel.close())
+        #expect(!rig.channel.isActive && closed.value == "done")
+        try rig.toServer()
+        #expect(rig.server.text == "last" && rig.server.reading == .ended)
+        #expect(rig.behind.faults.isEmpty)
     }
 
     /// Keeps what is written, like a socket whose peer does not read.
@@ -181,29 +181,29 @@ import Testing
     }
 
     @Test func `a peer that does not read holds a close up for a second, not for ever`() throws {
-        let bench = try Bench()
+        let rig = try Rig()
         let stuck = Stuck()
-        try bench.channel.pipeline.syncOperations.addHandler(stuck, position: .first)
-        try bench.shakeHands()
+        try rig.channel.pipeline.syncOperations.addHandler(stuck, position: .first)
+        try rig.shakeHands()
         stuck.isStuck = true
-        let closed = [bench.channel.close(), bench.channel.close()].map { bench.ending(of: $0) }
-        bench.channel.embeddedEventLoop.advanceTime(by: .milliseconds(999))
-        #expect(bench.channel.isActive)
-        bench.channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
-        #expect(!bench.channel.isActive)
-        bench.channel.embeddedEventLoop.run()
+        let closed = [rig.channel.close(), rig.channel.close()].map { rig.ending(of: $0) }
+        rig.channel.embeddedEventLoop.advanceTime(by: .milliseconds(999))
+        #expect(rig.channel.isActive)
+        rig.channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+        #expect(!rig.channel.isActive)
+        rig.channel.embeddedEventLoop.run()
         #expect(closed.map(\.value) == ["done", "done"])
         for one in stuck.kept { one.fail(ChannelError.ioOnClosedChannel) }
     }
 
     @Test func `an alert and a broken record end the connection`() throws {
-        let alert = try Bench()
+        let alert = try Rig()
         try alert.toServer()
         try alert.toClient(ByteBuffer(bytes: [21, 3, 3, 0, 2, 2, 40]))
         #expect(alert.behind.faults.first?.description.contains("handshake failure") == true)
         #expect(alert.behind.faults.count == 1 && !alert.channel.isActive)
 
-        let broken = try Bench()
+        let broken = try Rig()
         try broken.shakeHands()
         try broken.toClient(
             ByteBuffer(bytes: [23, 3, 3, 0, 20] + [UInt8](repeating: 7, count: 20)))

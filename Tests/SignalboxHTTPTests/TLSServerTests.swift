@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxCrypto
 import SignalboxHTTP
@@ -26,7 +26,7 @@ import Testing
                         + getsockname(descriptor, $0, &length)
                 }
             }
-            guard status == 0 else { throw PluginBench.Failure(description: "cannot listen") }
+            guard status == 0 else { throw PluginRig.Failure(description: "cannot listen") }
             port = Int(UInt16(bigEndian: address.sin_port))
         }
 
@@ -34,14 +34,14 @@ import Testing
     }
 
     private func failure(of port: Int) async throws -> String? {
-        let bench = try await PushBench {
+        let rig = try await PushRig {
             $0.port = port
             $0.connectTimeoutMs = 300
         }
-        bench.submit(1...1)
-        #expect(await bench.settle { $0.isFailing })
-        let event = bench.events.first { $0.kind == .connectFailed }
-        await bench.end()
+        rig.submit(1...1)
+        #expect(await rig.settle { $0.isFailing })
+        let event = rig.events.first { $0.kind == .connectFailed }
+        await rig.end()
         return event?.text
     }
 
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `a peer that speaks plain HTTP is named as such`() async throws {
-        let web = try await WebBench()
+        let web = try await WebRig()
         #expect(
             try await failure(of: web.server.port)?
                 .hasSuffix("TLS handshake failed: the peer does not speak TLS") == true)
@@ -61,9 +61,9 @@ import Testing
     // MARK: The listener
 
     private func listener(
-        idleSeconds: Int = 60, _ handler: any HTTPServerHandler = WebBench.Echo(gate: nil)
+        idleSeconds: Int = 60, _ handler: any HTTPServerHandler = WebRig.Echo(gate: nil)
     ) async throws -> HTTPServer {
-        let identity = try TLSBench.identity.get()
+        let identity = try TLSRig.identity.get()
         var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
         options.idleSeconds = idleSeconds
         options.tls = HTTPServerTLS(
@@ -115,7 +115,7 @@ import Testing
         let server = try await listener(Crowd(count))
         let client = try RESTClient(callsMax: count)
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try Data(TLSBench.authority.get().certificatePEM).write(to: folder)
+        try Data(TLSRig.authority.get().certificatePEM).write(to: folder)
         defer { try? FileManager.default.removeItem(at: folder) }
         let answers = try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
             for number in 0..<count {

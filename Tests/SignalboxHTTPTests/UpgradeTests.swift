@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxHTTP
 import Testing
 
@@ -28,8 +28,8 @@ import Testing
 
     @Test(arguments: requests)
     func `a connection goes on after a request for an upgrade`(request: String) async throws {
-        let bench = try await WebBench()
-        let client = try RawClient(port: bench.server.port)
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
         for _ in 0..<3 {
             client.send(request)
             let text = await client.read(
@@ -39,54 +39,54 @@ import Testing
         }
         client.send("GET /known/last HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
         #expect(await client.read().hasSuffix("GET /known/last? 0 "))
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: requests)
     func `requests right after one for an upgrade are answered, wherever the bytes are cut`(
         request: String
     ) async throws {
-        let bench = try await WebBench()
+        let rig = try await WebRig()
         let bytes = Array(
             (request + request + "GET /known/last HTTP/1.1\r\nconnection: close\r\n\r\n").utf8)
         for cut in 0..<bytes.count {
-            let client = try RawClient(port: bench.server.port)
+            let client = try RawClient(port: rig.server.port)
             client.send(String(decoding: bytes[..<cut], as: UTF8.self))
             // The server has one loop: it has read the first part when it answers somebody else.
             if cut > request.utf8.count - 8 {
-                _ = try await bench.client.answer(bench.call("GET", "/known"))
+                _ = try await rig.client.answer(rig.call("GET", "/known"))
             }
             client.send(String(decoding: bytes[cut...], as: UTF8.self))
             let text = await client.read()
             #expect(text.components(separatedBy: "HTTP/1.1 ").count == 4, "cut at \(cut): \(text)")
             #expect(text.hasSuffix("GET /known/last? 0 "), "cut at \(cut)")
         }
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `curl --http2 gets both answers`() async throws {
-        let bench = try await WebBench()
-        let url = "http://127.0.0.1:\(bench.server.port)/known"
+        let rig = try await WebRig()
+        let url = "http://127.0.0.1:\(rig.server.port)/known"
         let text = try await Tool.output([
             "curl", "--silent", "--show-error", "--max-time", "20", "--http2", "\(url)/1",
             "\(url)/2",
             "--data", "abc", "\(url)/3",
         ])
         #expect(text == "POST /known/1? 3 POST /known/2? 3 POST /known/3? 3 ")
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: ["/other", "/known"])
     func `bytes without end after a request for an upgrade end the connection`(
         path: String
     ) async throws {
-        let bench = try await WebBench()
-        let client = try RawClient(port: bench.server.port)
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
         client.send("GET \(path) HTTP/1.1\r\n\(Self.java)\r\n")
         let sent = try await client.flood("x", bytes: 64 << 20)
         #expect(sent < 32 << 20)
-        #expect(try await bench.client.answer(bench.call("GET", "/known")).status == 200)
-        await bench.end()
+        #expect(try await rig.client.answer(rig.call("GET", "/known")).status == 200)
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -110,13 +110,13 @@ import Testing
     func `what hides where a request ends is refused, and nothing after it is read`(
         request: String, status: Int
     ) async throws {
-        let bench = try await WebBench()
-        let client = try RawClient(port: bench.server.port)
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
         client.send(request + "GET /known/hidden HTTP/1.1\r\n\r\n")
         let text = await client.read()
         #expect(
             text.hasPrefix("HTTP/1.1 \(status)") && text.contains("connection: close"), "\(text)")
         #expect(!text.contains("hidden"))
-        await bench.end()
+        await rig.end()
     }
 }

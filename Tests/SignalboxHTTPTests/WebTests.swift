@@ -15,103 +15,103 @@ import Testing
     }
 
     @Test func `a call and its answer arrive whole`() async throws {
-        let bench = try await WebBench()
-        var call = bench.call("POST", "/known/a%20b?x=1", body: Array("hello".utf8))
+        let rig = try await WebRig()
+        var call = rig.call("POST", "/known/a%20b?x=1", body: Array("hello".utf8))
         call.headers = [Attribute("x-test", "mark")]
-        let answer = try await bench.client.answer(call)
+        let answer = try await rig.client.answer(call)
         #expect(answer.status == 200)
         #expect(answer.header("x-echo") == "yes")
         #expect(String(decoding: answer.body, as: UTF8.self) == "POST /known/a%20b?x=1 5 mark")
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `no program that is started inherits a socket`() async throws {
-        let bench = try await WebBench()
-        _ = try await bench.client.answer(bench.call("GET", "/known"))
-        let found = inheritedSockets(port: bench.server.port)
+        let rig = try await WebRig()
+        _ = try await rig.client.answer(rig.call("GET", "/known"))
+        let found = inheritedSockets(port: rig.server.port)
         #expect(found.count >= 2 && found.inherited == 0, "\(found)")
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `an unknown path is refused with a problem document`() async throws {
-        let bench = try await WebBench()
-        let answer = try await bench.client.answer(bench.call("GET", "/other"))
+        let rig = try await WebRig()
+        let answer = try await rig.client.answer(rig.call("GET", "/other"))
         #expect(answer.status == 404)
         #expect(answer.header("content-type") == "application/problem+json")
         let text = String(decoding: answer.body, as: UTF8.self)
         #expect(text.contains("\"status\":404"))
         #expect(text.contains("nothing is served here"))
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [false, true])
     func `a body over the bound is refused`(isChunked: Bool) async throws {
-        let bench = try await WebBench(bodyBytesMax: 1000)
-        var call = bench.call("POST", "/known", body: [UInt8](repeating: 65, count: 1001))
+        let rig = try await WebRig(bodyBytesMax: 1000)
+        var call = rig.call("POST", "/known", body: [UInt8](repeating: 65, count: 1001))
         if isChunked { call.headers = [Attribute("transfer-encoding", "chunked")] }
-        #expect(try await bench.client.answer(call).status == 413)
+        #expect(try await rig.client.answer(call).status == 413)
         call.body.removeLast()
-        #expect(try await bench.client.answer(call).status == 200)
-        await bench.end()
+        #expect(try await rig.client.answer(call).status == 200)
+        await rig.end()
     }
 
     @Test func `redirects are followed only when asked and only to https`() async throws {
-        let bench = try await WebBench()
-        var call = bench.call("GET", "/known/redirect")
-        #expect(try await bench.client.answer(call).status == 302)
+        let rig = try await WebRig()
+        var call = rig.call("GET", "/known/redirect")
+        #expect(try await rig.client.answer(call).status == 302)
         call.redirectsMax = 3
         let refused = call
-        #expect(await fault { try await bench.client.answer(refused) } == .invalid)
-        await bench.end()
+        #expect(await fault { try await rig.client.answer(refused) } == .invalid)
+        await rig.end()
     }
 
     @Test func `an answer over 1 MiB is cut off`() async throws {
-        let bench = try await WebBench()
-        let call = bench.call("GET", "/known/large")
-        #expect(await fault { try await bench.client.answer(call) } == .tooLarge)
-        await bench.end()
+        let rig = try await WebRig()
+        let call = rig.call("GET", "/known/large")
+        #expect(await fault { try await rig.client.answer(call) } == .tooLarge)
+        await rig.end()
     }
 
     @Test func `a silent server meets the deadline`() async throws {
-        let bench = try await WebBench()
-        var call = bench.call("GET", "/known/wait")
+        let rig = try await WebRig()
+        var call = rig.call("GET", "/known/wait")
         call.timeoutMs = 50
         let waiting = call
-        #expect(await fault { try await bench.client.answer(waiting) } == .timeout)
-        bench.release.finish()
-        await bench.end()
+        #expect(await fault { try await rig.client.answer(waiting) } == .timeout)
+        rig.release.finish()
+        await rig.end()
     }
 
     @Test func `calls beyond the bound are refused`() async throws {
-        let bench = try await WebBench(callsMax: 1)
-        let waiting = bench.call("GET", "/known/wait")
+        let rig = try await WebRig(callsMax: 1)
+        let waiting = rig.call("GET", "/known/wait")
         let (answers, found) = AsyncStream.makeStream(of: UInt32.self)
-        try bench.client.submit(waiting) { found.yield((try? $0.get())?.status ?? 0) }
-        #expect(await fault { try await bench.client.answer(waiting) } == .full)
-        bench.release.finish()
+        try rig.client.submit(waiting) { found.yield((try? $0.get())?.status ?? 0) }
+        #expect(await fault { try await rig.client.answer(waiting) } == .full)
+        rig.release.finish()
         #expect(await answers.first { _ in true } == 200)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `private addresses are refused on demand`() async throws {
-        let bench = try await WebBench()
-        var call = bench.call("GET", "/known")
+        let rig = try await WebRig()
+        var call = rig.call("GET", "/known")
         call.refusesPrivateAddresses = true
         let refused = call
-        #expect(await fault { try await bench.client.answer(refused) } == .unreachable)
-        await bench.end()
+        #expect(await fault { try await rig.client.answer(refused) } == .unreachable)
+        await rig.end()
     }
 
     @Test func `a connection that others have opened is no way to a private address`() async throws
     {
-        let bench = try await WebBench()
-        let open = bench.call("GET", "/known")
-        _ = try await bench.client.answer(open)
+        let rig = try await WebRig()
+        let open = rig.call("GET", "/known")
+        _ = try await rig.client.answer(open)
         var call = open
         call.refusesPrivateAddresses = true
         let refused = call
-        #expect(await fault { try await bench.client.answer(refused) } == .unreachable)
-        await bench.end()
+        #expect(await fault { try await rig.client.answer(refused) } == .unreachable)
+        await rig.end()
     }
 
     @Test(arguments: ["ftp://127.0.0.1/", "not a url", "http://a\r\nb/"])
@@ -144,25 +144,25 @@ import Testing
     }
 
     @Test func `a shut-down client answers what is under way`() async throws {
-        let bench = try await WebBench()
-        let call = bench.call("GET", "/known/wait")
-        async let first = fault { try await bench.client.answer(call) }
-        bench.client.shutdown()
+        let rig = try await WebRig()
+        let call = rig.call("GET", "/known/wait")
+        async let first = fault { try await rig.client.answer(call) }
+        rig.client.shutdown()
         #expect(await first == .stopping)
-        bench.release.finish()
-        await bench.server.shutdown()
+        rig.release.finish()
+        await rig.server.shutdown()
     }
 
     @Test func `TLS is checked against the given roots`() async throws {
-        let bench = try await PushBench()
+        let rig = try await PushRig()
         let client = try RESTClient()
-        let url = "https://127.0.0.1:\(bench.server.port)/token"
+        let url = "https://127.0.0.1:\(rig.server.port)/token"
         let stranger = RESTCall(method: "POST", url: url)
         #expect(await fault { try await client.answer(stranger) } == .unreachable)
         var trusting = stranger
-        trusting.caFile = bench.caFile
+        trusting.caFile = rig.caFile
         #expect(try await client.answer(trusting).status == 200)
         client.shutdown()
-        await bench.end()
+        await rig.end()
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxJSON
 import Synchronization
@@ -15,17 +15,17 @@ import Testing
     struct Crashing {
         let instance: IsolatedInstance
         let roles: PluginRoles
-        let services: BenchServices
+        let services: RigServices
         let ups: AsyncStream<Void>
 
         init(
-            once: Bool = false, config: String = "", services: BenchServices = BenchServices(),
+            once: Bool = false, config: String = "", services: RigServices = RigServices(),
             change: @escaping (inout IsolationOptions) -> Void = { _ in }
         ) async throws {
             self.services = services
             let marker = Workshop.place()
             let json = (once ? #""marker":"\#(marker.path)""# : "") + config
-            instance = try await PluginBench.isolated(
+            instance = try await PluginRig.isolated(
                 try await Roles.library.value, config: try JSONValue.parse("{\(json)}"),
                 services: services
             ) { options in
@@ -88,43 +88,43 @@ import Testing
         ("LOOP", "was ended by the gateway: prepare took over 3000 ms"),
     ])
     func `a batch is lost once, and everything is sent`(how: String, words: String) async throws {
-        let bench = try await Crashing(once: true) { if how == "LOOP" { $0.workMs = 3_000 } }
+        let rig = try await Crashing(once: true) { if how == "LOOP" { $0.workMs = 3_000 } }
         let tokens = (0..<20).map { $0 == 7 ? "x-\(how)" : "t-\($0)" }
-        let found = try await bench.deliverAll(Roles.deliveries(tokens))
+        let found = try await rig.deliverAll(Roles.deliveries(tokens))
         #expect(found.values.allSatisfy { $0 == "sent" } && found.count == 20)
-        #expect(bench.restarts == 1)
-        #expect(bench.services.counts["up"] == 1)
-        let lines = bench.services.lines.filter { $0.contains("the plugin's process") }
+        #expect(rig.restarts == 1)
+        #expect(rig.services.counts["up"] == 1)
+        let lines = rig.services.lines.filter { $0.contains("the plugin's process") }
         #expect(lines.count == 1)
         #expect(lines.first?.contains("error the plugin's process \(words)") == true, "\(lines)")
         let late = "test: prepare took over 3000 ms, so its process was ended"
-        #expect(bench.services.faults == (how == "LOOP" ? [late] : []))
-        await bench.end()
-        #expect(bench.services.counts["up"] == 0)
+        #expect(rig.services.faults == (how == "LOOP" ? [late] : []))
+        await rig.end()
+        #expect(rig.services.counts["up"] == 0)
     }
 
     @Test func `one that always ends the process is found out, and its neighbours are sent`()
         async throws
     {
-        let bench = try await Crashing()
+        let rig = try await Crashing()
         let tokens = (0..<12).map { [3, 8].contains($0) ? "x-SEGV" : "t-\($0)" }
-        let found = try await bench.deliverAll(Roles.deliveries(tokens))
+        let found = try await rig.deliverAll(Roles.deliveries(tokens))
         let crashed = found.filter { $0.value == "plugin_crashes" }.keys.sorted()
         #expect(crashed == [4, 9])
         #expect(found.values.count { $0 == "sent" } == 10)
         // Once together, and each twice alone.
-        #expect(bench.restarts <= 5)
-        #expect(bench.roles.sendHTTP?.maxBatch == 600)
-        await bench.end()
+        #expect(rig.restarts <= 5)
+        #expect(rig.roles.sendHTTP?.maxBatch == 600)
+        await rig.end()
     }
 
     @Test func `a request that ends the process, and what is asked while it is down`() async throws
     {
-        let bench = try await Crashing {
+        let rig = try await Crashing {
             $0.waitFirstMs = 60_000; $0.waitMaxMs = 60_000
         }
-        let ingest = try #require(bench.roles.ingest)
-        let builder = try #require(bench.roles.build)
+        let ingest = try #require(rig.roles.ingest)
+        let builder = try #require(rig.roles.build)
         let deferred = Once<IngestResult>()
         ingest.handle(Roles.request("defer briefly")) { deferred.set($0) }
         let lost = Once<IngestResult>()
@@ -142,44 +142,44 @@ import Testing
             try built.get()
         }
         let deliveries = Roles.deliveries(["a"])
-        guard case .again? = bench.roles.sendHTTP?.prepare(app: "", deliveries: deliveries) else {
-            throw PluginBench.Failure(description: "it was not down")
+        guard case .again? = rig.roles.sendHTTP?.prepare(app: "", deliveries: deliveries) else {
+            throw PluginRig.Failure(description: "it was not down")
         }
-        let taken = bench.roles.send?.submit(app: "", deliveries: deliveries) { _ in }
+        let taken = rig.roles.send?.submit(app: "", deliveries: deliveries) { _ in }
         #expect(try taken?.get() == 0)
-        await bench.services.waitFor { bench.services.counts["up"] == 0 }
+        await rig.services.waitFor { rig.services.counts["up"] == 0 }
         // A stop does not wait for the new start.
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `an event that ends the process is lost to nobody`() async throws {
-        let bench = try await Crashing(once: true)
-        let builder = try #require(bench.roles.build)
+        let rig = try await Crashing(once: true)
+        let builder = try #require(rig.roles.build)
         let recipient = [Recipient(device: Device(token: "t"))]
         let event = Event(source: "z", type: "x.y", subject: "SEGV")
         let built = builder.build(event, recipients: recipient, route: "r", options: "{}")
         guard case .failure(let fault) = built else {
-            throw PluginBench.Failure(description: "it did not end")
+            throw PluginRig.Failure(description: "it did not end")
         }
         #expect(fault.kind == .again)
-        var turns = bench.ups.makeAsyncIterator()
+        var turns = rig.ups.makeAsyncIterator()
         while case .failure = builder.build(
             event, recipients: recipient, route: "r", options: "{}")
         {
             await turns.next()
         }
-        #expect(bench.restarts == 1)
-        await bench.end()
+        #expect(rig.restarts == 1)
+        await rig.end()
     }
 
     @Test func `an exception that leaves a plugin ends its process alone`() async throws {
-        let file = PluginBench.root.appending(path: "Tests/Fixtures/Isolation/throwing.cpp")
+        let file = PluginRig.root.appending(path: "Tests/Fixtures/Isolation/throwing.cpp")
         let library = FileManager.default.temporaryDirectory.appending(
             path: "\(UUID().uuidString).so")
         defer { try? FileManager.default.removeItem(at: library) }
-        let services = BenchServices()
-        let instance = try await PluginBench.isolated(
-            try await PluginBench.compile(
+        let services = RigServices()
+        let instance = try await PluginRig.isolated(
+            try await PluginRig.compile(
                 file: file.path, to: library.path, flags: ["-fvisibility=hidden", "-lstdc++"]),
             services: services
         ) { options in
@@ -193,7 +193,7 @@ import Testing
             return builder.build(event, recipients: recipient, route: "r", options: "{}")
         }
         guard case .success = build("fine"), case .failure(let fault) = build("throw") else {
-            throw PluginBench.Failure(description: "no exception came")
+            throw PluginRig.Failure(description: "no exception came")
         }
         #expect(fault.kind == .again)
         // The next one finds it again.
@@ -206,8 +206,8 @@ import Testing
     }
 
     @Test func `answers are read again after a crash, and not asked for again`() async throws {
-        let bench = try await Crashing(once: true)
-        let role = try #require(bench.roles.sendHTTP)
+        let rig = try await Crashing(once: true)
+        let role = try #require(rig.roles.sendHTTP)
         let responses = (1...9).map {
             HTTPResponse(
                 status: 200, body: Array(($0 == 4 ? "SEGV" : "fine").utf8), items: [UInt64($0)])
@@ -215,13 +215,13 @@ import Testing
         let (settled, _) = role.classify(app: "a", responses: responses)
         #expect(settled.map(\.item).sorted() == Array(1...9))
         #expect(settled.allSatisfy { $0.kind == .delivered })
-        #expect(bench.restarts == 1)
-        await bench.end()
+        #expect(rig.restarts == 1)
+        await rig.end()
     }
 
     @Test func `an answer that always ends the process costs itself alone`() async throws {
-        let bench = try await Crashing()
-        let role = try #require(bench.roles.sendHTTP)
+        let rig = try await Crashing()
+        let role = try #require(rig.roles.sendHTTP)
         _ = try await role.endpoint(app: "once")
         func classify(_ app: String) -> [UInt64: Outcome] {
             let (settled, _) = role.classify(
@@ -239,20 +239,20 @@ import Testing
         // Where nothing may go out twice, an answer that nobody could read is no reason to try again.
         let atMostOnce = classify("once")
         #expect(atMostOnce[4]?.kind == .rejected)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `deliveries that a transport had are given back, and its cause found out`()
         async throws
     {
-        let bench = try await Crashing()
-        let role = try #require(bench.roles.send)
+        let rig = try await Crashing()
+        let role = try #require(rig.roles.send)
         let outcomes = Mutex<[UInt64: Outcome]>([:])
         let all = Roles.deliveries((0..<8).map { $0 == 2 ? "x-ABRT" : "t-\($0)" })
         var left = all
         let rooms = AsyncStream<Void>.makeStream()
         role.whenRoom { rooms.continuation.yield() }
-        bench.instance.whenCredentialReady { rooms.continuation.yield() }
+        rig.instance.whenCredentialReady { rooms.continuation.yield() }
         var turns = rooms.stream.makeAsyncIterator()
         var done: [UInt64: String] = [:]
         while done.count < 8 {
@@ -280,13 +280,13 @@ import Testing
         }
         #expect(done[3] == "plugin_crashes")
         #expect(done.values.count { $0 == "carried" } == 7)
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: ["create", "start"])
     func `a first start that ends the process is a fault with a reason`(place: String) async throws
     {
-        let services = BenchServices()
+        let services = RigServices()
         let fault = await #expect(throws: PluginFault.self) {
             _ = try await Crashing(config: #""\#(place)":"SEGV""#, services: services)
         }
@@ -307,8 +307,8 @@ import Testing
             const void *sbx_plugin_entry_v1(void *h, void *e) { (void)h; (void)e; abort(); }
             """
         var options = IsolationOptions()
-        options.runner = try PluginBench.runner()
-        let library = try await PluginBench.compile(source)
+        options.runner = try PluginRig.runner()
+        let library = try await PluginRig.compile(source)
         let fault = #expect(throws: LoadFault.self) {
             try IsolatedLibrary.inspect(library, options: options)
         }
@@ -321,19 +321,19 @@ import Testing
     }
 
     @Test func `one that hangs in its end is ended in time`() async throws {
-        let bench = try await Crashing(config: #""stop":"LOOP""#)
-        #expect(await bench.instance.stop(deadlineMs: 100))
-        #expect(bench.services.faults == ["test: did not stop in time, so its process was ended"])
+        let rig = try await Crashing(config: #""stop":"LOOP""#)
+        #expect(await rig.instance.stop(deadlineMs: 100))
+        #expect(rig.services.faults == ["test: did not stop in time, so its process was ended"])
     }
 
     @Test func `after a stop nothing is asked`() async throws {
-        let bench = try await Crashing()
-        await bench.end()
-        let prepared = bench.roles.sendHTTP?.prepare(app: "", deliveries: Roles.deliveries(["a"]))
+        let rig = try await Crashing()
+        await rig.end()
+        let prepared = rig.roles.sendHTTP?.prepare(app: "", deliveries: Roles.deliveries(["a"]))
         guard case .failed(let fault)? = prepared else {
-            throw PluginBench.Failure(description: "it was asked")
+            throw PluginRig.Failure(description: "it was asked")
         }
         #expect(fault.kind == .stopping)
-        #expect(await bench.instance.stop(deadlineMs: 100))
+        #expect(await rig.instance.stop(deadlineMs: 100))
     }
 }

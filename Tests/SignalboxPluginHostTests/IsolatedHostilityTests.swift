@@ -1,6 +1,6 @@
 import CSignalbox
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxJSON
 import SignalboxThreads
@@ -13,7 +13,7 @@ import Testing
 @Suite struct IsolatedHostilityTests {
     /// Starts an instance whose process runs a shell script instead of a plugin; its socket is 3.
     func fault(
-        _ script: String, services: BenchServices = BenchServices(), runner: [String]? = nil
+        _ script: String, services: RigServices = RigServices(), runner: [String]? = nil
     ) async -> PluginFault? {
         var options = IsolationOptions()
         options.runner = runner ?? ["/bin/sh", "-c", script]
@@ -57,7 +57,7 @@ import Testing
         #"printf '\015\000\000\000\101\000\004\000\000\000\000\000\000\000\000\000\011\000\000\000\000\001\000\000\000\000\000\000\000' >&3; exec sleep 1000"#,
     ])
     func `a program that talks nonsense is ended and named`(script: String) async {
-        let services = BenchServices()
+        let services = RigServices()
         let fault = await fault(script, services: services)
         #expect(fault?.kind == .lost)
         #expect(services.faults.count == 1, "\(services.faults)")
@@ -66,7 +66,7 @@ import Testing
 
     @Test func `one that never reads does not hold anybody up`() async throws {
         // Asks for values without end, and reads no answer.
-        let services = BenchServices()
+        let services = RigServices()
         let fault = await fault(
             #"while printf '\005\000\000\000\043\000\001\000\001\000\000\000\000\000\000\000\001\000\000\000k' >&3; do :; done; exec sleep 1000"#,
             services: services)
@@ -76,30 +76,30 @@ import Testing
     @Test func `garbage in the middle of work is the end of the process, not of the gateway`()
         async throws
     {
-        let bench = try await IsolatedCrashTests.Crashing()
+        let rig = try await IsolatedCrashTests.Crashing()
         let lost = Once<IngestResult>()
-        let ingest = try #require(bench.roles.ingest)
+        let ingest = try #require(rig.roles.ingest)
         ingest.handle(IsolatedRoleTests.request("garbage")) { lost.set($0) }
         // Either its answer was faster than what came of the garbage, or it was lost.
         _ = await lost.value()
-        await bench.services.waitFor { bench.restarts == 1 && bench.services.counts["up"] == 1 }
-        #expect(bench.services.faults.count == 1)
-        #expect(bench.services.faults.first?.contains("malformed") == true)
-        let fine = try await bench.deliverAll(IsolatedRoleTests.deliveries(["a", "b"]))
+        await rig.services.waitFor { rig.restarts == 1 && rig.services.counts["up"] == 1 }
+        #expect(rig.services.faults.count == 1)
+        #expect(rig.services.faults.first?.contains("malformed") == true)
+        let fine = try await rig.deliverAll(IsolatedRoleTests.deliveries(["a", "b"]))
         #expect(fine.count == 2)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `one that logs without end is slowed down, and served`() async throws {
-        let bench = try await IsolatedCrashTests.Crashing()
+        let rig = try await IsolatedCrashTests.Crashing()
         let done = Once<IngestResult>()
-        let ingest = try #require(bench.roles.ingest)
+        let ingest = try #require(rig.roles.ingest)
         ingest.handle(IsolatedRoleTests.request("flood")) { done.set($0) }
         #expect(await done.value()?.answer?.status == 202)
-        await bench.services.waitFor { bench.services.lines.count >= 100_000 }
-        #expect(bench.services.lines.count == 100_000)
-        #expect(bench.restarts == 0)
-        await bench.end()
+        await rig.services.waitFor { rig.services.lines.count >= 100_000 }
+        #expect(rig.services.lines.count == 100_000)
+        #expect(rig.restarts == 0)
+        await rig.end()
     }
 }
 

@@ -1,4 +1,4 @@
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxJSON
 import Synchronization
@@ -9,25 +9,25 @@ import Testing
 /// A plugin with every role in a process of its own does what it does in this one.
 @Suite struct IsolatedRoleTests {
     static let library = Task.detached {
-        try await PluginBench.compileFixture("Isolation/everything.c")
+        try await PluginRig.compileFixture("Isolation/everything.c")
     }
 
     /// An instance with its roles, here or in a process of its own.
     struct Hosted {
         let instance: any HostedInstance
         let roles: PluginRoles
-        let services: BenchServices
+        let services: RigServices
 
-        init(_ isIsolated: Bool, _ services: BenchServices) async throws {
+        init(_ isIsolated: Bool, _ services: RigServices) async throws {
             self.services = services
             let library = try await IsolatedRoleTests.library.value
             let secrets = ["key": Array("opener".utf8)]
             let config = try JSONValue.parse(#"{"key":"key"}"#)
             instance =
                 isIsolated
-                ? try await PluginBench.isolated(
+                ? try await PluginRig.isolated(
                     library, config: config, secrets: secrets, services: services)
-                : try await PluginBench.instance(
+                : try await PluginRig.instance(
                     of: library, config: config, secrets: secrets, services: services)
             roles = try await instance.roles(limits: Limits())
         }
@@ -35,7 +35,7 @@ import Testing
 
     /// What `body` comes to must not depend on where the plugin runs.
     func same(
-        _ services: @Sendable () -> BenchServices = { BenchServices() },
+        _ services: @Sendable () -> RigServices = { RigServices() },
         _ body: (Hosted) async throws -> String
     ) async throws {
         var found: [String] = []
@@ -97,12 +97,12 @@ import Testing
     }
 
     @Test func `every service answers`() async throws {
-        let server: BenchServices.Server = { call in
+        let server: RigServices.Server = { call in
             .success(
                 PluginHTTPAnswer(
                     status: 203, headers: [Attribute("x", "y")], body: Array("pong".utf8)))
         }
-        try await same({ BenchServices(server: server) }) { hosted in
+        try await same({ RigServices(server: server) }) { hosted in
             let result = try await Self.handle(hosted, "services")
             let text = String(decoding: result.answer?.body ?? [], as: UTF8.self)
             for line in [
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test func `a clock that goes its own way is followed`() async throws {
-        try await same({ BenchServices(nowUnixMs: 1_000_000_000_000) }) { hosted in
+        try await same({ RigServices(nowUnixMs: 1_000_000_000_000) }) { hosted in
             let result = try await Self.handle(hosted, "services")
             let text = String(decoding: result.answer?.body ?? [], as: UTF8.self)
             #expect(text.contains("time 0 1000000\n"), "\(text)")

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxPluginHost
 import Testing
@@ -26,7 +26,7 @@ import Testing
     }
 
     private func fault(_ source: String) async throws -> LoadFault {
-        let file = try await PluginBench.compile(source)
+        let file = try await PluginRig.compile(source)
         let fault = #expect(throws: LoadFault.self) { try PluginLibrary.load(file) }
         let known = try #require(fault)
         #expect(known.message.contains(file), "the message names the file: \(known.message)")
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `a plugin says what it is`() async throws {
-        let library = try PluginLibrary.load(try await PluginBench.compile(Self.source()))
+        let library = try PluginLibrary.load(try await PluginRig.compile(Self.source()))
         #expect(library.descriptor.id == "org.example.c")
         #expect(library.descriptor.summary == "a plugin in C")
         #expect(library.descriptor.abi == "1.1")
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `a file that anybody may write is not loaded`() async throws {
-        let file = try await PluginBench.compile(Self.source())
+        let file = try await PluginRig.compile(Self.source())
         try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: file)
         let fault = #expect(throws: LoadFault.self) { try PluginLibrary.load(file) }
         #expect(fault?.code == "plugin-file-unsafe")
@@ -93,20 +93,20 @@ import Testing
     }
 
     @Test func `missing functions become stubs`() async throws {
-        let file = try await PluginBench.compile(Self.source("plugin.create = NULL;"))
+        let file = try await PluginRig.compile(Self.source("plugin.create = NULL;"))
         let fault = await #expect(throws: PluginFault.self) {
-            try await PluginBench.instance(of: file, services: BenchServices())
+            try await PluginRig.instance(of: file, services: RigServices())
         }
         #expect(fault?.kind == .unsupported)
-        let bare = try await PluginBench.instance(
-            of: try await PluginBench.compile(Self.source()), services: BenchServices())
+        let bare = try await PluginRig.instance(
+            of: try await PluginRig.compile(Self.source()), services: RigServices())
         #expect(BuildRole(bare) == nil)
         #expect(await bare.stop(deadlineMs: 5_000))
     }
 
     @Test func `signal handlers are put back after loading`() async throws {
         let source = Self.source("signal(SIGUSR2, SIG_IGN);")
-        let file = try await PluginBench.compile("#include <signal.h>\n" + source)
+        let file = try await PluginRig.compile("#include <signal.h>\n" + source)
         var before = sigaction()
         sigaction(SIGUSR2, nil, &before)
         _ = try PluginLibrary.load(file)
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test func `names are searched in order, paths are taken as they are`() async throws {
-        let file = URL(filePath: try await PluginBench.compile(Self.source()))
+        let file = URL(filePath: try await PluginRig.compile(Self.source()))
         let folder = file.deletingLastPathComponent().resolvingSymlinksInPath().path
         let path = PluginSearchPath(folders: ["/nowhere", folder])
         #expect(try path.resolve("plugin", relativeTo: "/") == "\(folder)/libplugin.so")

@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxPluginHost
 import Testing
@@ -25,14 +25,14 @@ import Testing
     func `a plugin goes on working whatever becomes of its file`(harm: Harm) async throws {
         let roles = RoleTests()
         let source = roles.source(prepare: RoleTests.sendAll)
-        let file = try await PluginBench.compile(source)
-        let instance = try await PluginBench.instance(of: file, services: roles.services)
+        let file = try await PluginRig.compile(source)
+        let instance = try await PluginRig.instance(of: file, services: roles.services)
         try Self.harm(file, harm)
         let role = try #require(SendHTTPRole(instance))
         guard
             case .ready(let batch, _) = role.prepare(
                 app: "", deliveries: RoleTests.deliveries(1...3))
-        else { throw PluginBench.Failure(description: "not ready") }
+        else { throw PluginRig.Failure(description: "not ready") }
         #expect(batch.items == [1, 2, 3])
         #expect(await instance.stop(deadlineMs: 5_000))
     }
@@ -41,7 +41,7 @@ import Testing
     /// process.
     @Test(arguments: [0.1, 0.3, 0.5])
     func `a file that is not whole is refused with words`(share: Double) async throws {
-        let file = try await PluginBench.compile(LoadTests.source())
+        let file = try await PluginRig.compile(LoadTests.source())
         let whole = try Data(contentsOf: URL(filePath: file))
         try whole.prefix(Int(Double(whole.count) * share)).write(to: URL(filePath: file))
         let fault = #expect(throws: LoadFault.self) { try PluginLibrary.load(file) }
@@ -51,18 +51,18 @@ import Testing
 
     @Test func `an isolated plugin goes on working when its file is cut`() async throws {
         let roles = RoleTests()
-        let file = try await PluginBench.compile(roles.source(prepare: RoleTests.sendAll))
-        let instance = try await PluginBench.isolated(file, services: roles.services)
+        let file = try await PluginRig.compile(roles.source(prepare: RoleTests.sendAll))
+        let instance = try await PluginRig.isolated(file, services: roles.services)
         try Self.harm(file, .cut)
         #expect(await instance.stop(deadlineMs: 5_000))
         #expect(roles.services.faults == [])
     }
 
     @Test func `an unchanged file is loaded once, a changed one again`() async throws {
-        let file = try await PluginBench.compile(LoadTests.source())
+        let file = try await PluginRig.compile(LoadTests.source())
         let first = try PluginLibrary.load(file)
         #expect(try PluginLibrary.load(file) === first)
-        let other = try await PluginBench.compile(LoadTests.source("plugin.version = \"0.2\";"))
+        let other = try await PluginRig.compile(LoadTests.source("plugin.version = \"0.2\";"))
         // Into the file itself, as `cp` does.
         try Data(contentsOf: URL(filePath: other)).write(to: URL(filePath: file), options: [])
         let second = try PluginLibrary.load(file)
@@ -85,7 +85,7 @@ import Testing
         let part = plugins.appending(path: "part.c")
         try "const char *part(void) { return \"beside\"; }"
             .write(to: part, atomically: true, encoding: .utf8)
-        _ = try await PluginBench.compile(
+        _ = try await PluginRig.compile(
             file: part.path, to: beside.appending(path: "libpart.so").path)
         let main = plugins.appending(path: "main.c")
         try
@@ -93,7 +93,7 @@ import Testing
             + LoadTests.source("plugin.summary = part();"))
             .write(to: main, atomically: true, encoding: .utf8)
         let name = "lib\(UUID().uuidString).so"
-        let library = try await PluginBench.compile(
+        let library = try await PluginRig.compile(
             file: main.path, to: plugins.appending(path: name).path,
             flags: ["-L\(beside.path)", "-lpart", "-Wl,-rpath,\(origin)"])
         #expect(try PluginLibrary.load(library).descriptor.summary == "beside")

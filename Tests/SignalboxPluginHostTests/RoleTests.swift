@@ -1,12 +1,12 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxPluginHost
 import Testing
 
 /// Plugins in C that keep the contract, and some that do not.
 @Suite struct RoleTests {
-    let services = BenchServices()
+    let services = RigServices()
 
     static let head = """
         #include <signalbox/plugin.h>
@@ -69,8 +69,8 @@ import Testing
         PluginInstance, SendHTTPRole
     ) {
         let source = source(prepare: prepare, classify: classify, flags: flags)
-        let instance = try await PluginBench.instance(
-            of: try await PluginBench.compile(source), services: services)
+        let instance = try await PluginRig.instance(
+            of: try await PluginRig.compile(source), services: services)
         return (instance, try #require(SendHTTPRole(instance)))
     }
 
@@ -95,7 +95,7 @@ import Testing
         guard
             case .ready(let batch, let settled) = role.prepare(
                 app: "", deliveries: Self.deliveries(1...600))
-        else { throw PluginBench.Failure(description: "not ready") }
+        else { throw PluginRig.Failure(description: "not ready") }
         #expect(batch.requests.count == 600 && settled.isEmpty)
         #expect(batch.items == Array(1...600))
         #expect(await instance.stop(deadlineMs: 5_000))
@@ -111,7 +111,7 @@ import Testing
                 return sink->request(sink, &r, 1, sizeof r);
                 """)
         guard case .ready(let batch, _) = role.prepare(app: "", deliveries: Self.deliveries(1...1))
-        else { throw PluginBench.Failure(description: "not ready") }
+        else { throw PluginRig.Failure(description: "not ready") }
         #expect(batch.requests.map(\.unindexedHeaders) == [2])
         #expect(await instance.stop(deadlineMs: 5_000))
     }
@@ -121,7 +121,7 @@ import Testing
         guard
             case .ready(let batch, let settled) = role.prepare(
                 app: "", deliveries: Self.deliveries(1...3))
-        else { throw PluginBench.Failure(description: "not ready") }
+        else { throw PluginRig.Failure(description: "not ready") }
         #expect(batch.requests.isEmpty)
         #expect(settled.map(\.item) == [1, 2, 3])
         #expect(settled.allSatisfy { $0.kind == .retry && $0.reason == "plugin_forgot" })
@@ -147,7 +147,7 @@ import Testing
         guard
             case .ready(let batch, let settled) = role.prepare(
                 app: "", deliveries: Self.deliveries(1...1))
-        else { throw PluginBench.Failure(description: "not ready") }
+        else { throw PluginRig.Failure(description: "not ready") }
         #expect(batch.requests.isEmpty)
         #expect(settled.map(\.reason) == ["plugin_forgot"])
         _ = await instance.stop(deadlineMs: 5_000)
@@ -169,7 +169,7 @@ import Testing
         guard
             case .ready(let batch, let settled) = role.prepare(
                 app: "", deliveries: Self.deliveries(1...2))
-        else { throw PluginBench.Failure(description: "not ready") }
+        else { throw PluginRig.Failure(description: "not ready") }
         #expect(batch.items == [1])
         #expect(settled.map(\.reason) == ["plugin_bad_kind"])
         _ = await instance.stop(deadlineMs: 5_000)
@@ -178,12 +178,12 @@ import Testing
     @Test func `again and failure take nothing`() async throws {
         let (one, again) = try await sender(prepare: "return SBX_E_AGAIN;")
         guard case .again = again.prepare(app: "", deliveries: Self.deliveries(1...2)) else {
-            throw PluginBench.Failure(description: "not again")
+            throw PluginRig.Failure(description: "not again")
         }
         let (two, failing) = try await sender(
             prepare: "strcpy(e->message, \"out of ink\"); return SBX_E_INTERNAL;")
         guard case .failed(let fault) = failing.prepare(app: "", deliveries: Self.deliveries(1...2))
-        else { throw PluginBench.Failure(description: "not failed") }
+        else { throw PluginRig.Failure(description: "not failed") }
         #expect(fault.message == "out of ink")
         _ = await one.stop(deadlineMs: 5_000)
         _ = await two.stop(deadlineMs: 5_000)
@@ -243,7 +243,7 @@ import Testing
         let (instance, role) = try await sender(prepare: Self.sendAll)
         #expect(await instance.stop(deadlineMs: 5_000))
         guard case .failed(let fault) = role.prepare(app: "", deliveries: Self.deliveries(1...1))
-        else { throw PluginBench.Failure(description: "it was called") }
+        else { throw PluginRig.Failure(description: "it was called") }
         #expect(fault.kind == .stopping)
     }
 
@@ -269,8 +269,8 @@ import Testing
                   \(handle)
                 }
                 """)
-        let instance = try await PluginBench.instance(
-            of: try await PluginBench.compile(source), services: services)
+        let instance = try await PluginRig.instance(
+            of: try await PluginRig.compile(source), services: services)
         let role = try #require(try await IngestRole(instance, limits: Limits()))
         #expect(role.paths == [IngestPath(pattern: "/a", methods: ["GET", "POST"])])
         let once = Once<IngestResult>()
@@ -351,12 +351,12 @@ import Testing
 
     @Test func `HelloC is built by a plain compiler and works`() async throws {
         let folder = try Workshop.folder()
-        let source = PluginBench.root.appending(path: "Plugins/HelloC/hello.c").path
+        let source = PluginRig.root.appending(path: "Plugins/HelloC/hello.c").path
         #expect(
             try String(contentsOfFile: source, encoding: .utf8).split(separator: "\n").count < 60)
-        let library = try await PluginBench.compile(
+        let library = try await PluginRig.compile(
             file: source, to: folder.appending(path: "libHelloC.so").path)
-        let instance = try await PluginBench.instance(
+        let instance = try await PluginRig.instance(
             of: library, config: .object([.init("endpoint", .string("https://hello"))]),
             services: services)
         let role = try #require(SendHTTPRole(instance))
@@ -366,7 +366,7 @@ import Testing
         var delivery = Self.deliveries(1...1)[0]
         delivery.content = SharedNotification(note)
         guard case .ready(let batch, _) = role.prepare(app: "", deliveries: [delivery]) else {
-            throw PluginBench.Failure(description: "not ready")
+            throw PluginRig.Failure(description: "not ready")
         }
         #expect(batch.requests.map { batch.text($0.body) } == ["hi"])
         let (settled, _) = role.classify(

@@ -1,4 +1,4 @@
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxJSON
 import SignalboxPluginHost
@@ -20,7 +20,7 @@ import Testing
         """
 
     func check(_ json: String) throws -> (config: CheckedConfig, words: [String]) {
-        let value = try PluginBench.config(json)
+        let value = try PluginRig.config(json)
         let (config, diagnostics) = try ConfigSchema.parse(Self.schema).check(
             value, at: value.position, owner: "plugin \"p\"")
         return (config, diagnostics.map { "\($0.code): \($0.message)" })
@@ -120,7 +120,7 @@ import Testing
 
     @Test func `bundled plugins have usable schemas`() throws {
         for name in ["APNs", "FCM", "Zendesk"] {
-            let descriptor = try PluginLibrary.load(PluginBench.bundled(name)).descriptor
+            let descriptor = try PluginLibrary.load(PluginRig.bundled(name)).descriptor
             let text = try #require(descriptor.configSchema)
             _ = try ConfigSchema.parse(text)
         }

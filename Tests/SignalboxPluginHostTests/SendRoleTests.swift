@@ -1,4 +1,4 @@
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxPluginHost
 import Synchronization
@@ -6,7 +6,7 @@ import Testing
 
 /// The send role: plugins in C with a transport of their own.
 @Suite struct SendRoleTests {
-    let services = BenchServices()
+    let services = RigServices()
 
     /// Outcomes that a plugin gave.
     final class Inbox: Sendable {
@@ -55,8 +55,8 @@ import Testing
                   \(submit)
                 }
                 """)
-        let instance = try await PluginBench.instance(
-            of: try await PluginBench.compile(source), services: services)
+        let instance = try await PluginRig.instance(
+            of: try await PluginRig.compile(source), services: services)
         return (instance, try #require(SendRole(instance)))
     }
 
@@ -140,7 +140,7 @@ import Testing
     func `a delivery without an outcome is retried after a minute, and a late outcome is ignored`()
         async throws
     {
-        let services = BenchServices(nowUnixMs: 1_000_000)
+        let services = RigServices(nowUnixMs: 1_000_000)
         services.isVirtual = true
         let source = try await lateSender(services)
         let inbox = Inbox()
@@ -161,7 +161,7 @@ import Testing
     }
 
     private func lateSender(
-        _ services: BenchServices
+        _ services: RigServices
     ) async throws -> (instance: PluginInstance, role: SendRole) {
         let source = RoleTests.plugin(
             role: "SBX_ROLE_SEND",
@@ -179,8 +179,8 @@ import Testing
                   return SBX_OK;
                 }
                 """)
-        let instance = try await PluginBench.instance(
-            of: try await PluginBench.compile(source), services: services)
+        let instance = try await PluginRig.instance(
+            of: try await PluginRig.compile(source), services: services)
         return (instance, try #require(SendRole(instance)))
     }
 }

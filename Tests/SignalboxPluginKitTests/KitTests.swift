@@ -1,4 +1,4 @@
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxPluginHost
 import SignalboxPluginKit
@@ -6,19 +6,19 @@ import Testing
 
 /// What the kit hands on from the contract, seen through a real host.
 @Suite struct KitTests {
-    let services = BenchServices(nowUnixMs: 1_000) { _ in
+    let services = RigServices(nowUnixMs: 1_000) { _ in
         .success(PluginHTTPAnswer(status: 200, headers: [], body: []))
     }
 
     @Test func `a plugin says what it needs, and that it is serial`() throws {
-        let library = try Bench.library.get()
+        let library = try Rig.library.get()
         #expect(library.table.needs_minor == 1)
         #expect(library.isSerial)
         #expect(library.descriptor.needs == ["sbx.json/1", "sbx.clock/1", "sbx.sign/1"])
     }
 
     @Test func `an endpoint carries every timeout and limit`() async throws {
-        let (instance, host) = try await Bench.probe(services)
+        let (instance, host) = try await Rig.probe(services)
         let endpoint = try await #require(SendHTTPRole(instance)).endpoint(app: "")
         #expect(endpoint.requestTimeoutMs == 1)
         #expect(endpoint.connectTimeoutMs == 2)
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `an outcome names the token that replaces the old one`() async throws {
-        let (instance, _) = try await Bench.probe(services)
+        let (instance, _) = try await Rig.probe(services)
         let role = try #require(SendHTTPRole(instance))
         let device = SignalboxCore.Device(
             token: "a", user: "u", locale: "de-AT", attributes: [Attribute("muted", "yes")])
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func `a builder reads the event's time, key and source`() async throws {
-        let (instance, _) = try await Bench.probe(services)
+        let (instance, _) = try await Rig.probe(services)
         let role = try #require(BuildRole(instance))
         let event = SignalboxCore.Event(
             source: "zendesk", type: "a.b", dedupe: "key", timeUnixMs: 5)
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func `a REST call says how many redirects it follows`() async throws {
-        let (instance, host) = try await Bench.probe(services)
+        let (instance, host) = try await Rig.probe(services)
         var call = HTTPCall("GET", "https://example.org/a")
         call.redirectsMax = 3
         let done = Once<Bool>()

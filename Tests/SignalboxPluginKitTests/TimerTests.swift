@@ -1,4 +1,4 @@
-import PluginBench
+import PluginRig
 import SignalboxPluginHost
 import SignalboxPluginKit
 import Synchronization
@@ -6,7 +6,7 @@ import Testing
 
 /// Timers of the kit over a host with virtual time.
 @Suite struct TimerTests {
-    let services = BenchServices(nowUnixMs: 1_000)
+    let services = RigServices(nowUnixMs: 1_000)
 
     /// Counts how often a closure ran; gone when the last closure that holds it is.
     private final class Runs: Sendable {
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func `a timer runs once, and not before its time`() async throws {
-        let (instance, host) = try await Bench.probe(services, isVirtual: true)
+        let (instance, host) = try await Rig.probe(services, isVirtual: true)
         let runs = Runs()
         #expect(host.after(ms: 10) { runs.add() } != nil)
         services.advance(ms: 9)
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `a cancelled timer never runs, and lets go of its closure`() async throws {
-        let (instance, host) = try await Bench.probe(services, isVirtual: true)
+        let (instance, host) = try await Rig.probe(services, isVirtual: true)
         weak var held: Runs?
         do {
             let runs = Runs()
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func `a timer may cancel itself while it runs`() async throws {
-        let (instance, host) = try await Bench.probe(services, isVirtual: true)
+        let (instance, host) = try await Rig.probe(services, isVirtual: true)
         let own = Mutex<Host.Timer?>(nil)
         let runs = Runs()
         let timer = host.after(ms: 10) {
@@ -61,7 +61,7 @@ import Testing
     @Test func `a timer that outlives its instance lets go of its closure`() async throws {
         weak var held: Runs?
         do {
-            let (instance, host) = try await Bench.probe(services, isVirtual: true)
+            let (instance, host) = try await Rig.probe(services, isVirtual: true)
             let runs = Runs()
             held = runs
             host.after(ms: 10) { runs.add() }
@@ -72,7 +72,7 @@ import Testing
         #expect(held == nil)
         var late: Host.Timer?
         do {
-            let (instance, host) = try await Bench.probe(services, isVirtual: true)
+            let (instance, host) = try await Rig.probe(services, isVirtual: true)
             #expect(await instance.stop(deadlineMs: 5_000))
             late = host.after(ms: 1) {}
         }

@@ -6,18 +6,18 @@ import Testing
 
 /// Deliveries that were never tried stand many in a row of the file.
 @Suite struct BlockTests {
-    typealias Bench = StoreTests.Bench
+    typealias Rig = StoreTests.Rig
 
     @Test func `a large event is a few rows, and all of it comes back`() async throws {
-        let bench = try Bench()
+        let rig = try Rig()
         let content = SharedNotification(PushNotification())
         let made = (UInt64(1)...1_000).map { StoreTests.delivery($0, content: content) }
-        _ = await bench.append([StoreTests.item(made, taken: Set(1...100))])
-        #expect(try bench.count("delivery") == 0)
-        #expect(try bench.count("block") == 5)
+        _ = await rig.append([StoreTests.item(made, taken: Set(1...100))])
+        #expect(try rig.count("delivery") == 0)
+        #expect(try rig.count("block") == 5)
         var seen: [UInt64] = []
         while true {
-            let lease = await bench.lease(max: 77)
+            let lease = await rig.lease(max: 77)
             #expect(lease.deliveries.count <= 77)
             // One content for all that share it, so that a sender renders it once.
             #expect(Set(lease.deliveries.map { ObjectIdentifier($0.content) }).count <= 2)
@@ -26,27 +26,27 @@ import Testing
             guard lease.hasMore else { break }
         }
         #expect(seen == Array(101...1_000))
-        await bench.settle((UInt64(1)...1_000).map { .delivered($0) })
-        #expect(bench.store.waitingCount == 0)
-        #expect(try bench.count("block") == 0)
-        #expect(try bench.count("progress") == 0)
-        await bench.store.close()
+        await rig.settle((UInt64(1)...1_000).map { .delivered($0) })
+        #expect(rig.store.waitingCount == 0)
+        #expect(try rig.count("block") == 0)
+        #expect(try rig.count("progress") == 0)
+        await rig.store.close()
     }
 
     @Test func `what is done of a row stays done`() async throws {
-        let bench = try Bench()
-        _ = await bench.append([
+        let rig = try Rig()
+        _ = await rig.append([
             StoreTests.item((UInt64(1)...6).map { StoreTests.delivery($0) }, taken: [1, 2, 3])
         ])
-        await bench.settle([.delivered(2)])
-        _ = await bench.lease(max: 2)
-        await bench.settle([
+        await rig.settle([.delivered(2)])
+        _ = await rig.lease(max: 2)
+        await rig.settle([
             .delivered(5),
-            .retry(4, afterMs: bench.until(3_000), StoreTests.attempt(), isFree: false),
+            .retry(4, afterMs: rig.until(3_000), StoreTests.attempt(), isFree: false),
         ])
-        #expect(bench.store.waitingCount == 4)
-        await bench.store.close()
-        let next = try Bench(folder: bench.folder)
+        #expect(rig.store.waitingCount == 4)
+        await rig.store.close()
+        let next = try Rig(folder: rig.folder)
         #expect(next.store.waitingCount == 4)
         #expect(await next.lease(nowUnixMs: 2_000).deliveries.map(\.id) == [1, 3, 6])
         #expect(await next.lease(nowUnixMs: 3_000).deliveries.map(\.id) == [4, 1, 3, 6])
@@ -60,19 +60,19 @@ import Testing
 
     @Test func `who comes too late with an outcome of a lease that ran out is heard`() async throws
     {
-        let bench = try Bench()
-        _ = await bench.append([StoreTests.item([StoreTests.delivery(1), StoreTests.delivery(2)])])
-        _ = await bench.lease(nowUnixMs: 2_000)
-        #expect(await bench.lease(max: 1, nowUnixMs: 3_000).deliveries.map(\.id) == [1])
-        await bench.settle([.delivered(1), .delivered(2), .delivered(1)])
-        #expect(bench.store.waitingCount == 0)
-        let after = await bench.lease(nowUnixMs: 9_000)
+        let rig = try Rig()
+        _ = await rig.append([StoreTests.item([StoreTests.delivery(1), StoreTests.delivery(2)])])
+        _ = await rig.lease(nowUnixMs: 2_000)
+        #expect(await rig.lease(max: 1, nowUnixMs: 3_000).deliveries.map(\.id) == [1])
+        await rig.settle([.delivered(1), .delivered(2), .delivered(1)])
+        #expect(rig.store.waitingCount == 0)
+        let after = await rig.lease(nowUnixMs: 9_000)
         #expect(after.deliveries.isEmpty && !after.hasMore && after.nextDueInMs == nil)
-        await bench.store.close()
+        await rig.store.close()
     }
 
     @Test func `dead ones leave the row whole`() async throws {
-        let bench = try Bench()
+        let rig = try Rig()
         var note = PushNotification()
         note.title = "Gone"
         note.overrides = [PayloadOverride(family: "apns", json: "{}")]
@@ -80,31 +80,31 @@ import Testing
         var made = StoreTests.delivery(1, content: content)
         made.badge = -4
         made.device.attributes = [Attribute("muted", "all")]
-        _ = await bench.append([
+        _ = await rig.append([
             StoreTests.item([made, StoreTests.delivery(2, content: content)], taken: [1, 2])
         ])
-        await bench.settle([
+        await rig.settle([
             .dead(1, reason: "rejected", StoreTests.attempt()),
             .dead(2, reason: "rejected", StoreTests.attempt()),
         ])
-        let letters = try await bench.store.deadLetters(DeadFilter(), fromID: 0, limit: 9)
+        let letters = try await rig.store.deadLetters(DeadFilter(), fromID: 0, limit: 9)
         #expect(letters.map(\.id) == [1, 2])
         #expect(letters.map(\.notification) == [note, note])
         #expect(letters.first?.device == made.device && letters.first?.type == "ticket.replied")
-        #expect(bench.store.waitingCount == 0)
-        _ = try await bench.store.replay(DeadFilter(), fromID: 0, limit: 9)
-        let again = await bench.lease().deliveries
+        #expect(rig.store.waitingCount == 0)
+        _ = try await rig.store.replay(DeadFilter(), fromID: 0, limit: 9)
+        let again = await rig.lease().deliveries
         #expect(again.map(\.badge) == [-4, nil])
         #expect(again.first?.device == made.device)
-        await bench.store.close()
+        await rig.store.close()
     }
 
     @Test func `a row that is damaged costs what cannot be read, and is named`() async throws {
-        let bench = try Bench()
-        _ = await bench.append([StoreTests.item((UInt64(1)...3).map { StoreTests.delivery($0) })])
-        _ = await bench.append([StoreTests.item([StoreTests.delivery(4)])])
-        await bench.store.close()
-        let queue = try bench.connection()
+        let rig = try Rig()
+        _ = await rig.append([StoreTests.item((UInt64(1)...3).map { StoreTests.delivery($0) })])
+        _ = await rig.append([StoreTests.item([StoreTests.delivery(4)])])
+        await rig.store.close()
+        let queue = try rig.connection()
         try await queue.write { db in
             try db.execute(
                 sql: """
@@ -113,7 +113,7 @@ import Testing
                     """)
         }
         try queue.close()
-        let next = try Bench(folder: bench.folder)
+        let next = try Rig(folder: rig.folder)
         let lease = await next.lease()
         #expect(lease.deliveries.map(\.id) == [1, 2, 4])
         #expect(!lease.hasMore)
@@ -128,11 +128,11 @@ import Testing
     }
 
     @Test func `when a commit fails, what it would have settled is settled later`() async throws {
-        let bench = try Bench()
-        _ = await bench.append([
+        let rig = try Rig()
+        _ = await rig.append([
             StoreTests.item((UInt64(1)...4).map { StoreTests.delivery($0) }, taken: [1, 2])
         ])
-        let queue = try bench.connection()
+        let queue = try rig.connection()
         try await queue.write { db in
             try db.execute(
                 sql: """
@@ -141,21 +141,21 @@ import Testing
                     """)
         }
         // It says that its disk fails, and does without the marks.
-        await bench.settle([.delivered(1)])
-        #expect(bench.faults.value.contains { $0.contains("not now") })
-        #expect(bench.store.waitingCount == 3)
+        await rig.settle([.delivered(1)])
+        #expect(rig.faults.value.contains { $0.contains("not now") })
+        #expect(rig.store.waitingCount == 3)
         // They are written with the next commit; that fails, with all that is in it.
-        let lost = await bench.append([StoreTests.item([StoreTests.delivery(9)], taken: [9])])
+        let lost = await rig.append([StoreTests.item([StoreTests.delivery(9)], taken: [9])])
         #expect(lost != .committed(duplicates: []))
-        #expect(await bench.lease().deliveries.map(\.id) == [3, 4])
+        #expect(await rig.lease().deliveries.map(\.id) == [3, 4])
         try await queue.write { db in try db.execute(sql: "DROP TRIGGER refuse") }
         try queue.close()
-        let again = await bench.append([StoreTests.item([StoreTests.delivery(9)], taken: [9])])
+        let again = await rig.append([StoreTests.item([StoreTests.delivery(9)], taken: [9])])
         #expect(again == .committed(duplicates: []))
-        #expect(try bench.count("progress") == 1)
-        await bench.settle([2, 3, 4, 9].map { .delivered($0) })
-        #expect(bench.store.waitingCount == 0)
-        #expect(try bench.count("block") == 0)
-        await bench.store.close()
+        #expect(try rig.count("progress") == 1)
+        await rig.settle([2, 3, 4, 9].map { .delivered($0) })
+        #expect(rig.store.waitingCount == 0)
+        #expect(try rig.count("block") == 0)
+        await rig.store.close()
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxStore
 import StoreConformance

@@ -17,28 +17,28 @@ import Testing
     }
 
     @Test func `a disk that the store filled has room again once all is sent`() async throws {
-        let bench = try StoreTests.Bench(freeBytes: Self.freeBytes)
+        let rig = try StoreTests.Rig(freeBytes: Self.freeBytes)
         var last: UInt64 = 0
-        while !bench.store.isDiskFull {
+        while !rig.store.isDiskFull {
             let ids = last + 1...last + 1_000
-            let answer = await bench.append([StoreTests.item(ids.map { StoreTests.delivery($0) })])
+            let answer = await rig.append([StoreTests.item(ids.map { StoreTests.delivery($0) })])
             if case .committed = answer { last = ids.upperBound }
         }
-        #expect(bench.faults.value.last?.contains("until waiting pushes are sent") == true)
-        var leased = await bench.lease(max: 1_000).deliveries
+        #expect(rig.faults.value.last?.contains("until waiting pushes are sent") == true)
+        var leased = await rig.lease(max: 1_000).deliveries
         while !leased.isEmpty {
-            await bench.settle(leased.map { .delivered($0.id) })
-            leased = await bench.lease(max: 1_000).deliveries
+            await rig.settle(leased.map { .delivered($0.id) })
+            leased = await rig.lease(max: 1_000).deliveries
         }
-        #expect(bench.store.waitingCount == 0)
+        #expect(rig.store.waitingCount == 0)
         // Nothing else is done here: the store looks by itself.
-        for _ in 0..<300_000 where bench.store.isDiskFull {
-            _ = try await bench.store.devices(app: "", user: "u")
+        for _ in 0..<300_000 where rig.store.isDiskFull {
+            _ = try await rig.store.devices(app: "", user: "u")
         }
-        #expect(!bench.store.isDiskFull)
+        #expect(!rig.store.isDiskFull)
         #expect(
-            await bench.append([StoreTests.item([StoreTests.delivery(last + 1)])])
+            await rig.append([StoreTests.item([StoreTests.delivery(last + 1)])])
                 == .committed(duplicates: []))
-        await bench.store.close()
+        await rig.store.close()
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import PluginBench
+import PluginRig
 import SignalboxCore
 import Testing
 
@@ -19,11 +19,11 @@ import Testing
     }
 
     @Test func `a closed store leaves one file and the lock`() async throws {
-        let bench = try StoreTests.Bench()
-        _ = await bench.append([StoreTests.item([StoreTests.delivery(1)])])
-        _ = try await bench.store.devices(app: "", user: "u")
-        await bench.store.close()
-        let files = try FileManager.default.contentsOfDirectory(atPath: bench.folder)
+        let rig = try StoreTests.Rig()
+        _ = await rig.append([StoreTests.item([StoreTests.delivery(1)])])
+        _ = try await rig.store.devices(app: "", user: "u")
+        await rig.store.close()
+        let files = try FileManager.default.contentsOfDirectory(atPath: rig.folder)
         #expect(Set(files) == ["signalbox.sqlite", "lock"])
     }
 }

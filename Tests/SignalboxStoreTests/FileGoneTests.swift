@@ -1,5 +1,5 @@
 import Foundation
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxStore
 import Testing

@@ -25,18 +25,18 @@ import Testing
     }
 
     @Test func `in a folder that everybody may read only the owner reads the files`() async throws {
-        let bench = try StoreTests.Bench(folder: try Self.folder())
-        _ = await bench.append([StoreTests.item([StoreTests.delivery(1)])])
-        let modes = try Self.modes(bench.folder)
+        let rig = try StoreTests.Rig(folder: try Self.folder())
+        _ = await rig.append([StoreTests.item([StoreTests.delivery(1)])])
+        let modes = try Self.modes(rig.folder)
         #expect(Set(modes.keys) == Self.names)
         #expect(modes.values.allSatisfy { $0 == 0o600 }, "\(modes)")
-        await bench.store.close()
+        await rig.store.close()
     }
 
     @Test(arguments: [0o644, 0o660, 0o666])
     func `files of an older version are made private`(mode: Int) async throws {
         let folder = try Self.folder()
-        let older = try StoreTests.Bench(folder: folder)
+        let older = try StoreTests.Rig(folder: folder)
         _ = await older.append([StoreTests.item([StoreTests.delivery(1)])])
         await older.store.close()
         // A crash leaves the log and its index behind.
@@ -47,12 +47,12 @@ import Testing
             }
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
         }
-        let bench = try StoreTests.Bench(folder: folder)
-        #expect(bench.store.waitingCount == 1)
-        _ = await bench.append([StoreTests.item([StoreTests.delivery(2)])])
+        let rig = try StoreTests.Rig(folder: folder)
+        #expect(rig.store.waitingCount == 1)
+        _ = await rig.append([StoreTests.item([StoreTests.delivery(2)])])
         let modes = try Self.modes(folder)
         #expect(Set(modes.keys) == Self.names)
         #expect(modes.values.allSatisfy { $0 == 0o600 }, "\(modes)")
-        await bench.store.close()
+        await rig.store.close()
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 /// Files of older gateways: blocks of versions 1 and 2, and rows with JSON.
 @Suite struct OldFormatTests {
-    typealias Bench = StoreTests.Bench
+    typealias Rig = StoreTests.Rig
 
     /// A block as an older gateway wrote it.
     struct OldWriter {
@@ -84,16 +84,16 @@ import Testing
     /// A file with two deliveries in a block, changed behind the store's back.
     private func file(
         _ change: @escaping @Sendable (Database) throws -> Void
-    ) async throws -> Bench {
-        let bench = try Bench()
-        _ = await bench.append([
+    ) async throws -> Rig {
+        let rig = try Rig()
+        _ = await rig.append([
             StoreTests.item([StoreTests.delivery(1), StoreTests.delivery(2)])
         ])
-        await bench.store.close()
-        let queue = try bench.connection()
+        await rig.store.close()
+        let queue = try rig.connection()
         try await queue.write { db in try change(db) }
         try queue.close()
-        return try Bench(folder: bench.folder)
+        return try Rig(folder: rig.folder)
     }
 
     @Test(arguments: [UInt8(1), 2])
@@ -103,10 +103,10 @@ import Testing
         old.putDelivery(1)
         old.putDelivery(2)
         let bytes = Data(old.bytes)
-        let bench = try await file { db in
+        let rig = try await file { db in
             try db.execute(sql: "UPDATE block SET bytes = ?", arguments: [bytes])
         }
-        let deliveries = await bench.lease().deliveries
+        let deliveries = await rig.lease().deliveries
         #expect(deliveries.map(\.id) == [1, 2])
         #expect(deliveries.map(\.device) == [Self.device(1), Self.device(2)])
         #expect(deliveries.allSatisfy { $0.content.notification == Self.note })
@@ -114,41 +114,41 @@ import Testing
         #expect(deliveries.map(\.content.eventKey) == [key, key])
         #expect(deliveries.map(\.attempt) == [3, 3] && deliveries.map(\.badge) == [nil, nil])
         #expect(deliveries.first?.subject == "ticket/5" && deliveries.first?.route == "r")
-        #expect(bench.faults.value == [])
-        await bench.settle([.delivered(1), .delivered(2)])
-        #expect(try bench.count("block") == 0)
-        await bench.store.close()
+        #expect(rig.faults.value == [])
+        await rig.settle([.delivered(1), .delivered(2)])
+        #expect(try rig.count("block") == 0)
+        await rig.store.close()
     }
 
     @Test func `a block of a newer version is damage, and is named`() async throws {
-        let bench = try await file { db in
+        let rig = try await file { db in
             try db.execute(sql: "UPDATE block SET bytes = X'09'")
         }
-        #expect(await bench.lease().deliveries.isEmpty)
-        #expect(bench.faults.value.contains { $0.contains("2 of its 2 deliveries") })
-        await bench.store.close()
+        #expect(await rig.lease().deliveries.isEmpty)
+        #expect(rig.faults.value.contains { $0.contains("2 of its 2 deliveries") })
+        await rig.store.close()
     }
 
     @Test func `rows with JSON are read, dead letters too`() async throws {
-        let bench = try Bench()
-        _ = await bench.append([StoreTests.item([StoreTests.delivery(1)], taken: [1])])
-        await bench.settle([
-            .retry(1, afterMs: bench.until(1_500), StoreTests.attempt(), isFree: false)
+        let rig = try Rig()
+        _ = await rig.append([StoreTests.item([StoreTests.delivery(1)], taken: [1])])
+        await rig.settle([
+            .retry(1, afterMs: rig.until(1_500), StoreTests.attempt(), isFree: false)
         ])
-        await bench.store.close()
+        await rig.store.close()
         let note = """
             {"silent":true,"withdraw":true,"badge":-4,"priority":10,"expires":77,"title":"T","subtitle":"S","body":"B",\
             "sound":"snd","thread":"th","category":"cat","collapse":"col","image":"https://img","link":"app://l",\
             "push_type":"voip","data":"{}","overrides":[["apns","{\\"a\\":1}"]]}
             """
         let device = #"["ios","t1","apns","<t>","u","de-AT",8,[["muted","all"]]]"#
-        let queue = try bench.connection()
+        let queue = try rig.connection()
         try await queue.write { db in
             try db.execute(sql: "UPDATE payload SET note = ?", arguments: [note])
             try db.execute(sql: "UPDATE delivery SET device = ?", arguments: [device])
         }
         try queue.close()
-        let next = try Bench(folder: bench.folder)
+        let next = try Rig(folder: rig.folder)
         let leased = await next.lease().deliveries
         #expect(leased.map(\.device) == [Self.device(1)])
         #expect(leased.map(\.content.notification) == [Self.note])

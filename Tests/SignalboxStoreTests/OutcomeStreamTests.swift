@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import PluginBench
+import PluginRig
 import SignalboxCore
 import SignalboxStore
 import Synchronization
@@ -26,17 +26,17 @@ final class HandClock: Sendable {
     }
 
     static func settle(
-        _ bench: StoreTests.Bench, _ ends: [LeaseEnd], _ pack: OutcomePack
+        _ rig: StoreTests.Rig, _ ends: [LeaseEnd], _ pack: OutcomePack
     ) async {
-        _ = await bench.settle(ends, pack)
+        _ = await rig.settle(ends, pack)
     }
 
     /// What a receiver would be sent from a place on.
     static func batch(
-        _ bench: StoreTests.Bench, from first: UInt64, countMax: Int = OutcomeBatch.countMax
+        _ rig: StoreTests.Rig, from first: UInt64, countMax: Int = OutcomeBatch.countMax
     ) async throws -> OutcomeBatch {
         var batch = OutcomeBatch(from: first, wish: OutcomeWish(), countMax: countMax)
-        for row in try await bench.store.outcomes(from: first).rows { batch.add(row) }
+        for row in try await rig.store.outcomes(from: first).rows { batch.add(row) }
         return batch
     }
 
@@ -46,20 +46,20 @@ final class HandClock: Sendable {
 
     @Test func `a delivery's end and its outcome are one commit, which a crash keeps`() async throws
     {
-        let bench = try StoreTests.Bench()
-        #expect(try await bench.store.setOutcomeReceivers(["crm"]) == ["crm": 1])
-        _ = await bench.append([
+        let rig = try StoreTests.Rig()
+        #expect(try await rig.store.setOutcomeReceivers(["crm"]) == ["crm": 1])
+        _ = await rig.append([
             StoreTests.item((1...3).map { StoreTests.delivery($0) }, taken: [1, 2, 3])
         ])
-        await Self.settle(bench, [.delivered(1), .delivered(2)], Self.pack(1...2))
+        await Self.settle(rig, [.delivered(1), .delivered(2)], Self.pack(1...2))
         // As after kill -9: the files as they are, while the first process still has them open.
         let copy = Workshop.place()
         try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
         for name in ["signalbox.sqlite", "signalbox.sqlite-wal"] {
             try FileManager.default.copyItem(
-                atPath: "\(bench.folder)/\(name)", toPath: "\(copy.path)/\(name)")
+                atPath: "\(rig.folder)/\(name)", toPath: "\(copy.path)/\(name)")
         }
-        let next = try StoreTests.Bench(folder: copy.path)
+        let next = try StoreTests.Rig(folder: copy.path)
         #expect(next.store.waitingCount == 1)
         #expect(next.store.nextOutcome == 3)
         let batch = try await Self.batch(next, from: 1)
@@ -73,28 +73,28 @@ final class HandClock: Sendable {
             #expect(!Self.text(batch).contains("\"\(secret)\""))
         }
         await next.store.close()
-        await bench.store.close()
+        await rig.store.close()
     }
 
     @Test func `rows go when the slowest receiver has taken them`() async throws {
-        let bench = try StoreTests.Bench()
-        _ = try await bench.store.setOutcomeReceivers(["a", "b"])
-        await Self.settle(bench, [], Self.pack(1...10))
-        await Self.settle(bench, [], Self.pack(11...20))
-        try await bench.store.outcomesTaken(by: "a", next: 21)
-        #expect(try bench.count("outcome") == 2)
-        try await bench.store.outcomesTaken(by: "b", next: 11)
-        #expect(try bench.count("outcome") == 1)
+        let rig = try StoreTests.Rig()
+        _ = try await rig.store.setOutcomeReceivers(["a", "b"])
+        await Self.settle(rig, [], Self.pack(1...10))
+        await Self.settle(rig, [], Self.pack(11...20))
+        try await rig.store.outcomesTaken(by: "a", next: 21)
+        #expect(try rig.count("outcome") == 2)
+        try await rig.store.outcomesTaken(by: "b", next: 11)
+        #expect(try rig.count("outcome") == 1)
         // A place within a row.
-        try await bench.store.outcomesTaken(by: "b", next: 15)
-        let batch = try await Self.batch(bench, from: 15)
+        try await rig.store.outcomesTaken(by: "b", next: 15)
+        let batch = try await Self.batch(rig, from: 15)
         #expect(batch.count == 6 && batch.next == 21)
         #expect(Self.text(batch).hasPrefix(#"{"outcomes":[{"sequence":15,"#))
         // One that is gone holds nothing up, and a new one begins now.
-        #expect(try await bench.store.setOutcomeReceivers(["a", "c"]) == ["a": 21, "c": 21])
-        #expect(try bench.count("outcome") == 0)
-        await bench.store.close()
-        let next = try StoreTests.Bench(folder: bench.folder)
+        #expect(try await rig.store.setOutcomeReceivers(["a", "c"]) == ["a": 21, "c": 21])
+        #expect(try rig.count("outcome") == 0)
+        await rig.store.close()
+        let next = try StoreTests.Rig(folder: rig.folder)
         #expect(next.store.nextOutcome == 21)
         await next.store.close()
     }
@@ -102,27 +102,27 @@ final class HandClock: Sendable {
     @Test func `sequence numbers are never used again, whoever is left to remember them`()
         async throws
     {
-        let bench = try StoreTests.Bench()
-        _ = try await bench.store.setOutcomeReceivers(["a"])
-        await Self.settle(bench, [], Self.pack(1...7))
-        #expect(try await bench.store.setOutcomeReceivers([]) == [:])
-        #expect(try bench.count("outcome") == 0)
-        await bench.store.close()
-        let next = try StoreTests.Bench(folder: bench.folder)
+        let rig = try StoreTests.Rig()
+        _ = try await rig.store.setOutcomeReceivers(["a"])
+        await Self.settle(rig, [], Self.pack(1...7))
+        #expect(try await rig.store.setOutcomeReceivers([]) == [:])
+        #expect(try rig.count("outcome") == 0)
+        await rig.store.close()
+        let next = try StoreTests.Rig(folder: rig.folder)
         #expect(try await next.store.setOutcomeReceivers(["a"]) == ["a": 8])
         await next.store.close()
     }
 
     @Test func `a batch ends at its count, its bytes, or the end of the stream`() async throws {
-        let bench = try StoreTests.Bench()
-        _ = try await bench.store.setOutcomeReceivers(["a"])
+        let rig = try StoreTests.Rig()
+        _ = try await rig.store.setOutcomeReceivers(["a"])
         for part in 0..<10 as Range<UInt64> {
-            await Self.settle(bench, [], Self.pack(part * 200 + 1...part * 200 + 200))
+            await Self.settle(rig, [], Self.pack(part * 200 + 1...part * 200 + 200))
         }
         var place: UInt64 = 1
         var seen: [Int] = []
         while true {
-            let batch = try await Self.batch(bench, from: place)
+            let batch = try await Self.batch(rig, from: place)
             guard batch.count > 0 else { break }
             #expect(batch.body.count <= OutcomeBatch.bytesMax)
             seen.append(batch.count)
@@ -137,11 +137,11 @@ final class HandClock: Sendable {
         for _ in 0..<400 {
             pack.add(.dead, of: long, reason: "x", providerID: "", attempts: 3, unixMs: 1)
         }
-        await Self.settle(bench, [], pack)
-        let batch = try await Self.batch(bench, from: place)
+        await Self.settle(rig, [], pack)
+        let batch = try await Self.batch(rig, from: place)
         #expect(batch.isFull && batch.count > 100 && batch.count < 400)
         #expect(batch.body.count <= OutcomeBatch.bytesMax)
-        await bench.store.close()
+        await rig.store.close()
     }
 
     @Test func `what nobody takes is kept seven days, and those who lose it are named`()
@@ -175,26 +175,26 @@ final class HandClock: Sendable {
     @Test func `a type and a key outlive a restart, a retry, and a time as dead letter`()
         async throws
     {
-        let bench = try StoreTests.Bench()
+        let rig = try StoreTests.Rig()
         let content = SharedNotification(
             PushNotification(), eventType: "ticket.replied", eventKey: "key 7")
         let item = StoreEntry.Item(
             event: Event(id: 900, source: "z", type: "ticket.replied", dedupe: "key 7"),
             deliveries: [StoreTests.delivery(1, content: content)])
-        _ = await bench.append([item])
-        func isWhole(_ bench: StoreTests.Bench, _ now: UInt64 = 2_000) async -> Bool {
-            let content = await bench.lease(nowUnixMs: now).deliveries.first?.content
+        _ = await rig.append([item])
+        func isWhole(_ rig: StoreTests.Rig, _ now: UInt64 = 2_000) async -> Bool {
+            let content = await rig.lease(nowUnixMs: now).deliveries.first?.content
             return content?.eventType == "ticket.replied" && content?.eventKey == "key 7"
         }
-        #expect(await isWhole(bench))
-        await bench.settle([
-            .retry(1, afterMs: bench.until(3_000), StoreTests.attempt(), isFree: false)
+        #expect(await isWhole(rig))
+        await rig.settle([
+            .retry(1, afterMs: rig.until(3_000), StoreTests.attempt(), isFree: false)
         ])
-        #expect(await isWhole(bench, 3_000))
-        await bench.settle([.dead(1, reason: "x", StoreTests.attempt(2))])
-        bench.time.set(9_000)
-        _ = try await bench.store.replay(DeadFilter(), fromID: 0, limit: 10)
-        #expect(await isWhole(bench, 9_000))
-        await bench.store.close()
+        #expect(await isWhole(rig, 3_000))
+        await rig.settle([.dead(1, reason: "x", StoreTests.attempt(2))])
+        rig.time.set(9_000)
+        _ = try await rig.store.replay(DeadFilter(), fromID: 0, limit: 10)
+        #expect(await isWhole(rig, 9_000))
+        await rig.store.close()
     }
 }

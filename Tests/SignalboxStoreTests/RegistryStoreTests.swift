@@ -7,17 +7,17 @@ import Testing
 
 /// The device registry in its database.
 @Suite struct RegistryStoreTests {
-    typealias Bench = StoreTests.Bench
+    typealias Rig = StoreTests.Rig
 
     @Test func `how long a device is online outlives the process`() async throws {
-        let bench = try Bench()
+        let rig = try Rig()
         let device = Device(app: "a", platform: "ios", token: "aa", user: "u")
-        _ = try await bench.store.register(device, isUnique: true)
-        let count = try await bench.store.setPresence(
+        _ = try await rig.store.register(device, isUnique: true)
+        let count = try await rig.store.setPresence(
             app: "a", user: "u", token: "aa", onlineForMs: 4_000)
         #expect(count == 1)
-        await bench.store.close()
-        let next = try Bench(folder: bench.folder)
+        await rig.store.close()
+        let next = try Rig(folder: rig.folder)
         for (now, isOnline) in [(UInt64(4_999), true), (5_000, false)] {
             next.time.set(now)
             let found = try #require(try await next.store.devices(app: "a", user: "u").first)
@@ -27,11 +27,11 @@ import Testing
     }
 
     @Test func `whoever an older version left online for ever is offline`() async throws {
-        let bench = try Bench()
+        let rig = try Rig()
         let device = Device(app: "a", platform: "ios", token: "aa", user: "u")
-        _ = try await bench.store.register(device, isUnique: true)
-        await bench.store.close()
-        let queue = try bench.connection()
+        _ = try await rig.store.register(device, isUnique: true)
+        await rig.store.close()
+        let queue = try rig.connection()
         try await queue.write { db in
             try db.execute(
                 sql: """
@@ -40,7 +40,7 @@ import Testing
                     """)
         }
         try queue.close()
-        let next = try Bench(folder: bench.folder)
+        let next = try Rig(folder: rig.folder)
         next.time.set(0)
         let found = try await next.store.devices(app: "a", user: "u")
         #expect(found.map(\.isOnline) == [false])
@@ -50,9 +50,9 @@ import Testing
     @Test func `tokens of an older file get their one spelling, the newest user keeps one`()
         async throws
     {
-        let bench = try Bench()
-        await bench.store.close()
-        let queue = try bench.connection()
+        let rig = try Rig()
+        await rig.store.close()
+        let queue = try rig.connection()
         try await queue.write { db in
             try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'tokens'")
             let rows: [(token: String, platform: String, user: String, at: Int)] = [
@@ -70,7 +70,7 @@ import Testing
             }
         }
         try queue.close()
-        let next = try Bench(folder: bench.folder)
+        let next = try Rig(folder: rig.folder)
         func token(_ user: String) async throws -> [String] {
             try await next.store.devices(app: "x", user: user).flatMap {
                 [$0.device.token, $0.device.sourceToken]
@@ -85,16 +85,16 @@ import Testing
     }
 
     @Test func `a token that died stays if one of its users registered it since`() async throws {
-        let bench = try Bench()
+        let rig = try Rig()
         for (user, at) in [("u", UInt64(1_000)), ("v", 3_000)] {
             let device = Device(app: "a", platform: "ios", token: "aa", user: user)
-            bench.time.set(at)
-            _ = try await bench.store.register(device, isUnique: false)
+            rig.time.set(at)
+            _ = try await rig.store.register(device, isUnique: false)
         }
         func die(_ since: UInt64) async -> Invalidation? {
             await withCheckedContinuation { continuation in
                 let result = Mutex<Invalidation?>(nil)
-                bench.store.learn(
+                rig.store.learn(
                     .dead(app: "a", token: "AA", sinceUnixMs: since),
                     reports: { said, _ in
                         result.withLock { $0 = said }
@@ -104,9 +104,9 @@ import Testing
             }
         }
         #expect(await die(2_000) == .kept)
-        #expect(try bench.count("device") == 2)
+        #expect(try rig.count("device") == 2)
         #expect(await die(4_000) == .removed)
-        #expect(try bench.count("device") == 0)
-        await bench.store.close()
+        #expect(try rig.count("device") == 0)
+        await rig.store.close()
     }
 }

@@ -6,14 +6,14 @@ import Testing
 
 /// Lanes and dead letters of reports, as older versions kept them.
 @Suite struct ReportStoreTests {
-    private typealias Bench = StoreTests.Bench
+    private typealias Rig = StoreTests.Rig
 
     @Test func `reports that an older version named by their lane are reports still`()
         async throws
     {
-        let bench = try Bench()
+        let rig = try Rig()
         let lane = LaneKey(sender: "zendesk", app: "a", kind: .report)
-        let ids = Array(await bench.ids(2))
+        let ids = Array(await rig.ids(2))
         let items = ids.map { id in
             StoreEntry.Item(
                 event: Event(id: id, source: "zendesk", type: "device.invalid"),
@@ -26,12 +26,12 @@ import Testing
                         device: Device(app: "a", token: "t\(id)"))
                 ])
         }
-        _ = await bench.append(items)
-        _ = await bench.lease(lane, max: 1)
+        _ = await rig.append(items)
+        _ = await rig.lease(lane, max: 1)
         let attempt = Attempt(number: 1, unixMs: 3, reason: "gone", code: 0, detail: "")
-        await bench.settle([.dead(ids[0], reason: "gone", attempt)])
-        await bench.store.close()
-        let queue = try bench.connection()
+        await rig.settle([.dead(ids[0], reason: "gone", attempt)])
+        await rig.store.close()
+        let queue = try rig.connection()
         try await queue.write { db in
             try db.execute(
                 sql: """
@@ -48,7 +48,7 @@ import Testing
                     """)
         }
         try queue.close()
-        let next = try Bench(folder: bench.folder)
+        let next = try Rig(folder: rig.folder)
         #expect(await next.waitingLanes() == [lane])
         let letters = try await next.store.deadLetters(DeadFilter(), fromID: 0, limit: 10)
         #expect(letters.map(\.sender) == ["zendesk"])

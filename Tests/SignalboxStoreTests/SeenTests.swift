@@ -7,7 +7,7 @@ import Testing
 
 /// Keys of events that were seen: few in memory, many in a tree.
 @Suite struct SeenTests {
-    typealias Bench = StoreTests.Bench
+    typealias Rig = StoreTests.Rig
 
     @Test func `keys are those of SipHash-2-4 with 128 bits`() {
         // From the reference implementation: the key is 00 01 ... 0f, the input 00 01 ....
@@ -28,13 +28,13 @@ import Testing
         #expect(long.high == 0x5493_e999_33b0_a811)
     }
 
-    private func append(_ range: Range<Int>, _ bench: Bench, nowUnixMs: UInt64) async -> Set<Int> {
+    private func append(_ range: Range<Int>, _ rig: Rig, nowUnixMs: UInt64) async -> Set<Int> {
         let items = range.map {
             StoreEntry.Item(
                 event: Event(id: 900, source: "z", type: "t", dedupe: "key \($0)"), deliveries: [])
         }
         guard
-            case .committed(let duplicates, _) = await bench.append(
+            case .committed(let duplicates, _) = await rig.append(
                 items, dedupeMs: 600_000, nowUnixMs: nowUnixMs)
         else { return [] }
         return duplicates
@@ -43,41 +43,41 @@ import Testing
     @Test func `many keys move into a tree, and every one is known meanwhile and afterwards`()
         async throws
     {
-        var bench = try Bench()
+        var rig = try Rig()
         let part = 1_024
         let first = SeenKeys.recentMax
         for start in stride(from: 0, to: first, by: part) {
-            #expect(await append(start..<start + part, bench, nowUnixMs: 1_000).isEmpty)
+            #expect(await append(start..<start + part, rig, nowUnixMs: 1_000).isEmpty)
         }
-        #expect(try bench.count("seen_key") == 0)
-        #expect(try bench.count("seen_group") == first / part)
+        #expect(try rig.count("seen_key") == 0)
+        #expect(try rig.count("seen_group") == first / part)
         // Four times as many move as come.
         for start in stride(from: first, to: first + 4 * part, by: part) {
-            #expect(await append(start..<start + part, bench, nowUnixMs: 1_000).isEmpty)
+            #expect(await append(start..<start + part, rig, nowUnixMs: 1_000).isEmpty)
         }
-        #expect(try bench.count("seen_key") == 16 * part)
+        #expect(try rig.count("seen_key") == 16 * part)
         for known in [0, first / 2, first - 1, first + 17] {
-            #expect(await append(known..<known + 1, bench, nowUnixMs: 2_000) == [0], "\(known)")
+            #expect(await append(known..<known + 1, rig, nowUnixMs: 2_000) == [0], "\(known)")
         }
         // In the middle of it the process dies, as far as the file can tell.
-        await bench.store.close()
-        bench = try Bench(folder: bench.folder)
+        await rig.store.close()
+        rig = try Rig(folder: rig.folder)
         #expect(
-            await append(0..<first + 4 * part, bench, nowUnixMs: 2_000)
+            await append(0..<first + 4 * part, rig, nowUnixMs: 2_000)
                 == Set(0..<first + 4 * part))
         // The rest moves, and what was moved before is one row less in the notes.
         for start in stride(from: first + 4 * part, to: first + 24 * part, by: part) {
-            #expect(await append(start..<start + part, bench, nowUnixMs: 3_000).isEmpty)
+            #expect(await append(start..<start + part, rig, nowUnixMs: 3_000).isEmpty)
         }
-        #expect(try bench.count("seen_key") >= first)
-        #expect(try bench.count("seen_group") < 30)
-        #expect(await append(5..<6, bench, nowUnixMs: 600_999) == [0])
-        #expect(await append(5..<6, bench, nowUnixMs: 601_000).isEmpty)
-        await bench.store.close()
+        #expect(try rig.count("seen_key") >= first)
+        #expect(try rig.count("seen_group") < 30)
+        #expect(await append(5..<6, rig, nowUnixMs: 600_999) == [0])
+        #expect(await append(5..<6, rig, nowUnixMs: 601_000).isEmpty)
+        await rig.store.close()
     }
 
     @Test func `every key has a window of its own, also after a restart`() async throws {
-        var bench = try Bench()
+        var rig = try Rig()
         func item(_ key: String, _ windowMs: UInt64?) -> StoreEntry.Item {
             var item = StoreEntry.Item(
                 event: Event(id: 900, source: "z", type: "t", dedupe: key), deliveries: [])
@@ -89,24 +89,24 @@ import Testing
                 item("short", 5_000), item("long", 86_400_000), item("never", 0),
                 item("entry", nil),
             ]
-            return await bench.append(items, dedupeMs: 60_000, nowUnixMs: nowUnixMs)
+            return await rig.append(items, dedupeMs: 60_000, nowUnixMs: nowUnixMs)
         }
         #expect(await duplicates(1_000) == .committed(duplicates: []))
         #expect(await duplicates(5_999) == .committed(duplicates: [0, 1, 3]))
-        await bench.store.close()
-        bench = try Bench(folder: bench.folder)
+        await rig.store.close()
+        rig = try Rig(folder: rig.folder)
         #expect(await duplicates(6_000) == .committed(duplicates: [1, 3]))
         #expect(await duplicates(10_999) == .committed(duplicates: [0, 1, 3]))
-        await bench.store.close()
-        bench = try Bench(folder: bench.folder)
+        await rig.store.close()
+        rig = try Rig(folder: rig.folder)
         #expect(await duplicates(86_400_999) == .committed(duplicates: [1]))
         #expect(await duplicates(86_401_000) == .committed(duplicates: [0, 3]))
-        await bench.store.close()
+        await rig.store.close()
     }
 
     @Test func `what a failed commit would have remembered is forgotten`() async throws {
-        let bench = try Bench()
-        let queue = try bench.connection()
+        let rig = try Rig()
+        let queue = try rig.connection()
         try await queue.write { db in
             try db.execute(
                 sql: """
@@ -116,19 +116,19 @@ import Testing
         }
         let item = StoreEntry.Item(
             event: Event(id: 900, source: "z", type: "t", dedupe: "k"), deliveries: [])
-        let lost = await bench.append([item], dedupeMs: 1_000)
+        let lost = await rig.append([item], dedupeMs: 1_000)
         #expect(lost != .committed(duplicates: []))
         try await queue.write { db in try db.execute(sql: "DROP TRIGGER refuse") }
         try queue.close()
-        #expect(await bench.append([item], dedupeMs: 1_000) == .committed(duplicates: []))
-        #expect(await bench.append([item], dedupeMs: 1_000) == .committed(duplicates: [0]))
-        await bench.store.close()
+        #expect(await rig.append([item], dedupeMs: 1_000) == .committed(duplicates: []))
+        #expect(await rig.append([item], dedupeMs: 1_000) == .committed(duplicates: [0]))
+        await rig.store.close()
     }
 
     @Test func `keys of an older file are still known`() async throws {
-        let bench = try Bench()
-        await bench.store.close()
-        let queue = try bench.connection()
+        let rig = try Rig()
+        await rig.store.close()
+        let queue = try rig.connection()
         try await queue.write { db in
             try db.execute(
                 sql: """
@@ -141,7 +141,7 @@ import Testing
                     """)
         }
         try queue.close()
-        let next = try Bench(folder: bench.folder)
+        let next = try Rig(folder: rig.folder)
         #expect(await append(7..<9, next, nowUnixMs: 4_999) == [0])
         #expect(await append(7..<8, next, nowUnixMs: 5_000).isEmpty)
         await next.store.close()

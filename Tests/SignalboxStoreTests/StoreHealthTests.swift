@@ -6,14 +6,14 @@ import Testing
 
 /// A store whose file refuses writes.
 @Suite struct StoreHealthTests {
-    typealias Bench = StoreTests.Bench
+    typealias Rig = StoreTests.Rig
 
     /// Makes a statement fail, as a damaged page does, until the trigger is dropped.
-    static func refuse(_ bench: Bench, _ what: String) throws -> DatabaseQueue {
+    static func refuse(_ rig: Rig, _ what: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(60)
         let queue = try DatabaseQueue(
-            path: "\(bench.folder)/signalbox.sqlite", configuration: configuration)
+            path: "\(rig.folder)/signalbox.sqlite", configuration: configuration)
         try queue.write { db in
             try db.execute(
                 sql: """
@@ -25,48 +25,48 @@ import Testing
     }
 
     @Test func `outcomes that cannot be written fail the store, until they are`() async throws {
-        let bench = try Bench()
-        _ = await bench.append([
+        let rig = try Rig()
+        _ = await rig.append([
             StoreTests.item([StoreTests.delivery(1), StoreTests.delivery(2)])
         ])
         // A retry has a row of its own.
-        _ = await bench.lease()
-        await bench.settle([
-            .retry(1, afterMs: bench.until(2_000), StoreTests.attempt(), isFree: false)
+        _ = await rig.lease()
+        await rig.settle([
+            .retry(1, afterMs: rig.until(2_000), StoreTests.attempt(), isFree: false)
         ])
-        let token = await bench.currentToken()
-        let queue = try Self.refuse(bench, "DELETE ON delivery WHEN OLD.id = 1")
+        let token = await rig.currentToken()
+        let queue = try Self.refuse(rig, "DELETE ON delivery WHEN OLD.id = 1")
         let (told, tell) = AsyncStream.makeStream(of: Void.self)
-        #expect(!bench.store.isFailing)
-        bench.store.settle(
+        #expect(!rig.store.isFailing)
+        rig.store.settle(
             [.delivered(1)], under: token, outcomes: OutcomePack()
         ) { _ in tell.yield() }
-        for _ in 0..<100_000 where !bench.store.isFailing { _ = await bench.waitingLanes() }
+        for _ in 0..<100_000 where !rig.store.isFailing { _ = await rig.waitingLanes() }
         // It can write other things, and stays failing for what it cannot.
-        await bench.settle([.delivered(2)])
-        #expect(bench.store.isFailing && bench.store.waitingCount == 1)
+        await rig.settle([.delivered(2)])
+        #expect(rig.store.isFailing && rig.store.waitingCount == 1)
         try await queue.write { try $0.execute(sql: "DROP TRIGGER refuse") }
         try queue.close()
         _ = await told.first { _ in true }
-        for _ in 0..<1_000_000 where bench.store.isFailing { _ = await bench.waitingLanes() }
-        #expect(!bench.store.isFailing && bench.store.waitingCount == 0)
-        await bench.store.close()
+        for _ in 0..<1_000_000 where rig.store.isFailing { _ = await rig.waitingLanes() }
+        #expect(!rig.store.isFailing && rig.store.waitingCount == 0)
+        await rig.store.close()
     }
 
     @Test func `a failed write fails the store until it can write again, without new work`()
         async throws
     {
-        let bench = try Bench()
-        let queue = try Self.refuse(bench, "INSERT ON counter")
-        _ = await bench.ids(1)
-        #expect(bench.store.isFailing)
+        let rig = try Rig()
+        let queue = try Self.refuse(rig, "INSERT ON counter")
+        _ = await rig.ids(1)
+        #expect(rig.store.isFailing)
         try await queue.write { try $0.execute(sql: "DROP TRIGGER refuse") }
         try queue.close()
-        for _ in 0..<1_000_000 where bench.store.isFailing {
-            _ = try await bench.store.devices(app: "", user: "u")
+        for _ in 0..<1_000_000 where rig.store.isFailing {
+            _ = try await rig.store.devices(app: "", user: "u")
         }
-        #expect(!bench.store.isFailing)
-        await bench.store.close()
+        #expect(!rig.store.isFailing)
+        await rig.store.close()
     }
 
     @Test func `what stays broken is tried again after a pause that grows`() {

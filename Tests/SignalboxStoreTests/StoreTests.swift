@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import PluginBench
+import PluginRig
 import SignalboxCore
 import Synchronization
 import Testing
@@ -32,7 +32,7 @@ import Testing
     }
 
     /// A store in a folder of its own, and its calls as something to await.
-    final class Bench: Sendable {
+    final class Rig: Sendable {
         let folder: String
         let store: SQLiteStore
         let faults = Faults()
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test func `what was committed can be leased, whole, once`() async throws {
-        let bench = try Bench()
+        let rig = try Rig()
         var note = PushNotification()
         note.title = "Title"
         note.badge = 3
@@ -182,28 +182,28 @@ import Testing
         delivery.device = Device(
             app: "", platform: "ios", provider: "apns", token: "tok\"en", sourceToken: "<tok>",
             user: "u", locale: "de", registeredUnixMs: 5)
-        #expect(await bench.append([Self.item([delivery])]) == .committed(duplicates: []))
-        #expect(bench.store.waitingCount == 1)
-        let leased = try #require(await bench.lease().deliveries.first)
+        #expect(await rig.append([Self.item([delivery])]) == .committed(duplicates: []))
+        #expect(rig.store.waitingCount == 1)
+        let leased = try #require(await rig.lease().deliveries.first)
         #expect(leased.id == 7 && leased.eventID == 900 && leased.route == "r")
         #expect(leased.stableID == "uuid-7" && leased.attempt == 1 && leased.badge == 9)
         #expect(leased.deadlineUnixMs == 99_000)
         #expect(leased.device == delivery.device)
         #expect(leased.content.notification == note)
-        #expect(await bench.lease().deliveries.isEmpty)
-        await bench.settle([.delivered(7), .delivered(7)])
-        #expect(bench.store.waitingCount == 0)
-        await bench.store.close()
+        #expect(await rig.lease().deliveries.isEmpty)
+        await rig.settle([.delivered(7), .delivered(7)])
+        #expect(rig.store.waitingCount == 0)
+        await rig.store.close()
     }
 
     @Test func `a new process goes on where the old one stopped`() async throws {
-        let bench = try Bench()
-        _ = await bench.append([
+        let rig = try Rig()
+        _ = await rig.append([
             Self.item([Self.delivery(1), Self.delivery(2), Self.delivery(3)], taken: [1, 2])
         ])
-        await bench.settle([.delivered(2)])
-        await bench.store.close()
-        let next = try Bench(folder: bench.folder)
+        await rig.settle([.delivered(2)])
+        await rig.store.close()
+        let next = try Rig(folder: rig.folder)
         #expect(next.store.waitingCount == 2)
         #expect(await next.waitingLanes() == [LaneKey(sender: "apns", app: "")])
         // The lease of the old process ended with it.
@@ -212,75 +212,75 @@ import Testing
     }
 
     @Test func `ids are not used again when all is delivered`() async throws {
-        let bench = try Bench()
-        let first = await bench.ids(5_000)
+        let rig = try Rig()
+        let first = await rig.ids(5_000)
         let id = first.upperBound - 1
-        _ = await bench.append([Self.item([Self.delivery(id)], taken: [id])])
-        await bench.settle([.delivered(id)])
-        #expect(bench.store.waitingCount == 0)
-        await bench.store.close()
-        let next = try Bench(folder: bench.folder)
+        _ = await rig.append([Self.item([Self.delivery(id)], taken: [id])])
+        await rig.settle([.delivered(id)])
+        #expect(rig.store.waitingCount == 0)
+        await rig.store.close()
+        let next = try Rig(folder: rig.folder)
         #expect(await next.ids(10).lowerBound > id)
         await next.store.close()
     }
 
     @Test func `a second gateway is kept out`() async throws {
-        let bench = try Bench()
-        let fault = #expect(throws: StoreError.self) { try Bench(folder: bench.folder) }
+        let rig = try Rig()
+        let fault = #expect(throws: StoreError.self) { try Rig(folder: rig.folder) }
         #expect(fault?.code == "store-in-use")
-        await bench.store.close()
-        let next = try Bench(folder: bench.folder)
+        await rig.store.close()
+        let next = try Rig(folder: rig.folder)
         await next.store.close()
     }
 
     @Test func `a damaged file is refused with what to do`() async throws {
-        let bench = try Bench()
-        await bench.store.close()
-        let file = URL(filePath: bench.folder).appending(path: "signalbox.sqlite")
+        let rig = try Rig()
+        await rig.store.close()
+        let file = URL(filePath: rig.folder).appending(path: "signalbox.sqlite")
         try Data(repeating: 0x5A, count: 8192).write(to: file)
-        let fault = #expect(throws: StoreError.self) { try Bench(folder: bench.folder) }
+        let fault = #expect(throws: StoreError.self) { try Rig(folder: rig.folder) }
         #expect(fault?.code == "store-damaged")
         #expect(fault?.message.contains("Move it away") == true)
     }
 
     @Test func `a file of a newer version is refused`() async throws {
-        let bench = try Bench()
-        await bench.store.close()
-        let queue = try bench.connection()
+        let rig = try Rig()
+        await rig.store.close()
+        let queue = try rig.connection()
         try await queue.write { db in
             try db.execute(
                 sql: "INSERT INTO grdb_migrations (identifier) VALUES ('from the future')")
         }
         try queue.close()
-        let fault = #expect(throws: StoreError.self) { try Bench(folder: bench.folder) }
+        let fault = #expect(throws: StoreError.self) { try Rig(folder: rig.folder) }
         #expect(fault?.code == "store-newer")
     }
 
     @Test func `values of plugins outlive the process, each instance has its own, some expire`()
         async throws
     {
-        func get(_ bench: Bench, _ instance: String, _ now: UInt64 = 1_000) async -> [UInt8]? {
-            bench.time.set(now)
+        func get(_ rig: Rig, _ instance: String, _ now: UInt64 = 1_000) async -> [UInt8]? {
+            rig.time.set(now)
             return await withCheckedContinuation { continuation in
-                bench.store.value(instance: instance, key: "k") {
+                rig.store.value(instance: instance, key: "k") {
                     continuation.resume(returning: (try? $0.get()) ?? nil)
                 }
             }
         }
-        func set(_ bench: Bench, _ value: [UInt8]?, expires: UInt64? = nil) async {
+        func set(_ rig: Rig, _ value: [UInt8]?, expires: UInt64? = nil) async {
             await withCheckedContinuation { continuation in
-                bench.store.set(
-                    instance: "a", key: "k", value: value, forMs: expires.map(bench.until)
+                rig.store.set(
+                    instance: "a", key: "k", value: value, forMs: expires.map(rig.until)
                 ) {
                     _ in
                     continuation.resume()
                 }
             }
         }
-        let bench = try Bench()
-        await set(bench, [1, 0, 255])
-        await bench.store.close()
-        let next = try Bench(folder: bench.folder)
+        let rig = try Rig()
+        await set(rig, [1, 0, 255])
+        await rig.store.close()
+        let next = try Rig(folder: rig.folder)
         #expect(await get(next, "a") == [1, 0, 255])
         #expect(await get(next, "b") == nil)
         await set(next, [2], expires: 2_000)
@@ -292,7 +292,7 @@ import Testing
     }
 
     @Test func `a folder that cannot be made is named`() {
-        let fault = #expect(throws: StoreError.self) { try Bench(folder: "/proc/nowhere/x") }
+        let fault = #expect(throws: StoreError.self) { try Rig(folder: "/proc/nowhere/x") }
         #expect(fault?.code == "store-not-writable")
     }
 
@@ -300,7 +300,7 @@ import Testing
     @Test(arguments: [UInt64(3), 11, 2_024])
     func `random use and restarts lose nothing`(seed: UInt64) async throws {
         var random = Random(state: seed)
-        var bench = try Bench()
+        var rig = try Rig()
         var waiting: Set<UInt64> = []
         var next: UInt64 = 0
         var now: UInt64 = 10_000
@@ -310,41 +310,41 @@ import Testing
             case 0, 1:
                 next += 3
                 let made = (next - 2...next).map { Self.delivery($0) }
-                _ = await bench.append([
+                _ = await rig.append([
                     Self.item(made, taken: random.next() % 2 == 0 ? [next] : [])
                 ])
                 waiting.formUnion(made.map(\.id))
             case 2, 3, 4:
-                let lease = await bench.lease(max: Int(random.next() % 7) + 1, nowUnixMs: now)
+                let lease = await rig.lease(max: Int(random.next() % 7) + 1, nowUnixMs: now)
                 for delivery in lease.deliveries {
                     #expect(waiting.contains(delivery.id), "seed \(seed)")
                     switch random.next() % 4 {
                     case 0:
-                        await bench.settle([
+                        await rig.settle([
                             .retry(
-                                delivery.id, afterMs: bench.until(now + random.next() % 900),
+                                delivery.id, afterMs: rig.until(now + random.next() % 900),
                                 Self.attempt(delivery.attempt), isFree: random.next() % 2 == 0)
                         ])
-                    case 1: await bench.settle([.released(delivery.id)])
+                    case 1: await rig.settle([.released(delivery.id)])
                     case 2:
-                        await bench.settle([
+                        await rig.settle([
                             .dead(delivery.id, reason: "x", Self.attempt(delivery.attempt))
                         ])
                         waiting.remove(delivery.id)
                     default:
-                        await bench.settle([.delivered(delivery.id)])
+                        await rig.settle([.delivered(delivery.id)])
                         waiting.remove(delivery.id)
                     }
                 }
             default:
-                await bench.store.close()
-                bench = try Bench(folder: bench.folder)
+                await rig.store.close()
+                rig = try Rig(folder: rig.folder)
             }
-            #expect(bench.store.waitingCount == waiting.count, "seed \(seed)")
+            #expect(rig.store.waitingCount == waiting.count, "seed \(seed)")
         }
-        let all = await bench.lease(max: 100_000, nowUnixMs: now + 1_000_000).deliveries
+        let all = await rig.lease(max: 100_000, nowUnixMs: now + 1_000_000).deliveries
         #expect(Set(all.map(\.id)) == waiting, "seed \(seed)")
-        await bench.store.close()
+        await rig.store.close()
     }
 }
 
@@ -364,33 +364,33 @@ extension StoreTests {
     @Test func `a lease sees the retries that were asked for before it, in one commit`()
         async throws
     {
-        let bench = try Bench()
+        let rig = try Rig()
         for round in UInt64(1)...50 {
-            _ = await bench.append([Self.item([Self.delivery(round)], taken: [round])])
+            _ = await rig.append([Self.item([Self.delivery(round)], taken: [round])])
             // All of these reach the writer before it is through with the first.
-            async let first = bench.settle([.released(0)])
-            bench.store.settle(
+            async let first = rig.settle([.released(0)])
+            rig.store.settle(
                 [.retry(round, afterMs: 0, Self.attempt(), isFree: false)],
-                under: bench.token.withLock { $0 }, outcomes: OutcomePack()
+                under: rig.token.withLock { $0 }, outcomes: OutcomePack()
             ) { _ in }
-            let lease = await bench.lease(nowUnixMs: 2_000)
+            let lease = await rig.lease(nowUnixMs: 2_000)
             _ = await first
             #expect(lease.deliveries.map(\.id) == [round])
-            await bench.settle([.delivered(round)])
+            await rig.settle([.delivered(round)])
         }
-        await bench.store.close()
+        await rig.store.close()
     }
 }
 
 extension StoreTests {
     @Test func `a late logout leaves the next user's phone alone`() async throws {
-        let bench = try Bench()
-        let store = bench.store
+        let rig = try Rig()
+        let store = rig.store
         let first = Device(app: "a", platform: "ios", token: "phone", user: "first")
         var second = first
         second.user = "second"
         _ = try await store.register(first, isUnique: true)
-        bench.time.set(2_000)
+        rig.time.set(2_000)
         _ = try await store.register(second, isUnique: true)
         #expect(
             try await store.unregister(

@@ -8,7 +8,7 @@ import Testing
 
 /// The simulators as a client sees them that is not ours: libcurl.
 @Suite struct SimulatorTests {
-    final class Bench: Sendable {
+    final class Rig: Sendable {
         let simulators: Simulators
         let client: RESTClient
         let apnsKey: SigningKey
@@ -66,15 +66,15 @@ import Testing
     }
 
     @Test func `a good push is taken and reported`() async throws {
-        let bench = try await Bench()
+        let rig = try await Rig()
         let id = "123e4567-e89b-42d3-a456-426614174000"
-        let answer = try await bench.push(headers: ["apns-id": id])
+        let answer = try await rig.push(headers: ["apns-id": id])
         #expect(answer.status == 200)
-        let received = try #require(bench.simulators.apns.received.first)
+        let received = try #require(rig.simulators.apns.received.first)
         #expect(received.token == "0a1b" && received.status == 200 && received.number == 1)
         #expect(received.header("apns-id") == id)
         #expect(received.header("authorization") == nil)
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -96,89 +96,89 @@ import Testing
     ) async throws {
         var options = SimulatorsOptions()
         options.apns.topics = ["com.example.app"]
-        let bench = try await Bench(options)
-        let answer = try await bench.push(headers: headers)
+        let rig = try await Rig(options)
+        let answer = try await rig.push(headers: headers)
         #expect(answer.status == status && answer.reason == reason)
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `tokens are checked: signature, names and age`() async throws {
-        let bench = try await Bench()
+        let rig = try await Rig()
         let other = try ThrowAway.p256Key()
         func reason(_ token: String) async throws -> String {
-            try await bench.push(token: token).reason
+            try await rig.push(token: token).reason
         }
-        #expect(try await reason(bench.token(key: other)) == "InvalidProviderToken")
-        #expect(try await reason(bench.token(kid: "OTHERKEY01")) == "InvalidProviderToken")
-        #expect(try await reason(bench.token(iss: "OTHERTEAM1")) == "InvalidProviderToken")
-        #expect(try await reason(bench.token(ageSeconds: -600)) == "InvalidProviderToken")
-        #expect(try await reason(bench.token(ageSeconds: 3700)) == "ExpiredProviderToken")
-        #expect(try await reason(bench.token(ageSeconds: 10)) == "")
+        #expect(try await reason(rig.token(key: other)) == "InvalidProviderToken")
+        #expect(try await reason(rig.token(kid: "OTHERKEY01")) == "InvalidProviderToken")
+        #expect(try await reason(rig.token(iss: "OTHERTEAM1")) == "InvalidProviderToken")
+        #expect(try await reason(rig.token(ageSeconds: -600)) == "InvalidProviderToken")
+        #expect(try await reason(rig.token(ageSeconds: 3700)) == "ExpiredProviderToken")
+        #expect(try await reason(rig.token(ageSeconds: 10)) == "")
         // The same connection, another token, too soon.
-        #expect(try await reason(bench.token(ageSeconds: 5)) == "TooManyProviderTokenUpdates")
-        await bench.end()
+        #expect(try await reason(rig.token(ageSeconds: 5)) == "TooManyProviderTokenUpdates")
+        await rig.end()
     }
 
     @Test func `path, method and size`() async throws {
         var options = SimulatorsOptions()
         options.apns.takesAnyToken = false
-        let bench = try await Bench(options)
-        #expect(try await bench.push("/4/x").reason == "BadPath")
-        #expect(try await bench.push("/3/device/").reason == "MissingDeviceToken")
-        #expect(try await bench.push(method: "PUT").reason == "MethodNotAllowed")
+        let rig = try await Rig(options)
+        #expect(try await rig.push("/4/x").reason == "BadPath")
+        #expect(try await rig.push("/3/device/").reason == "MissingDeviceToken")
+        #expect(try await rig.push(method: "PUT").reason == "MethodNotAllowed")
         // One token for the connection: a new one so soon would be refused itself.
-        let token = try bench.token()
-        #expect(try await bench.push("/3/device/xyz", token: token).reason == "BadDeviceToken")
-        #expect(try await bench.push(token: token, body: "").reason == "PayloadEmpty")
+        let token = try rig.token()
+        #expect(try await rig.push("/3/device/xyz", token: token).reason == "BadDeviceToken")
+        #expect(try await rig.push(token: token, body: "").reason == "PayloadEmpty")
         let large = #"{"a":"\#(String(repeating: "x", count: 4089))"}"#
-        #expect(try await bench.push(token: token, body: large).reason == "PayloadTooLarge")
-        #expect(try await bench.push(token: token, body: String(large.dropFirst(1))).status == 400)
-        await bench.end()
+        #expect(try await rig.push(token: token, body: large).reason == "PayloadTooLarge")
+        #expect(try await rig.push(token: token, body: String(large.dropFirst(1))).status == 400)
+        await rig.end()
     }
 
     @Test func `the control API gives orders and tells what arrived`() async throws {
-        let bench = try await Bench()
+        let rig = try await Rig()
         let order =
             #"{"order":"fail","tokens":["aa"],"status":410,"reason":"Unregistered","times":1}"#
-        #expect(try await bench.control("POST", "/apns/orders", order).status == 204)
-        let failed = try await bench.push("/3/device/aa")
+        #expect(try await rig.control("POST", "/apns/orders", order).status == 204)
+        let failed = try await rig.push("/3/device/aa")
         #expect(failed.status == 410 && failed.reason == "Unregistered")
-        #expect(try await bench.push("/3/device/aa").status == 200)
-        let report = try await bench.control("GET", "/apns/received?count=2&timeout_ms=5000")
+        #expect(try await rig.push("/3/device/aa").status == 200)
+        let report = try await rig.control("GET", "/apns/received?count=2&timeout_ms=5000")
         let json = try JSONValue.parse(report.body)
         #expect(json[0]?["status"]?.integer == 410 && json[1]?["status"]?.integer == 200)
-        #expect(try await bench.control("DELETE", "/apns/received").status == 204)
-        #expect(bench.simulators.apns.received.isEmpty)
-        #expect(try await bench.control("POST", "/apns/orders", "{").status == 400)
-        let unknown = try await bench.control("POST", "/fcm/orders", #"{"order":"dance"}"#)
+        #expect(try await rig.control("DELETE", "/apns/received").status == 204)
+        #expect(rig.simulators.apns.received.isEmpty)
+        #expect(try await rig.control("POST", "/apns/orders", "{").status == 400)
+        let unknown = try await rig.control("POST", "/fcm/orders", #"{"order":"dance"}"#)
         #expect(unknown.status == 400)
         #expect(String(decoding: unknown.body, as: UTF8.self).contains("order must be one of"))
         let stray = #"{"order":"fail","status":410,"reasn":"Unregistered"}"#
-        let refused = try await bench.control("POST", "/apns/orders", stray)
+        let refused = try await rig.control("POST", "/apns/orders", stray)
         #expect(refused.status == 400)
         let detail = try JSONValue.parse(refused.body)["detail"]?.string ?? ""
         #expect(
             detail == #"the order fail has no key "reasn" (did you mean "reason"?); its keys are "#
                 + "order, tokens, status, reason, times, retry_after")
-        #expect(try await bench.control("PUT", "/fcm/orders").status == 405)
-        #expect(try await bench.control("GET", "/hms/received").status == 404)
-        await bench.end()
+        #expect(try await rig.control("PUT", "/fcm/orders").status == 405)
+        #expect(try await rig.control("GET", "/hms/received").status == 404)
+        await rig.end()
     }
 
     @Test func `an order may name the wait of a failure`() async throws {
-        let bench = try await Bench()
+        let rig = try await Rig()
         let order = #"{"order":"fail","status":429,"reason":"TooManyRequests","retry_after":7}"#
         for provider in ["apns", "fcm"] {
-            #expect(try await bench.control("POST", "/\(provider)/orders", order).status == 204)
+            #expect(try await rig.control("POST", "/\(provider)/orders", order).status == 204)
         }
-        for simulator in [bench.simulators.apns, bench.simulators.fcm] {
+        for simulator in [rig.simulators.apns, rig.simulators.fcm] {
             var call = RESTCall(method: "POST", url: simulator.origin + "/3/device/aa")
-            call.caFile = bench.simulators.files.ca
-            let answer = try await bench.client.patient(call)
+            call.caFile = rig.simulators.files.ca
+            let answer = try await rig.client.patient(call)
             #expect(answer.status == 429)
             #expect(answer.headers.first { $0.key == "retry-after" }?.value == "7")
         }
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -198,9 +198,9 @@ import Testing
     // MARK: FCM
 
     func assertion(
-        _ bench: Bench, change: (inout [String: Any]) -> Void = { _ in }, key: SigningKey? = nil
+        _ rig: Rig, change: (inout [String: Any]) -> Void = { _ in }, key: SigningKey? = nil
     ) throws -> String {
-        let file = try Data(contentsOf: URL(filePath: bench.simulators.files.serviceAccount))
+        let file = try Data(contentsOf: URL(filePath: rig.simulators.files.serviceAccount))
         let account = try JSONValue.parse(Array(file))
         let pem = try #require(account["private_key"]?.string)
         let now = Int(Date().timeIntervalSince1970)
@@ -219,36 +219,36 @@ import Testing
         return "\(head).\(body).\(Base64.encode(signature, url: true))"
     }
 
-    func grant(_ bench: Bench, _ assertion: String) async throws -> (UInt32, JSONValue) {
+    func grant(_ rig: Rig, _ assertion: String) async throws -> (UInt32, JSONValue) {
         let grant = "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"
         var call = RESTCall(
-            method: "POST", url: bench.simulators.fcm.origin + "/token",
+            method: "POST", url: rig.simulators.fcm.origin + "/token",
             body: Array("grant_type=\(grant)&assertion=\(assertion)".utf8))
-        call.caFile = bench.simulators.files.ca
-        let answer = try await bench.client.patient(call)
+        call.caFile = rig.simulators.files.ca
+        let answer = try await rig.client.patient(call)
         return (answer.status, try JSONValue.parse(answer.body))
     }
 
     @Test func `the token endpoint verifies assertions`() async throws {
-        let bench = try await Bench()
-        let good = try await grant(bench, try assertion(bench))
+        let rig = try await Rig()
+        let good = try await grant(rig, try assertion(rig))
         #expect(good.0 == 200)
         #expect(good.1["access_token"]?.string?.isEmpty == false)
         #expect(good.1["expires_in"]?.integer == 3599)
         let bad = [
-            try assertion(bench, key: try ThrowAway.rsaKey()),
-            try assertion(bench) { $0["aud"] = "https://elsewhere" },
-            try assertion(bench) { $0["iss"] = "somebody" },
-            try assertion(bench) { $0["scope"] = "x" },
-            try assertion(bench) { $0["exp"] = Int(Date().timeIntervalSince1970) + 7200 },
-            try assertion(bench) { $0["exp"] = 1 }, "rubbish",
+            try assertion(rig, key: try ThrowAway.rsaKey()),
+            try assertion(rig) { $0["aud"] = "https://elsewhere" },
+            try assertion(rig) { $0["iss"] = "somebody" },
+            try assertion(rig) { $0["scope"] = "x" },
+            try assertion(rig) { $0["exp"] = Int(Date().timeIntervalSince1970) + 7200 },
+            try assertion(rig) { $0["exp"] = 1 }, "rubbish",
         ]
         for text in bad {
-            let (status, json) = try await grant(bench, text)
+            let (status, json) = try await grant(rig, text)
             #expect(status == 400)
             #expect(json["error"]?.string == "invalid_grant")
         }
-        await bench.end()
+        await rig.end()
     }
 
     @Test(arguments: [
@@ -272,14 +272,14 @@ import Testing
     func `messages are checked as FCM checks them`(
         body: String, status: UInt32, field: String
     ) async throws {
-        let bench = try await Bench()
-        let access = try await grant(bench, try assertion(bench)).1["access_token"]?.string ?? ""
+        let rig = try await Rig()
+        let access = try await grant(rig, try assertion(rig)).1["access_token"]?.string ?? ""
         var call = RESTCall(
             method: "POST",
-            url: bench.simulators.fcm.origin + "/v1/projects/signalbox-sim/messages:send",
+            url: rig.simulators.fcm.origin + "/v1/projects/signalbox-sim/messages:send",
             headers: [Attribute("authorization", "Bearer \(access)")], body: Array(body.utf8))
-        call.caFile = bench.simulators.files.ca
-        let answer = try await bench.client.patient(call)
+        call.caFile = rig.simulators.files.ca
+        let answer = try await rig.client.patient(call)
         #expect(answer.status == status)
         let json = try JSONValue.parse(answer.body)
         if status == 200 {
@@ -290,19 +290,19 @@ import Testing
             let found = details?[1]?["fieldViolations"]?[0]?["field"]?.string ?? ""
             #expect(found == field)
         }
-        await bench.end()
+        await rig.end()
     }
 
     @Test func `without a good access token nothing is sent`() async throws {
-        let bench = try await Bench()
+        let rig = try await Rig()
         var call = RESTCall(
             method: "POST",
-            url: bench.simulators.fcm.origin + "/v1/projects/signalbox-sim/messages:send",
+            url: rig.simulators.fcm.origin + "/v1/projects/signalbox-sim/messages:send",
             headers: [Attribute("authorization", "Bearer made-up")],
             body: Array(#"{"message":{"token":"t"}}"#.utf8))
-        call.caFile = bench.simulators.files.ca
-        #expect(try await bench.client.patient(call).status == 401)
-        await bench.end()
+        call.caFile = rig.simulators.files.ca
+        #expect(try await rig.client.patient(call).status == 401)
+        await rig.end()
     }
 
     @Test func `files of a given folder stay, those of a temporary one go`() async throws {

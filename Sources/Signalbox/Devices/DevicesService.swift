@@ -17,7 +17,7 @@ struct DevicesService: Sendable {
     let access: DeviceAccess
     let registry: any GatewayStore
     let names: UserNames
-    let feedback: Feedback
+    let deviceReports: DeviceReports
     let outcomes: OutcomeStream
     let clock: @Sendable () -> UInt64
 
@@ -153,7 +153,7 @@ struct DevicesService: Sendable {
         }
         changes.append(change(.registered, device))
         let evicted = try await registry.register(
-            device, isUnique: isUnique, reports: feedback.reports(of: changes, from: ""))
+            device, isUnique: isUnique, reports: deviceReports.reports(of: changes, from: ""))
         return Self.json([.init("evicted", .integer(Int64(evicted)))])
     }
 
@@ -193,7 +193,7 @@ struct DevicesService: Sendable {
         }
         let changes = devices.map { change(.unregistered, $0) }
         let removed = try await registry.unregister(
-            devices, reports: feedback.reports(of: changes, from: ""))
+            devices, reports: deviceReports.reports(of: changes, from: ""))
         return Self.json([.init("removed", .integer(Int64(removed)))])
     }
 

@@ -9,12 +9,12 @@ internal import SignalboxThreads
 final class EventPipeline: Sendable {
     private let context: DispatchContext
     private let lanes: LaneTable
-    private let feedback: Feedback
+    private let deviceReports: DeviceReports
 
-    init(context: DispatchContext, lanes: LaneTable, feedback: Feedback) {
+    init(context: DispatchContext, lanes: LaneTable, deviceReports: DeviceReports) {
         self.context = context
         self.lanes = lanes
-        self.feedback = feedback
+        self.deviceReports = deviceReports
     }
 
     /// Commits the deliveries of all events of one request, or nothing.
@@ -102,7 +102,7 @@ final class EventPipeline: Sendable {
             return
         }
         // First, since they can be done again: a request whose events are refused then is sent again.
-        let reports = feedback.reports(of: changes, from: source)
+        let reports = deviceReports.reports(of: changes, from: source)
         context.store.change(changes, reports: reports) { [entry, results] result in
             switch result {
             case .success:

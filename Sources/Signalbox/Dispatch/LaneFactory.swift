@@ -12,7 +12,7 @@ struct LaneFactory: Sendable {
     private let world: LaneWorld
 
     init(
-        _ context: DispatchContext, _ feedback: Feedback,
+        _ context: DispatchContext, _ deviceReports: DeviceReports,
         onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
     ) {
         self.context = context
@@ -24,7 +24,7 @@ struct LaneFactory: Sendable {
             store: GatewayLaneStore(store: context.store, outcomes: outcomes),
             ledger: OutcomeRecord(
                 logger: machinery.logger, metrics: machinery.metrics, live: context.live,
-                feedback: feedback, stream: outcomes, onOutcome: onOutcome))
+                deviceReports: deviceReports, stream: outcomes, onOutcome: onOutcome))
     }
 
     /// An empty table that makes its lanes here.
@@ -84,16 +84,16 @@ struct LaneFactory: Sendable {
         let instances = context.live.now.instances
         let app = key.app
         if key.kind == .report {
-            guard let registrar = instances.registrars[key.sender] else {
+            guard let reporting = instances.reportRoles[key.sender] else {
                 throw PluginFault(.unsupported, "the instance takes no reports")
             }
-            let endpoint = try await registrar.role.endpoint(app: app)
+            let endpoint = try await reporting.role.endpoint(app: app)
             return { sink in
                 let transport = RESTTransport(
                     client: context.machinery.rest, endpoint: endpoint,
                     onResults: { sink.answered($0) })
                 return TranslatedCarrier(
-                    app: app, instance: registrar.instance, role: registrar.role,
+                    app: app, instance: reporting.instance, role: reporting.role,
                     endpoint: endpoint, transport: transport, carries: .report)
             }
         }

@@ -84,7 +84,7 @@ extension InstanceSet {
     func serves(_ key: LaneKey) -> Bool {
         switch key.kind {
         case .push: senders[key.sender] != nil
-        case .report: registrars[key.sender] != nil
+        case .report: reportRoles[key.sender] != nil
         }
     }
 }

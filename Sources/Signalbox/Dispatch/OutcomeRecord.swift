@@ -34,12 +34,12 @@ final class OutcomeRecord: LaneLedger {
     private let logger: Logger
     private let metrics: GatewayMetrics
     private let live: Live
-    private let feedback: Feedback
+    private let deviceReports: DeviceReports
     private let stream: OutcomeStream
     private let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
 
     init(
-        logger: Logger, metrics: GatewayMetrics, live: Live, feedback: Feedback,
+        logger: Logger, metrics: GatewayMetrics, live: Live, deviceReports: DeviceReports,
         stream: OutcomeStream, onOutcome: (@Sendable (DeliveryOutcome) -> Void)? = nil
     ) {
         self.onOutcome = onOutcome
@@ -47,7 +47,7 @@ final class OutcomeRecord: LaneLedger {
         self.logger = logger
         self.metrics = metrics
         self.live = live
-        self.feedback = feedback
+        self.deviceReports = deviceReports
     }
 
     func policy(of delivery: Delivery) -> RetryPolicy {
@@ -59,15 +59,15 @@ final class OutcomeRecord: LaneLedger {
         var tally = OutcomeTally()
         for ending in endings {
             let (delivery, outcome) = (ending.delivery, ending.outcome)
-            if !outcome.newToken.isEmpty { feedback.moved(delivery, to: outcome.newToken) }
+            if !outcome.newToken.isEmpty { deviceReports.moved(delivery, to: outcome.newToken) }
             switch ending.kind {
             case .delivered:
-                if delivery.isDryRun { feedback.tried(delivery, reason: nil) }
+                if delivery.isDryRun { deviceReports.tried(delivery, reason: nil) }
                 delivered(ending, &tally)
             case .retry(let at, _): retried(ending, atUnixMs: at, &tally)
             case .failed(let reason, let wasSent):
-                if outcome.kind == .unregistered { feedback.report(delivery, outcome) }
-                if delivery.isDryRun { feedback.tried(delivery, reason: reason) }
+                if outcome.kind == .unregistered { deviceReports.report(delivery, outcome) }
+                if delivery.isDryRun { deviceReports.tried(delivery, reason: reason) }
                 failed(ending, reason, wasSent: wasSent, &tally)
             case .released: break
             }

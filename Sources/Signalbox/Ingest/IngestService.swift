@@ -11,18 +11,18 @@ internal import Synchronization
 final class IngestService: HTTPServerHandler {
     private let context: DispatchContext
     private let pipeline: EventPipeline
-    private let feedback: Feedback
+    private let deviceReports: DeviceReports
 
-    init(context: DispatchContext, pipeline: EventPipeline, feedback: Feedback) {
+    init(context: DispatchContext, pipeline: EventPipeline, deviceReports: DeviceReports) {
         self.context = context
         self.pipeline = pipeline
-        self.feedback = feedback
+        self.deviceReports = deviceReports
     }
 
     private var devices: DevicesService {
         DevicesService(
             access: context.live.now.devices, registry: context.store, names: context.users,
-            feedback: feedback, outcomes: context.outcomes, clock: context.clock)
+            deviceReports: deviceReports, outcomes: context.outcomes, clock: context.clock)
     }
 
     private var paths: PathTable<any Ingesting> { context.live.now.instances.paths }

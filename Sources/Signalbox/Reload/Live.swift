@@ -9,7 +9,7 @@ final class Generation: Sendable {
     let router: Router
     let instances: InstanceSet
     /// The kinds of changes that each instance wants to be told of.
-    let reporters: [String: Set<DeviceChange.Kind>]
+    let reportKinds: [String: Set<DeviceChange.Kind>]
     let devices: DeviceAccess
     let admin: AdminAccess
     /// How long the keys of an instance's events are remembered, if gateway.yaml sets it.
@@ -17,13 +17,13 @@ final class Generation: Sendable {
 
     init(
         _ plan: GatewayPlan, instances: InstanceSet,
-        reporters: [String: Set<DeviceChange.Kind>], devices: DeviceAccess, admin: AdminAccess
+        reportKinds: [String: Set<DeviceChange.Kind>], devices: DeviceAccess, admin: AdminAccess
     ) {
         self.plan = plan
         self.devices = devices
         self.admin = admin
         self.instances = instances
-        self.reporters = reporters
+        self.reportKinds = reportKinds
         router = Router(routes: plan.routes)
         dedupeMs = plan.config.plugins.reduce(into: [:]) { $0[$1.name] = $1.dedupeMs }
     }

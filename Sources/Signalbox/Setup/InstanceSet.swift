@@ -28,7 +28,8 @@ struct InstanceSet: Sendable {
     private(set) var instances: [any HostedInstance] = []
     private(set) var builders: [String: any Building] = [:]
     private(set) var senders: [String: Sender] = [:]
-    private(set) var registrars: [String: (instance: any HostedInstance, role: any Reporting)] = [:]
+    private(set) var reportRoles: [String: (instance: any HostedInstance, role: any Reporting)] =
+        [:]
     private(set) var paths = PathTable<any Ingesting>()
 
     /// Creates all instances, or none: what was created is destroyed before it throws.
@@ -84,7 +85,7 @@ struct InstanceSet: Sendable {
                 let roles = try await instance.roles(limits: limits)
                 if let role = roles.ingest { try claim(role) }
                 builders[instance.name] = roles.build
-                if let role = roles.register { registrars[instance.name] = (instance, role) }
+                if let role = roles.register { reportRoles[instance.name] = (instance, role) }
                 if roles.sendHTTP != nil || roles.send != nil {
                     senders[instance.name] = Sender(
                         instance: instance, http: roles.sendHTTP, own: roles.send)
@@ -115,13 +116,13 @@ struct InstanceSet: Sendable {
     }
 
     /// Instances that want to know of changes and name an endpoint for them, with the kinds they want.
-    func reporters() async -> [String: Set<DeviceChange.Kind>] {
+    func reportKinds() async -> [String: Set<DeviceChange.Kind>] {
         var out: [String: Set<DeviceChange.Kind>] = [:]
-        for (name, registrar) in registrars {
-            let kinds = Set(DeviceChange.Kind.allCases.filter { registrar.role.wants($0) })
+        for (name, reporting) in reportRoles {
+            let kinds = Set(DeviceChange.Kind.allCases.filter { reporting.role.wants($0) })
             guard !kinds.isEmpty else { continue }
             do throws(PluginFault) {
-                _ = try await registrar.role.endpoint(app: "")
+                _ = try await reporting.role.endpoint(app: "")
             } catch {
                 // Without a default app, endpoints belong to its apps.
                 if error.kind == .unsupported || error.kind == .notFound { continue }

@@ -56,7 +56,7 @@ extension LaneState {
         _ outcome: Outcome, _ delivery: Delivery, _ now: LaneTime, _ random: () -> Double,
         _ policy: (Delivery) -> RetryPolicy, into todo: inout LaneTodo
     ) -> LaneEnding.Kind {
-        let decision = Settlement.decide(
+        let decision = DeliveryDecision.decide(
             outcome, delivery: delivery, policy: policy(delivery), nowUnixMs: now.unixMs,
             random: random())
         switch decision {

@@ -57,7 +57,7 @@ extension LaneState {
                 }
             case .fault(let fault):
                 for item in result.items {
-                    var outcome = Settlement.outcome(
+                    var outcome = DeliveryDecision.outcome(
                         of: fault, item: item, isAtMostOnce: rules.traits.isAtMostOnce)
                     outcome.detail = result.detail
                     // Its answer may still come, and must find it waiting.

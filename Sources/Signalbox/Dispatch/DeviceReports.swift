@@ -1,0 +1,119 @@
+internal import Logging
+internal import SignalboxCore
+internal import SignalboxPluginHost
+
+/// Closes the loop: what happens to a device is told to the plugins that want to know.
+///
+/// - A token that a provider calls dead leaves the registry and is reported to the plugin that its event
+///   came from, and to those that are told of its app's devices.
+/// - A device that comes or goes is reported to those that are told of its app's devices.
+/// - What came of a dry run is reported to the plugin that asked for it.
+///
+/// A report is written to the outbox with the change that causes it; `ReportRelay` moves it to the queue.
+final class DeviceReports: Sendable {
+    private let store: any DeviceRegistry
+    private let metrics: GatewayMetrics
+    private let logger: Logger
+    private let clock: @Sendable () -> UInt64
+    /// Says which changes each instance wants, and who is told of an app's devices.
+    private let live: Live
+
+    init(_ context: DispatchContext) {
+        logger = context.logger
+        store = context.store
+        metrics = context.metrics
+        live = context.live
+        clock = context.clock
+    }
+
+    // MARK: What happened
+
+    /// A provider called the token of a delivery dead.
+    func report(_ delivery: Delivery, _ outcome: Outcome) {
+        let device = delivery.device
+        let news = TokenNews.dead(
+            app: device.app, token: device.token, sinceUnixMs: outcome.goneSinceUnixMs)
+        learn(news) { result, gone in
+            self.metrics.deadToken(source: delivery.source, result: "\(result)")
+            if result == .kept { self.tellKept(delivery, outcome) }
+            let now = self.clock()
+            func report(_ device: Device, to name: String) -> DeviceReport? {
+                let change = DeviceChange(
+                    kind: .invalid, device: device,
+                    timeUnixMs: outcome.goneSinceUnixMs == 0 ? now : outcome.goneSinceUnixMs,
+                    reason: outcome.reason)
+                return self.report(change, to: name, eventID: delivery.eventID, isDeduped: true)
+            }
+            // Registered again after it died: it lives, and its source must not forget it.
+            let own = result == .kept ? nil : report(device, to: delivery.source)
+            // Those who are told of an app's devices know them by the names of the registry.
+            let others = gone.flatMap { device in
+                self.live.now.listeners.names(app: device.app)
+                    .filter { $0 != delivery.source }.map { report(device, to: $0) }
+            }
+            return ([own] + others).compactMap { $0 }
+        }
+    }
+
+    private func tellKept(_ delivery: Delivery, _ outcome: Outcome) {
+        logger.notice(
+            "a token that its provider calls dead is kept: it was registered after it died",
+            metadata: [
+                "plugin.instance": "\(delivery.sender)", "reason": "\(outcome.reason)",
+                "gone_since_unix_ms": "\(outcome.goneSinceUnixMs)",
+            ])
+    }
+
+    /// A provider says which token has taken the place of a delivery's.
+    func moved(_ delivery: Delivery, to newToken: String) {
+        let device = delivery.device
+        var successor = device
+        successor.replaceToken(newToken)
+        let newToken = successor.token
+        guard DeviceToken.fault(newToken) == nil, newToken != device.token else { return }
+        learn(.moved(app: device.app, token: device.token, newToken: newToken)) { _, moved in
+            moved.flatMap { old in
+                var new = old
+                new.replaceToken(newToken)
+                return [(DeviceChange.Kind.unregistered, old), (.registered, new)]
+            }.flatMap { kind, device in
+                let change = DeviceChange(kind: kind, device: device, timeUnixMs: self.clock())
+                return self.live.now.listeners.names(app: device.app).compactMap {
+                    self.report(change, to: $0, eventID: delivery.eventID)
+                }
+            }
+        }
+    }
+
+    /// A dry run reached its device (no reason), or failed for good.
+    func tried(_ delivery: Delivery, reason: String?) {
+        let change = DeviceChange(
+            kind: reason == nil ? .proven : .unproven, device: delivery.device,
+            timeUnixMs: clock(), reason: reason ?? "", subject: delivery.subject)
+        let report = report(change, to: delivery.source, eventID: delivery.eventID)
+        if let report { learn(.nothing) { _, _ in [report] } }
+    }
+
+    /// What those who are told of these changes will be told; not the instance that they came from.
+    func reports(of changes: [DeviceChange], from source: String) -> [DeviceReport] {
+        changes.flatMap { change in
+            live.now.listeners.names(app: change.device.app).filter { $0 != source }.compactMap {
+                report(change, to: $0, eventID: 0)
+            }
+        }
+    }
+
+    // MARK: Reports
+
+    private func report(
+        _ change: DeviceChange, to name: String, eventID: UInt64, isDeduped: Bool = false
+    ) -> DeviceReport? {
+        guard live.now.reportKinds[name]?.contains(change.kind) == true else { return nil }
+        return DeviceReport(to: name, change, eventID: eventID, isDeduped: isDeduped)
+    }
+
+    /// What happened and the reports of it are kept together, however long the disk takes.
+    private func learn(
+        _ news: TokenNews, reports: @escaping @Sendable (Invalidation, [Device]) -> [DeviceReport]
+    ) { store.learn(news, reports: reports) { _ in } }
+}

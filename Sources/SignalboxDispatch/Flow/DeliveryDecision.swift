@@ -1,0 +1,78 @@
+public import SignalboxCore
+
+/// What the gateway does about one outcome of one delivery.
+public enum DeliveryDecision: Sendable, Equatable {
+    /// The provider took it.
+    case delivered
+    /// Again at this time, in Unix milliseconds; `isFree`: the attempt does not count.
+    case retry(atUnixMs: UInt64, isFree: Bool)
+    /// Nothing was done with it: it waits as before.
+    case released
+    /// It is over and failed; the reason is fit for a metric label.
+    case failed(reason: String)
+
+    /// Decides about an outcome.
+    ///
+    /// Pure: time and chance come from outside.
+    public static func decide(
+        _ outcome: Outcome, delivery: Delivery, policy: @autoclosure () -> RetryPolicy,
+        nowUnixMs: UInt64, random: @autoclosure () -> Double
+    ) -> DeliveryDecision {
+        if outcome.kind == .delivered { return .delivered }
+        let fault = TransportFault(rawValue: outcome.reason)
+        if outcome.kind == .retry, fault == .withdrawn { return .released }
+        let isFree = isFree(outcome)
+        switch outcome.kind {
+        case .delivered: return .delivered
+        case .unregistered, .rejected: return .failed(reason: name(outcome))
+        case .config where !isFree: return .failed(reason: name(outcome))
+        case .retry, .throttled, .auth, .config:
+            let free = delivery.freeAttempts
+            let wait =
+                isFree
+                ? RetryPolicy.outage.waitMs(
+                    afterAttempt: free + 1, hintMs: outcome.retryAfterMs, random: random())
+                : policy().waitMs(
+                    afterAttempt: delivery.attempt - min(free, delivery.attempt - 1),
+                    hintMs: outcome.retryAfterMs, random: random())
+            guard let wait else {
+                return .failed(reason: fault == .reset ? outcome.reason : "retries_exhausted")
+            }
+            let at = nowUnixMs + wait
+            guard delivery.deadlineUnixMs == 0 || at < delivery.deadlineUnixMs else {
+                // An outage may end before that: the delivery stays until its time is over.
+                guard isFree, nowUnixMs < delivery.deadlineUnixMs else {
+                    return .failed(reason: "expired")
+                }
+                return .retry(atUnixMs: delivery.deadlineUnixMs, isFree: true)
+            }
+            return .retry(atUnixMs: at, isFree: isFree)
+        }
+    }
+
+    /// Whether an attempt counts as none: nothing was sent, the provider says that it is down, or that
+    /// it takes nothing from this sender for now. None of that is the delivery's fault.
+    static func isFree(_ outcome: Outcome) -> Bool {
+        switch outcome.kind {
+        case .delivered, .unregistered, .rejected: false
+        case .throttled, .config, .auth: outcome.scope != .item
+        case .retry:
+            outcome.scope != .item || outcome.providerCode >= 500
+                || TransportFault(rawValue: outcome.reason)?.isNeverSent == true
+        }
+    }
+
+    private static func name(_ outcome: Outcome) -> String {
+        outcome.reason.isEmpty ? "\(outcome.kind)" : outcome.reason
+    }
+
+    /// The outcome of a request that got no answer.
+    ///
+    /// `isAtMostOnce`: a fate that is unknown must not become a second push.
+    public static func outcome(
+        of fault: TransportFault, item: UInt64, isAtMostOnce: Bool
+    ) -> Outcome {
+        let kind: Outcome.Kind = fault.isFateUnknown && isAtMostOnce ? .rejected : .retry
+        return Outcome(item: item, kind: kind, reason: fault.rawValue)
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import Logging
+import PluginRig
+import Signalbox
+import SignalboxConfig
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxPluginHost
+import SignalboxSimulators
+import Synchronization
+import Testing
+
+/// Simulators, a gateway with a configuration of its own, and a client.
+final class GatewayRig: Sendable {
+    let simulators: Simulators
+    let gateway: Gateway
+    let client: RESTClient
+    let log: LineStore
+    let folder: URL
+
+    /// A route with quick retries from `/in/z` to both simulators.
+    static let routes = """
+        retry: { quick: { initial: 10ms, factor: 1.5, max: 200ms, retries: 100 } }
+        routes:
+          - name: replies
+            from: z
+            when: { type: ticket.replied }
+            send: { ios: apns, android: fcm }
+            deliver: { retry: quick, expires: 1h }
+        """
+
+    static func plugins(_ simulators: Simulators, timeoutMs: Int = 10_000) -> String {
+        """
+        version: 1
+        gateway: { listen: "127.0.0.1:0", admin: "127.0.0.1:0", drain: 5s }
+        plugins:
+          z: { library: Zendesk, config: { path: /in/z } }
+          apns:
+            library: APNs
+            config:
+              team_id: SIMTEAM001
+              key_id: SIMKEY0001
+              key: "${file:\(simulators.files.apnsKey)}"
+              topic: com.example.app
+              endpoint: "\(simulators.apns.origin)"
+              ca: "\(simulators.files.ca)"
+              token_check: lenient
+              request_timeout_ms: \(timeoutMs)
+          fcm:
+            library: FCM
+            config:
+              service_account: "${file:\(simulators.files.serviceAccount)}"
+              endpoint: "\(simulators.fcm.origin)"
+              ca: "\(simulators.files.ca)"
+              request_timeout_ms: \(timeoutMs)
+        """
+    }
+
+    init(
+        _ options: SimulatorsOptions = .init(), timeoutMs: Int = 10_000,
+        clock: (@Sendable () -> UInt64)? = nil, dataBytesMax: Int = 0,
+        change: (inout GatewayOptions) -> Void = { _ in },
+        config: (Simulators) -> String = { plugins($0) + "\n" + GatewayRig.routes },
+        prepare: (Simulators, URL) async throws -> Void = { _, _ in }
+    ) async throws {
+        var options = options
+        // A listener that goes must find its port free when it comes back.
+        if options.apnsPort == 0 { options.apnsPort = try OwnPort.take() }
+        if options.fcmPort == 0 { options.fcmPort = try OwnPort.take() }
+        simulators = try await Simulators.start(options)
+        folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let file = folder.appending(path: "gateway.yaml")
+        try config(simulators).write(to: file, atomically: true, encoding: .utf8)
+        try await prepare(simulators, folder)
+        let log = LineStore()
+        self.log = log
+        var gatewayOptions = GatewayOptions(configPath: file.path)
+        gatewayOptions.logger = Logger(label: "test") { _ in StoreHandler(store: log) }
+        gatewayOptions.addPluginFolders([try Self.pluginFolder()])
+        gatewayOptions.dataBytesMax = dataBytesMax
+        if let clock { gatewayOptions.nowUnixMs = clock }
+        gatewayOptions.setRunner(try PluginRig.runner())
+        change(&gatewayOptions)
+        gateway = try await Gateway.start(gatewayOptions)
+        client = try RESTClient()
+    }
+
+    static func pluginFolder() throws -> String {
+        URL(filePath: try PluginRig.bundled("APNs")).deletingLastPathComponent().path
+    }
+
+    static func webhook(_ devices: [(type: String, token: String)], ticket: String = "5") -> String
+    {
+        let list = devices.map { #"{"identifier":"\#($0.token)","type":"\#($0.type)"}"# }
+        return """
+            {"devices":[\(list.joined(separator: ","))],
+             "notification":{"title":"T","body":"secret-body","ticket_id":"\(ticket)"}}
+            """
+    }
+
+    @discardableResult
+    func post(
+        _ body: String, path: String = "/in/z", method: String = "POST"
+    ) async throws -> RESTAnswer {
+        let call = RESTCall(
+            method: method, url: "http://127.0.0.1:\(gateway.port)\(path)", body: Array(body.utf8))
+        return try await client.patient(call)
+    }
+
+    func admin(_ path: String) async throws -> RESTAnswer {
+        let port = try #require(gateway.adminPort)
+        return try await client.patient(
+            RESTCall(method: "GET", url: "http://127.0.0.1:\(port)\(path)"))
+    }
+
+    /// Tokens that a simulator has taken; waits until there are so many, or for two minutes.
+    func delivered(_ simulator: Simulator, _ count: Int) async -> [String] {
+        var want = count
+        for _ in 0..<2_000 {
+            let all = await simulator.wait(for: want, timeoutMs: 120_000)
+            let taken = all.filter { $0.status == 200 }.map(\.token)
+            if taken.count >= count || all.count < want { return taken }
+            want = all.count + 1
+        }
+        return []
+    }
+
+    func end() async {
+        await gateway.stop()
+        client.shutdown()
+        await simulators.shutdown()
+        try? FileManager.default.removeItem(at: folder)
+    }
+}
+
+/// Log lines of a gateway.
+final class LineStore: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    var all: [String] { lines.withLock { $0 } }
+}
+
+private struct StoreHandler: LogHandler {
+    let store: LineStore
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let fields = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted()
+        store.add("\(event.level) \(event.message) \(fields.joined(separator: " "))")
+    }
+}
+
+extension RESTClient {
+    /// An answer, however busy the machine is.
+    func patient(_ call: RESTCall) async throws -> RESTAnswer {
+        var call = call
+        call.timeoutMs = 120_000
+        return try await answer(call)
+    }
+}

@@ -1,0 +1,60 @@
+import CLinux
+import Foundation
+
+/// A program that a test has started.
+///
+/// Not by Foundation's `Process`: to learn which descriptors are open it copies whole directory entries, also where the
+/// last one ends before its 256 bytes do, and now and then reads beyond its memory.
+package final class Program: @unchecked Sendable {
+    package let processIdentifier: pid_t
+    private let lock = NSLock()
+    private var known: Int32?
+
+    /// Starts one; `environment` is laid over the process's own. It gets nothing of what is open here but its
+    /// output and its errors.
+    package init(
+        _ command: [String], at folder: URL, environment: [String: String] = [:], output: Pipe,
+        errors: Pipe
+    ) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        let ends = [output, errors].map { $0.fileHandleForWriting.fileDescriptor }
+        for (index, end) in ends.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, end, Int32(index + 1))
+        }
+        _ = linux_spawn_close_from(&actions, 3)
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        var arguments = (["/usr/bin/env", "-C", folder.path] + command).map { strdup($0) } + [nil]
+        var entries = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in arguments + entries { free(text) } }
+        var pid: pid_t = 0
+        let status = posix_spawn(&pid, "/usr/bin/env", &actions, nil, &arguments, &entries)
+        guard status == 0 else {
+            throw PluginRig.Failure(
+                description: "\(command[0]) cannot be started: \(String(cString: strerror(status)))"
+            )
+        }
+        processIdentifier = pid
+        // Ours, so that a reader sees the end when the program is gone.
+        try? output.fileHandleForWriting.close()
+        if errors !== output { try? errors.fileHandleForWriting.close() }
+    }
+
+    package func terminate() { kill(processIdentifier, SIGTERM) }
+
+    /// Waits for its end: the exit status, or a signal's number, negative. It blocks.
+    @discardableResult
+    package func wait() -> Int32 {
+        lock.lock()
+        defer { lock.unlock() }
+        if let known { return known }
+        var raw: Int32 = 0
+        while waitpid(processIdentifier, &raw, 0) < 0, errno == EINTR {}
+        let signal = raw & 0x7F
+        let status = signal == 0 ? raw >> 8 & 0xFF : -signal
+        known = status
+        return status
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+
+/// Programs that the tests run: compilers, cargo, nm, the gateway itself. Whatever waits does so on a thread of
+/// its own: a test that blocks would hold one of the few threads that all tests share, and those with deadlines
+/// would miss them.
+package enum Tool {
+    /// How a program ended.
+    package struct Ended: Error, Sendable {
+        package var output: String
+        package var errors = ""
+        /// The exit status; the signal's number, negative, if one ended it.
+        package var status: Int32
+
+        package init(output: String, errors: String = "", status: Int32) {
+            self.output = output
+            self.errors = errors
+            self.status = status
+        }
+
+        /// Both streams.
+        package var text: String { output + errors }
+        package var lines: [String] { output.split(separator: "\n").map { String($0) } }
+    }
+
+    /// Runs a program to its end; `environment` is laid over the process's own.
+    package static func run(
+        _ command: [String], at folder: URL = PluginRig.root,
+        environment: [String: String] = [:]
+    ) async throws -> Ended {
+        await slots.take()
+        let ended = await withCheckedContinuation { done in
+            Thread.detachNewThread {
+                done.resume(returning: Result { try runHere(command, folder, environment) })
+            }
+        }
+        await slots.give()
+        return try ended.get()
+    }
+
+    /// What a program prints that must succeed; a failure carries all that it said.
+    @discardableResult
+    package static func output(
+        _ command: [String], at folder: URL = PluginRig.root
+    ) async throws -> String {
+        let ended = try await run(command, at: folder)
+        guard ended.status == 0 else {
+            throw PluginRig.Failure(
+                description: "\(command.joined(separator: " ")) ended with \(ended.status): "
+                    + ended.errors + ended.output)
+        }
+        return ended.output
+    }
+
+    /// Runs something that blocks on a thread of its own.
+    package static func aside<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+        }
+    }
+
+    /// What comes next through a pipe; empty at its end.
+    package static func next(_ pipe: Pipe) async throws -> String {
+        let handle = pipe.fileHandleForReading
+        return try await aside { String(decoding: handle.availableData, as: UTF8.self) }
+    }
+
+    /// All that still comes through a pipe.
+    package static func rest(_ pipe: Pipe) async throws -> String {
+        let handle = pipe.fileHandleForReading
+        return try await aside {
+            String(decoding: handle.readDataToEndOfFile(), as: UTF8.self)
+        }
+    }
+
+    /// Waits for the end of a program that was started; its status.
+    @discardableResult
+    package static func end(_ program: Program) async throws -> Int32 {
+        try await aside { program.wait() }
+    }
+
+    /// The machine has other things to do as well.
+    private static let slots = Slots(2)
+
+    private static func runHere(
+        _ command: [String], _ folder: URL, _ environment: [String: String]
+    ) throws -> Ended {
+        let (output, errors) = (Pipe(), Pipe())
+        let program = try Program(
+            command, at: folder, environment: environment, output: output, errors: errors)
+        // Both at a time: a program that fills one pipe waits until it is read.
+        nonisolated(unsafe) var complaints = Data()
+        let reader = DispatchGroup()
+        let handle = errors.fileHandleForReading
+        reader.enter()
+        Thread.detachNewThread {
+            complaints = handle.readDataToEndOfFile()
+            reader.leave()
+        }
+        let printed = output.fileHandleForReading.readDataToEndOfFile()
+        reader.wait()
+        return Ended(
+            output: String(decoding: printed, as: UTF8.self),
+            errors: String(decoding: complaints, as: UTF8.self), status: program.wait())
+    }
+}
+
+/// Lets so many through at a time.
+private actor Slots {
+    private var free: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(_ count: Int) { free = count }
+
+    func take() async {
+        if free > 0 {
+            free -= 1
+        } else {
+            await withCheckedContinuation { waiting.append($0) }
+        }
+    }
+
+    func give() {
+        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+    }
+}

@@ -1,0 +1,154 @@
+import SignalboxCore
+import SignalboxDispatch
+import Testing
+
+@Suite struct WithdrawalTests {
+    func delivery(
+        _ id: UInt64, _ token: String = "t", key: String = "k", isWithdrawn: Bool = false
+    ) -> Delivery {
+        var note = PushNotification()
+        note.collapse = key
+        note.isWithdrawn = isWithdrawn
+        return Delivery(
+            id: id, eventID: 1, route: "r", sender: "s", stableID: "u", deadlineUnixMs: 0,
+            content: SharedNotification(note), device: Device(token: token))
+    }
+
+    @Test func `an older push of the same key and device is not sent any more`() {
+        var withdrawals = Withdrawals()
+        var first = [delivery(1)]
+        #expect(withdrawals.takeCovered(from: &first).isEmpty && first.count == 1)
+        // In one batch with its message, whatever the order.
+        var batch = [
+            delivery(5, isWithdrawn: true), delivery(4), delivery(3, "other"),
+            delivery(2, key: "else"), delivery(6), delivery(7, key: ""),
+        ]
+        #expect(withdrawals.takeCovered(from: &batch).map(\.id) == [4])
+        #expect(batch.map(\.id) == [5, 3, 2, 6, 7])
+        // Tried again later.
+        var retried = [delivery(1)]
+        #expect(withdrawals.takeCovered(from: &retried).map(\.id) == [1])
+    }
+
+    @Test func `what is remembered has a bound`() {
+        var withdrawals = Withdrawals(countMax: 10)
+        for id in UInt64(100)..<200 {
+            var batch = [delivery(id, key: "k\(id)", isWithdrawn: true)]
+            #expect(withdrawals.takeCovered(from: &batch).isEmpty)
+        }
+        var recent = (UInt64(190)..<200).map { delivery(1, key: "k\($0)") }
+        #expect(withdrawals.takeCovered(from: &recent).count == 10)
+        var old = [delivery(1, key: "k100")]
+        #expect(withdrawals.takeCovered(from: &old).isEmpty)
+    }
+}
+
+@Suite struct RetryTests {
+    @Test func `standard waits 1, 2, 4, 8, 16 s and then gives up`() {
+        let waits = (1...6).map {
+            RetryPolicy.standard.waitMs(afterAttempt: $0, hintMs: 0, random: 0.5)
+        }
+        #expect(waits == [1_000, 2_000, 4_000, 8_000, 16_000, nil])
+    }
+
+    @Test func `a hint can only lengthen and jitter only adds`() {
+        var policy = RetryPolicy.standard
+        #expect(policy.waitMs(afterAttempt: 1, hintMs: 60_000, random: 0) == 60_000)
+        #expect(policy.waitMs(afterAttempt: 3, hintMs: 10, random: 0) == 4_000)
+        policy.jitter = 0.5
+        #expect(policy.waitMs(afterAttempt: 1, hintMs: 0, random: 0.5) == 1_250)
+        policy.maxMs = 3_000
+        policy.jitter = 0
+        #expect(policy.waitMs(afterAttempt: 5, hintMs: 0, random: 0) == 3_000)
+    }
+
+    @Test(arguments: [
+        (Outcome.Kind.delivered, UInt32(1), DeliveryDecision.delivered),
+        (.retry, 1, .retry(atUnixMs: 6_000, isFree: false)),
+        (.throttled, 2, .retry(atUnixMs: 7_000, isFree: false)),
+        (.auth, 1, .retry(atUnixMs: 6_000, isFree: false)),
+        (.retry, 6, .failed(reason: "retries_exhausted")),
+        (.rejected, 1, .failed(reason: "why")), (.unregistered, 1, .failed(reason: "why")),
+        (.config, 1, .failed(reason: "why")), (.retry, 3, .failed(reason: "expired")),
+    ])
+    func `outcomes are settled`(kind: Outcome.Kind, attempt: UInt32, wanted: DeliveryDecision) {
+        let settlement = DeliveryDecision.decide(
+            Outcome(item: 1, kind: kind, reason: "why"),
+            delivery: delivery(1, attempt: attempt, deadline: 8_000), policy: .standard,
+            nowUnixMs: 5_000, random: 0)
+        #expect(settlement == wanted)
+    }
+
+    @Test(arguments: [
+        ("unreachable", UInt32(0)), ("timeout_unsent", 0), ("stopping", 0), ("server_error", 503),
+    ])
+    func `what was never sent, and 5xx, uses up no attempt and ends at the expiry`(
+        reason: String, code: UInt32
+    ) {
+        var outcome = Outcome(item: 1, kind: .retry, reason: reason)
+        outcome.providerCode = code
+        var one = delivery(1, deadline: 86_400_000)
+        var now: UInt64 = 0
+        var waits: [UInt64] = []
+        while true {
+            let settlement = DeliveryDecision.decide(
+                outcome, delivery: one, policy: .standard, nowUnixMs: now, random: 0)
+            guard case .retry(let at, let isFree) = settlement else {
+                #expect(settlement == .failed(reason: "expired"))
+                break
+            }
+            #expect(isFree)
+            waits.append(at - now)
+            now = at
+            one.attempt += 1
+            one.freeAttempts += 1
+        }
+        #expect(now == 86_400_000)
+        #expect(Array(waits.prefix(4)) == [1_000, 2_000, 4_000, 8_000])
+        #expect(waits.max() == 300_000)
+        // What counts still counts, from where it stood.
+        one.deadlineUnixMs = 0
+        let counted = DeliveryDecision.decide(
+            Outcome(item: 1, kind: .retry, reason: "timeout"), delivery: one, policy: .standard,
+            nowUnixMs: 0, random: 0)
+        #expect(counted == .retry(atUnixMs: 1_000, isFree: false))
+    }
+
+    @Test func `a fault of the whole sender uses up no attempt, one of the delivery does`() {
+        for kind in [Outcome.Kind.config, .throttled] {
+            var outcome = Outcome(item: 1, kind: kind, reason: "why")
+            outcome.scope = .app
+            let held = DeliveryDecision.decide(
+                outcome, delivery: delivery(1, attempt: 90), policy: .standard, nowUnixMs: 0,
+                random: 0)
+            guard case .retry(_, true) = held else {
+                Issue.record("\(kind): \(held)")
+                continue
+            }
+        }
+        let reset = DeliveryDecision.decide(
+            Outcome(item: 1, kind: .retry, reason: "reset"), delivery: delivery(1, attempt: 6),
+            policy: .standard, nowUnixMs: 0, random: 0)
+        #expect(reset == .failed(reason: "reset"))
+        let withdrawn = DeliveryDecision.decide(
+            Outcome(item: 1, kind: .retry, reason: "withdrawn"),
+            delivery: delivery(1, attempt: 6), policy: .standard, nowUnixMs: 0, random: 0)
+        #expect(withdrawn == .released)
+    }
+
+    @Test func `hints are spread, so that what was refused together comes back apart`() {
+        let waits = [0, 0.5, 0.99].map {
+            RetryPolicy.standard.waitMs(afterAttempt: 1, hintMs: 60_000, random: $0)
+        }
+        #expect(waits == [60_000, 63_000, 65_940])
+    }
+
+    @Test func `a fate that is unknown is not pushed twice where that is forbidden`() {
+        #expect(
+            DeliveryDecision.outcome(of: .timeout, item: 1, isAtMostOnce: true).kind == .rejected)
+        #expect(DeliveryDecision.outcome(of: .timeout, item: 1, isAtMostOnce: false).kind == .retry)
+        #expect(DeliveryDecision.outcome(of: .reset, item: 1, isAtMostOnce: true).kind == .rejected)
+        #expect(
+            DeliveryDecision.outcome(of: .unreachable, item: 1, isAtMostOnce: true).kind == .retry)
+    }
+}
