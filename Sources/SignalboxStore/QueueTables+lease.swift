@@ -213,13 +213,17 @@ extension QueueTables {
 
     private func content(_ id: Int64, _ db: Database) throws -> Payload? {
         let select = try db.cachedStatement(
-            sql: "SELECT note, event, source, subject, type, key FROM payload WHERE id = ?")
+            sql: """
+                SELECT note, event, source, subject, type, key, received FROM payload WHERE id = ?
+                """)
         guard let row = try Row.fetchOne(select, arguments: [id]),
             let note = RowCodec.notification(row[0])
         else { return nil }
-        let event: Int64 = row[1]
+        let (event, received): (Int64, Int64) = (row[1], row[6])
         return Payload(
-            note: SharedNotification(note, eventType: row[4], eventKey: row[5]),
+            note: SharedNotification(
+                note, eventType: row[4], eventKey: row[5],
+                receivedUnixMs: UInt64(clamping: received)),
             event: UInt64(clamping: event),
             source: row[2], subject: row[3])
     }

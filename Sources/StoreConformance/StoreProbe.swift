@@ -150,7 +150,7 @@ struct Session: Sendable {
             kind: kind, id: id, eventID: id, source: "source", subject: "subject",
             route: kind == .push ? "route" : "",
             sender: lane.sender, stableID: "stable-\(id)", deadlineUnixMs: 0,
-            content: SharedNotification(note, eventType: "type"),
+            content: SharedNotification(note, eventType: "type", receivedUnixMs: 1_000),
             device: Device(app: lane.app, platform: "ios", token: "token-\(id)", user: "user"))
     }
 

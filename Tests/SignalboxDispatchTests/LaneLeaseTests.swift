@@ -232,6 +232,19 @@ import Testing
         #expect(rig.lend([1], nil).arrived == 1)
     }
 
+    @Test func `what is lent under a newer token is believed, also if it was known to be over`() {
+        var rig = LaneStateRig()
+        rig.submit(1...2)
+        _ = rig.run()
+        let todo = rig.fault([1], .timeout)
+        _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
+        _ = rig.state.takeLate([Outcome(item: 1, kind: .delivered)], rig.now, random: { 0 })
+        // The store refuses that settlement, too, which the lane has not heard yet.
+        _ = rig.state.fenced(under: rig.token, rig.now)
+        rig.token.epoch = 2
+        #expect(rig.lend([1], nil).arrived == 1)
+    }
+
     @Test func `a lane on its way out gives back what it surely holds, and no longer than that`() {
         var rig = LaneStateRig()
         let taken = rig.state.reserve([delivery(1)])
@@ -252,6 +265,23 @@ import Testing
         _ = rig.lend([50], wish)
         #expect(rig.run().sent == [50])
         _ = rig.state.fenced(under: rig.token, rig.now)
+        #expect(rig.run().todo.wish?.isProbe == true)
+    }
+
+    @Test func `a try that somebody else has taken over lets another delivery try`() {
+        var (rig, _) = LaneHoldTests.held()
+        rig.wait(ms: 1_000)
+        _ = rig.state.woken()
+        let first = rig.run().todo.wish
+        _ = rig.lend([50], first)
+        #expect(rig.run().sent == [50])
+        rig.wait(ms: Self.leaseMs / 4)
+        guard let wish = rig.state.tended(rig.now).extension else {
+            return #expect(Bool(false))
+        }
+        var refusal = LeaseRefusal()
+        refusal.lost = [50]
+        _ = rig.state.extended(wish, refusal, rig.now)
         #expect(rig.run().todo.wish?.isProbe == true)
     }
 }

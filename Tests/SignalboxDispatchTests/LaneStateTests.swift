@@ -186,7 +186,7 @@ import Testing
             note.collapse = "k"
             note.isWithdrawn = isWithdrawn
             var made = delivery(id)
-            made.content = SharedNotification(note)
+            made.content = SharedNotification(note, receivedUnixMs: id)
             return made
         }
         var rig = LaneStateRig()

@@ -9,6 +9,8 @@ public final class SharedNotification: Sendable {
     public let eventType: String
     /// The event's dedupe key, by which its source knows it; empty if it has none or a very long one.
     public let eventKey: String
+    /// When the event's request arrived, in Unix milliseconds by the clock of the gateway that took it.
+    public let receivedUnixMs: UInt64
     /// The data, if the plugin host parsed it when the content was built.
     private let data: (any ParsedJSON)?
     private let json = AtomicLazyReference<Parsed>()
@@ -16,11 +18,12 @@ public final class SharedNotification: Sendable {
     /// Wraps a content for sharing; `data` is its parsed data, if available.
     public init(
         _ notification: PushNotification, eventType: String = "", eventKey: String = "",
-        data: (any ParsedJSON)? = nil
+        receivedUnixMs: UInt64 = 0, data: (any ParsedJSON)? = nil
     ) {
         self.notification = notification
         self.eventType = eventType
         self.eventKey = eventKey.utf8.count <= OutcomeResult.textBytesMax ? eventKey : ""
+        self.receivedUnixMs = receivedUnixMs
         self.data = data
     }
 

@@ -117,7 +117,7 @@ public struct FanOut: Sendable {
                 ? nil
                 : Self.shared(
                     finished(content, data, route: route, fields: fields, recipient: nil),
-                    of: fields.event, content)
+                    of: fields.event, receivedUnixMs, content)
             // Recipients whose templates render to the same text share one content.
             var distinct: [PushNotification: SharedNotification] = [:]
             for target in content.targets {
@@ -127,7 +127,7 @@ public struct FanOut: Sendable {
                     common
                     ?? Self.shared(
                         finished(content, data, route: route, fields: fields, recipient: recipient),
-                        of: fields.event, content, in: &distinct)
+                        of: fields.event, receivedUnixMs, content, in: &distinct)
                 if note.notification.isWithdrawn, note.notification.collapse.isEmpty {
                     skips.append(
                         Skip(recipient: target.recipient, reason: "withdraw_without_collapse"))
@@ -148,20 +148,21 @@ public struct FanOut: Sendable {
     }
 
     private static func shared(
-        _ notification: PushNotification, of event: Event, _ built: BuiltContent
+        _ notification: PushNotification, of event: Event, _ receivedUnixMs: UInt64,
+        _ built: BuiltContent
     ) -> SharedNotification {
         let isDataBuilt = notification.data == built.notification.data
         return SharedNotification(
             notification, eventType: event.type, eventKey: event.dedupe,
-            data: isDataBuilt ? built.data : nil)
+            receivedUnixMs: receivedUnixMs, data: isDataBuilt ? built.data : nil)
     }
 
     private static func shared(
-        _ notification: PushNotification, of event: Event, _ built: BuiltContent,
-        in distinct: inout [PushNotification: SharedNotification]
+        _ notification: PushNotification, of event: Event, _ receivedUnixMs: UInt64,
+        _ built: BuiltContent, in distinct: inout [PushNotification: SharedNotification]
     ) -> SharedNotification {
         if let known = distinct[notification] { return known }
-        let made = shared(notification, of: event, built)
+        let made = shared(notification, of: event, receivedUnixMs, built)
         distinct[notification] = made
         return made
     }

@@ -22,7 +22,8 @@ public struct StoreEntry: Sendable {
     }
     /// The events.
     public var items: [Item]
-    /// When the request arrived, in Unix milliseconds; stored with its events, never compared.
+    /// When the request arrived, in Unix milliseconds. Stored with its events, given back with the content of their
+    /// deliveries (`SharedNotification.receivedUnixMs`), and never compared by the store.
     public var receivedUnixMs: UInt64
     /// How long an event's dedupe key is remembered, in milliseconds.
     public var dedupeMs: UInt64

@@ -95,7 +95,7 @@ extension LaneState {
                     Outcome(item: delivery.id, kind: .rejected, reason: "expired"),
                     unixMs: now.unixMs))
         }
-        for delivery in withdrawals.takeCovered(from: &turn.batch) {
+        for delivery in withdrawals.takeCovered(from: &turn.batch, nowUnixMs: now.unixMs) {
             // Nobody is to see it, and nothing has failed.
             _ = window.settle(delivery.id)
             overdue[delivery.id] = nil

@@ -32,6 +32,7 @@ extension BlockContent: RecordValue {
         route = try record.text(5)
         let key = try record.text(6)
         note = SharedNotification(
-            try record.record(7) ?? PushNotification(), eventType: type, eventKey: key)
+            try record.record(7) ?? PushNotification(), eventType: type, eventKey: key,
+            receivedUnixMs: receivedUnixMs)
     }
 }

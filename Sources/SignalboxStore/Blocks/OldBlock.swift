@@ -39,7 +39,8 @@ struct OldBlock {
             BlockContent(
                 event: event, source: source, type: type, subject: subject,
                 receivedUnixMs: received, route: route,
-                note: SharedNotification(note, eventType: type, eventKey: key)))
+                note: SharedNotification(
+                    note, eventType: type, eventKey: key, receivedUnixMs: received)))
     }
 
     private mutating func readDelivery() {

@@ -94,7 +94,7 @@ struct MemoryQueue: Sendable {
         let letter = dead.letter
         let content = SharedNotification(
             letter.notification, eventType: dead.content.eventType,
-            eventKey: dead.content.eventKey)
+            eventKey: dead.content.eventKey, receivedUnixMs: nowUnixMs)
         let lifeMs = dead.deadlineUnixMs - min(dead.deadlineUnixMs, letter.receivedUnixMs)
         let delivery = Delivery(
             kind: letter.kind, id: letter.id, eventID: letter.eventID, source: letter.source,

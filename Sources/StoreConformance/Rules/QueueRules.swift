@@ -32,7 +32,8 @@ extension StoreConformance {
             note.data = #"{"a":1}"#
             note.overrides = [PayloadOverride(family: "apns", json: #"{"x":[]}"#)]
             var delivery = Session.delivery(id, LaneKey(sender: "apns", app: "com.example"))
-            delivery.content = SharedNotification(note, eventType: "type", eventKey: "key")
+            delivery.content = SharedNotification(
+                note, eventType: "type", eventKey: "key", receivedUnixMs: 1_000)
             delivery.badge = 9
             delivery.deadlineUnixMs = 99_000
             delivery.device = Device(
@@ -58,6 +59,7 @@ extension StoreConformance {
             try probe.equal(found?.content.notification, note)
             try probe.equal(found?.content.eventType, "type")
             try probe.equal(found?.content.eventKey, "key")
+            try probe.equal(found?.content.receivedUnixMs, 1_000)
             try probe.equal(try await store.leased(lane), [], "leased twice")
             await store.store.close()
         },

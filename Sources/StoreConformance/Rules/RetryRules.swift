@@ -29,6 +29,7 @@ extension StoreConformance {
             try probe.equal(late.first?.attempt, 2)
             try probe.equal(late.first?.freeAttempts, 0)
             try probe.equal(late.first?.stableID, "stable-\(id)")
+            try probe.equal(late.first?.content.receivedUnixMs, 1_000)
             await store.store.close()
         },
         StoreRule("retries come in the order in which they are due") { probe in

@@ -106,8 +106,8 @@ final class SimCarrier: LaneCarrier {
         for delivery in batch {
             let id = delivery.id
             clock.note(id, "offered, attempt \(delivery.attempt), \(provider.mood)")
-            if !provider.begin(id, of: process.life.process), !store.wasLeasedAgain(id) {
-                report("delivery \(id) is sent while it is in flight")
+            if !provider.begin(id, of: process.life.process) {
+                report("\(id) is sent while it is in flight:\(clock.story(of: id))")
             }
             if delivery.stableID != "\(id)" { report("\(id) was sent as \(delivery.stableID)") }
             state.withLock { _ = $0.waiting.insert(id) }

@@ -66,9 +66,6 @@ final class SimStore: Sendable {
 
     var hastenings: Int { state.withLock { $0.hastenings } }
 
-    /// Its first request may still be in flight.
-    func wasLeasedAgain(_ id: UInt64) -> Bool { state.withLock { $0.leasedAgain.contains(id) } }
-
     /// Whether a process may send a delivery now.
     func isHeld(_ id: UInt64, by process: Int) -> Bool {
         let now = clock.now.steadyMs
