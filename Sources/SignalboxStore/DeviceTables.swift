@@ -1,5 +1,6 @@
 internal import GRDB
 internal import SignalboxCore
+internal import SignalboxJSON
 
 /// The statements of the device registry.
 enum DeviceTables {
@@ -28,7 +29,7 @@ enum DeviceTables {
         ).execute(arguments: [
             device.app, device.token, kind, device.platform, device.provider, device.sourceToken,
             device.user, device.locale, now, now,
-            device.attributes.isEmpty ? "" : RowCodec.text(device.attributes),
+            device.attributes.isEmpty ? "" : device.attributes.jsonText,
         ])
         try db.cachedStatement(
             sql: """
@@ -57,7 +58,7 @@ enum DeviceTables {
     ) throws -> Int {
         try db.cachedStatement(
             sql: "UPDATE device SET attributes = ? WHERE app = ? AND token = ? AND user = ?"
-        ).execute(arguments: [RowCodec.text(attributes), app, token, user])
+        ).execute(arguments: [attributes.jsonText, app, token, user])
         return db.changesCount
     }
 
@@ -167,7 +168,7 @@ enum DeviceTables {
                 token: row.text(first), sourceToken: row.text(first + 3), user: user,
                 locale: row.text(first + 4),
                 registeredUnixMs: UInt64(clamping: row.integer(first + 5)),
-                attributes: RowCodec.attributes(row.text(first + 7))),
+                attributes: [Attribute](jsonText: row.text(first + 7))),
             isOnline: row.integer(first + 6) > now)
     }
 

@@ -34,7 +34,7 @@ enum OldRows {
             app: app, platform: at(0), provider: at(2), token: at(1), sourceToken: at(3),
             user: at(4), locale: at(5),
             registeredUnixMs: UInt64(clamping: json[6]?.integer ?? 0),
-            attributes: RowCodec.attributes(json[7]))
+            attributes: [Attribute](json[7]))
     }
 
     private static var fields: [(String, WritableKeyPath<PushNotification, String>)] {

@@ -1,7 +1,6 @@
 internal import Foundation
 internal import GRDB
 internal import SignalboxCore
-internal import SignalboxJSON
 
 /// Notifications and devices in rows, as records.
 enum RowCodec {
@@ -38,19 +37,5 @@ enum RowCodec {
     private static func read<Value: RecordValue>(_ bytes: UnsafeRawBufferPointer) -> Value? {
         guard var record = try? RecordReader(bytes), record.size == bytes.count else { return nil }
         return try? record.read()
-    }
-
-    /// `[["key","value"],...]`.
-    static func text(_ attributes: [Attribute]) -> String {
-        JSONValue.array(attributes.map { .array([.string($0.key), .string($0.value)]) }).text
-    }
-
-    static func attributes(_ json: JSONValue?) -> [Attribute] {
-        guard case .array(let items) = json else { return [] }
-        return items.map { Attribute($0[0]?.string ?? "", $0[1]?.string ?? "") }
-    }
-
-    static func attributes(_ text: String) -> [Attribute] {
-        text.isEmpty ? [] : attributes(try? JSONValue.parse(text))
     }
 }

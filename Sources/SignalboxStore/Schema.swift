@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+internal import SignalboxCore
 
 /// The tables and their migrations.
 enum Schema {

@@ -1,3 +1,5 @@
+internal import SignalboxCore
+
 /// What the writer knows of a lane's blocks.
 ///
 /// Used by the writer's thread alone.

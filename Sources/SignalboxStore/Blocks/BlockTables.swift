@@ -188,7 +188,7 @@ struct BlockTables {
         select.bind(id)
         guard try select.step() else { return nil }
         defer { select.end() }
-        return select.withBlob(0) { BlockReader($0, lane: lane) }
+        return select.withBlob(0) { BlockReader(anyVersion: $0, lane: lane) }
     }
 
     /// Writes the marks of settled deliveries; with `isShortOfRoom` only those that free room.
@@ -247,7 +247,7 @@ struct BlockTables {
             let number = next.integer(0)
             lane.cursor[rank] = number
             guard open[number] == nil else { continue }
-            let reader = next.withBlob(2) { BlockReader($0, lane: name) }
+            let reader = next.withBlob(2) { BlockReader(anyVersion: $0, lane: name) }
             let count = Int(next.integer(1))
             let block = OpenBlock(
                 id: number, lane: id, name: name, rank: rank, count: count,

@@ -1,5 +1,18 @@
 internal import SignalboxCore
 
+extension BlockReader {
+    /// Reads a block of any version.
+    init(anyVersion bytes: UnsafeRawBufferPointer, lane: LaneKey) {
+        switch bytes.first {
+        case 1, 2:
+            let old = OldBlock(bytes, lane: lane)
+            self.init(
+                contents: old.contents, deliveries: old.deliveries, isBroken: old.isBroken)
+        default: self.init(bytes, lane: lane)
+        }
+    }
+}
+
 /// A block of version 1 or 2, which older gateways wrote: numbers are LEB128, texts a length and UTF-8. Version 1 had
 /// no keys of events.
 struct OldBlock {
@@ -21,8 +34,8 @@ struct OldBlock {
         hasKeys = byte() > 1
         while !isBroken, place < bytes.count {
             switch byte() {
-            case BlockWriter.Kind.content.rawValue: readContent()
-            case BlockWriter.Kind.delivery.rawValue: readDelivery()
+            case 1: readContent()
+            case 2: readDelivery()
             default: isBroken = true
             }
         }

@@ -1,60 +1,65 @@
 /// The hash of an event's source and dedupe key: SipHash-2-4 with 128 bits and a key per database.
 ///
 /// Two events collide by chance once in 2^128, and outsiders cannot provoke it.
-struct SeenKey: Hashable, Comparable {
-    var high: UInt64
-    var low: UInt64
+public struct SeenKey: Sendable, Hashable, Comparable {
+    /// The first eight bytes.
+    public var high: UInt64
+    /// The last eight bytes.
+    public var low: UInt64
 
-    static func < (a: SeenKey, b: SeenKey) -> Bool { (a.high, a.low) < (b.high, b.low) }
+    /// The order of their bytes.
+    public static func < (a: SeenKey, b: SeenKey) -> Bool { (a.high, a.low) < (b.high, b.low) }
 
     /// Big-endian, so that their order is that of the keys.
-    func append(to bytes: inout [UInt8]) {
-        withUnsafeBytes(of: high.bigEndian) { bytes.append(contentsOf: $0) }
-        withUnsafeBytes(of: low.bigEndian) { bytes.append(contentsOf: $0) }
+    public func append(to bytes: inout [UInt8]) {
+        unsafe withUnsafeBytes(of: high.bigEndian) { unsafe bytes.append(contentsOf: $0) }
+        unsafe withUnsafeBytes(of: low.bigEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
-    init(high: UInt64, low: UInt64) {
+    /// From its halves.
+    public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
     /// The first sixteen bytes.
-    init(_ bytes: UnsafeRawBufferPointer) {
-        high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
-        low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    public init(_ bytes: UnsafeRawBufferPointer) {
+        high = unsafe UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+        low = unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
 
     /// Hashes two texts, separated by a byte that neither contains.
-    init(seed: (UInt64, UInt64), _ source: String, _ dedupe: String) {
+    public init(seed: (UInt64, UInt64), _ source: String, _ dedupe: String) {
         let count = source.utf8.count + 1 + dedupe.utf8.count
-        self = withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { room in
+        self = unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { room in
             var end = 0
             func put(_ part: String) {
                 var part = part
                 part.withUTF8 {
-                    room[end...].copyBytes(from: $0)
+                    unsafe room[end...].copyBytes(from: $0)
                     end += $0.count
                 }
             }
             put(source)
-            room[end] = 0
+            unsafe room[end] = 0
             end += 1
             put(dedupe)
-            return Self.hash(UnsafeRawBufferPointer(room), seed: seed)
+            return unsafe Self.hash(UnsafeRawBufferPointer(room), seed: seed)
         }
     }
 
     /// SipHash-2-4, 128 bits (Aumasson, Bernstein).
-    static func hash(_ bytes: UnsafeRawBufferPointer, seed: (UInt64, UInt64)) -> SeenKey {
+    public static func hash(_ bytes: UnsafeRawBufferPointer, seed: (UInt64, UInt64)) -> SeenKey {
         var state = SipState(seed)
         let whole = bytes.count & ~7
         for start in stride(from: 0, to: whole, by: 8) {
             state.absorb(
-                UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
+                unsafe UInt64(
+                    littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
         }
         var last = UInt64(truncatingIfNeeded: bytes.count) << 56
-        for (place, byte) in bytes[whole...].enumerated() {
-            last |= UInt64(byte) << UInt64(place * 8)
+        for place in whole..<bytes.count {
+            last |= unsafe UInt64(bytes[place]) << UInt64((place - whole) * 8)
         }
         state.absorb(last)
         return state.finish()

@@ -1,15 +1,13 @@
-internal import SignalboxCore
-
 /// Encodes deliveries of one lane and priority into one row. Content that several share is written once.
 ///
 /// A version, then records, each with its kind in front; content comes before the first delivery that uses it.
-/// `BlockReader` reads it.
-struct BlockWriter {
+/// `BlockReader` reads it. Each engine stores such blocks in its own way.
+public struct BlockWriter: Sendable {
     /// As many as a row of progress has bits for.
-    static let countMax = Marks.count
+    public static let countMax = Marks.count
     /// A block of this many bytes is full.
-    static let bytesMax = 64 << 10
-    /// `OldBlock` reads versions 1 and 2.
+    public static let bytesMax = 64 << 10
+    /// Versions 1 and 2 had another format, which only old SQLite files hold.
     static let version: UInt8 = 3
 
     enum Kind: UInt8 {
@@ -25,18 +23,24 @@ struct BlockWriter {
     }
 
     private var records = RecordWriter([version], bytesExpected: 1_024)
-    private(set) var ids: [UInt64] = []
+    /// Ids of the deliveries, in the order in which they were added.
+    public private(set) var ids: [UInt64] = []
     private var contentCount: UInt32 = 0
     /// The content that was added last; mostly it is the only one.
     private var last: (key: ContentKey, index: UInt32)?
     /// The others.
     private var earlier: [ContentKey: UInt32] = [:]
 
-    var bytes: [UInt8] { records.bytes }
-    var isFull: Bool { ids.count >= Self.countMax || bytes.count >= Self.bytesMax }
+    /// Makes an empty block.
+    public init() {}
+
+    /// The encoded block.
+    public var bytes: [UInt8] { records.bytes }
+    /// Whether it takes no more deliveries.
+    public var isFull: Bool { ids.count >= Self.countMax || bytes.count >= Self.bytesMax }
 
     /// Adds a delivery of an event.
-    mutating func add(_ delivery: Delivery, of event: Event, receivedUnixMs: UInt64) {
+    public mutating func add(_ delivery: Delivery, of event: Event, receivedUnixMs: UInt64) {
         let content = index(of: delivery, event, receivedUnixMs)
         ids.append(delivery.id)
         records.append(Kind.delivery.rawValue)
