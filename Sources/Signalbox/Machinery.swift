@@ -99,7 +99,7 @@ struct Machinery: Sendable {
             logger.error("store failed to write", metadata: error)
         case .damaged(let count, _):
             metrics.damaged(count)
-            logger.error("found damaged deliveries", metadata: error)
+            logger.error("found damage in the queue", metadata: error)
         case .diskFull:
             metrics.diskFull(true)
             logger.error("disk is full, rejecting events", metadata: error)

@@ -73,11 +73,15 @@ final class HotStatements {
             case .readBlock: "SELECT bytes FROM block WHERE id = ?"
             case .nextBlock:
                 """
-                SELECT id, count, bytes, (SELECT done FROM progress WHERE progress.block = block.id)
+                SELECT id, count, (SELECT done FROM progress WHERE progress.block = block.id), bytes
                 FROM block WHERE lane = ? AND rank = ? AND id > ? ORDER BY id LIMIT 1
                 """
             case .peekBlock:
-                "SELECT id FROM block WHERE lane = ? AND rank = ? AND id > ? ORDER BY id LIMIT 1"
+                // Of the index alone.
+                """
+                SELECT id, count, (SELECT done FROM progress WHERE progress.block = block.id)
+                FROM block WHERE lane = ? AND rank = ? AND id > ? ORDER BY id LIMIT 1
+                """
             case .noteProgress: "INSERT OR REPLACE INTO progress (block, done) VALUES (?, ?)"
             case .allProgress: "SELECT done FROM progress"
             case .insertOutcomes:

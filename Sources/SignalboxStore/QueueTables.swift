@@ -151,7 +151,13 @@ struct QueueTables {
 
     /// Writes the marks of settled deliveries; with `isShortOfRoom` only those that free room.
     mutating func note(isShortOfRoom: Bool, _ db: Database) throws {
-        try blocks.note(isShortOfRoom: isShortOfRoom, hot, db)
+        for block in try blocks.note(isShortOfRoom: isShortOfRoom, hot, db) {
+            notices.append(
+                .damaged(
+                    count: 0,
+                    "block \(block) of the queue cannot be removed from the database, its pages are "
+                        + "damaged: it is marked as done, and stays until the file is repaired"))
+        }
     }
 
     /// The transaction was committed.

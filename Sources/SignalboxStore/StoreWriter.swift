@@ -98,7 +98,6 @@ final class StoreWriter: @unchecked Sendable {
 
     @discardableResult
     private func run(_ jobs: [SQLiteStore.Job], isShortOfRoom: Bool, _ db: Database) -> Bool {
-        defer { reports.removeAll(keepingCapacity: true) }
         var packs: [OutcomePack] = []
         var delta = 0
         let now = options.nowUnixMs()
@@ -119,10 +118,15 @@ final class StoreWriter: @unchecked Sendable {
             outcomes.set(Int(clamping: tables.outcomes.next))
             for notice in tables.takeNotices() { options.onNotice(notice) }
             for report in reports { report() }
+            reports.removeAll(keepingCapacity: true)
             if !given.isEmpty { watcher.tell(Array(given)) }
             return true
         } catch {
             tables.rolledBack()
+            reports.removeAll(keepingCapacity: true)
+            if tables.blocks.takeFoundDamage() {
+                return run(jobs, isShortOfRoom: isShortOfRoom, db)
+            }
             giveUp(jobs, error, db)
             return false
         }

@@ -12,6 +12,7 @@ import Testing
         ("a text from a template, or one that differs by recipient", ["bytesMax = 16 * 1024"]),
         ("deliveries waiting on disk, all senders", ["waitingMax = 10_000_000"]),
         ("deliveries in memory, per sender and app", ["InMemoryMax = 4_096"]),
+        ("outcomes not stored yet, per sender and app", ["stages.count - count >= countMax"]),
         ("deliveries per plugin call", ["batchMax = 512"]),
         ("jobs in one commit", ["groupMax = 4_096"]),
         ("jobs waiting for a worker thread", ["waitingMax: 10_000)"]),

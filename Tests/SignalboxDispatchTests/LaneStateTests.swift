@@ -100,6 +100,22 @@ import Testing
         #expect(rig.run().todo.wish != nil)
     }
 
+    @Test func `no more is sent than the window holds while the store records no outcomes`() {
+        var rig = LaneStateRig(inMemoryMax: 8)
+        _ = rig.state.backlog()
+        var ends: [LeaseEnd] = []
+        for first in [UInt64(1), 5] {
+            _ = rig.lend(Array(first..<first + 4), rig.run().todo.wish, hasMore: true)
+            let sent = rig.run().sent
+            ends += rig.take(sent, .delivered, code: 200).endings.map(\.end)
+        }
+        #expect(ends.count == 8)
+        #expect(rig.run().todo.wish == nil)
+        #expect(rig.state.reserve([delivery(9)]).isEmpty)
+        #expect(rig.state.stored([ends[0]], wereLate: false, rig.now).isTurn)
+        #expect(rig.run().todo.wish != nil)
+    }
+
     @Test func `an outcome ends a delivery once`() {
         var rig = LaneStateRig()
         rig.submit(1...3)

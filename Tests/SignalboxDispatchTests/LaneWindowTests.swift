@@ -107,7 +107,12 @@ import Testing
         var waiting = (UInt64(1)...3_000).map { $0 % 3 == 0 ? high($0) : delivery($0) }[...]
         var out: Set<UInt64> = []
         var taken: [Delivery] = []
+        var unstored: [UInt64] = []
         while out.count < 3_000 {
+            if random.next() % 8 == 0 {
+                window.committed(unstored)
+                unstored = []
+            }
             let part = waiting.prefix(min(window.room, Int(random.next() % 9)))
             waiting = waiting.dropFirst(part.count)
             window.arrive(part)
@@ -119,6 +124,7 @@ import Testing
                 window.giveBack([one])
             } else if let settled = window.settle(one.id) {
                 #expect(out.insert(settled.id).inserted, "seed \(seed)")
+                unstored.append(settled.id)
             }
         }
         #expect(window.count == 0)

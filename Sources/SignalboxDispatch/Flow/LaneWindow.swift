@@ -63,7 +63,10 @@ public struct LaneWindow: Sendable {
     /// Nothing is in it, and no room is kept.
     public var isEmpty: Bool { count == 0 && reserved == 0 }
     /// How many more it can hold.
-    public var room: Int { max(0, countMax - count - reserved) }
+    public var room: Int { isAwaitingStore ? 0 : max(0, countMax - count - reserved) }
+    /// As many as it can hold have ended, and the store does not know of it: a restart would send them again, and more
+    /// must not be added to them.
+    var isAwaitingStore: Bool { stages.count - count >= countMax }
 
     /// Keeps room for deliveries that are being committed; the ids of those that fit.
     ///

@@ -132,6 +132,7 @@ extension LaneState {
         _ ends: [LeaseEnd], _ refusal: LeaseRefusal = LeaseRefusal(), wereLate: Bool,
         _ now: LaneTime
     ) -> LaneTodo {
+        let hadNoRoom = window.isAwaitingStore
         window.committed(ends.lazy.map(\.id))
         // They are not over for the store: a lease that brings them back is to be believed.
         if !ended.isEmpty { ended.subtract(refusal.isFenced ? ends.map(\.id) : refusal.lost) }
@@ -146,7 +147,7 @@ extension LaneState {
         }
         if wereLate { disk.unsettledCount -= ends.count }
         var todo = LaneTodo()
-        if isWaiting || wereLate, life == .open { todo = turnSoon() }
+        if isWaiting || wereLate || hadNoRoom, life == .open { todo = turnSoon() }
         todo.isForSuccessor = isWaiting && life.rawValue >= Life.leaving.rawValue
         return todo
     }

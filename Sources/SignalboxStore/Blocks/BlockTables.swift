@@ -41,6 +41,11 @@ struct BlockTables {
     private var damages: [Damage] = []
     /// Damage reported in this transaction.
     private var takenDamages: [Damage] = []
+    /// Blocks in the file that SQLite cannot read.
+    private var unreadable: Set<Int64> = []
+    /// A block turned out to be damaged. SQLite allows no writes in the same transaction after that; in the next one
+    /// the block is left alone.
+    private var hasFoundDamage = false
 
     // State that a rollback restores.
     private var inserted: [OpenBlock] = []
@@ -50,6 +55,12 @@ struct BlockTables {
     private var dirty: [OpenBlock] = []
     private var postponed: [OpenBlock] = []
     private var gone: [OpenBlock] = []
+
+    /// Whether damage was found since the last call.
+    mutating func takeFoundDamage() -> Bool {
+        defer { hasFoundDamage = false }
+        return hasFoundDamage
+    }
 
     mutating func takeDamages() -> [Damage] {
         defer { damages = [] }
@@ -103,8 +114,7 @@ struct BlockTables {
         try insert.run()
         guard key.isTaken else { return }
         let block = OpenBlock(
-            id: id, lane: key.lane, name: draft.name, rank: key.rank, count: ids.count,
-            readable: ids.count, done: Marks(), hasProgress: false)
+            id: id, lane: key.lane, name: draft.name, rank: key.rank, count: ids.count)
         open[id] = block
         inserted.append(block)
         for (index, delivery) in ids.enumerated() {
@@ -166,12 +176,12 @@ struct BlockTables {
     }
 
     /// Finds a delivery that is leased from a block; `cache` keeps blocks that were read.
-    func find(
+    mutating func find(
         _ id: UInt64, cache: inout [Int64: BlockReader], _ hot: HotStatements, _ db: Database
     ) throws -> Found? {
         guard let place = places[id] else { return nil }
         let block = place.block
-        if cache[block.id] == nil { cache[block.id] = try read(block.id, block.name, hot, db) }
+        if cache[block.id] == nil { cache[block.id] = try read(block, hot, db) }
         guard let reader = cache[block.id], reader.deliveries.indices.contains(place.index) else {
             return nil
         }
@@ -181,39 +191,81 @@ struct BlockTables {
             lane: block.lane, source: [block.id, Int64(content)])
     }
 
-    private func read(
-        _ id: Int64, _ lane: LaneKey, _ hot: HotStatements, _ db: Database
+    private mutating func read(
+        _ block: OpenBlock, _ hot: HotStatements, _ db: Database
     ) throws -> BlockReader? {
+        if block.isDamaged { return .unreadable }
         let select = try hot.statement(.readBlock, db)
-        select.bind(id)
-        guard try select.step() else { return nil }
+        select.bind(block.id)
+        do {
+            guard try select.step() else { return nil }
+        } catch let error where Self.isDamage(error) {
+            throw found(error, in: block)
+        }
         defer { select.end() }
-        return select.withBlob(0) { BlockReader(anyVersion: $0, lane: lane) }
+        return select.withBlob(0) { BlockReader(anyVersion: $0, lane: block.name) }
+    }
+
+    private mutating func found(_ damage: any Error, in block: OpenBlock) -> any Error {
+        block.isDamaged = true
+        hasFoundDamage = true
+        return damage
+    }
+
+    private static func isDamage(_ error: any Error) -> Bool {
+        (error as? DatabaseError)?.resultCode.primaryResultCode == .SQLITE_CORRUPT
     }
 
     /// Writes the marks of settled deliveries; with `isShortOfRoom` only those that free room.
-    mutating func note(isShortOfRoom: Bool, _ hot: HotStatements, _ db: Database) throws {
+    ///
+    /// Returns blocks that are done and stay in the file.
+    mutating func note(
+        isShortOfRoom: Bool, _ hot: HotStatements, _ db: Database
+    ) throws -> [Int64] {
+        var kept: [Int64] = []
         for block in dirty where !block.isGone {
             if block.isDone {
-                let remove = try hot.statement(.removeBlock, db)
-                remove.bind(block.id)
-                try remove.run()
-                if block.hasProgress {
-                    let remove = try hot.statement(.removeProgress, db)
-                    remove.bind(block.id)
-                    try remove.run()
+                if block.isDamaged {
+                    try writeMarks(of: block, hot, db)
+                    kept.append(block.id)
+                } else {
+                    try remove(block, hot, db)
                 }
                 gone.append(block)
             } else if isShortOfRoom {
                 postponed.append(block)
             } else {
-                let note = try hot.statement(.noteProgress, db)
-                note.bind(block.id)
-                note.bind(blob: block.done.bytes)
-                try note.run()
-                block.hasProgress = true
+                try writeMarks(of: block, hot, db)
             }
         }
+        return kept
+    }
+
+    private func writeMarks(
+        of block: OpenBlock, _ hot: HotStatements, _ db: Database
+    ) throws {
+        let note = try hot.statement(.noteProgress, db)
+        note.bind(block.id)
+        note.bind(blob: block.done.bytes)
+        try note.run()
+        block.hasProgress = true
+    }
+
+    /// A damaged block stays, with its marks: what is done must not be sent again after a restart.
+    private mutating func remove(
+        _ block: OpenBlock, _ hot: HotStatements, _ db: Database
+    ) throws {
+        do {
+            let remove = try hot.statement(.removeBlock, db)
+            remove.bind(block.id)
+            try remove.run()
+        } catch let error where Self.isDamage(error) {
+            throw found(error, in: block)
+        }
+        guard block.hasProgress else { return }
+        let remove = try hot.statement(.removeProgress, db)
+        remove.bind(block.id)
+        try remove.run()
     }
 
     // MARK: Lending
@@ -227,45 +279,79 @@ struct BlockTables {
         let lane = blocks(of: id)
         lane.expire(nowUnixMs: nowUnixMs)
         for block in lane.returned[rank] where out.count < max && block.dueUnixMs <= nowUnixMs {
-            guard let reader = try read(block.id, name, hot, db) else {
+            guard let reader = try read(block, hot, db) else {
                 // The row was removed.
                 block.isReturned = false
                 continue
             }
+            if reader.isBroken { writeOff(block, from: reader.deliveries.count) }
             lend(reader, of: block, max: max - out.count, &out)
             lane.lease(block, untilUnixMs: untilUnixMs)
             block.isReturned = block.hasRest
         }
         lane.returned[rank].removeAll { !$0.isReturned }
         while out.count < max {
-            let next = try hot.statement(.nextBlock, db)
-            next.bind(id)
-            next.bind(Int64(rank))
-            next.bind(lane.cursor[rank])
-            guard try next.step() else { break }
-            defer { next.end() }
-            let number = next.integer(0)
-            lane.cursor[rank] = number
-            guard open[number] == nil else { continue }
-            let reader = next.withBlob(2) { BlockReader(anyVersion: $0, lane: name) }
-            let count = Int(next.integer(1))
-            let block = OpenBlock(
-                id: number, lane: id, name: name, rank: rank, count: count,
-                readable: min(count, reader.deliveries.count),
-                done: next.isNull(3) ? Marks() : next.withBlob(3) { Marks($0) },
-                hasProgress: !next.isNull(3))
-            open[number] = block
-            if reader.isBroken { writeOff(block) }
+            guard let (block, reader) = try next(name, lane: id, rank, lane, hot, db) else { break }
+            open[block.id] = block
+            if reader.isBroken { writeOff(block, from: reader.deliveries.count) }
             lend(reader, of: block, max: max - out.count, &out)
             lane.lease(block, untilUnixMs: untilUnixMs)
             lane.giveBack(block)
+            // Its dead letters are enough for one transaction.
+            if block.isDamaged { break }
         }
         return out
     }
 
-    /// The unreadable part of a block counts as settled.
-    private mutating func writeOff(_ block: OpenBlock) {
-        let lost = (block.readable..<block.count).filter { !block.done[$0] }
+    /// The next block behind the cursor that is not open. The cursor moves on.
+    private mutating func next(
+        _ name: LaneKey, lane id: Int64, _ rank: Int, _ lane: BlockLane, _ hot: HotStatements,
+        _ db: Database
+    ) throws -> (OpenBlock, BlockReader)? {
+        func row(_ name: HotStatements.Name) throws -> HotStatement? {
+            let row = try hot.statement(name, db)
+            row.bind(id)
+            row.bind(Int64(rank))
+            row.bind(lane.cursor[rank])
+            return try row.step() ? row : nil
+        }
+        func isNextUnreadable() throws -> Bool {
+            guard !unreadable.isEmpty, let peek = try row(.peekBlock) else { return false }
+            defer { peek.end() }
+            return unreadable.contains(peek.integer(0))
+        }
+        while true {
+            let isReadable = try !isNextUnreadable()
+            let found: HotStatement?
+            do {
+                found = try row(isReadable ? .nextBlock : .peekBlock)
+            } catch let error where isReadable && Self.isDamage(error) {
+                // The index still has its number and the count of its deliveries.
+                guard let peek = try row(.peekBlock) else { throw error }
+                unreadable.insert(peek.integer(0))
+                peek.end()
+                hasFoundDamage = true
+                throw error
+            }
+            guard let found else { return nil }
+            defer { found.end() }
+            let number = found.integer(0)
+            lane.cursor[rank] = number
+            guard open[number] == nil else { continue }
+            let block = OpenBlock(
+                id: number, lane: id, name: name, rank: rank, count: Int(found.integer(1)),
+                marks: found.isNull(2) ? nil : found.withBlob(2) { Marks($0) })
+            block.isDamaged = !isReadable
+            guard isReadable else { return (block, .unreadable) }
+            return (block, found.withBlob(3) { BlockReader(anyVersion: $0, lane: name) })
+        }
+    }
+
+    /// The unreadable part of a block, from this index on, counts as settled, except what is leased.
+    private mutating func writeOff(_ block: OpenBlock, from first: Int) {
+        let lost = (min(first, block.count)..<block.count).filter {
+            !block.done[$0] && !block.out[$0]
+        }
         guard !lost.isEmpty else { return }
         for index in lost { block.done[index] = true }
         damages.append(

@@ -1,6 +1,9 @@
 internal import SignalboxCore
 
 extension BlockReader {
+    /// A block of which nothing can be read.
+    static let unreadable = BlockReader(contents: [], deliveries: [], isBroken: true)
+
     /// Reads a block of any version.
     init(anyVersion bytes: UnsafeRawBufferPointer, lane: LaneKey) {
         switch bytes.first {

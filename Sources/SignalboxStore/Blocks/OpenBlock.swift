@@ -9,8 +9,6 @@ final class OpenBlock {
     let name: LaneKey
     let rank: Int
     let count: Int
-    /// How many of them could be read; all, unless the file is damaged.
-    let readable: Int
     /// Deliveries that are settled, or have a row of their own.
     var done: Marks
     /// Deliveries that are leased.
@@ -25,25 +23,25 @@ final class OpenBlock {
     var isDirty = false
     /// Its marks have a row in the file.
     var hasProgress: Bool
+    /// Its row stays in the file when all is done, for a repair.
+    var isDamaged = false
     /// Its row was removed, or never written.
     var isGone = false
 
     init(
-        id: Int64, lane: Int64, name: LaneKey, rank: Int, count: Int, readable: Int, done: Marks,
-        hasProgress: Bool
+        id: Int64, lane: Int64, name: LaneKey, rank: Int, count: Int, marks: Marks? = nil
     ) {
         self.id = id
         self.lane = lane
         self.name = name
         self.rank = rank
         self.count = count
-        self.readable = readable
-        self.done = done
-        self.hasProgress = hasProgress
+        done = marks ?? Marks()
+        hasProgress = marks != nil
     }
 
     var isDone: Bool { done.marked >= count }
 
     /// A delivery is neither settled nor leased.
-    var hasRest: Bool { done.marked + out.marked < readable }
+    var hasRest: Bool { done.marked + out.marked < count }
 }
