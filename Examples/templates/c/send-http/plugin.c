@@ -1,5 +1,6 @@
-/* Sends the body of each notification to an HTTP/2 server, as text. */
+/* Sends each notification to an HTTP/2 server, as JSON, with a bearer token. */
 #include <signalbox/plugin.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +9,46 @@
 struct sbx_instance {
   const sbx_host *host;
   const sbx_json *json;
-  sbx_str endpoint;
+  const sbx_secrets *secrets;
+  sbx_str endpoint, key; /* key: the NAME of a secret; empty: none */
 };
+
+/* Text that grows. */
+typedef struct text {
+  char *ptr;
+  size_t len, room;
+  int failed; /* out of memory: what follows is dropped */
+} text;
+
+static void add(text *t, sbx_str s) {
+  if (t->len + s.len > t->room) {
+    size_t room = (t->len + s.len) * 2;
+    char *ptr = t->failed ? NULL : realloc(t->ptr, room);
+    if (!ptr) {
+      t->failed = 1;
+      return;
+    }
+    t->ptr = ptr, t->room = room;
+  }
+  if (s.len) memcpy(t->ptr + t->len, s.ptr, s.len);
+  t->len += s.len;
+}
+
+/* A JSON string with its quotes. Text of the host is valid UTF-8. */
+static void add_json(text *t, sbx_str s) {
+  add(t, STR("\""));
+  for (size_t k = 0, start = 0; k <= s.len; k++) {
+    unsigned char c = k < s.len ? (unsigned char)s.ptr[k] : 0;
+    if (k < s.len && c >= 0x20 && c != '"' && c != '\\') continue;
+    add(t, (sbx_str){s.ptr + start, k - start});
+    start = k + 1;
+    if (k == s.len) break;
+    char escape[8];
+    int len = snprintf(escape, sizeof escape, c < 0x20 ? "\\u%04x" : "\\%c", c);
+    add(t, (sbx_str){escape, (size_t)len});
+  }
+  add(t, STR("\""));
+}
 
 static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **out, sbx_error *error) {
   sbx_json_value root, value;
@@ -25,12 +64,17 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
     return SBX_E_INVALID;
   }
   i->endpoint = (sbx_str){strndup(text.ptr, text.len), text.len};
+  /* Where the schema says "format": "secret", config holds a name; sbx.secrets/1 has the value. */
+  i->secrets = host->service(host, SBX_SVC_SECRETS);
+  if (!i->json->at(root, STR("/key"), &value) && !i->json->string(value, &text))
+    i->key = (sbx_str){strndup(text.ptr, text.len), text.len};
   *out = i;
   return SBX_OK;
 }
 
 static void destroy(sbx_instance *i) {
   free((void *)i->endpoint.ptr);
+  free((void *)i->key.ptr);
   free(i);
 }
 
@@ -42,16 +86,35 @@ static sbx_status endpoint(sbx_instance *i, sbx_str app, sbx_endpoint *endpoint,
 
 static sbx_status prepare(sbx_instance *i, sbx_str app, const sbx_delivery *deliveries, size_t n, size_t stride,
                           sbx_http_sink *sink, sbx_error *error) {
-  (void)i, (void)app, (void)error;
-  for (size_t k = 0; k < n; k++) {
-    const sbx_delivery *one = SBX_AT(sbx_delivery, deliveries, k, stride);
-    sbx_http_request request = {.struct_size = sizeof request, .method = STR("POST"), .path = STR("/@NAME@"),
-                                .body = &one->notification->body, .body_segments = 1, .items = &one->id,
-                                .item_count = 1};
-    sbx_status status = sink->request(sink, &request, 1, sizeof request);
-    if (status) return status;
+  char bearer[1024] = "Bearer ";
+  size_t len = sizeof bearer - 7;
+  (void)app;
+  /* Read each time: the file of a secret may be replaced. Keep it out of logs and errors. */
+  if (i->key.len && i->secrets->get(i->host, i->key, bearer + 7, &len)) {
+    strcpy(error->message, "the secret \"key\" cannot be read, or is longer than 1017 bytes");
+    return SBX_E_INTERNAL;
   }
-  return SBX_OK;
+  sbx_kv headers[] = {{STR("content-type"), STR("application/json")}, {STR("authorization"), {bearer, len + 7}}};
+  text body = {0};
+  sbx_status status = SBX_OK;
+  for (size_t k = 0; k < n && !status; k++) {
+    const sbx_delivery *one = SBX_AT(sbx_delivery, deliveries, k, stride);
+    body.len = 0;
+    add(&body, STR("{\"to\":"));
+    add_json(&body, one->device->token);
+    add(&body, STR(",\"title\":"));
+    add_json(&body, one->notification->title);
+    add(&body, STR(",\"body\":"));
+    add_json(&body, one->notification->body);
+    add(&body, STR("}"));
+    sbx_str bytes = {body.ptr, body.len};
+    sbx_http_request request = {.struct_size = sizeof request, .method = STR("POST"), .path = STR("/@NAME@"),
+                                .headers = headers, .header_count = i->key.len ? 2 : 1,
+                                .body = &bytes, .body_segments = 1, .items = &one->id, .item_count = 1};
+    status = body.failed ? SBX_E_INTERNAL : sink->request(sink, &request, 1, sizeof request);
+  }
+  free(body.ptr);
+  return status;
 }
 
 static sbx_status classify(sbx_instance *i, const sbx_http_response *responses, size_t n, size_t stride,
@@ -73,8 +136,9 @@ static sbx_status classify(sbx_instance *i, const sbx_http_response *responses, 
 
 static const sbx_send_http sender = {sizeof sender, 0, endpoint, prepare, classify};
 static const void *role(const char *id) { return strcmp(id, SBX_ROLE_SEND_HTTP) ? NULL : &sender; }
-static const char *const roles[] = {SBX_ROLE_SEND_HTTP, NULL}, *const needs[] = {SBX_SVC_JSON, NULL};
+static const char *const roles[] = {SBX_ROLE_SEND_HTTP, NULL}, *const needs[] = {SBX_SVC_JSON, SBX_SVC_SECRETS, NULL};
 static const sbx_plugin plugin = {
     sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, 0, "org.example.@ID@", "0.1.0", "a new plugin", roles, needs,
-    "{\"type\":\"object\",\"required\":[\"endpoint\"],\"properties\":{\"endpoint\":{\"type\":\"string\",\"format\":\"uri\"}}}", create, role, NULL, NULL, destroy};
+    "{\"type\":\"object\",\"required\":[\"endpoint\"],\"properties\":{\"endpoint\":{\"type\":\"string\",\"format\":\"uri\"},"
+    "\"key\":{\"type\":\"string\",\"format\":\"secret\"}}}", create, role, NULL, NULL, destroy};
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error) { return (void)host, (void)error, &plugin; }
