@@ -254,8 +254,10 @@ let package = Package(
             name: "SignalboxThreadsTests", dependencies: ["SignalboxThreads"],
             swiftSettings: tests),
         .testTarget(
-            name: "SignalboxObservabilityTests", dependencies: ["SignalboxObservability"],
-            swiftSettings: tests),
+            name: "SignalboxObservabilityTests",
+            dependencies: [
+                "SignalboxObservability", .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: tests),
         .testTarget(
             name: "SignalboxTests",
             dependencies: [

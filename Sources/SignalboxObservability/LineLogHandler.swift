@@ -33,6 +33,14 @@ public struct LineLogHandler: LogHandler {
 
     /// Writes one line.
     public func log(event: LogEvent) {
+        line(event).withUnsafeBytes { bytes in
+            // A log that cannot be written must not stop a delivery.
+            _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count)
+        }
+    }
+
+    /// A field without a value is left out.
+    func line(_ event: LogEvent) -> [UInt8] {
         let fields = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
         var line: [UInt8] = []
         switch format {
@@ -40,10 +48,7 @@ public struct LineLogHandler: LogHandler {
         case .json: writeJSON(event, fields, to: &line)
         }
         line.append(0x0A)
-        line.withUnsafeBytes { bytes in
-            // A log that cannot be written must not stop a delivery.
-            _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count)
-        }
+        return line
     }
 
     private func writeText(
@@ -53,10 +58,10 @@ public struct LineLogHandler: LogHandler {
         let level = "\(event.level)".uppercased()
         line.append(contentsOf: "\(Timestamp.now) \(level) \(event.message)".utf8)
         for (key, value) in fields {
-            line.append(contentsOf: " \(key)=".utf8)
             let text = "\(value)"
-            if text.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: "\"") }) || text.isEmpty
-            {
+            if text.isEmpty { continue }
+            line.append(contentsOf: " \(key)=".utf8)
+            if text.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: "\"") }) {
                 JSONValue.write(string: text, to: &line)
             } else {
                 line.append(contentsOf: text.utf8)
@@ -73,7 +78,10 @@ public struct LineLogHandler: LogHandler {
             .init("level", .string("\(event.level)")), .init("logger", .string(label)),
             .init("message", .string("\(event.message)")),
         ]
-        for (key, value) in fields { members.append(.init(key, .string("\(value)"))) }
+        for (key, value) in fields {
+            let text = "\(value)"
+            if !text.isEmpty { members.append(.init(key, .string(text))) }
+        }
         JSONValue.object(members).write(to: &line)
     }
 }

@@ -82,6 +82,31 @@ import Testing
         await rig.end()
     }
 
+    @Test func `a short outage has a line at its beginning and one at its end, and none between`()
+        async throws
+    {
+        let rig = try await GatewayRig(config: { Self.yaml($0, timeoutMs: 20_000) })
+        try await rig.simulators.apns.take(.closeListener(cut: true))
+        #expect(try await rig.post(Self.webhook("ios", ["a", "b"])).status == 200)
+        let began = try await Self.line(rig, "cannot connect to the provider")
+        #expect(began.contains("plugin.instance=apns") && began.contains("reason="))
+        for _ in 0..<6_000 {
+            let failures = try await Self.metrics(rig).split(separator: "\n").first {
+                $0.hasPrefix("signalbox_connection_events_total") && $0.contains("connect_failed")
+            }
+            if let count = failures?.split(separator: " ").last.flatMap({ Int($0) }), count >= 3 {
+                break
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        try await rig.simulators.apns.take(.openListener)
+        #expect(Set(await rig.delivered(rig.simulators.apns, 2)) == ["a", "b"])
+        let ended = try await Self.line(rig, "connected to the provider again")
+        #expect(ended.contains("held=2") && ended.contains("outage_ms="))
+        #expect(rig.log.all.count { $0.contains("cannot connect to the provider") } == 1)
+        await rig.end()
+    }
+
     @Test func `5xx uses up no attempt, and one among good answers costs seconds`() async throws {
         let rig = try await GatewayRig(config: { Self.yaml($0, timeoutMs: 20_000) })
         try await rig.simulators.apns.take(

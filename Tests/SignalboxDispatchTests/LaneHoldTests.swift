@@ -52,7 +52,9 @@ import Testing
         _ = rig.state.backlog()
         #expect(rig.run().todo.wish == nil)
         todo = rig.take([9], .delivered, code: 200)
-        guard case .back(.down) = todo.holds.first else { return #expect(Bool(false)) }
+        guard case .back(.down, afterMs: 1_000) = todo.holds.first else {
+            return #expect(Bool(false))
+        }
         #expect(rig.state.hold == nil)
         #expect(rig.run().todo.wish?.isProbe == false)
     }
@@ -261,6 +263,14 @@ import Testing
         #expect(isFree)
     }
 
+    @Test func `a dead token is no fault to be told`() {
+        var rig = LaneStateRig()
+        rig.submit(1...2)
+        _ = rig.run()
+        #expect(rig.take([1], .unregistered, code: 410, reason: "Unregistered").lines.isEmpty)
+        #expect(rig.take([2], .rejected, code: 400, reason: "BadTopic").lines.count == 1)
+    }
+
     @Test func `an outage is one line per reason and interval, with a count`() {
         var rig = LaneStateRig(inMemoryMax: 4_096)
         rig.policy.retries = 100
@@ -275,7 +285,7 @@ import Testing
         }
         lines += rig.state.tended(rig.now).lines
         #expect(lines.first?.count == 1)
-        #expect(lines.count <= 6)
+        #expect(lines.count <= 11)
         rig.wait(ms: LaneLines.intervalMs)
         lines += rig.state.tended(rig.now).lines
         #expect(lines.map(\.count).reduce(0, +) == 1_000)

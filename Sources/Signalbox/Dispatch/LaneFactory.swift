@@ -24,7 +24,9 @@ struct LaneFactory: Sendable {
             store: GatewayLaneStore(store: context.store, outcomes: outcomes),
             ledger: OutcomeRecord(
                 logger: machinery.logger, metrics: machinery.metrics, live: context.live,
-                deviceReports: deviceReports, stream: outcomes, onOutcome: onOutcome))
+                deviceReports: deviceReports, stream: outcomes,
+                waitingCount: { [store = context.store] in store.waitingCount },
+                onOutcome: onOutcome))
     }
 
     /// An empty table that makes its lanes here.
@@ -103,7 +105,7 @@ struct LaneFactory: Sendable {
             return { sink in
                 TranslatedCarrier(
                     app: app, instance: sender.instance, role: role, endpoint: endpoint,
-                    transport: try pool(endpoint, sender.instance.name, sink), carries: .push)
+                    transport: try pool(endpoint, key, sink), carries: .push)
             }
         }
         guard let sender, let own = sender.own else {
@@ -113,20 +115,12 @@ struct LaneFactory: Sendable {
     }
 
     private func pool(
-        _ endpoint: SendEndpoint, _ name: String, _ sink: LaneSink
+        _ endpoint: SendEndpoint, _ key: LaneKey, _ sink: LaneSink
     ) throws -> PushPool {
-        let (logger, metrics) = (context.logger, context.metrics)
+        let log = ConnectionLog(key, context.logger, context.metrics)
         return try context.machinery.pushes.makePool(
             endpoint: try endpoint.pushEndpoint(),
             onResults: { sink.answered($0) },
-            onEvent: { event in
-                metrics.connectionEvent(sender: name, kind: event.kind.rawValue)
-                logger.log(
-                    level: event.isFault ? .warning : .debug, "push connection",
-                    metadata: [
-                        "plugin.instance": "\(name)", "event": "\(event.kind.rawValue)",
-                        "detail": "\(event.text)",
-                    ])
-            })
+            onEvent: { log.write($0) })
     }
 }

@@ -36,13 +36,17 @@ final class OutcomeRecord: LaneLedger {
     private let live: Live
     private let deviceReports: DeviceReports
     private let stream: OutcomeStream
+    /// Deliveries that wait on disk, of all senders.
+    private let waitingCount: @Sendable () -> Int
     private let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
 
     init(
         logger: Logger, metrics: GatewayMetrics, live: Live, deviceReports: DeviceReports,
-        stream: OutcomeStream, onOutcome: (@Sendable (DeliveryOutcome) -> Void)? = nil
+        stream: OutcomeStream, waitingCount: @escaping @Sendable () -> Int,
+        onOutcome: (@Sendable (DeliveryOutcome) -> Void)? = nil
     ) {
         self.onOutcome = onOutcome
+        self.waitingCount = waitingCount
         self.stream = stream
         self.logger = logger
         self.metrics = metrics
@@ -172,7 +176,7 @@ extension OutcomeRecord {
         case .failed: logger.error("deliveries failed for good", metadata: fields)
         case .lost:
             logger.warning(
-                "deliveries were dropped from memory, another gateway may send them",
+                "deliveries were dropped from memory, the store did not extend their leases",
                 metadata: fields)
         }
     }
@@ -184,9 +188,12 @@ extension OutcomeRecord {
         case .held(let cause, let why):
             metrics.held(lane, cause)
             logger.error("\(Self.words(cause))", metadata: Self.fields(lane, cause, why))
-        case .back(let cause):
+        case .back(let cause, let heldMs):
             metrics.held(lane, nil)
-            logger.notice("provider is back", metadata: Self.fields(lane, cause, nil))
+            var fields = Self.fields(lane, cause, nil)
+            fields["held_ms"] = "\(heldMs)"
+            fields["waiting"] = "\(waitingCount())"
+            logger.notice("provider is back", metadata: fields)
         case .forgotten(let cause):
             metrics.held(lane, nil)
             logger.notice(

@@ -347,7 +347,7 @@ public final class Lane: Sendable {
                 let chance = world.clock.random()
                 lane.step { state, now in state.hear(why, now, random: chance) }
             }
-        case .back(let cause):
+        case .back(let cause, _):
             // What waits for the provider alone need not wait any longer.
             world.store.hasten(key)
             for lane in siblings() { lane.step { state, _ in state.tryNow(after: cause) } }

@@ -24,7 +24,7 @@ public struct LaneLine: Sendable, Equatable {
 ///
 /// The first of a reason is written at once; those of the interval that follows come as one line.
 struct LaneLines: Sendable {
-    static let intervalMs: UInt64 = 30_000
+    static let intervalMs: UInt64 = 10_000
     /// Reasons come from a closed list; a plugin that invents them all the time gets one line for the rest.
     static let reasonsMax = 32
 

@@ -9,12 +9,14 @@ extension LaneState {
     ) {
         disk.hasBacklog = true
         guard let after else {
+            let heldMs = now.steadyMs - (hold?.sinceMs ?? now.steadyMs)
             hold = nil
             todo.lines += lines.flush()
-            if let before { todo.holds.append(.back(before)) }
+            if let before { todo.holds.append(.back(before, afterMs: heldMs)) }
             return
         }
-        hold = LaneHold(cause: after, sinceUnixMs: now.unixMs, reason: why?.reason ?? "")
+        hold = LaneHold(
+            cause: after, sinceUnixMs: now.unixMs, sinceMs: now.steadyMs, reason: why?.reason ?? "")
         todo.holds.append(.held(after, why: why))
         todo.isWithdrawal = true
         releaseReady(into: &todo, now)

@@ -66,7 +66,10 @@ extension LaneState {
             count(.retried, outcome.reason, outcome.detail, now, into: &todo)
             return .retry(atUnixMs: at, isFree: isFree)
         case .failed(let reason):
-            count(.failed, reason, outcome.detail, now, into: &todo)
+            // A dead token is nothing to be mended.
+            if outcome.kind != .unregistered {
+                count(.failed, reason, outcome.detail, now, into: &todo)
+            }
             return .failed(reason: reason, wasSent: true)
         }
     }

@@ -144,6 +144,8 @@ public struct LaneHold: Sendable, Equatable {
     public var cause: Breaker.Cause
     /// Since when, in Unix milliseconds.
     public var sinceUnixMs: UInt64
+    /// Since when, on the steady clock.
+    var sinceMs: UInt64
     /// The reason of the outcome that did it; may be empty.
     public var reason: String
 }
@@ -152,8 +154,8 @@ public struct LaneHold: Sendable, Equatable {
 public enum LaneHoldChange: Sendable {
     /// It sends one delivery at a time. `why`: the outcome that did it, if it is known.
     case held(Breaker.Cause, why: Outcome?)
-    /// The provider takes deliveries again.
-    case back(Breaker.Cause)
+    /// The provider takes deliveries again, after so many milliseconds.
+    case back(Breaker.Cause, afterMs: UInt64)
     /// Nothing waits any more, so nothing can try.
     case forgotten(Breaker.Cause)
 }

@@ -358,7 +358,10 @@ extension PoolCore: PushConnectionOwner {
     func connectionReady(_ connection: PushConnection, peerMax: Int) {
         gate.connected()
         state.connected(connection.id, peerMax: peerMax)
-        onEvent(PushPoolEvent(kind: .connected, connection: connection.id, text: ""))
+        onEvent(
+            PushPoolEvent(
+                kind: .connected, connection: connection.id, text: "",
+                waiting: waiting.count + moved.count))
         // A connection that was being opened when the certificates changed used the previous ones.
         if state.isStopping || outdated.contains(connection.id) {
             perform(state.drain(connection.id))

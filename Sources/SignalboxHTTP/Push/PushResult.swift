@@ -36,9 +36,9 @@ public struct PushPoolEvent: Sendable {
     public let connection: UInt64
     /// Details: the peer's reason, or an error.
     public let text: String
+    /// Requests that wait for a connection.
+    public var waiting = 0
 
-    /// Whether an operator should see it.
-    public var isFault: Bool {
-        kind == .connectFailed || kind == .pingTimeout || kind == .stalled
-    }
+    /// Whether an operator should see each of them.
+    public var isFault: Bool { kind == .pingTimeout || kind == .stalled }
 }

@@ -1,0 +1,90 @@
+internal import Logging
+internal import SignalboxCore
+internal import SignalboxHTTP
+internal import SignalboxThreads
+internal import Synchronization
+
+/// Log lines and metrics of a lane's push connections.
+final class ConnectionLog: Sendable {
+    private let key: LaneKey
+    private let logger: Logger
+    private let metrics: GatewayMetrics
+    private let outage = Mutex(ConnectOutage())
+
+    init(_ key: LaneKey, _ logger: Logger, _ metrics: GatewayMetrics) {
+        (self.key, self.logger, self.metrics) = (key, logger, metrics)
+    }
+
+    func write(_ event: PushPoolEvent) {
+        metrics.connectionEvent(sender: key.name, kind: event.kind.rawValue)
+        var fields: Logger.Metadata = ["plugin.instance": "\(key.name)", "app": "\(key.app)"]
+        if let line = line(event) {
+            switch line {
+            case .began: fields["reason"] = "\(event.text)"
+            case .lasts(let attempts, let ms):
+                fields["reason"] = "\(event.text)"
+                fields["attempts"] = "\(attempts)"
+                fields["outage_ms"] = "\(ms)"
+            case .ended(let attempts, let ms):
+                fields["attempts"] = "\(attempts)"
+                fields["outage_ms"] = "\(ms)"
+                fields["held"] = "\(event.waiting)"
+            }
+            logger.log(level: line.level, "\(line.words)", metadata: fields)
+            return
+        }
+        fields["event"] = "\(event.kind.rawValue)"
+        fields["detail"] = "\(event.text)"
+        logger.log(level: event.isFault ? .warning : .debug, "push connection", metadata: fields)
+    }
+
+    private func line(_ event: PushPoolEvent) -> ConnectOutage.Line? {
+        let nowMs = SystemClock.monotonicNs / 1_000_000
+        return switch event.kind {
+        case .connectFailed: outage.withLock { $0.failed(nowMs: nowMs) }
+        case .connected: outage.withLock { $0.connected(nowMs: nowMs) }
+        case .goAway, .closed, .pingTimeout, .stalled: nil
+        }
+    }
+}
+
+/// A time in which no connection to a provider could be made: a line when it begins, one per interval, one when it ends.
+struct ConnectOutage {
+    enum Line: Equatable {
+        case began
+        case lasts(attempts: Int, ms: UInt64)
+        case ended(attempts: Int, ms: UInt64)
+
+        var level: Logger.Level { if case .ended = self { .notice } else { .warning } }
+
+        var words: StaticString {
+            switch self {
+            case .began: "cannot connect to the provider, its pushes wait"
+            case .lasts: "still cannot connect to the provider, its pushes wait"
+            case .ended: "connected to the provider again"
+            }
+        }
+    }
+
+    static let intervalMs: UInt64 = 30_000
+    private var attempts = 0
+    private var sinceMs: UInt64 = 0
+    private var writtenMs: UInt64 = 0
+
+    mutating func failed(nowMs: UInt64) -> Line? {
+        attempts += 1
+        guard attempts > 1 else {
+            (sinceMs, writtenMs) = (nowMs, nowMs)
+            return .began
+        }
+        guard nowMs >= writtenMs + Self.intervalMs else { return nil }
+        writtenMs = nowMs
+        return .lasts(attempts: attempts, ms: nowMs - sinceMs)
+    }
+
+    mutating func connected(nowMs: UInt64) -> Line? {
+        guard attempts > 0 else { return nil }
+        defer { attempts = 0 }
+        return .ended(attempts: attempts, ms: nowMs - sinceMs)
+    }
+}
