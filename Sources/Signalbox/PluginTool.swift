@@ -65,7 +65,8 @@ public struct PluginTool: Sendable {
         case .success(let plugin):
             var lines = [
                 "\(plugin.id) \(plugin.version) - \(plugin.summary)", "  file   \(plugin.path)",
-                "  abi    \(plugin.abi)", "  roles  \(plugin.roles.joined(separator: ", "))",
+                "  abi    \(plugin.abi), runs on 1.\(plugin.needsMinor) and later",
+                "  roles  \(plugin.roles.joined(separator: ", "))",
             ]
             if !plugin.needs.isEmpty {
                 lines.append("  needs  \(plugin.needs.joined(separator: ", "))")

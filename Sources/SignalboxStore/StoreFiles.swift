@@ -138,7 +138,8 @@ final class StoreFiles: Sendable {
                 "\(path) is damaged. Move it away together with its -wal file, start anew, and "
                     + "look at what `sqlite3 FILE .recover` can save of the old one")
         case .SQLITE_FULL:
-            return StoreError("store-full", "the disk of \(path) is full; make room on it")
+            return StoreError(
+                "store-full", "the disk that holds \(path) is full; remove something from it")
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
             return StoreError("store-not-writable", "\(path) cannot be written; check its owner")
         default:

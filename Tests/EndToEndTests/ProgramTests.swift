@@ -160,6 +160,9 @@ import Testing
         let good = try await Self.run(["plugins", "inspect", "APNs", "--json"])
         #expect(good.status == 0)
         #expect(good.text.contains("\"config_schema\":{"))
+        #expect(good.text.contains("\"needs_minor\":"))
+        let words = try await Self.run(["plugins", "inspect", "APNs"])
+        #expect(words.text.contains("runs on 1.") && words.text.contains(" and later"))
         let entry = "const void *sbx_plugin_entry_v1(void *h, void *e)"
         let crashing = try await PluginRig.compile(
             "\(entry); \(entry) { (void)h; (void)e; return *(void **)8; }")

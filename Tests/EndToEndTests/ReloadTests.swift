@@ -132,6 +132,21 @@ import Testing
         await rig.end()
     }
 
+    @Test func `a file that was cut off is named by what it lacks`() async throws {
+        let second = "\n  - { name: second, from: z, when: { type: other }, send: { ios: apns } }"
+        let rig = try await GatewayRig(config: {
+            GatewayRig.plugins($0) + "\n" + GatewayRig.routes + second
+        })
+        let cut = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
+        try Self.write(cut, rig)
+        #expect(try await rig.gateway.reload().removed == [#"route "second""#])
+        let line = rig.log.all.first { $0.contains("lacks what the previous one had") }
+        #expect(line?.contains(#"count=1 removed=route "second""#) == true)
+        try Self.write(cut + second, rig)
+        #expect(try await rig.gateway.reload().removed == [])
+        await rig.end()
+    }
+
     @Test func `routes, paths and plugins follow the file`() async throws {
         let rig = try await GatewayRig()
         #expect(try await rig.post("{}", path: "/in/other").status == 404)

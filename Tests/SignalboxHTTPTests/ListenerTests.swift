@@ -88,8 +88,11 @@ import Testing
         await rig.end()
     }
 
+    private static let chunked = "POST /known HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
+
     @Test(arguments: [
-        ("NONSENSE\r\n\r\n", 400),
+        ("NONSENSE\r\n\r\n", 400), ("\(chunked)zz\r\nabc\r\n0\r\n\r\n", 400),
+        ("\(chunked)3\r\nabcdef\r\n0\r\n\r\n", 400), ("\(chunked)3\r\nabc\r\n-1\r\n", 400),
         ("GET / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", 400),
         ("POST /known HTTP/1.1\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n", 400),
         ("GET /known HTTP/1.1\r\nlarge: \(String(repeating: "a", count: 20_000))\r\n\r\n", 431),

@@ -44,7 +44,8 @@ extension Engine {
             if await !instance.stop(deadlineMs: 5_000) { leftBehind.append(instance.name) }
         }
         return ReloadReport(
-            changed: change.changed, needRestart: change.needRestart, leftBehind: leftBehind)
+            changed: change.changed, removed: change.removed, needRestart: change.needRestart,
+            leftBehind: leftBehind)
     }
 
     /// Waits until what is in flight has its outcome, and ends the lanes.

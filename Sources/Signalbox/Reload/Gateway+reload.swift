@@ -50,6 +50,14 @@ extension Gateway {
                     "changed": "\(report.changed.joined(separator: ", "))",
                     "routes": "\(plan.routes.count)",
                 ])
+            if !report.removed.isEmpty {
+                logger.warning(
+                    "the new configuration lacks what the previous one had",
+                    metadata: [
+                        "removed": "\(report.removed.joined(separator: ", "))",
+                        "count": "\(report.removed.count)",
+                    ])
+            }
             for key in report.needRestart {
                 logger.warning(
                     "changed setting needs a restart", metadata: ["key": "gateway.\(key)"])

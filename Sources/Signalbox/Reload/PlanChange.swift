@@ -9,12 +9,16 @@ struct PlanChange: Sendable {
     let changed: [String]
     /// Keys of `gateway:` that take effect only after a restart.
     let needRestart: [String]
+    /// Routes and plugins that are no longer named, as `route "a"`: a file that was cut off may still be valid.
+    let removed: [String]
 
     /// `started`: the settings that the process has started with, which stay in effect until it ends.
     init(from old: GatewayPlan, to new: GatewayPlan, started: GatewaySettings) {
         self.init(
             from: old.plugins.map(\.name), to: new.plugins.map(\.name),
-            settings: (started, new.config.gateway)
+            settings: (started, new.config.gateway),
+            removed: Self.gone("route", old.routes.map(\.name), new.routes.map(\.name))
+                + Self.gone("plugin", old.plugins.map(\.name), new.plugins.map(\.name))
         ) { name in
             guard let before = old.plugins.first(where: { $0.name == name }),
                 let now = new.plugins.first(where: { $0.name == name })
@@ -25,11 +29,16 @@ struct PlanChange: Sendable {
 
     init(
         from old: [String], to new: [String], settings: (GatewaySettings, GatewaySettings),
-        isSame: (String) -> Bool
+        removed: [String] = [], isSame: (String) -> Bool
     ) {
+        self.removed = removed
         kept = Set(old).intersection(new).filter(isSame)
         changed = Set(old + new).subtracting(kept).sorted()
         needRestart = Self.needRestart(settings.0, settings.1)
+    }
+
+    static func gone(_ kind: String, _ old: [String], _ new: [String]) -> [String] {
+        Set(old).subtracting(new).sorted().map { "\(kind) \"\($0)\"" }
     }
 
     /// Whether a lane ends: its instance does.

@@ -96,14 +96,23 @@ final class HTTPConnection: ChannelDuplexHandler {
             isInputOver = true
             return
         }
-        guard case .idle = phase else {
+        let problem: Problem
+        switch phase {
+        case .idle where fault == .headerOverflow:
+            problem = Problem(431, "the head of the request is too large")
+        case .idle: problem = Problem(400, "this is not HTTP/1.1")
+        case .reading:
+            letGo()
+            problem = Problem(
+                400,
+                fault == .invalidChunkSize
+                    ? "the size of a chunk is not a hexadecimal number"
+                    : "the chunks of the body are malformed: a size that differs from its data, or a bad trailer"
+            )
+        case .answering, .skipping, .dropping, .closing:
             channel.close(promise: nil)
             return
         }
-        let problem =
-            fault == .headerOverflow
-            ? Problem(431, "the head of the request is too large")
-            : Problem(400, "this is not HTTP/1.1")
         write(problem.answer, isClosing: true)
     }
 

@@ -16,4 +16,6 @@ public struct PluginDescriptor: Sendable, Hashable {
     public var needs: [String]
     /// JSON Schema of its config; nil if it takes none.
     public var configSchema: String?
+    /// The lowest minor of the contract that it runs on.
+    public var needsMinor: UInt32 = 0
 }

@@ -72,6 +72,7 @@ public enum PluginInspector {
             .init("path", .string(descriptor.path)), .init("id", .string(descriptor.id)),
             .init("version", .string(descriptor.version)),
             .init("summary", .string(descriptor.summary)), .init("abi", .string(descriptor.abi)),
+            .init("needs_minor", .integer(Int64(descriptor.needsMinor))),
             .init("roles", .array(descriptor.roles.map(JSONValue.string))),
             .init("needs", .array(descriptor.needs.map(JSONValue.string))),
             .init("config_schema", schema ?? .null),
@@ -93,7 +94,8 @@ public enum PluginInspector {
             path: json["path"]?.string ?? file, id: json["id"]?.string ?? "",
             version: json["version"]?.string ?? "", summary: json["summary"]?.string ?? "",
             abi: json["abi"]?.string ?? "", roles: texts("roles"), needs: texts("needs"),
-            configSchema: schema)
+            configSchema: schema,
+            needsMinor: UInt32(clamping: json["needs_minor"]?.integer ?? 0))
         return .success((descriptor, json["build_options_schema"]?.string))
     }
 }

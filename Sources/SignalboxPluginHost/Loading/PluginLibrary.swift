@@ -102,7 +102,8 @@ public final class PluginLibrary: @unchecked Sendable {
                 path: path, id: id, version: String(plugin: table.version) ?? "",
                 summary: String(plugin: table.summary) ?? "",
                 abi: "\(table.abi_major).\(table.abi_minor)", roles: roles, needs: needs,
-                configSchema: String(plugin: table.config_schema)), table: table)
+                configSchema: String(plugin: table.config_schema),
+                needsMinor: UInt32(table.needs_minor)), table: table)
     }
 
     private static func list(
