@@ -31,6 +31,24 @@ import Testing
         #expect(one.clock.now == other.clock.now)
     }
 
+    @Test func `a process that was stopped in a reload sends nothing that it has in flight`() {
+        for seed in UInt64(1)...200 {
+            let world = SimWorld(seed: seed * 4, lanes: 1)
+            let (clock, gateway, provider) = (world.clock, world.gateways[0], world.providers[0])
+            provider.mood = .slow
+            for _ in 0..<3 { world.submit(to: provider) }
+            clock.outside(ms: 60) { gateway.replace(provider, drainMs: 120_000) }
+            clock.outside(ms: 100) { gateway.stop(ms: SimGateway.leaseMs + clock.dice(3_000)) }
+            clock.run(untilMs: clock.now.steadyMs + 3_600_000)
+            let faults = world.gateways.flatMap(\.faults) + Self.judge(world)
+            let twice = provider.taken.filter { $0.value > 1 + (provider.unknown[$0.key] ?? 0) }
+            if !faults.isEmpty || !twice.isEmpty {
+                let story = twice.keys.first.map { clock.story(of: $0) } ?? ""
+                Issue.record("seed \(seed): \(faults.joined(separator: "\n")) \(twice)\(story)")
+            }
+        }
+    }
+
     private static func faults(seed: UInt64) -> [String] {
         let world = run(seed: seed)
         return world.gateways.flatMap(\.faults) + judge(world)

@@ -78,6 +78,9 @@ struct LaneFactory: Sendable {
                     $0.key.sender == key.sender && $0.key.kind == key.kind && $0.number != number
                 } ?? []
             },
+            predecessors: { [weak table] in
+                table?.leaving(key).filter { $0.number != number } ?? []
+            },
             onReturned: { [weak table] in table?.backlog(key) }, carrier: make)
     }
 

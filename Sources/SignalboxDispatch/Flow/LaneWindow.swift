@@ -228,6 +228,19 @@ public struct LaneWindow: Sendable {
         return false
     }
 
+    /// The store knows of all settlements.
+    var isSettled: Bool {
+        !stages.values.contains { if case .settling = $0 { true } else { false } }
+    }
+
+    /// Whether a request for it may be in flight, or its outcome is on its way to the store.
+    func isUnderWay(_ id: UInt64) -> Bool {
+        switch stages[id] {
+        case .inFlight, .settling, .lost: true
+        case .ready, nil: false
+        }
+    }
+
     /// Whether it was settled, and the store does not know of it yet.
     public func isSettling(_ id: UInt64) -> Bool {
         if case .settling = stages[id] { true } else { false }
@@ -268,10 +281,10 @@ public struct LaneWindow: Sendable {
         let inFlight = stages.values.compactMap { stage in
             if case .inFlight(let delivery) = stage { delivery } else { nil }
         }
-        // Room that is kept for a commit stays kept until its answer comes.
-        let reserved = reserved
-        self = LaneWindow(countMax: countMax)
-        self.reserved = reserved
+        // Room that is kept for a commit stays kept until its answer comes, and so does what the store is told.
+        for delivery in inFlight { stages[delivery.id] = .settling }
+        stages = stages.filter { if case .settling = $0.value { true } else { false } }
+        inFlightCount = 0
         return ready + inFlight.sorted { $0.id < $1.id }
     }
 

@@ -34,6 +34,8 @@ public final class Lane: Sendable {
     private let world: LaneWorld
     /// The other lanes of the same instance.
     private let siblings: @Sendable () -> [Lane]
+    /// Lanes of the same key that a reload has replaced, and that have not ended yet.
+    private let predecessors: @Sendable () -> [Lane]
     /// Something waits on disk that this lane does not send any more.
     private let onReturned: @Sendable () -> Void
     private let cell: Mutex<Cell>
@@ -42,7 +44,9 @@ public final class Lane: Sendable {
     /// Makes a lane with the carrier that `carrier` makes, which tells the sink what comes back.
     public init(
         _ key: LaneKey, number: Int, rules: (LaneTraits) -> LaneRules, world: LaneWorld,
-        siblings: @escaping @Sendable () -> [Lane], onReturned: @escaping @Sendable () -> Void,
+        siblings: @escaping @Sendable () -> [Lane],
+        predecessors: @escaping @Sendable () -> [Lane],
+        onReturned: @escaping @Sendable () -> Void,
         carrier make: (LaneSink) throws -> any LaneCarrier
     ) rethrows {
         let sink = LaneSink()
@@ -52,6 +56,7 @@ public final class Lane: Sendable {
         self.number = number
         self.world = world
         self.siblings = siblings
+        self.predecessors = predecessors
         self.onReturned = onReturned
         let rules = rules(carrier.traits)
         batchMax = rules.batchMax
@@ -152,6 +157,8 @@ public final class Lane: Sendable {
 
     /// Nothing is in memory, and nothing is on its way here.
     var isIdle: Bool { cell.withLock { $0.state.isIdle } }
+    /// It has ended, and the store knows how its deliveries did.
+    var isOver: Bool { cell.withLock { $0.state.isOver } }
     /// It has ended.
     var isStopped: Bool { cell.withLock { $0.state.isStopped } }
 
@@ -273,7 +280,9 @@ public final class Lane: Sendable {
         if todo.leasesLost > 0 { world.ledger.leasesLost(key, count: todo.leasesLost) }
         if let wish = todo.extension { extend(wish) }
         if let wish = todo.wish {
+            let askedMs = world.clock.now.steadyMs
             world.store.lease(key, wish) { lease in
+                let lease = lease.map { self.withoutUnderWay($0, askedMs: askedMs) }
                 self.step { state, now in state.leased(lease, wish, now) }
             }
         }
@@ -283,6 +292,19 @@ public final class Lane: Sendable {
             }
         }
         if todo.isTurn { world.clock.run { self.run() } }
+    }
+
+    /// Leaves what a predecessor still has in flight to it: after a pause longer than a lease, the store lends it again.
+    private func withoutUnderWay(_ lease: StoreLease, askedMs: UInt64) -> StoreLease {
+        var lease = lease
+        for lane in predecessors() where !lease.deliveries.isEmpty {
+            let (rest, todo) = lane.cell.withLock {
+                $0.state.retake(lease.deliveries, under: lease.token, askedMs: askedMs)
+            }
+            lease.deliveries = rest
+            lane.perform(todo)
+        }
+        return lease
     }
 
     private func settle(_ endings: [LaneEnding]) {

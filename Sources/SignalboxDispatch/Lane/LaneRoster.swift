@@ -34,6 +34,8 @@ struct LaneRoster<Member: Sendable>: Sendable {
     }
 
     private var entries: [LaneKey: Entry] = [:]
+    /// Lanes that were taken out, and may still have deliveries under way.
+    private(set) var leaving: [LaneKey: [Member]] = [:]
     /// Why lanes could not be made.
     private(set) var refusals: [LaneKey: String] = [:]
     private var nextNumber = 1
@@ -96,8 +98,15 @@ struct LaneRoster<Member: Sendable>: Sendable {
         return entries.keys.filter(isWanted).compactMap { key in
             guard let member = lane(key) else { return nil }
             entries[key] = nil
+            leaving[key, default: []].append(member)
             return member
         }
+    }
+
+    /// Some lanes that were taken out are over.
+    mutating func forget(_ key: LaneKey, where isOver: (Member) -> Bool) {
+        leaving[key]?.removeAll(where: isOver)
+        if leaving[key]?.isEmpty == true { leaving[key] = nil }
     }
 
     /// Takes all lanes out, for good.

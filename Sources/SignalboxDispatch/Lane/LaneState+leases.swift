@@ -29,6 +29,19 @@ extension LaneState {
         todo.arrived += window.arrive(deliveries)
     }
 
+    /// The store has lent these to the lane's successor, under the same owner's token, because their leases had ended.
+    /// What is under way here stays here, so that its outcome counts and nobody sends it again; `rest`: the others.
+    mutating func retake(
+        _ deliveries: [Delivery], under token: LeaseToken, askedMs: UInt64
+    ) -> (rest: [Delivery], todo: LaneTodo) {
+        var todo = LaneTodo()
+        let own = deliveries.filter { window.isUnderWay($0.id) }
+        guard !own.isEmpty else { return (deliveries, todo) }
+        if life != .stopped { take(own, under: token, askedMs: askedMs, into: &todo) }
+        let ids = Set(own.map(\.id))
+        return (deliveries.filter { !ids.contains($0.id) }, todo)
+    }
+
     /// Now and then, whatever the lane is doing: extends leases in time, gives up what could not be extended, and
     /// writes the log lines whose interval is over.
     public mutating func tended(_ now: LaneTime) -> LaneTodo {

@@ -107,6 +107,9 @@ public struct LaneState: Sendable {
         return (disk.nextDueMs ?? 0) <= now.steadyMs
     }
 
+    /// It has ended, and the store knows how its deliveries did.
+    var isOver: Bool { isStopped && window.isSettled }
+
     /// A turn on a worker, unless one is to come anyway.
     mutating func turnSoon() -> LaneTodo {
         var todo = LaneTodo()

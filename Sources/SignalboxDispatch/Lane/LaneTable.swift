@@ -25,6 +25,17 @@ public final class LaneTable: Sendable {
     /// A lane that is ready, or nil.
     public func lane(_ key: LaneKey) -> Lane? { roster.withLock { $0.lane(key) } }
 
+    /// Lanes of a key that were taken out and are not over yet.
+    public func leaving(_ key: LaneKey) -> [Lane] {
+        let known = roster.withLock { $0.leaving[key] ?? [] }
+        guard !known.isEmpty else { return [] }
+        let over = known.filter(\.isOver)
+        roster.withLock { roster in
+            roster.forget(key) { lane in over.contains { $0 === lane } }
+        }
+        return known.filter { lane in !over.contains { $0 === lane } }
+    }
+
     /// Makes a lane ahead of its first delivery.
     public func open(_ key: LaneKey) async throws {
         while let ticket = roster.withLock({ $0.begin(key) }) {
@@ -65,7 +76,8 @@ public final class LaneTable: Sendable {
 
     /// Takes lanes out, so that the next delivery makes new ones.
     public func remove(where isWanted: @Sendable (LaneKey) -> Bool) -> [Lane] {
-        roster.withLock { $0.remove(where: isWanted) }
+        for key in roster.withLock({ Array($0.leaving.keys) }) { _ = leaving(key) }
+        return roster.withLock { $0.remove(where: isWanted) }
     }
 
     /// Takes all lanes out, for good: nothing makes a lane from now on.

@@ -12,6 +12,8 @@ final class SimGateway: Sendable {
         var faults: [String] = []
         var deaths = 0
         var replaced: Set<LaneKey> = []
+        /// Replaced; some are over.
+        var leaving: [Lane] = []
         var process: SimProcess
         /// Of the current life and the ones before.
         var ledgers: [SimLedger] = []
@@ -92,6 +94,10 @@ final class SimGateway: Sendable {
         }
     }
 
+    private func leaving(_ key: LaneKey, before number: Int) -> [Lane] {
+        state.withLock { $0.leaving.filter { $0.key == key && $0.number < number && !$0.isOver } }
+    }
+
     private func lane(_ key: LaneKey) -> Lane? { state.withLock { $0.lanes[key] } }
 
     private func make(_ provider: SimProvider) {
@@ -117,6 +123,7 @@ final class SimGateway: Sendable {
                 (self?.lanes ?? []).filter { $0.key.sender == key.sender && $0.key != key }
                     .sorted { $0.key.app < $1.key.app }
             },
+            predecessors: { [weak self] in self?.leaving(key, before: number) ?? [] },
             onReturned: { [weak self] in self?.lane(key)?.backlog() },
             carrier: { sink in
                 SimCarrier(sink, provider, process, store, isAtMostOnce: isAtMostOnce) {
@@ -141,6 +148,7 @@ final class SimGateway: Sendable {
         state.withLock { state in
             state.process = process
             state.lanes = [:]
+            state.leaving = []
             state.deaths += 1
         }
         store.takeBack(from: number, isAlive: false)
@@ -160,14 +168,15 @@ final class SimGateway: Sendable {
     }
 
     /// A reload replaces the lane of a provider.
-    func replace(_ provider: SimProvider) {
+    func replace(_ provider: SimProvider, drainMs: UInt64 = 6_000) {
         guard let old = lane(provider.key) else { return }
         clock.note(0, "a reload replaces \(provider.key.app)")
         state.withLock { _ = $0.replaced.insert(provider.key) }
+        state.withLock { $0.leaving.append(old) }
         make(provider)
         old.leave()
         lane(provider.key)?.backlog()
-        end(old, deadlineMs: clock.now.steadyMs + 6_000, process)
+        end(old, deadlineMs: clock.now.steadyMs + drainMs, process)
     }
 
     private func end(_ lane: Lane, deadlineMs: UInt64, _ process: SimProcess) {
