@@ -33,7 +33,7 @@ final class Engine: Sendable {
         let machinery = try Machinery(plan, options)
         let store: any GatewayStore
         do throws(ConfigurationError) {
-            store = try machinery.openStore(plan, options)
+            store = try await machinery.openStore(plan, options)
         } catch {
             await machinery.shutdown()
             throw error
@@ -195,9 +195,14 @@ final class Engine: Sendable {
         return context.store.waitingCount
     }
 
+    /// Ends all lanes, which give back what they have not sent. Events are still stored.
+    func stopSending() async {
+        for lane in lanes.close() { await lane.stop() }
+    }
+
     /// Ends everything, in the reverse order of its beginning.
     func shutdown() async {
-        for lane in lanes.close() { await lane.stop() }
+        await stopSending()
         await context.outcomes.stop()
         await context.live.now.instances.stop(deadlineMs: 5_000)
         await context.store.close()

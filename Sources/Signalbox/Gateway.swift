@@ -83,6 +83,7 @@ public final class Gateway: Sendable {
         if let address = options.listen ?? settings.listen {
             publicServer = try await Self.listen(
                 address, "gateway.listen", engine.logger, ingest, tls: settings.tls,
+                socket: options.sockets.listen,
                 connectionsMax: max(16, min(10_000, descriptors / 2)))
         }
         var adminServer: HTTPServer?
@@ -90,6 +91,7 @@ public final class Gateway: Sendable {
             do {
                 adminServer = try await Self.listen(
                     address, "gateway.admin", engine.logger, admin,
+                    socket: options.sockets.admin,
                     connectionsMax: max(8, min(256, descriptors / 8)))
             } catch {
                 await publicServer?.shutdown()
@@ -103,6 +105,7 @@ public final class Gateway: Sendable {
         engine.logger.info(
             "gateway is up",
             metadata: [
+                "gateway.name": "\(engine.machinery.name)",
                 "listen.port": "\(publicServer?.port ?? 0)",
                 "admin.port": "\(adminServer?.port ?? 0)",
                 "plugins": "\(plan.plugins.count)", "routes": "\(plan.routes.count)",
@@ -110,15 +113,22 @@ public final class Gateway: Sendable {
             ])
     }
 
-    /// Stops: accepts nothing more, sends what is in memory within the drain time, and leaves the rest on disk.
+    /// Stops: sends what is in memory within the drain time, and leaves the rest on disk.
     ///
-    /// Returns how many deliveries wait there for the next start.
+    /// Until everything else has ended, webhooks are accepted, so that the next process is missed as briefly as
+    /// possible; their deliveries wait on disk for it. Returns how many deliveries wait there.
     @discardableResult
     public func stop() async -> Int {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return 0 }
-        // After a drain there is nothing more to wait for.
-        let drainMs = isTaking ? engine.context.live.now.plan.config.gateway.drainMs : 0
-        let left = await drain(timeoutMs: drainMs)
+        let settings = engine.context.live.now.plan.config.gateway
+        if isTaking {
+            adminService.stopping()
+            await servers.ingest?.announceEnd()
+            await pause(ms: settings.shutdownDelayMs)
+            _ = await engine.drain(deadlineNs: Self.deadlineNs(settings.drainMs))
+        }
+        await engine.stopSending()
+        let left = await drain(timeoutMs: 0)
         await reloads.withLock { $0.last }?.value
         if left > 0 {
             engine.logger.notice(
@@ -130,6 +140,18 @@ public final class Gateway: Sendable {
         return left
     }
 
+    /// While load balancers and clients notice that the gateway stops.
+    private func pause(ms: UInt64) async {
+        guard ms > 0 else { return }
+        engine.logger.notice(
+            "stopping, still accepting requests", metadata: ["shutdown_delay.ms": "\(ms)"])
+        try? await Task.sleep(for: .milliseconds(ms))
+    }
+
+    private static func deadlineNs(_ ms: UInt64) -> UInt64 {
+        SystemClock.monotonicNs + ms * 1_000_000
+    }
+
     /// Accepts nothing more and waits, up to the timeout, until deliveries in memory are sent.
     ///
     /// Returns how many deliveries stay on disk for the next start.
@@ -138,17 +160,19 @@ public final class Gateway: Sendable {
         adminService.stopping()
         isClosed.store(true, ordering: .releasing)
         await servers.ingest?.shutdown()
-        return await engine.drain(deadlineNs: SystemClock.monotonicNs + timeoutMs * 1_000_000)
+        return await engine.drain(deadlineNs: Self.deadlineNs(timeoutMs))
     }
 
     private static func listen(
         _ address: ListenAddress, _ what: String, _ logger: Logger,
-        _ handler: any HTTPServerHandler, tls: TLSSettings? = nil, connectionsMax: Int
+        _ handler: any HTTPServerHandler, tls: TLSSettings? = nil, socket: ListeningSocket?,
+        connectionsMax: Int
     ) async throws -> HTTPServer {
         do {
             var quiet = logger
             quiet.logLevel = max(logger.logLevel, .notice)
             var options = HTTPServerOptions(host: address.host, port: address.port)
+            options.socket = socket
             options.connectionsMax = connectionsMax
             options.tls = tls.map {
                 HTTPServerTLS(
@@ -161,12 +185,4 @@ public final class Gateway: Sendable {
                 message: "\(what): cannot listen on \(address.host):\(address.port): \(error)")
         }
     }
-}
-
-/// An address that the gateway cannot listen on.
-public struct ListenError: Error, Sendable, CustomStringConvertible {
-    let message: String
-
-    /// Names the address and the reason.
-    public var description: String { message }
 }

@@ -16,6 +16,8 @@ public struct GatewayOptions: Sendable {
     public var listen: ListenAddress?
     /// Instead of `gateway.admin`.
     public var admin: ListenAddress?
+    /// Sockets that the process was started with, for the two listeners.
+    private(set) var sockets = HandedSockets.none
     /// Where log lines go; nil: standard error, as `gateway.log` says.
     public var logger: Logger?
     /// Instead of `gateway.data`.
@@ -85,6 +87,16 @@ public struct GatewayOptions: Sendable {
     /// Looks for plugins in these folders first.
     public mutating func addPluginFolders(_ folders: [String]) {
         searchPath.folders = folders + searchPath.folders
+    }
+
+    /// Takes listening sockets that the program was started with, as systemd's socket activation hands them over:
+    /// the one named `admin` (`FileDescriptorName=`) for the admin listener, the other for webhooks.
+    ///
+    /// Does nothing if there are none. Call it once per process; throws if a socket cannot be used.
+    public mutating func takeSockets() throws(ListenError) {
+        sockets = try HandedSockets(environment.variables)
+        listen = sockets.listen.map(HandedSockets.address) ?? listen
+        admin = sockets.admin.map(HandedSockets.address) ?? admin
     }
 
     /// Sets the public listener's address from text; false: the text is not an address.

@@ -8,6 +8,8 @@ internal import SignalboxThreads
 
 /// What a gateway runs on: threads, clients, clock, log and metrics. None of it knows the store or a plugin.
 struct Machinery: Sendable {
+    /// What the gateway calls itself.
+    let name: String
     let logger: Logger
     let metrics = GatewayMetrics(registry: MetricsRegistry())
     let limits = Limits()
@@ -23,6 +25,7 @@ struct Machinery: Sendable {
 
     init(_ plan: GatewayPlan, _ options: GatewayOptions) throws(ConfigurationError) {
         let settings = plan.config.gateway
+        name = GatewayName.of(settings, listen: options.listen ?? settings.listen)
         logger =
             options.logger
             ?? Logger(label: "signalbox") { label in
@@ -71,7 +74,7 @@ struct Machinery: Sendable {
     /// Opens the database of the data folder; what it notices goes to the log and the metrics.
     func openStore(
         _ plan: GatewayPlan, _ given: GatewayOptions
-    ) throws(ConfigurationError) -> any GatewayStore {
+    ) async throws(ConfigurationError) -> any GatewayStore {
         if let store = given.store { return store }
         let faults = FaultLines()
         var options = SQLiteStore.Options(
@@ -80,10 +83,25 @@ struct Machinery: Sendable {
         options.waitingMax = limits.deliveriesWaitingMax
         options.leaseMs = limits.leaseMs
         options.bytesMax = given.dataBytesMax
-        do throws(StoreError) {
-            return try SQLiteStore.open(options)
-        } catch {
-            throw plan.fault(error.code, error.message)
+        let settings = plan.config.gateway
+        let end =
+            SystemClock.monotonicNs + (settings.shutdownDelayMs + settings.drainMs + 30_000)
+            * 1_000_000
+        var hasWaited = false
+        while true {
+            do throws(StoreError) {
+                return try SQLiteStore.open(options)
+            } catch {
+                // The gateway that uses the folder may be about to end: meanwhile clients wait in the socket.
+                guard error.code == "store-in-use", !given.sockets.isEmpty,
+                    SystemClock.monotonicNs < end
+                else { throw plan.fault(error.code, error.message) }
+                if !hasWaited {
+                    logger.notice("waiting for the gateway that uses the data folder")
+                }
+                hasWaited = true
+                try? await Task.sleep(for: .milliseconds(20))
+            }
         }
     }
 

@@ -14,7 +14,9 @@ struct RunCommand: AsyncParsableCommand {
         Gateway.raiseDescriptors()
         let gateway: Gateway
         do {
-            gateway = try await Gateway.start(try config.gatewayOptions())
+            var options = try config.gatewayOptions()
+            try options.takeSockets()
+            gateway = try await Gateway.start(options)
         } catch {
             throw Exit.report(error)
         }

@@ -6,8 +6,8 @@ extension GatewayConfig {
         "tests",
     ]
     static let gatewayKeys = [
-        "listen", "admin", "admin_hosts", "admin_token", "data", "drain", "dedupe", "log", "tls",
-        "sources",
+        "name", "listen", "admin", "admin_hosts", "admin_token", "data", "drain", "shutdown_delay",
+        "dedupe", "log", "tls", "sources",
     ]
     static let pluginKeys = ["library", "isolation", "dedupe", "config"]
 
@@ -127,9 +127,18 @@ extension GatewayConfig {
                 clientRoots: tls.text("client_ca").map { Array($0.text.utf8) },
                 position: value.position)
         }
+        if let (text, value) = map.text("name") {
+            gateway.name = text
+            if !Names.isGatewayName(text) {
+                map.report(
+                    "bad-value", at: value,
+                    "name must have 1 to 64 letters, digits, dots, colons, hyphens or underscores")
+            }
+        }
         if let value = map["sources"] { readSources(value, map) }
         if let text = map.text("data")?.text { gateway.dataFolder = text }
         if let ms = map.duration("drain", in: 0...600_000) { gateway.drainMs = ms }
+        if let ms = map.duration("shutdown_delay", in: 0...600_000) { gateway.shutdownDelayMs = ms }
         if let ms = map.duration("dedupe", in: 0...GatewaySettings.dedupeMsMax) {
             gateway.dedupeMs = ms
         }

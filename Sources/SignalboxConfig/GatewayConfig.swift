@@ -2,6 +2,8 @@ public import SignalboxCore
 
 /// The `gateway:` section.
 public struct GatewaySettings: Sendable {
+    /// What this gateway calls itself among others; nil for the name of the host and the port of `listen`.
+    public var name: String?
     /// The address for webhooks; nil for none, if the embedding program hands requests in.
     public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8080)
     /// The address for operators; nil for none.
@@ -22,6 +24,8 @@ public struct GatewaySettings: Sendable {
     public var dataFolder = "./data"
     /// How long a stop waits for work that is under way, in milliseconds.
     public var drainMs: UInt64 = 30_000
+    /// How long a stop waits before anything ends, so that load balancers notice it, in milliseconds.
+    public var shutdownDelayMs: UInt64 = 0
     /// How long the dedupe key of an event is remembered if its plugin does not say, in milliseconds;
     /// 0 for not at all.
     public var dedupeMs: UInt64 = 600_000

@@ -1,5 +1,11 @@
 /// Names of instances, routes and policies.
 enum Names {
+    /// The name of a gateway, which may be that of a host with a port.
+    static func isGatewayName(_ text: String) -> Bool {
+        let rest = text.filter { $0 != "." && $0 != ":" }
+        return text.utf8.count <= 64 && isName(rest)
+    }
+
     static func isName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 64
             && text.utf8.allSatisfy { byte in

@@ -89,6 +89,7 @@ import Testing
         #expect(ready.status == 200)
         let json = try JSONValue.parse(ready.body)
         #expect(json["status"]?.string == "ready")
+        #expect(json["gateway"]?.string?.contains(":pid-") == true)
         #expect(json["senders"]?[0]?["sender"]?.string == "apns")
         #expect(json["senders"]?[1]?["state"]?.string == "idle")
         #expect(try await rig.admin("/other").status == 404)

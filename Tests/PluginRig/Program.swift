@@ -11,10 +11,10 @@ package final class Program: @unchecked Sendable {
     private var known: Int32?
 
     /// Starts one; `environment` is laid over the process's own. It gets nothing of what is open here but its
-    /// output and its errors.
+    /// output, its errors and these sockets, as descriptors from 3 on.
     package init(
-        _ command: [String], at folder: URL, environment: [String: String] = [:], output: Pipe,
-        errors: Pipe
+        _ command: [String], at folder: URL, environment: [String: String] = [:],
+        sockets: [Int32] = [], output: Pipe, errors: Pipe
     ) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -24,7 +24,10 @@ package final class Program: @unchecked Sendable {
         for (index, end) in ends.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, end, Int32(index + 1))
         }
-        _ = linux_spawn_close_from(&actions, 3)
+        for (index, socket) in sockets.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, socket, Int32(index + 3))
+        }
+        _ = linux_spawn_close_from(&actions, Int32(sockets.count + 3))
         let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         var arguments = (["/usr/bin/env", "-C", folder.path] + command).map { strdup($0) } + [nil]
         var entries = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]

@@ -2,7 +2,7 @@ import Foundation
 
 /// A client that no library would be: it sends the bytes it is told to, and reads when it is told to.
 package final class RawClient: Sendable {
-    private let descriptor: Int32
+    package let descriptor: Int32
 
     /// Connects to a port of this machine; `takesLittle`: the system keeps few bytes for it either way.
     package init(port: Int, takesLittle: Bool = false) throws {

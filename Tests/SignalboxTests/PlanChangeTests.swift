@@ -51,7 +51,8 @@ import Testing
     @Test func `a setting that is read once needs a restart`() {
         let at = SourcePosition(file: "gateway.yaml", line: 1, column: 1)
         let edits: [(key: String, edit: (inout GatewaySettings) -> Void)] = [
-            ("listen", { $0.listen = nil }), ("admin", { $0.admin = nil }),
+            ("name", { $0.name = "other" }), ("listen", { $0.listen = nil }),
+            ("admin", { $0.admin = nil }),
             ("tls", { $0.tls = TLSSettings(certificate: [1], key: [2], position: at) }),
             ("data", { $0.dataFolder = "/other" }), ("log", { $0.logLevel = "debug" }),
             ("log", { $0.logFormat = "json" }), ("log", { $0.logUsers = "none" }),

@@ -137,6 +137,7 @@ final class AdminService: AsyncHTTPServerHandler {
         let reason: [JSONValue.Member] = isFailing ? [.init("reason", .string(words))] : []
         let body = JSONValue.object(
             [.init("status", .string(status))] + reason + [
+                .init("gateway", .string(context.machinery.name)),
                 .init("waiting", .integer(Int64(store.waitingCount))),
                 .init("senders", .array(senders)),
                 .init("outcomes", .array(receivers.map(\.readiness))),

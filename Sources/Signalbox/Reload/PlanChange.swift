@@ -46,6 +46,7 @@ struct PlanChange: Sendable {
 
     private static func needRestart(_ old: GatewaySettings, _ new: GatewaySettings) -> [String] {
         var keys: [String] = []
+        if old.name != new.name { keys.append("name") }
         if old.listen != new.listen { keys.append("listen") }
         if old.admin != new.admin { keys.append("admin") }
         if old.tls?.certificate != new.tls?.certificate || old.tls?.key != new.tls?.key

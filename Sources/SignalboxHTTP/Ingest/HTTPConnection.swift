@@ -44,6 +44,8 @@ final class HTTPConnection: ChannelDuplexHandler {
     private var isOld = false
     private var isKeptAlive = true
     private var isHead = false
+    /// A request has begun on this connection.
+    private var hasAsked = false
     /// The connection closes after the current answer.
     private var isLast = false
     /// No more input is read: the client closed its side, or sent something that is not HTTP.
@@ -139,6 +141,16 @@ final class HTTPConnection: ChannelDuplexHandler {
         }
     }
 
+    /// The server ends: closes the connection, after the pending answer if there is one. A client that has just
+    /// connected has seen an open server, so it may still send one request.
+    func leave() {
+        guard case .idle = phase, !hasAsked, !isInputOver, options.lastRequestSeconds > 0 else {
+            return end()
+        }
+        isLast = true
+        enter(.idle)
+    }
+
     /// Closes the connection if the client takes too long.
     func endIfLate(nowNs: UInt64) {
         if let since = blockedSinceNs,
@@ -149,7 +161,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         }
         let seconds: Int
         switch phase {
-        case .idle: seconds = options.idleSeconds
+        case .idle: seconds = isLast ? options.lastRequestSeconds : options.idleSeconds
         case .reading, .skipping, .dropping, .closing: seconds = options.requestSeconds
         case .answering: return
         }
@@ -219,6 +231,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     }
 
     private func begin(_ head: HTTPRequestHead) {
+        hasAsked = true
         isOld = head.version == .http1_0
         isKeptAlive = head.isKeepAlive
         isHead = head.method == .HEAD
@@ -347,14 +360,21 @@ final class HTTPConnection: ChannelDuplexHandler {
         guard case .answering = phase else { return }
         letGo()
         enter(.idle)
+        noteLeaving()
         write(answer, isClosing: isLast || !isKeptAlive || (isInputOver && early.isEmpty))
         resume()
+    }
+
+    /// Requests that have come already are answered first.
+    private func noteLeaving() {
+        if connections.isLeaving, early.isEmpty { isKeptAlive = false }
     }
 
     /// Answers a request before it is fully read.
     private func refuse(_ answer: HTTPServerAnswer, isEndless: Bool, isWaiting: Bool) {
         request = HTTPServerRequest(method: request.method, path: "")
         letGo()
+        noteLeaving()
         if !isEndless {
             // A client that waits for 100 Continue sends no body now.
             enter(.skipping)

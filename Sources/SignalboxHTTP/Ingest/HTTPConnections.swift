@@ -12,6 +12,8 @@ final class HTTPConnections: Sendable {
         var lastNumber = 0
         var sweep: RepeatedTask?
         var onEnd: (() -> Void)?
+        /// Clients are told to leave.
+        var isLeaving = false
         var isEnding = false
         /// Bytes of unanswered bodies, over all connections.
         var heldBytes = 0
@@ -47,11 +49,16 @@ final class HTTPConnections: Sendable {
                 initialDelay: .seconds(1), delay: .seconds(1)
             ) { _ in self.sweep() }
         }
-        if state.value.isEnding { connection.end() }
+        if state.value.isEnding { connection.leave() }
         // Runs later: connections accepted in the same batch may not be open yet, and cannot be closed now.
         if state.value.all.count > countMax { loop.execute { self.makeRoom() } }
         return state.value.lastNumber
     }
+
+    /// Whether clients are told to leave.
+    ///
+    /// Thread: the event loop.
+    var isLeaving: Bool { state.value.isLeaving }
 
     /// Reserves bytes for a body; false if the limit is reached.
     ///
@@ -134,6 +141,16 @@ final class HTTPConnections: Sendable {
         for connection in state.value.all.values { connection.endIfLate(nowNs: now) }
     }
 
+    /// From now on clients are told to leave.
+    func announceEnd() async {
+        await withCheckedContinuation { continuation in
+            loop.execute {
+                self.state.value.isLeaving = true
+                continuation.resume()
+            }
+        }
+    }
+
     /// Closes all connections after they have answered what they have read.
     func end() async {
         await withCheckedContinuation { continuation in
@@ -144,7 +161,7 @@ final class HTTPConnections: Sendable {
                     return
                 }
                 self.state.value.onEnd = { continuation.resume() }
-                for connection in self.state.value.all.values { connection.end() }
+                for connection in self.state.value.all.values { connection.leave() }
             }
         }
     }

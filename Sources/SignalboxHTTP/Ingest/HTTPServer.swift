@@ -52,7 +52,10 @@ public final class HTTPServer: Sendable {
                         try Self.setUp(channel, tls, connections, options, handler)
                     }
                 }
-            let listener = try await bootstrap.bind(host: options.host, port: options.port).get()
+            let bound =
+                options.socket.map { bootstrap.withBoundSocket($0.descriptor) }
+                ?? bootstrap.bind(host: options.host, port: options.port)
+            let listener = try await bound.get()
             return HTTPServer(group, listener, connections)
         } catch {
             try? await group.shutdownGracefully()
@@ -85,8 +88,14 @@ public final class HTTPServer: Sendable {
         port = listener.localAddress?.port ?? 0
     }
 
+    /// Says `connection: close` in every answer from now on, so that clients have left before the shutdown. Requests
+    /// are answered as before.
+    public func announceEnd() async { await connections.announceEnd() }
+
     /// Graceful shutdown: stops listening, answers open requests and closes idle connections. Further calls
     /// wait for the same shutdown.
+    ///
+    /// A socket that somebody else holds, too, keeps listening: connections queue in it for the next server.
     public func shutdown() async {
         let task = ending.withLock { ending in
             if let known = ending { return known }

@@ -92,6 +92,8 @@ public struct HTTPServerOptions: Sendable {
     public var host: String
     /// Port; 0 for any free one.
     public var port: Int
+    /// A socket that listens already, instead of `host` and `port`.
+    public var socket: ListeningSocket?
     /// Longer bodies are answered 413.
     public var bodyBytesMax = Limits().requestBodyBytesMax
     /// Most bytes of unanswered bodies, over all connections; more is answered 503.
@@ -103,6 +105,8 @@ public struct HTTPServerOptions: Sendable {
     /// A request must be complete within this time; a client that does not read its answers is also
     /// disconnected after it.
     public var requestSeconds = 30
+    /// When the server ends, a connection that has just come has this time for its only request; 0: none.
+    public var lastRequestSeconds = 1
     /// TLS; nil for plain HTTP.
     public var tls: HTTPServerTLS?
 

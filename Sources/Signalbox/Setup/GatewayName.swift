@@ -1,0 +1,20 @@
+internal import Glibc
+internal import SignalboxConfig
+
+/// What a gateway calls itself among others: in its log, in `/readyz`, and as the owner of leases in a shared store.
+enum GatewayName {
+    /// `gateway.name`, or the host and the port of `listen`: two gateways of a host cannot have the same one, and it
+    /// stays the same over a restart. Without a fixed port the process's number tells them apart.
+    static func of(_ settings: GatewaySettings, listen: ListenAddress?) -> String {
+        if let name = settings.name { return name }
+        guard let port = listen?.port, port != 0 else { return "\(host):pid-\(getpid())" }
+        return "\(host):\(port)"
+    }
+
+    private static var host: String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "localhost" }
+        return String(
+            decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
