@@ -118,6 +118,9 @@ struct Machinery: Sendable {
         case .damaged(let count, _):
             metrics.damaged(count)
             logger.error("found damage in the queue", metadata: error)
+        case .logDamaged:
+            metrics.storeFault()
+            logger.error("found the database's log damaged", metadata: error)
         case .diskFull:
             metrics.diskFull(true)
             logger.error("disk is full, rejecting events", metadata: error)

@@ -5,6 +5,8 @@ import Signalbox
 /// How the program ends; the numbers are those of sysexits.h.
 enum Exit {
     static let fault = ExitCode(1)
+    /// Something that passes: a supervisor may try again.
+    static let temporary = ExitCode(75)
     static let config = ExitCode(78)
 
     /// Reports an error on standard error; the code to exit with.
@@ -13,7 +15,7 @@ enum Exit {
             for diagnostic in error.diagnostics { Output.error("\(diagnostic)") }
             let count = error.diagnostics.count
             Output.error(count == 1 ? "1 fault" : "\(count) faults")
-            return config
+            return error.isTemporary ? temporary : config
         }
         Output.error("signalbox: \(error)")
         return fault

@@ -96,18 +96,23 @@ enum DeadTables {
         try db.cachedStatement(sql: "DELETE FROM dead WHERE id = ?").execute(arguments: [id])
     }
 
-    /// Each gets its own payload row, because the one it shared was removed.
+    /// Each gets its own payload row, because the one it shared was removed. One whose content was lost stays.
     static func replay(
         _ filter: DeadFilter, fromID: UInt64, limit: Int, nowUnixMs: UInt64,
         nextID: inout UInt64, _ db: Database
     ) throws -> (part: DeadPart, lanes: Set<LaneKey>) {
         let (ids, next) = try part(filter, fromID: fromID, limit: limit, db)
         var lanes: Set<LaneKey> = []
+        var count = 0
         let now = Int64(clamping: nowUnixMs)
         for id in ids {
             let select = try db.cachedStatement(
-                sql: "SELECT sender, app, kind FROM dead WHERE id = ?")
-            guard let row = try Row.fetchOne(select, arguments: [id]) else { continue }
+                sql: "SELECT sender, app, kind, note, device FROM dead WHERE id = ?")
+            guard let row = try Row.fetchOne(select, arguments: [id]),
+                RowCodec.notification(row["note"]) != nil,
+                RowCodec.device(row["device"], app: row["app"]) != nil
+            else { continue }
+            count += 1
             let lane = LaneKey(row)
             lanes.insert(lane)
             try db.cachedStatement(
@@ -134,6 +139,6 @@ enum DeadTables {
             ).execute(arguments: [now, payload, id])
             try remove(id, db)
         }
-        return (DeadPart(count: ids.count, nextID: next), lanes)
+        return (DeadPart(count: count, nextID: next), lanes)
     }
 }

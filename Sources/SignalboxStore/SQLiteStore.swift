@@ -69,6 +69,9 @@ public final class SQLiteStore: DeliveryQueue {
     /// Opens a store, or creates it.
     public static func open(_ options: Options) throws(StoreError) -> SQLiteStore {
         let files = try StoreFiles(folder: options.folder)
+        if let damage = LogDamage.find(database: files.path) {
+            options.onNotice(.logDamaged(damage.words(database: files.path)))
+        }
         let queue = try files.database(bytesMax: options.bytesMax)
         var tables = QueueTables()
         let start: QueueTables.Start

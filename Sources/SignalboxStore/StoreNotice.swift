@@ -4,11 +4,14 @@ public enum StoreNotice: Sendable {
     case fault(String)
     /// This many deliveries could not be read, and are now dead letters.
     case damaged(count: Int, String)
+    /// A part of the write-ahead log could not be read: what it stored may be lost.
+    case logDamaged(String)
     /// Events are refused: only the disk's reserve is left.
     case diskFull(String)
     /// The disk has room again.
     case diskHasRoom(String)
-    /// The database file was removed or replaced: what is committed now is lost when the process ends.
+    /// The database file was removed or replaced: what is committed now is lost when the process ends, so
+    /// events are refused.
     case fileGone(String)
     /// The database file is back.
     case fileIsBack(String)
@@ -20,7 +23,7 @@ public enum StoreNotice: Sendable {
     public var text: String {
         switch self {
         case .fault(let text), .damaged(_, let text), .diskFull(let text), .diskHasRoom(let text),
-            .fileGone(let text), .fileIsBack(let text):
+            .fileGone(let text), .fileIsBack(let text), .logDamaged(let text):
             text
         case .outcomesLost(_, let count): "\(count) outcomes are lost"
         }

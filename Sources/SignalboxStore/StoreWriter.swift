@@ -223,6 +223,8 @@ final class StoreWriter: @unchecked Sendable {
             return .full
         }
         guard try hasRoom(db) else { return .diskFull }
+        lookForFile(db)
+        guard fileGone.value == 0 else { return .failed("the gateway's database file was removed") }
         var commit = StoreCommit(token: token)
         for (index, var item) in entry.items.enumerated() {
             let isKnown = try tables.isDuplicate(
@@ -289,8 +291,9 @@ final class StoreWriter: @unchecked Sendable {
         options.onNotice(
             isGone
                 ? .fileGone(
-                    "\(files.path) was removed or replaced while the gateway has it open: what is stored "
-                        + "now is lost when the gateway stops; put the file back, or restart")
+                    "\(files.path) was removed or replaced while the gateway has it open: events are refused "
+                        + "with 503, and outcomes are lost when the gateway stops; put the file back, or "
+                        + "restart")
                 : .fileIsBack("\(files.path) is back"))
     }
 

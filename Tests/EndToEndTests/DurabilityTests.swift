@@ -278,16 +278,15 @@ import Testing
         let rig = try await GatewayRig(clock: { clock.now })
         try FileManager.default.removeItem(
             at: rig.folder.appending(path: "data/signalbox.sqlite"))
-        clock.advance(ms: 11_000)
-        try await rig.post(GatewayRig.webhook([("ios", "a")]))
+        // It would be lost when the gateway stops.
+        #expect(try await rig.post(GatewayRig.webhook([("ios", "a")])).status == 503)
         let answer = try await rig.admin("/readyz")
         #expect(answer.status == 503)
         #expect(try JSONValue.parse(answer.body)["status"]?.string == "database_gone")
         #expect(rig.gateway.metricsText.contains("signalbox_database_gone 1"))
         let line = try await OutageTests.line(rig, "database file is gone")
         #expect(line.hasPrefix("error") && line.contains("put the file back, or restart"))
-        // What it took is still sent.
-        #expect(await rig.delivered(rig.simulators.apns, 1) == ["a"])
+        #expect(rig.simulators.apns.received.isEmpty)
         await rig.end()
     }
 }

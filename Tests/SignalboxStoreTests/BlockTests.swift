@@ -124,6 +124,11 @@ import Testing
         let dead = try await next.store.deadLetters(DeadFilter(), fromID: 0, limit: 9)
         #expect(dead.map(\.reason) == ["damaged"])
         #expect(dead.map(\.sender) == ["apns"])
+        // There is nothing left of it to send.
+        #expect(
+            try await next.store.replay(DeadFilter(), fromID: 0, limit: 9)
+                == DeadPart(count: 0, nextID: nil))
+        #expect(try await next.store.deadCount(DeadFilter()) == 1)
         await next.store.close()
     }
 

@@ -31,10 +31,41 @@ import Testing
         await look()
         #expect(store.isFileGone && notices.value.count == 1)
         #expect(notices.value.first?.contains("\(file) was removed or replaced") == true)
+        #expect(
+            await Self.append(to: store, 1) == .failed("the gateway's database file was removed"))
         if isReplaced { try FileManager.default.removeItem(atPath: file) }
         try FileManager.default.moveItem(atPath: "\(file).away", toPath: file)
         await look()
         #expect(!store.isFileGone && notices.value.last?.hasSuffix("is back") == true)
+        guard case .committed = await Self.append(to: store, 2) else {
+            Issue.record("a file that is back takes no events")
+            return
+        }
         await store.close()
+    }
+
+    @Test func `an event is refused at once, not at the next look`() async throws {
+        let folder = Workshop.place().path
+        let store = try SQLiteStore.open(
+            SQLiteStore.Options(
+                folder: folder, nowUnixMs: { 1_000 }, onNotice: { _ in }))
+        guard case .committed = await Self.append(to: store, 1) else {
+            Issue.record("a whole store takes no events")
+            return
+        }
+        try FileManager.default.removeItem(atPath: "\(folder)/signalbox.sqlite")
+        #expect(
+            await Self.append(to: store, 2) == .failed("the gateway's database file was removed"))
+        await store.close()
+    }
+
+    private static func append(to store: SQLiteStore, _ id: UInt64) async -> StoreAnswer {
+        await withCheckedContinuation { continuation in
+            store.append(
+                StoreEntry(
+                    items: [StoreTests.item([StoreTests.delivery(id)])], receivedUnixMs: 1_000,
+                    dedupeMs: 0)
+            ) { continuation.resume(returning: $0) }
+        }
     }
 }

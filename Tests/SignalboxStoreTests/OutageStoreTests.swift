@@ -67,6 +67,7 @@ import Testing
         let dead = try await rig.store.deadLetters(DeadFilter(), fromID: 0, limit: 9)
         #expect(dead.map(\.id) == [1] && dead.map(\.reason) == ["damaged"])
         await rig.settle([.delivered(2)])
+        #expect(try await rig.store.replay(DeadFilter(), fromID: 0, limit: 9).count == 0)
         #expect(rig.store.waitingCount == 0)
         await rig.store.close()
     }

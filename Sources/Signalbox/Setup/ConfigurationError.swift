@@ -7,4 +7,9 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
 
     /// One line per fault.
     public var description: String { diagnostics.map(\.description).joined(separator: "\n") }
+
+    /// Whether it may pass without a change of the file: the disk is full, or another gateway has the data folder.
+    public var isTemporary: Bool {
+        diagnostics.allSatisfy { ["store-full", "store-in-use"].contains($0.code) }
+    }
 }

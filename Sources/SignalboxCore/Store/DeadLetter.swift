@@ -130,7 +130,7 @@ public protocol DeadLetterStore: Sendable {
     /// How many there are.
     func deadCount(_ filter: DeadFilter) async throws -> Int
     /// Puts a part of them back into the queue: first attempt, same stable id, and as much time until expiry
-    /// as they had. The queue's watcher gets their lanes.
+    /// as they had. The queue's watcher gets their lanes. One whose content is damaged stays, and is not counted.
     func replay(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart
     /// Removes a part of them.
     func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart
