@@ -16,6 +16,8 @@ public protocol HostedInstance: AnyObject, Sendable {
     func whenSecretsChange(_ body: @escaping @Sendable () -> Void)
     /// Records that a provider refused a credential of this instance.
     func credentialRefused(_ credential: String)
+    /// Refreshes the credentials whose last refresh failed: what was refused may be mended.
+    func retryCredentials()
     /// Stops and destroys it; running calls have until the deadline. False if it did not end and was abandoned.
     func stop(deadlineMs: UInt64) async -> Bool
 }

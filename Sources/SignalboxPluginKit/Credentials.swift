@@ -33,7 +33,8 @@ extension Host {
         var value = sbx_str()
         let status = credentials.pointee.get(raw, arena.text(name), &value)
         guard status == SBX_OK else {
-            throw PluginError(.init(code: status), "credential \(name) is not available yet")
+            let why = status == SBX_E_AUTH ? "was refused at its refresh" : "is not available yet"
+            throw PluginError(.init(code: status), "credential \(name) \(why)")
         }
         return value.text
     }

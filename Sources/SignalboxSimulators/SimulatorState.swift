@@ -66,6 +66,11 @@ final class SimulatorState: Sendable {
         }
     }
 
+    /// What the orders say about a request to a path that they name like a token.
+    func action(named path: String) -> Action {
+        state.withLock { Self.failure(in: &$0) { $0.contains(path) } }
+    }
+
     /// What the orders say about a request for a token.
     func action(for token: String) -> Action {
         state.withLock { state in
@@ -77,18 +82,25 @@ final class SimulatorState: Sendable {
                 }
                 state.goAway = (order.left - 1, order.reason, order.answer)
             }
-            let found = state.failures.firstIndex { $0.tokens.isEmpty || $0.tokens.contains(token) }
-            guard let found else { return .serve }
-            let failure = state.failures[found]
-            if let left = failure.left {
-                if left <= 1 {
-                    state.failures.remove(at: found)
-                } else {
-                    state.failures[found].left = left - 1
-                }
-            }
-            return failure.action
+            return Self.failure(in: &state) { $0.isEmpty || $0.contains(token) }
         }
+    }
+
+    private static func failure(
+        in state: inout State, _ applies: (Set<String>) -> Bool
+    ) -> Action {
+        guard let found = state.failures.firstIndex(where: { applies($0.tokens) }) else {
+            return .serve
+        }
+        let failure = state.failures[found]
+        if let left = failure.left {
+            if left <= 1 {
+                state.failures.remove(at: found)
+            } else {
+                state.failures[found].left = left - 1
+            }
+        }
+        return failure.action
     }
 
     var delayMs: Int { state.withLock { $0.delayMs } }

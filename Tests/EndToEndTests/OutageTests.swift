@@ -82,6 +82,21 @@ import Testing
         await rig.end()
     }
 
+    @Test func `a reload asks a token endpoint again that has refused`() async throws {
+        let rig = try await GatewayRig(
+            config: { Self.yaml($0) },
+            prepare: { simulators, _ in
+                try await simulators.fcm.take(
+                    .fail(tokens: ["/token"], status: 400, reason: "invalid_grant", times: 1))
+            })
+        try await rig.post(Self.webhook("android", ["a"]))
+        let line = try await Self.line(rig, "refuses this sender's credentials")
+        #expect(line.contains("plugin.instance=fcm") && line.contains("was refused"))
+        try await rig.gateway.reload()
+        #expect(await rig.delivered(rig.simulators.fcm, 1) == ["a"])
+        await rig.end()
+    }
+
     @Test func `a short outage has a line at its beginning and one at its end, and none between`()
         async throws
     {

@@ -54,13 +54,23 @@ import Testing
         #expect(state.answer(nowMs: 99_999) == .value("a"))
     }
 
-    @Test func `a hopeless failure is tried again in five minutes, or when it is refused anew`() {
+    @Test func `a hopeless failure is tried again after longer and longer waits, or when asked`() {
         var state = CredentialState(minIntervalMs: 10)
-        state.fail(isHopeless: true, nowMs: 5)
-        #expect(state.answer(nowMs: 6) == .refused)
-        #expect(state.refreshDueMs == 300_005)
-        _ = state.refuse(nowMs: 7)
-        #expect(state.refreshDueMs == 7)
+        var waits: [UInt64] = []
+        var now: UInt64 = 5
+        for _ in 0..<6 {
+            state.fail(isHopeless: true, nowMs: now)
+            #expect(state.answer(nowMs: now + 1) == .refused)
+            waits.append(state.refreshDueMs - now)
+            now = state.refreshDueMs
+        }
+        #expect(waits == [30_000, 60_000, 120_000, 240_000, 300_000, 300_000])
+        state.fail(isHopeless: true, nowMs: now)
+        state.retry(nowMs: now + 7)
+        #expect(state.refreshDueMs == now + 7)
+        state.succeed("a", refreshMs: now + 50_000, expiresMs: 0, nowMs: now + 8)
+        state.retry(nowMs: now + 9)
+        #expect(state.refreshDueMs == now + 50_000)
     }
 
     @Test func `a value is not renewed in a loop`() {

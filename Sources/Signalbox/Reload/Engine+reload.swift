@@ -32,6 +32,7 @@ extension Engine {
         sweep.wakeAll()
         await context.outcomes.replace(with: plan.config.outcomeReceivers)
         // A reload may follow a fix at a provider.
+        for instance in next.instances.instances { instance.retryCredentials() }
         for lane in lanes.all { lane.tryNow() }
         if !retired.isEmpty {
             logger.notice(

@@ -90,6 +90,12 @@ public final class PluginInstance: @unchecked Sendable {
         control?.wake(atNs: 0)
     }
 
+    /// Refreshes the credentials whose last refresh failed. Thread: any.
+    public func retryCredentials() {
+        context.credentials.retryFailed(nowMs: context.services.nowUnixMs)
+        control?.wake(atNs: 0)
+    }
+
     /// Stops and destroys it.
     ///
     /// No new call begins; running calls have until the deadline. False if the plugin did not end in

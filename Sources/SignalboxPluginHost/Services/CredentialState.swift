@@ -49,6 +49,12 @@ struct CredentialState: Sendable {
         refreshAtMs = nowMs
     }
 
+    /// Makes a refresh due now if the last one failed: what was refused may be mended.
+    mutating func retry(nowMs: UInt64) {
+        guard failures > 0 else { return }
+        refreshAtMs = nowMs
+    }
+
     /// Stores the value of a successful refresh.
     mutating func succeed(_ new: String, refreshMs: UInt64, expiresMs: UInt64, nowMs: UInt64) {
         value = new
@@ -64,8 +70,10 @@ struct CredentialState: Sendable {
     mutating func fail(isHopeless hopeless: Bool, nowMs: UInt64) {
         failures += 1
         isHopeless = hopeless
-        // 1, 2, 4, ... 60 s; 300 s if hopeless, because a disabled account may be enabled again without
-        // notice.
-        refreshAtMs = nowMs + (hopeless ? 300_000 : min(60_000, 1_000 << min(failures - 1, 6)))
+        // 1, 2, 4, ... 60 s. If hopeless 30, 60, ... 300 s: a refusal may have been a slip of the token endpoint, and a
+        // disabled account may be enabled again without notice.
+        let doublings = min(failures - 1, 6)
+        let (first, most): (UInt64, UInt64) = hopeless ? (30_000, 300_000) : (1_000, 60_000)
+        refreshAtMs = nowMs + min(most, first << doublings)
     }
 }

@@ -51,6 +51,13 @@ final class CredentialTable: Sendable {
         }
     }
 
+    /// Makes those due whose last refresh failed.
+    func retryFailed(nowMs: UInt64) {
+        entries.withLock { entries in
+            for name in entries.keys { entries[name]?.state.retry(nowMs: nowMs) }
+        }
+    }
+
     /// Makes all credentials due, because the secrets they are made from have changed.
     func renewAll(nowMs: UInt64) {
         entries.withLock { entries in

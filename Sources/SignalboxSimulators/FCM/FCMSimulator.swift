@@ -110,6 +110,9 @@ final class FCMHandler: HTTP2ServerHandler {
                 ])
             )
         }
+        if case .fail(let status, let reason, _) = answerer.state.action(named: "/token") {
+            return (status, .object([.init("error", .string(reason))]))
+        }
         let form = String(decoding: request.body, as: UTF8.self).split(separator: "&")
         let grant = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"
         guard request.method == "POST", form.contains(where: { $0 == grant }) else {

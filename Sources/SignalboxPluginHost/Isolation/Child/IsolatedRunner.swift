@@ -191,6 +191,7 @@ public final class IsolatedRunner: Sendable {
             case .credentialRefused:
                 let name = try String(reading: frame)
                 state.withLock { $0.instance }?.credentialRefused(name)
+            case .retryCredentials: state.withLock { $0.instance }?.retryCredentials()
             default: throw WireFault("\(method) is not for a plugin")
             }
         } catch {

@@ -116,6 +116,11 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         child?.peer.tell(.credentialRefused) { $0.put(credential) }
     }
 
+    /// Refreshes the credentials whose last refresh failed.
+    public func retryCredentials() {
+        state.update { $0.isUp ? $0.child : nil }?.peer.tell(.retryCredentials) { _ in }
+    }
+
     /// Stops and destroys it. A plugin that does not end in time is ended with its process, so none is ever
     /// abandoned.
     public func stop(deadlineMs: UInt64) async -> Bool {
