@@ -339,7 +339,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Signalbox", "SignalboxSimulators", "SignalboxDevTools", "SignalboxHTTP",
-                "SignalboxCore", "SignalboxJSON",
+                "SignalboxCore", "SignalboxJSON", "StoreConformance",
                 "SignalboxDispatch", "SignalboxConfig", "SignalboxPluginHost", "SignalboxCrypto",
                 "PluginRig",
                 "SignalboxCLI",

@@ -53,8 +53,8 @@ public protocol DeliveryQueue: Sendable {
     func waitingLanes(
         dueForMs: UInt64?, done: @escaping @Sendable (Result<[LaneKey], StoreFailure>) -> Void)
 
-    /// Calls back with lanes that got work other than by an `append` of this store: from another gateway,
-    /// or from a replay.
+    /// Calls back with lanes that got work other than by an `append` of this store: from another gateway, also by
+    /// what that one released, or from a replay.
     ///
     /// Called once per commit and lane, on a thread of the store. A notice can be lost with its connection, so check
     /// `waitingLanes` now and then. A second watcher replaces the first.

@@ -227,6 +227,15 @@ struct MemoryQueue: Sendable {
         return out
     }
 
+    /// Lanes whose deliveries are due for any owner now.
+    func lanes(releasedBy ends: [LeaseEnd], except lost: [UInt64]) -> Set<LaneKey> {
+        ends.reduce(into: []) { lanes, end in
+            guard case .released(let id) = end, !lost.contains(id), let entry = entries[id]
+            else { return }
+            lanes.insert(LaneKey(entry.delivery))
+        }
+    }
+
     mutating func settle(
         _ ends: [LeaseEnd], nowUnixMs: UInt64, _ token: LeaseToken
     ) -> LeaseRefusal {

@@ -138,12 +138,14 @@ public final class MemoryStore: DeliveryQueue {
         _ ends: [LeaseEnd], under token: LeaseToken, outcomes: OutcomePack,
         done: @escaping @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void
     ) {
-        done(
-            perform { state, now in
-                guard !isFenced(token, state) else { return .fenced }
-                state.outcomes.append(outcomes, nowUnixMs: now)
-                return state.queue.settle(ends, nowUnixMs: now, token)
-            })
+        let result = perform { state, now -> (refusal: LeaseRefusal, given: Set<LaneKey>) in
+            guard !isFenced(token, state) else { return (.fenced, []) }
+            state.outcomes.append(outcomes, nowUnixMs: now)
+            let refusal = state.queue.settle(ends, nowUnixMs: now, token)
+            return (refusal, state.queue.lanes(releasedBy: ends, except: refusal.lost))
+        }
+        done(result.map(\.refusal))
+        if case .success(let (_, given)) = result { tell(given) }
     }
 
     /// Makes deliveries of a lane due that wait only for their provider to be back.

@@ -136,6 +136,19 @@ extension StoreConformance {
             try probe.equal(try await one.settle([.delivered(ids[0])], mine.token), LeaseRefusal())
             for store in [one, two, again] { await store.store.close() }
         },
+        StoreRule("who watches is told of what another owner releases", only: .shared) { probe in
+            let (one, two) = (try await probe.open("one"), try await probe.open("two"))
+            let lane = LaneKey(sender: "fcm", app: "b")
+            try await one.fill(2, lane)
+            let mine = try await one.lease(lane)
+            let (lanes, tell) = AsyncStream.makeStream(of: [LaneKey].self)
+            two.store.watch { tell.yield($0) }
+            try await one.settle(mine.deliveries.map { .released($0.id) }, mine.token)
+            try probe.equal(await lanes.first { _ in true }, [lane])
+            try probe.equal(try await two.leased(lane).count, 2, "leased")
+            await one.store.close()
+            await two.store.close()
+        },
         StoreRule("who watches is told of the work of others", only: .shared) { probe in
             let (one, two) = (try await probe.open("one"), try await probe.open("two"))
             let (lanes, tell) = AsyncStream.makeStream(of: [LaneKey].self)
