@@ -86,6 +86,19 @@ import Testing
         #expect(roster.backlog(apns) == "make")
     }
 
+    @Test func `a lane is in the making until it has entered or is refused`() {
+        let roster = Roster()
+        #expect(!roster.isMaking(apns))
+        let ticket = roster.begin(apns)
+        #expect(roster.isMaking(apns))
+        #expect(roster.enter("a", apns, ticket) == .entered)
+        #expect(!roster.isMaking(apns))
+        let other = roster.begin(fcm)
+        #expect(roster.isMaking(fcm))
+        #expect(roster.refuse(fcm, "why", other) == true)
+        #expect(!roster.isMaking(fcm))
+    }
+
     @Test func `nothing is made once the gateway stops`() {
         let roster = Roster()
         let late = roster.begin(fcm)
@@ -108,6 +121,7 @@ private final class Roster {
     func lane(_ key: LaneKey) -> String? { value.lane(key) }
     func begin(_ key: LaneKey) -> Ticket? { value.begin(key) }
     func close() -> [String] { value.close() }
+    func isMaking(_ key: LaneKey) -> Bool { value.isMaking(key) }
 
     func backlog(_ key: LaneKey) -> String {
         switch value.backlog(key) {

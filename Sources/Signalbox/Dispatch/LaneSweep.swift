@@ -58,7 +58,7 @@ final class LaneSweep: Sendable {
 
     private func look(at key: LaneKey) {
         // A lane that could not be made has a retry of its own.
-        guard lanes.refusals[key] == nil, lanes.lane(key)?.isAsleep ?? true
+        guard lanes.refusals[key] == nil, !lanes.isMaking(key), lanes.lane(key)?.isAsleep ?? true
         else { return }
         context.metrics.stranded(key)
         context.logger.warning(

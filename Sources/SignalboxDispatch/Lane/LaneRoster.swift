@@ -52,6 +52,11 @@ struct LaneRoster<Member: Sendable>: Sendable {
         if case .ready(let member) = entries[key] { member } else { nil }
     }
 
+    /// Whether it is being made: whoever makes it tells it what waits.
+    func isMaking(_ key: LaneKey) -> Bool {
+        if case .making = entries[key] { true } else { false }
+    }
+
     /// Something waits for a lane.
     mutating func backlog(_ key: LaneKey) -> Call {
         switch entries[key] {

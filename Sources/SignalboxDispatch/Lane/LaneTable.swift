@@ -25,6 +25,9 @@ public final class LaneTable: Sendable {
     /// A lane that is ready, or nil.
     public func lane(_ key: LaneKey) -> Lane? { roster.withLock { $0.lane(key) } }
 
+    /// Whether a lane is being made, which takes as long as its plugin takes to say where requests go.
+    public func isMaking(_ key: LaneKey) -> Bool { roster.withLock { $0.isMaking(key) } }
+
     /// Lanes of a key that were taken out and are not over yet.
     public func leaving(_ key: LaneKey) -> [Lane] {
         let known = roster.withLock { $0.leaving[key] ?? [] }
