@@ -2,6 +2,7 @@ internal import Logging
 internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxDispatch
+internal import SignalboxHTTP
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
@@ -95,6 +96,7 @@ final class Engine: Sendable {
         context.live.replace(with: first)
         try await openLanes(plan)
         wire(first.instances)
+        first.instances.fetchCredentials()
         await context.outcomes.replace(with: plan.config.outcomeReceivers)
         let waitingCount = context.store.waitingCount
         if waitingCount > 0 {
@@ -116,6 +118,7 @@ final class Engine: Sendable {
         var instances = try await InstanceSet.create(new, program: program, services: services)
         do throws(ConfigurationError) {
             try await instances.start(plan.plugins, kept: kept, limits: machinery.limits)
+            try await checkEndpoints(plan, instances, kept: kept.map(\.name))
             return Generation(
                 plan, instances: instances, reportKinds: await instances.reportKinds(),
                 devices: try DeviceAccess(plan, machinery, context.store),
@@ -124,6 +127,33 @@ final class Engine: Sendable {
             await instances.stop(except: kept, deadlineMs: 1_000)
             throw error
         }
+    }
+
+    /// Asks the new senders that a route names where requests go; throws if one has no usable answer.
+    private func checkEndpoints(
+        _ plan: GatewayPlan, _ instances: InstanceSet, kept: [String]
+    ) async throws(ConfigurationError) {
+        for name in Set(plan.routes.flatMap(\.senders.values)).sorted() {
+            guard let role = instances.senders[name]?.http, !kept.contains(name) else { continue }
+            do {
+                try PushEngine.check(try await role.endpoint(app: "").pushEndpoint())
+            } catch let fault as PluginFault where fault.kind == .notFound {
+                // Endpoints belong to its apps.
+            } catch {
+                throw badEndpoint(name, error, plan)
+            }
+        }
+    }
+
+    private func badEndpoint(
+        _ name: String, _ error: any Error, _ plan: GatewayPlan
+    ) -> ConfigurationError {
+        let plugin = plan.plugins.first { $0.name == name }
+        return ConfigurationError(diagnostics: [
+            Diagnostic(
+                "bad-endpoint", at: plugin?.configPosition ?? plan.config.start,
+                "plugin \"\(name)\": \(error)")
+        ])
     }
 
     /// Makes the missing lanes of senders that a route names.
@@ -136,12 +166,7 @@ final class Engine: Sendable {
             } catch let fault as PluginFault where fault.kind == .notFound {
                 // The plugin has no default app: a lane is made when a delivery names an app.
             } catch {
-                let plugin = plan.plugins.first { $0.name == name }
-                throw ConfigurationError(diagnostics: [
-                    Diagnostic(
-                        "bad-endpoint", at: plugin?.configPosition ?? plan.config.start,
-                        "plugin \"\(name)\": \(error)")
-                ])
+                throw badEndpoint(name, error, plan)
             }
         }
     }

@@ -7,7 +7,13 @@ public protocol HostedInstance: AnyObject, Sendable {
     /// Name in gateway.yaml.
     var name: String { get }
     /// Starts the instance; role functions are called only after this.
-    func start() async throws(PluginFault)
+    ///
+    /// `fetches` false: it fetches credentials only after `fetchCredentials`. Until then its thread is free for
+    /// questions, such as where requests go; a token endpoint that does not answer holds it for seconds. A plugin in a
+    /// process of its own fetches at once.
+    func start(fetches: Bool) async throws(PluginFault)
+    /// Begins to fetch credentials.
+    func fetchCredentials()
     /// Its roles; asked for once, after `start`.
     func roles(limits: Limits) async throws(PluginFault) -> PluginRoles
     /// Sets a function to call whenever a credential has a new value.
@@ -20,6 +26,11 @@ public protocol HostedInstance: AnyObject, Sendable {
     func retryCredentials()
     /// Stops and destroys it; running calls have until the deadline. False if it did not end and was abandoned.
     func stop(deadlineMs: UInt64) async -> Bool
+}
+
+extension HostedInstance {
+    /// Starts the instance, and fetches credentials.
+    public func start() async throws(PluginFault) { try await start(fetches: true) }
 }
 
 /// The roles of an instance; nil for those its plugin does not have.

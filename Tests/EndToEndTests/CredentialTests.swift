@@ -6,6 +6,32 @@ import SignalboxSimulators
 import Testing
 
 @Suite struct CredentialTests {
+    @Test func `a start does not wait for a token endpoint that does not answer`() async throws {
+        // Connections are made, and nobody answers.
+        let silent = try HeldSocket()
+        let rig = try await GatewayRig(config: { simulators in
+            let account = simulators.files.serviceAccount
+            let text = (try? String(contentsOfFile: account, encoding: .utf8)) ?? ""
+            let other = text.replacing(
+                simulators.fcm.origin, with: "https://127.0.0.1:\(silent.port)")
+            let file = (try? ProgramTests.temporary("account.json", other)) ?? ""
+            return GatewayRig.plugins(simulators).replacing(account, with: file) + "\n"
+                + GatewayRig.routes
+        })
+        // The other sender is not held up either.
+        try await rig.post(GatewayRig.webhook([("ios", "a"), ("android", "b")]))
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["a"])
+        while !rig.log.all.contains(where: { $0.contains("credential cannot be refreshed") }) {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        let order = rig.log.all.filter {
+            $0.contains("gateway is up") || $0.contains("credential cannot be refreshed")
+        }
+        #expect(order.first?.contains("gateway is up") == true)
+        #expect(rig.simulators.fcm.received.isEmpty)
+        await rig.end()
+    }
+
     @Test func `a certificate that is replaced under load loses no push`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

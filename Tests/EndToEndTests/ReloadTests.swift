@@ -40,6 +40,28 @@ import Testing
             to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
     }
 
+    @Test func `a sender without a usable endpoint is rejected, and what runs goes on`()
+        async throws
+    {
+        let rig = try await GatewayRig()
+        let text = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
+        let faults = [
+            (rig.simulators.fcm.origin, "http://127.0.0.1:1", "plugin \"fcm\""),
+            (rig.simulators.files.ca, "/nowhere.pem", "the CA file /nowhere.pem cannot be read"),
+        ]
+        for (known, other, words) in faults {
+            await #expect {
+                try await rig.gateway.reload(text: text.replacing(known, with: other))
+            } throws: {
+                "\($0)".contains("bad-endpoint: plugin ") && "\($0)".contains(words)
+            }
+        }
+        try await rig.post(GatewayRig.webhook([("ios", "a"), ("android", "b")]))
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["a"])
+        #expect(await rig.delivered(rig.simulators.fcm, 1) == ["b"])
+        await rig.end()
+    }
+
     @Test func `a hundred reloads of all plugins under load lose nothing and send nothing twice`()
         async throws
     {

@@ -29,6 +29,7 @@ extension Engine {
             // Asked again for the next delivery of that sender.
             logger.error("a sender has no endpoint yet", metadata: ["error": "\(error)"])
         }
+        next.instances.fetchCredentials(except: change.kept)
         sweep.wakeAll()
         await context.outcomes.replace(with: plan.config.outcomeReceivers)
         // A reload may follow a fix at a provider.

@@ -74,14 +74,17 @@ struct InstanceSet: Sendable {
         }
     }
 
-    /// Starts all instances, except those that are kept, and asks all for their roles.
+    /// Starts all instances, except those that are kept, and asks all for their roles. Credentials are fetched after
+    /// `fetchCredentials`.
     mutating func start(
         _ plugins: [CheckedPlugin], kept: [any HostedInstance] = [], limits: Limits
     ) async throws(ConfigurationError) {
         for instance in instances + kept {
             guard let plugin = plugins.first(where: { $0.name == instance.name }) else { continue }
             do throws(PluginFault) {
-                if !kept.contains(where: { $0 === instance }) { try await instance.start() }
+                if !kept.contains(where: { $0 === instance }) {
+                    try await instance.start(fetches: false)
+                }
                 let roles = try await instance.roles(limits: limits)
                 if let role = roles.ingest { try claim(role) }
                 builders[instance.name] = roles.build
@@ -99,6 +102,13 @@ struct InstanceSet: Sendable {
             }
         }
         instances += kept
+    }
+
+    /// Begins to fetch the credentials of all instances, except those that are kept.
+    func fetchCredentials(except kept: Set<String> = []) {
+        for instance in instances where !kept.contains(instance.name) {
+            instance.fetchCredentials()
+        }
     }
 
     private mutating func claim(_ role: any Ingesting) throws(PluginFault) {

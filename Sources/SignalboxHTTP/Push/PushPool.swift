@@ -86,6 +86,11 @@ public final class PushEngine: Sendable {
         return PushPool(core: core)
     }
 
+    /// Throws if no pool can be made for an endpoint: its CA file or client certificate is unusable. Connects nowhere.
+    public static func check(_ endpoint: PushEndpoint) throws(EndpointError) {
+        _ = try PushTLS.context(endpoint)
+    }
+
     /// Ends the event loops; all pools must be shut down first.
     public func shutdown() async { try? await group.shutdownGracefully() }
 

@@ -60,7 +60,7 @@ public final class PluginInstance: @unchecked Sendable {
     }
 
     /// Starts the instance; role functions are called only after this.
-    public func start() async throws(PluginFault) {
+    public func start(fetches: Bool) async throws(PluginFault) {
         guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
         let started = await control.value { [self] () -> PluginFault? in
             CallScope.run(isControl: true) { _ in
@@ -71,8 +71,11 @@ public final class PluginInstance: @unchecked Sendable {
         }
         guard let started else { throw PluginFault(.stopping, "the instance is stopped") }
         if let fault = started { throw fault }
-        control.wake(atNs: 0)
+        if fetches { fetchCredentials() }
     }
+
+    /// Begins to fetch credentials.
+    public func fetchCredentials() { control?.wake(atNs: 0) }
 
     /// Sets a function to call on the control thread whenever a credential has a new value.
     public func whenCredentialReady(_ body: @escaping @Sendable () -> Void) {

@@ -91,13 +91,16 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
     }
 
     /// Starts the instance.
-    public func start() async throws(PluginFault) {
+    public func start(fetches: Bool) async throws(PluginFault) {
         guard let control else { throw PluginFault(.stopping, "the instance is stopped") }
         guard let begun = await control.value({ [self] in begin() }) else {
             throw PluginFault(.stopping, "the instance is stopped")
         }
         if let fault = begun { throw fault }
     }
+
+    /// Does nothing: the plugin's process fetches by itself.
+    public func fetchCredentials() {}
 
     /// Sets a function to call whenever a credential has a new value, and when the process is up again.
     public func whenCredentialReady(_ body: @escaping @Sendable () -> Void) {
