@@ -71,7 +71,7 @@ extension Bench {
             let us = try cost(size, sink)
             note("cost_us_\(name)_\(size)", us, "processor time of the gateway per delivery")
             if let first {
-                note("growth_\(name)_\(size)", us / first, "of \(sizes[0]) \(name) (target 1.3)")
+                note("growth_\(name)_\(size)", us / first, "of \(sizes[0]) \(name) (target 1.2)")
             }
             first = first ?? us
         }
