@@ -107,6 +107,9 @@ let package = Package(
         .systemLibrary(
             name: "CYaml", path: "Sources/CLibraries/CYaml", pkgConfig: "yaml-0.1",
             providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(
+            name: "CPostgres", path: "Sources/CLibraries/CPostgres", pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CLinux", path: "Sources/CLibraries/CLinux"),
         .target(
             name: "CSimdjson", path: "Sources/CLibraries/CSimdjson",
@@ -168,6 +171,10 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ], swiftSettings: swift),
+        .target(
+            name: "SignalboxPostgres",
+            dependencies: ["SignalboxCore", "SignalboxJSON", "SignalboxThreads", "CPostgres"],
+            swiftSettings: swift),
         .target(
             name: "StoreConformance", dependencies: ["SignalboxCore"], swiftSettings: swift),
         .target(
@@ -281,7 +288,7 @@ let package = Package(
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "SignalboxCrypto",
                 "SignalboxThreads", "CLinux", "COpenSSL",
-            ], path: "Tests/PluginRig", swiftSettings: tests),
+            ], path: "Tests/PluginRig", exclude: ["postgres-server.sh"], swiftSettings: tests),
         .testTarget(
             name: "SignalboxPluginHostTests",
             dependencies: [
@@ -301,6 +308,12 @@ let package = Package(
             dependencies: [
                 "SignalboxStore", "SignalboxCore", "StoreConformance", "PluginRig",
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ], swiftSettings: tests),
+        .testTarget(
+            name: "PostgresTests",
+            dependencies: [
+                "SignalboxPostgres", "SignalboxCore", "SignalboxThreads", "StoreConformance",
+                "PluginRig",
             ], swiftSettings: tests),
         .testTarget(
             name: "SignalboxCryptoTests", dependencies: ["SignalboxCrypto"],

@@ -5,9 +5,11 @@ set -euo pipefail
 
 packages=(
   libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev libsqlite3-dev
-  libjemalloc-dev libre2-dev
+  libjemalloc-dev libre2-dev libpq-dev
   pkg-config gcc g++ binutils patchelf curl openssl tzdata python3 abigail-tools valgrind
 )
+# A server for the tests; they start it themselves.
+command -v psql >/dev/null 2>&1 && ls -d /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages+=(postgresql)
 # What only measuring needs.
 [ "${1:-}" = bench ] && packages+=(nghttp2-client util-linux gdb)
 
@@ -53,5 +55,12 @@ fi
 printf 'setup: installing %s\n' "${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq || fail "apt-get update failed; is the network up?"
+case " ${missing[*]} " in
+  *" postgresql "*)
+    # Without a cluster that would run as a service.
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql-common &&
+      "${as_root[@]}" sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' \
+        /etc/postgresql-common/createcluster.conf || fail "apt-get could not install: postgresql-common" ;;
+esac
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" ||
   fail "apt-get could not install: ${missing[*]}"

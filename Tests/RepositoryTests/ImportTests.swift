@@ -17,6 +17,7 @@ import Testing
             "NIOConcurrencyHelpers", "Logging",
         ],
         "SignalboxStore": ["GRDB", "GRDBSQLite", "Foundation"],
+        "SignalboxPostgres": ["CPostgres"],
         "SignalboxObservability": ["Logging"],
         // Foundation: the time zones, in Services/TimeZones.swift; GRDB brings it anyway.
         "Signalbox": ["Logging", "Foundation"],

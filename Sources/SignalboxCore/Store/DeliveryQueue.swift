@@ -7,6 +7,8 @@
 /// means that the call changed nothing, unless documented otherwise.
 public protocol DeliveryQueue: Sendable {
     /// Deliveries that are committed and not settled, as last known; costs no query.
+    ///
+    /// With other owners: this one's changes, and theirs as of the last `waitingLanes`.
     var waitingCount: Int { get }
     /// Whether only the disk's reserve is left: nothing is appended.
     var isDiskFull: Bool { get }

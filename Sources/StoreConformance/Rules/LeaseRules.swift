@@ -120,7 +120,8 @@ extension StoreConformance {
             try probe.equal(refusal.lost, taken)
             try probe.equal(
                 try await two.settle([.delivered(taken[0])], other.token), LeaseRefusal())
-            try probe.equal(one.store.waitingCount, 0, "waiting")
+            _ = try await one.waitingLanes()
+            try probe.equal(one.store.waitingCount, 0, "waiting, after a look at the lanes")
             await one.store.close()
             await two.store.close()
         },
@@ -148,6 +149,81 @@ extension StoreConformance {
             try probe.equal(try await two.leased(lane).count, 2, "leased")
             await one.store.close()
             await two.store.close()
+        },
+        StoreRule("a key is taken once, whoever is asked first", only: .shared) { probe in
+            let stores = [try await probe.open("one"), try await probe.open("two")]
+            let ids = try await stores[0].ids(40)
+            // Each key is given to both at once.
+            let taken = try await withThrowingTaskGroup(of: Int.self) { group in
+                for (index, id) in ids.enumerated() {
+                    group.addTask {
+                        let item = Session.item([Session.delivery(id)], key: "k\(index / 2)")
+                        let commit = try await stores[index % 2].commit([item], dedupeMs: 60_000)
+                        return commit.duplicates.isEmpty ? 1 : 0
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            try probe.equal(taken, 20, "taken")
+            _ = try await stores[0].waitingLanes()
+            try probe.equal(stores[0].store.waitingCount, 20, "waiting")
+            for store in stores { await store.store.close() }
+        },
+        StoreRule("work of an owner that is gone is taken over after its leases", only: .shared) {
+            probe in
+            let (one, two) = (try await probe.open("one"), try await probe.open("two"))
+            let fresh = try await one.fill(3)
+            let token = try await one.lease(forMs: 5_000).token
+            // One that was tried, which an engine may keep elsewhere.
+            try await one.settle(
+                [.retry(fresh[2], afterMs: 0, Session.attempt(), isFree: false)], token)
+            _ = try await one.lease(forMs: 5_000)
+            try await probe.engine.crash(one.store)
+            let early = try await two.lease()
+            try probe.equal(early.deliveries.map(\.id), [], "before the leases end")
+            let wait = early.nextDueInMs ?? 0
+            try probe.expect((1...5_000).contains(wait), "due in \(wait) ms instead of 5,000")
+            await probe.advance(ms: 5_000)
+            try probe.equal(try await two.waitingLanes(), [Session.lane])
+            let late = try await two.lease()
+            try probe.equal(Set(late.deliveries.map(\.id)), Set(fresh))
+            try probe.equal(
+                try await two.settle(fresh.map { .delivered($0) }, late.token), LeaseRefusal())
+            await two.store.close()
+        },
+        StoreRule("many owners lease each delivery once", only: .shared) { probe in
+            var stores: [Session] = []
+            for number in 0..<4 { stores.append(try await probe.open("owner \(number)")) }
+            let ids = try await stores[0].fill(300)
+            let leased = try await withThrowingTaskGroup(of: [UInt64].self) { group in
+                for store in stores {
+                    group.addTask {
+                        var own: [UInt64] = []
+                        while true {
+                            let lease = try await store.lease(max: 17)
+                            own += lease.deliveries.map(\.id)
+                            guard lease.deliveries.isEmpty, !lease.hasMore else { continue }
+                            return own
+                        }
+                    }
+                }
+                return try await group.reduce([], +)
+            }
+            try probe.equal(leased.count, ids.count, "leases")
+            try probe.equal(Set(leased), Set(ids))
+            for store in stores { await store.store.close() }
+        },
+        StoreRule("an owner that another life has replaced stores nothing", only: .shared) {
+            probe in
+            let old = try await probe.open("one")
+            let ids = try await old.ids(1)
+            let new = try await probe.open("one")
+            let answer = await old.append([Session.item([Session.delivery(ids[0])])])
+            if case .committed = answer {
+                throw StoreFinding(rule: probe.rule, detail: "append: \(answer)")
+            }
+            try probe.equal(try await new.leased(), [])
+            for store in [old, new] { await store.store.close() }
         },
         StoreRule("who watches is told of the work of others", only: .shared) { probe in
             let (one, two) = (try await probe.open("one"), try await probe.open("two"))

@@ -1,0 +1,213 @@
+internal import SignalboxCore
+internal import SignalboxThreads
+
+/// A thread with a connection, and jobs that wait for it.
+///
+/// While the database is away, jobs are refused at once and the thread tries to reach it again. So nobody waits for a
+/// connection.
+final class Desk<Job: Sendable>: Sendable {
+    private struct Entry {
+        var job: Job
+        /// When it is refused if it has not begun.
+        var untilNs: UInt64?
+        /// It waits until the database is back.
+        var isPatient = false
+    }
+
+    private struct Inbox {
+        var entries: [Entry] = []
+        var away: StoreFailure?
+        var isClosing = false
+        var isClosed = false
+    }
+
+    /// What a desk does with its jobs.
+    struct Duties: Sendable {
+        /// How many jobs are taken at a time.
+        var groupMax = 1
+        /// How long the thread rests at most.
+        var restNs: UInt64?
+        /// Does jobs; says why if the database is away. Without jobs: what is to be done now and then.
+        var perform: @Sendable ([Job], Session) -> StoreFailure?
+        var refuse: @Sendable (Job, StoreFailure) -> Void
+        /// The database is away, or back.
+        var turned: @Sendable (StoreFailure?) -> Void = { _ in }
+    }
+
+    /// Jobs that wait at most while the database is away.
+    private static var patientMax: Int { 10_000 }
+
+    static var closed: StoreFailure { StoreFailure(message: "the store is closed") }
+
+    private let inbox = Gate(Inbox())
+    private let duties: Duties
+
+    /// Starts the thread; `session` is used by it alone from now on.
+    init(_ name: String, _ session: Lent<Session>, _ duties: Duties) {
+        self.duties = duties
+        SystemThread.start(name) { self.run(session.value) }
+    }
+
+    /// Why nothing can be done now; nil: the database is there.
+    var away: StoreFailure? { inbox.update { $0.away } }
+
+    /// Takes a job. Returns why not.
+    ///
+    /// A patient one waits until the database is back, as long as there are not too many.
+    func submit(_ job: Job, untilNs: UInt64? = nil, isPatient: Bool = false) -> StoreFailure? {
+        var refusal: StoreFailure?
+        inbox.updateQuietly { inbox in
+            refusal = inbox.isClosing ? Self.closed : inbox.away
+            if isPatient, !inbox.isClosing, inbox.entries.count < Self.patientMax { refusal = nil }
+            guard refusal == nil else { return false }
+            inbox.entries.append(Entry(job: job, untilNs: untilNs, isPatient: isPatient))
+            return inbox.entries.count == 1
+        }
+        return refusal
+    }
+
+    /// Ends the thread once all jobs are done, and waits for that.
+    func close() async {
+        inbox.updateAll { $0.isClosing = true }
+        await SystemThread.value { self.inbox.wait(for: { $0.isClosed ? () : nil }) }
+    }
+
+    private func run(_ session: Session) {
+        session.pause = { self.expire() }
+        session.turned = { self.setAway($0) }
+        session.goesOn = { nanoseconds in
+            // A store that closes does not wait for a database that does not come back.
+            nanoseconds < 2_000_000_000 || !self.inbox.update { $0.isClosing }
+        }
+        var isLast = false
+        while !isLast {
+            let (jobs, last) = next()
+            isLast = last
+            if jobs.isEmpty, isLast { break }
+            if let failure = duties.perform(jobs, session) { stayAway(failure, session) }
+        }
+        inbox.updateAll { $0.isClosed = true }
+    }
+
+    private func next() -> (jobs: [Job], isLast: Bool) {
+        let restNs = duties.restNs.map { SystemClock.monotonicNs + $0 }
+        return inbox.wait(until: { inbox in
+            let isDue = restNs.map { SystemClock.monotonicNs >= $0 } ?? false
+            guard inbox.isClosing || !inbox.entries.isEmpty || isDue else { return (nil, restNs) }
+            let group = inbox.entries.prefix(duties.groupMax).map(\.job)
+            inbox.entries.removeFirst(group.count)
+            return ((group, inbox.isClosing && inbox.entries.isEmpty), nil)
+        })
+    }
+
+    /// Refuses what has waited for too long.
+    private func expire() {
+        let now = SystemClock.monotonicNs
+        let late = inbox.update { inbox -> [Job] in
+            let late = inbox.entries.filter { $0.untilNs.map { $0 <= now } ?? false }
+            guard !late.isEmpty else { return [] }
+            inbox.entries.removeAll { $0.untilNs.map { $0 <= now } ?? false }
+            return late.map(\.job)
+        }
+        for job in late { duties.refuse(job, StoreFailure(message: "the database is too slow")) }
+    }
+
+    /// Refuses all jobs until the database is there again.
+    private func stayAway(_ failure: StoreFailure, _ session: Session) {
+        var pauses = Pauses()
+        setAway(failure)
+        duties.turned(failure)
+        while true {
+            do throws(PostgresFault) {
+                try session.connect()
+                setAway(nil)
+                return duties.turned(nil)
+            } catch {
+                setAway(StoreFailure(message: "the database is away: \(error.message)"))
+            }
+            let until = SystemClock.monotonicNs + pauses.nextNs()
+            let isClosing = inbox.wait(until: { inbox in
+                if inbox.isClosing { return (true, nil) }
+                return SystemClock.monotonicNs >= until ? (false, nil) : (nil, until)
+            })
+            if isClosing { return refuseAll() }
+        }
+    }
+
+    private func refuseAll() {
+        let waiting = inbox.update { inbox in
+            defer { inbox.entries = [] }
+            return inbox.entries.map(\.job)
+        }
+        for job in waiting { duties.refuse(job, Self.closed) }
+    }
+
+    private func setAway(_ failure: StoreFailure?) {
+        let waiting = inbox.update { inbox -> [Job] in
+            inbox.away = failure
+            guard failure != nil else { return [] }
+            defer { inbox.entries.removeAll { !$0.isPatient } }
+            return inbox.entries.filter { !$0.isPatient }.map(\.job)
+        }
+        for job in waiting { duties.refuse(job, failure ?? Self.closed) }
+    }
+}
+
+/// Hands a value that is used by one thread at a time to that thread.
+///
+/// `@unchecked Sendable`: the giver does not use it any more.
+struct Lent<Value>: @unchecked Sendable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+}
+
+/// Something that a desk does on its connection.
+struct Errand: Sendable {
+    var run: @Sendable (Session) -> TransactionFault?
+    var refuse: @Sendable (StoreFailure) -> Void
+}
+
+extension Desk where Job == Errand {
+    /// A desk that does errands one by one, and sweeps when it has had none for a while.
+    static func errands(
+        _ name: String, _ session: Lent<Session>, restNs: UInt64? = nil,
+        sweep: @escaping @Sendable (Session) -> TransactionFault? = { _ in nil }
+    ) -> Desk {
+        Desk(
+            name, session,
+            Duties(
+                restNs: restNs,
+                perform: { jobs, session in
+                    let fault = jobs.isEmpty ? sweep(session) : jobs.first?.run(session)
+                    guard case .database(let fault) = fault, fault.isAway else { return nil }
+                    return fault.failure
+                }, refuse: { $0.refuse($1) }))
+    }
+
+    /// Does something soon, on the desk's thread, and tells what came of it.
+    ///
+    /// What must happen is tried again until the database is back.
+    func perform<Value: Sendable>(
+        owner: String, mustHappen: Bool = false,
+        _ body: @escaping @Sendable (Session) throws(TransactionFault) -> Value,
+        _ done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void
+    ) {
+        let errand = Errand(
+            run: { session in
+                do throws(TransactionFault) {
+                    let value = try body(session)
+                    done(.success(value))
+                    return nil
+                } catch {
+                    if mustHappen, case .database(let fault) = error, fault.isAway {
+                        self.perform(owner: owner, mustHappen: true, body, done)
+                    } else {
+                        done(.failure(error.failure(owner: owner)))
+                    }
+                    return error
+                }
+            }, refuse: { done(.failure($0)) })
+        if let refusal = submit(errand, isPatient: mustHappen) { done(.failure(refusal)) }
+    }
+}

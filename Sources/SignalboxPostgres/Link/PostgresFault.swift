@@ -1,0 +1,40 @@
+internal import SignalboxCore
+
+/// Why the database did not do something.
+///
+/// Holds no secret and no value of a row: only PostgreSQL's primary message, which names tables and columns.
+struct PostgresFault: Error, Sendable, Hashable {
+    enum Kind: Sendable, Hashable {
+        /// There is no connection, or it was lost: what was sent may have happened or not.
+        case lost
+        /// The server did not answer in time; the connection is of no use any more.
+        case timedOut
+        /// The server refused a statement; the transaction is void, the connection lives.
+        case refused
+    }
+
+    var kind: Kind
+    /// Five characters, `23505`; empty without an answer of the server.
+    var sqlState = ""
+    var message: String
+    /// Which of the statements sent since the last `finish` was refused.
+    var statement: Int?
+
+    /// The same statements may succeed when they are sent again: another transaction was in their way.
+    var isPassing: Bool { ["40001", "40P01", "55P03"].contains(sqlState) }
+
+    /// No disk space at the server, or its own limits.
+    var isFull: Bool { ["53100", "53200"].contains(sqlState) }
+
+    /// The server is starting, stopping, read-only or has no place for this connection: another try may reach one that
+    /// is not.
+    var isAway: Bool {
+        kind != .refused || sqlState.hasPrefix("57P") || sqlState == "25006"
+            || sqlState == "53300"
+    }
+
+    /// For callers and the log.
+    var failure: StoreFailure {
+        StoreFailure(message: sqlState.isEmpty ? message : "\(message) (SQLSTATE \(sqlState))")
+    }
+}

@@ -1,0 +1,250 @@
+internal import CPostgres
+internal import Glibc
+internal import SignalboxThreads
+
+/// A connection in pipeline mode: statements are sent without waiting for the answers of those before.
+///
+/// Used by one thread at a time. A link that failed with anything but `refused` is of no use any more.
+final class PostgresLink {
+    private enum Sent {
+        case preparation(String)
+        case statement
+    }
+
+    private let connection: OpaquePointer
+    /// False: statements have no names on the server, because a pooler hands each transaction to another connection.
+    private let usesNames: Bool
+    private var prepared: Set<String> = []
+    private var sent: [Sent] = []
+    private var statementCount = 0
+    /// The first fault while sending.
+    private var fault: PostgresFault?
+
+    /// Connects; blocks for at most the time that the address gives each host.
+    init(_ address: PostgresAddress, usesNames: Bool = true) throws(PostgresFault) {
+        self.usesNames = usesNames
+        let parameters = address.parameters
+        let names = parameters.map { strdup($0.name) } + [nil]
+        let values = parameters.map { strdup($0.value) } + [nil]
+        defer { for text in names + values { free(text) } }
+        let opened = names.map { UnsafePointer($0) }.withUnsafeBufferPointer { names in
+            values.map { UnsafePointer($0) }.withUnsafeBufferPointer { values in
+                PQconnectdbParams(names.baseAddress, values.baseAddress, 1)
+            }
+        }
+        guard let opened else {
+            throw PostgresFault(kind: .lost, message: "there is no memory for a connection")
+        }
+        guard PQstatus(opened) == CONNECTION_OK else {
+            let words = Self.words(opened)
+            PQfinish(opened)
+            throw PostgresFault(kind: .lost, message: words)
+        }
+        connection = opened
+        PQsetNoticeProcessor(connection, { _, _ in }, nil)
+        PQsetnonblocking(connection, 1)
+        PQenterPipelineMode(connection)
+    }
+
+    deinit { PQfinish(connection) }
+
+    /// As the server says: 150000 for 15.0.
+    var serverVersion: Int { Int(PQserverVersion(connection)) }
+
+    /// The number of the server's process.
+    var backend: Int32 { PQbackendPID(connection) }
+
+    var isAlive: Bool { PQstatus(connection) == CONNECTION_OK }
+
+    /// Whether the server has ended the connection while nothing was asked.
+    func hasEnded() -> Bool {
+        guard isAlive else { return true }
+        var one = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+        guard Glibc.poll(&one, 1, 0) > 0 else { return false }
+        // An end says why first; settings that change say so, too.
+        guard PQconsumeInput(connection) == 1, isAlive else { return true }
+        guard PQisBusy(connection) == 0, let result = PQgetResult(connection) else {
+            return Glibc.poll(&one, 1, 0) > 0 && PQconsumeInput(connection) != 1
+        }
+        PQclear(result)
+        return true
+    }
+
+    /// The last message in one line.
+    private static func words(_ connection: OpaquePointer) -> String {
+        let text = String(cString: PQerrorMessage(connection))
+        return text.split(whereSeparator: \.isNewline).joined(separator: "; ")
+    }
+
+    // MARK: Sending
+
+    /// Sends a statement; `finish` gives its rows. Returns its place among those of the same `finish`.
+    @discardableResult
+    func send(_ statement: Statement, _ parameters: Parameters = Parameters()) -> Int {
+        defer { statementCount += 1 }
+        guard fault == nil else { return statementCount }
+        let isNamed = usesNames && !statement.name.isEmpty
+        if isNamed, prepared.insert(statement.name).inserted {
+            guard PQsendPrepare(connection, statement.name, statement.sql, 0, nil) == 1 else {
+                fail()
+                return statementCount
+            }
+            sent.append(.preparation(statement.name))
+        }
+        if query(statement, parameters, isNamed) { sent.append(.statement) } else { fail() }
+        return statementCount
+    }
+
+    private func query(_ statement: Statement, _ parameters: Parameters, _ isNamed: Bool) -> Bool {
+        parameters.bytes.withUnsafeBytes { bytes in
+            let base = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            // Something that is no NULL even if it is empty.
+            let empty = UnsafePointer<CChar>(bitPattern: 1)
+            let values = parameters.places.map { place in
+                place.count < 0 ? nil : base.map { $0 + place.start } ?? empty
+            }
+            let counts = parameters.places.map { Int32(max(0, $0.count)) }
+            let formats = [Int32](repeating: 1, count: values.count)
+            let count = Int32(values.count)
+            return isNamed
+                ? PQsendQueryPrepared(
+                    connection, statement.name, count, values, counts, formats, 1) == 1
+                : PQsendQueryParams(
+                    connection, statement.sql, count, nil, values, counts, formats, 1) == 1
+        }
+    }
+
+    private func fail() {
+        fault = PostgresFault(kind: .lost, message: Self.words(connection))
+    }
+
+    // MARK: Receiving
+
+    /// Waits for the answers to all that was sent since the last call.
+    ///
+    /// `pause` is called now and then while it waits.
+    func finish(
+        byNs deadlineNs: UInt64, pause: () -> Void = {}
+    ) throws(PostgresFault) -> [Rows] {
+        let expected = sent
+        sent = []
+        statementCount = 0
+        if let fault { throw fault }
+        guard PQpipelineSync(connection) == 1 else { throw lost() }
+        var rows: [Rows] = []
+        var refusal: PostgresFault?
+        for part in expected {
+            let result = try next(deadlineNs, pause)
+            guard let result else { throw lost() }
+            let found = Rows(result)
+            switch PQresultStatus(result) {
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK: break
+            case PGRES_PIPELINE_ABORTED: forget(part)
+            default:
+                forget(part)
+                guard isAlive else { throw lost() }
+                if refusal == nil { refusal = Self.refusal(result, statement: rows.count) }
+            }
+            if case .statement = part { rows.append(found) }
+            // The end of this statement's results.
+            if let more = try next(deadlineNs, pause) { PQclear(more) }
+        }
+        let end = try next(deadlineNs, pause)
+        guard let end, PQresultStatus(end) == PGRES_PIPELINE_SYNC else {
+            PQclear(end)
+            throw lost()
+        }
+        PQclear(end)
+        if let refusal { throw refusal }
+        return rows
+    }
+
+    private func forget(_ part: Sent) {
+        if case .preparation(let name) = part { prepared.remove(name) }
+    }
+
+    private func lost() -> PostgresFault {
+        let fault = PostgresFault(
+            kind: .lost, message: "the connection was lost: \(Self.words(connection))")
+        self.fault = fault
+        return fault
+    }
+
+    /// Only the primary message: details repeat values of rows.
+    private static func refusal(_ result: OpaquePointer, statement: Int) -> PostgresFault {
+        func field(_ code: Int32) -> String {
+            PQresultErrorField(result, code).map { String(cString: $0) } ?? ""
+        }
+        return PostgresFault(
+            kind: .refused, sqlState: field(67), message: field(77), statement: statement)
+    }
+
+    private func next(
+        _ deadlineNs: UInt64, _ pause: () -> Void
+    ) throws(PostgresFault) -> OpaquePointer? {
+        while true {
+            let flushed = PQflush(connection)
+            if flushed < 0 { throw lost() }
+            if PQisBusy(connection) == 0 { return PQgetResult(connection) }
+            try wait(forWriting: flushed == 1, deadlineNs, pause)
+            guard PQconsumeInput(connection) == 1 else { throw lost() }
+        }
+    }
+
+    private func wait(
+        forWriting isWriting: Bool, _ deadlineNs: UInt64, _ pause: () -> Void
+    ) throws(PostgresFault) {
+        while true {
+            let now = SystemClock.monotonicNs
+            guard now < deadlineNs else {
+                let fault = PostgresFault(
+                    kind: .timedOut, message: "the database did not answer in time")
+                self.fault = fault
+                throw fault
+            }
+            let leftMs = Int32(clamping: (deadlineNs - now) / 1_000_000 + 1)
+            if try poll(forWriting: isWriting, forMs: min(leftMs, 100)) { return }
+            pause()
+        }
+    }
+
+    /// Whether the socket is ready before the time is over.
+    private func poll(forWriting isWriting: Bool, forMs: Int32) throws(PostgresFault) -> Bool {
+        var events = Int16(POLLIN)
+        if isWriting { events |= Int16(POLLOUT) }
+        var one = pollfd(fd: PQsocket(connection), events: events, revents: 0)
+        guard one.fd >= 0 else { throw lost() }
+        let count = Glibc.poll(&one, 1, forMs)
+        guard count >= 0 || errno == EINTR else { throw lost() }
+        return count > 0
+    }
+
+    // MARK: Notices of others
+
+    /// Waits for notices of `LISTEN`; their texts, none if the time is over.
+    func notices(forMs: Int32) throws(PostgresFault) -> [String] {
+        if try poll(forWriting: false, forMs: forMs), PQconsumeInput(connection) != 1 {
+            throw lost()
+        }
+        var out: [String] = []
+        while let notice = PQnotifies(connection) {
+            out.append(String(cString: notice.pointee.extra))
+            PQfreemem(notice)
+        }
+        return out
+    }
+}
+
+extension PostgresLink {
+    /// Sends one statement and waits for its rows.
+    func run(
+        _ statement: Statement, _ parameters: Parameters = Parameters(), byNs deadlineNs: UInt64
+    ) throws(PostgresFault) -> Rows {
+        let place = send(statement, parameters)
+        let all = try finish(byNs: deadlineNs)
+        guard all.indices.contains(place) else {
+            throw PostgresFault(kind: .lost, message: "the server gave no answer")
+        }
+        return all[place]
+    }
+}

@@ -1,0 +1,135 @@
+internal import SignalboxCore
+internal import SignalboxThreads
+
+/// Why a transaction did not happen.
+enum TransactionFault: Error {
+    /// The database refused something, or is away. Nothing was changed.
+    case database(PostgresFault)
+    /// Another life of this owner has begun: this one holds nothing any more.
+    case fenced
+    /// What this gateway believed to hold was taken over by another one.
+    case takenOver
+    /// The caller's request cannot be done.
+    case failure(StoreFailure)
+
+    func failure(owner: String) -> StoreFailure {
+        switch self {
+        case .database(let fault): fault.failure
+        case .fenced: StoreFailure(message: "another gateway named \(owner) has started")
+        case .takenOver: StoreFailure(message: "another gateway took over these deliveries")
+        case .failure(let failure): failure
+        }
+    }
+}
+
+/// A transaction under way. It ends with `commit`, or is void.
+final class Transaction {
+    private let link: PostgresLink
+    private let session: Session
+    private let number: Int64
+    private(set) var isOver = false
+    private var isFirst = true
+    /// How long its statements may take together, before it commits.
+    var deadlineNs: UInt64
+
+    init(_ link: PostgresLink, _ session: Session, number: Int64, deadlineNs: UInt64) {
+        self.link = link
+        self.session = session
+        self.number = number
+        self.deadlineNs = deadlineNs
+        link.send(.begin)
+        link.send(MarkSQL.write, session.mark(number))
+    }
+
+    /// Sends a statement. Returns its place in what the next `finish` or `commit` gives.
+    @discardableResult
+    func send(_ statement: Statement, _ parameters: Parameters = Parameters()) -> Int {
+        link.send(statement, parameters) - (isFirst ? 2 : 0)
+    }
+
+    /// Waits for the rows of what was sent.
+    func finish() throws(TransactionFault) -> [Rows] {
+        do throws(PostgresFault) {
+            return began(try link.finish(byNs: deadlineNs, pause: session.pause))
+        } catch {
+            throw translated(error)
+        }
+    }
+
+    func run(
+        _ statement: Statement, _ parameters: Parameters = Parameters()
+    ) throws(TransactionFault) -> Rows {
+        let place = send(statement, parameters)
+        return try finish()[place]
+    }
+
+    /// Commits. Returns the rows of what was sent before; nil: it was committed, but its answers were lost.
+    func commit() throws(TransactionFault) -> [Rows]? {
+        link.send(.commit)
+        isOver = true
+        do throws(PostgresFault) {
+            return began(
+                try link.finish(
+                    byNs: SystemClock.monotonicNs + Session.commitMaxNs, pause: session.pause))
+        } catch {
+            guard error.kind != .refused else {
+                // A refused statement before it ended the transaction, not the commit.
+                isOver = false
+                throw translated(error)
+            }
+            if try session.wasCommitted(number, error) { return nil }
+            throw .database(error)
+        }
+    }
+
+    private func began(_ rows: [Rows]) -> [Rows] {
+        guard isFirst else { return rows }
+        isFirst = false
+        if rows.count > 1, rows[1].count > 0 { session.clock.hear(rows[1].number(0, 0)) }
+        return Array(rows.dropFirst(2))
+    }
+
+    private func translated(_ fault: PostgresFault) -> TransactionFault {
+        // A division by zero is how a statement says that it did not find what it had to.
+        guard fault.kind == .refused, fault.sqlState == "22012" else { return .database(fault) }
+        return isFirst && fault.statement == 1 ? .fenced : .takenOver
+    }
+
+    /// Ends a transaction that failed; the connection stays of use.
+    func rollBack() {
+        guard !isOver else { return }
+        isOver = true
+        link.send(.rollback)
+        _ = try? link.finish(byNs: SystemClock.monotonicNs + Session.commitMaxNs)
+    }
+}
+
+/// The marks that decide whether a transaction was committed.
+///
+/// Every transaction writes a mark of its own. When the connection is lost during a commit, the gateway writes the same
+/// mark: if it is there, the transaction was committed; if not, it can never be committed any more.
+enum MarkSQL {
+    /// Fails if another life of the owner has begun, and keeps one from beginning until the commit.
+    static let write = Statement(
+        "mark",
+        """
+        WITH life AS (SELECT life FROM signalbox.gateway WHERE name = $1::text AND life = $2::bigint
+            FOR SHARE),
+          mark AS (INSERT INTO signalbox.mark (life, channel, n)
+            SELECT life, $3::bigint, $4::bigint FROM life RETURNING 1)
+        SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint / (SELECT count(*) FROM mark)
+        """)
+
+    /// One row: the mark was missing.
+    static let claim = Statement(
+        "claim",
+        """
+        INSERT INTO signalbox.mark (life, channel, n) VALUES ($1::bigint, $2::bigint, $3::bigint)
+        ON CONFLICT (life, channel, n) DO NOTHING RETURNING 1
+        """)
+
+    static let forget = Statement(
+        "forget_marks",
+        "DELETE FROM signalbox.mark WHERE life = $1::bigint AND channel = $2::bigint AND n < $3::bigint"
+    )
+}

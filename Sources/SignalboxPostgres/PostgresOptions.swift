@@ -1,0 +1,49 @@
+/// How a store on PostgreSQL is set up.
+public struct PostgresOptions: Sendable {
+    /// How to reach the database.
+    public var address: PostgresAddress
+    /// This gateway's name, unlike that of any other gateway on the database.
+    public var owner: String
+    /// Most deliveries that may wait.
+    public var waitingMax = 10_000_000
+    /// Lease of a delivery that its lane takes over at commit, in milliseconds.
+    public var leaseMs: UInt64 = 120_000
+    /// How long an event waits for its transaction to begin, and for the statements before its commit.
+    public var patienceMs: UInt64 = 1_000
+    /// Whether statements are prepared under names; false for PgBouncer in transaction mode.
+    public var usesNames = true
+    /// Whether gateways tell each other of new work at once; otherwise they look for it.
+    public var hasNotices = true
+    /// Added to the database's clock, in milliseconds; for tests.
+    public var offsetMs: @Sendable () -> UInt64 = { 0 }
+    /// Receives notices, on a thread of the store.
+    public var onNotice: @Sendable (PostgresNotice) -> Void
+
+    /// Makes options.
+    public init(
+        address: PostgresAddress, owner: String,
+        onNotice: @escaping @Sendable (PostgresNotice) -> Void
+    ) {
+        self.address = address
+        self.owner = owner
+        self.onNotice = onNotice
+    }
+}
+
+/// What a store on PostgreSQL notices by itself.
+public enum PostgresNotice: Sendable {
+    /// The database cannot be reached: events are refused until it is back.
+    case away(String)
+    /// The database is there again.
+    case back
+    /// The database refused something that should not fail.
+    case fault(String)
+    /// Another gateway of this name has started: this one holds nothing any more.
+    case fenced(String)
+    /// A setting of the database under which answered events can be lost.
+    case warning(String)
+    /// This many deliveries could not be read.
+    case damaged(count: Int, String)
+    /// This many outcomes were dropped for a receiver as too old or too many.
+    case outcomesLost(receiver: String, count: Int)
+}

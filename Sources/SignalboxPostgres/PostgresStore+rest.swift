@@ -1,0 +1,140 @@
+public import SignalboxCore
+internal import Synchronization
+
+extension PostgresStore: DeadLetterStore {
+    /// Dead letters with ids from `fromID` on.
+    public func deadLetters(
+        _ filter: DeadFilter, fromID: UInt64, limit: Int
+    ) async throws -> [DeadLetter] {
+        try await look { link, deadline throws(PostgresFault) in
+            try DeadTables.list(filter, fromID: fromID, limit: limit, link, byNs: deadline)
+        }
+    }
+
+    /// How many there are.
+    public func deadCount(_ filter: DeadFilter) async throws -> Int {
+        try await look { link, deadline throws(PostgresFault) in
+            try DeadTables.count(filter, link, byNs: deadline)
+        }
+    }
+
+    /// Puts a part of them back into the queue.
+    public func replay(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
+        let (part, lanes) = try await change { transaction throws(TransactionFault) in
+            let found = try DeadTables.replay(
+                filter, fromID: fromID, limit: limit, nowUnixMs: self.clock.nowUnixMs, transaction)
+            if !found.lanes.isEmpty {
+                let numbers = found.lanes.keys.sorted().prefix(300).map { "\($0)" }
+                self.tellOthers(numbers.joined(separator: ","), transaction)
+            }
+            return found
+        }
+        shared.waiting.wrappingAdd(part.count, ordering: .relaxed)
+        if !lanes.isEmpty { watcher.tell(lanes.values.sorted()) }
+        return part
+    }
+
+    /// Removes a part of them.
+    public func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
+        try await change { transaction throws(TransactionFault) in
+            try DeadTables.purge(filter, fromID: fromID, limit: limit, transaction)
+        }
+    }
+}
+
+extension PostgresStore: KeyValueStore {
+    private static let get = Statement(
+        "value",
+        """
+        SELECT value FROM signalbox.value WHERE instance = $1::text AND key = $2::text
+          AND (expires IS NULL OR expires > $3::bigint)
+        """)
+    private static let put = Statement(
+        "set_value",
+        """
+        INSERT INTO signalbox.value (instance, key, value, expires)
+        VALUES ($1::text, $2::text, $3::bytea, $4::bigint)
+        ON CONFLICT (instance, key) DO UPDATE SET value = excluded.value, expires = excluded.expires
+        """)
+    private static let remove = Statement(
+        "remove_value",
+        "DELETE FROM signalbox.value WHERE instance = $1::text AND key = $2::text")
+
+    /// The value of a key, or nil.
+    public func value(
+        instance: String, key: String,
+        done: @escaping @Sendable (Result<[UInt8]?, StoreFailure>) -> Void
+    ) {
+        look(
+            { link, deadline throws(PostgresFault) in
+                var values = Parameters()
+                values.add(instance)
+                values.add(key)
+                values.add(self.clock.nowUnixMs)
+                let rows = try link.run(Self.get, values, byNs: deadline)
+                return rows.count == 0 ? nil : Array(rows.bytes(0, 0))
+            }, done: done)
+    }
+
+    /// Keeps a value, or removes it.
+    public func set(
+        instance: String, key: String, value: [UInt8]?, forMs: UInt64?,
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    ) {
+        change(
+            { transaction in
+                var values = Parameters()
+                values.add(instance)
+                values.add(key)
+                guard let value else {
+                    transaction.send(Self.remove, values)
+                    return
+                }
+                values.add(value)
+                values.add(forMs.map { self.clock.nowUnixMs + Int64(clamping: $0) })
+                transaction.send(Self.put, values)
+            }, done: done)
+    }
+}
+
+extension PostgresStore: OutcomeStore {
+    /// The sequence number of the next outcome that is appended, as last known.
+    public var nextOutcome: UInt64 { UInt64(clamping: shared.outcomes.load(ordering: .relaxed)) }
+
+    /// Sets the receivers. Returns the position of each.
+    public func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] {
+        let (positions, next) = try await change { transaction throws(TransactionFault) in
+            try OutcomeTables.setReceivers(names, transaction)
+        }
+        shared.outcomes.store(next, ordering: .relaxed)
+        return positions
+    }
+
+    /// Rows from a sequence number on, in order, and whether there are more.
+    public func outcomes(from first: UInt64) async throws -> (rows: [OutcomeRow], hasMore: Bool) {
+        let found = try await look { link, deadline throws(PostgresFault) in
+            let (rows, hasMore) = try OutcomeTables.rows(from: first, link, byNs: deadline)
+            return (rows: rows, hasMore: hasMore)
+        }
+        if !found.hasMore, let last = found.rows.last {
+            let next = Int(clamping: last.first) + last.count
+            if next > shared.outcomes.load(ordering: .relaxed) {
+                shared.outcomes.store(next, ordering: .relaxed)
+            }
+        }
+        return found
+    }
+
+    /// A receiver has taken everything below `next`.
+    public func outcomesTaken(by receiver: String, next: UInt64) async throws {
+        try await change { OutcomeTables.taken(by: receiver, next: next, $0) }
+    }
+
+    /// Appends outcomes that end no delivery.
+    public func append(_ outcomes: OutcomePack) async throws {
+        let next = try await change { transaction throws(TransactionFault) in
+            try OutcomeTables.append(outcomes, transaction, nowUnixMs: self.clock.nowUnixMs)
+        }
+        if let next { shared.outcomes.store(next, ordering: .relaxed) }
+    }
+}

@@ -1,0 +1,180 @@
+public import SignalboxCore
+internal import SignalboxThreads
+internal import Synchronization
+
+/// A store on PostgreSQL that several gateways use at once.
+///
+/// One connection writes the queue and groups the jobs of many callers into transactions, one does other changes, one
+/// looks things up, and one listens for the work of other gateways. See decision 27.
+public final class PostgresStore: DeliveryQueue {
+    let options: PostgresOptions
+    let token: LeaseToken
+    let life: Life
+    let clock: DatabaseClock
+    let shared: SharedState
+    let clerk: Desk<Errand>
+    let reader: Desk<Errand>
+    let watcher = Watcher<[LaneKey]>()
+    let outboxWatcher = Watcher<Void>()
+    /// Entries of the outbox that were read and not removed.
+    let outboxRead = Mutex<Set<UInt64>>([])
+    private let writer: Desk<QueueJob>
+    private let listener: WorkListener
+
+    /// Opens a store, and creates its tables if there are none.
+    public static func open(_ options: PostgresOptions) throws(PostgresStoreError) -> PostgresStore
+    {
+        let opening = try Opening(options.address, usesNames: options.usesNames)
+        let state = try opening.begin(owner: options.owner)
+        for warning in state.warnings { options.onNotice(.warning(warning)) }
+        let clock = DatabaseClock(offsetMs: options.offsetMs)
+        clock.hear(state.nowUnixMs)
+        return PostgresStore(options, state, clock)
+    }
+
+    private init(_ options: PostgresOptions, _ state: Opening.State, _ clock: DatabaseClock) {
+        self.options = options
+        life = state.life
+        token = state.life.token
+        self.clock = clock
+        shared = SharedState(waiting: state.waiting, outcomes: state.nextOutcome)
+        func session(_ channel: Int64) -> Lent<Session> {
+            Lent(
+                Session(
+                    options.address, usesNames: options.usesNames, state.life, channel: channel,
+                    clock))
+        }
+        let queue = QueueWriter(state.life, clock, seed: state.seed, options, shared)
+        let onNotice = options.onNotice
+        writer = Desk(
+            "sbx-store", session(0),
+            Desk.Duties(
+                groupMax: 4_096, restNs: 5_000_000_000, perform: { queue.perform($0, $1) },
+                refuse: { $0.refuse($1) },
+                turned: { onNotice($0.map { .away($0.message) } ?? .back) }))
+        clerk = .errands("sbx-clerk", session(1), restNs: 10_000_000_000) { session in
+            Sweep.run(session, life: state.life, clock, onNotice)
+        }
+        reader = .errands("sbx-reader", session(2))
+        listener = WorkListener(options, life, watcher, outboxWatcher)
+    }
+
+    /// Deliveries that wait: this gateway's changes, and those of others as of the last look at waiting lanes.
+    public var waitingCount: Int { shared.waiting.load(ordering: .relaxed) }
+    /// Never: a full disk of the database is a failure of its calls.
+    public var isDiskFull: Bool { false }
+    /// Never.
+    public var isFileGone: Bool { false }
+    /// The database is away.
+    public var isFailing: Bool { writer.away != nil }
+
+    /// Gives ids that nobody was given before.
+    public func reserveIDs(
+        _ count: Int, done: @escaping @Sendable (Result<Range<UInt64>, StoreFailure>) -> Void
+    ) {
+        guard count <= Int(IDRange.count) else {
+            let words = "at most \(IDRange.count) ids can be reserved at once"
+            return done(.failure(StoreFailure(message: words)))
+        }
+        submit(.reserve(count, done: done))
+    }
+
+    /// Commits an entry.
+    public func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
+        submit(
+            .append(entry, done: done),
+            untilNs: SystemClock.monotonicNs + options.patienceMs * 1_000_000)
+    }
+
+    /// Leases deliveries of a lane.
+    public func lease(
+        _ lane: LaneKey, _ wish: LeaseWish,
+        done: @escaping @Sendable (Result<StoreLease, StoreFailure>) -> Void
+    ) { submit(.lease(lane, wish, done: done)) }
+
+    /// Makes leases last so many milliseconds from now.
+    public func extend(
+        _ ids: [UInt64], under token: LeaseToken, forMs: UInt64,
+        done: @escaping @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void
+    ) {
+        guard token == self.token else { return done(.success(.fenced)) }
+        submit(.extend(ids, forMs: forMs, done: done))
+    }
+
+    /// Ends leases, and appends their outcomes in the same commit.
+    public func settle(
+        _ ends: [LeaseEnd], under token: LeaseToken, outcomes: OutcomePack,
+        done: @escaping @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void
+    ) {
+        guard token == self.token else { return done(.success(.fenced)) }
+        submit(.settle(ends, outcomes, done: done))
+    }
+
+    /// Makes deliveries of a lane due that wait only for their provider to be back.
+    public func hasten(_ lane: LaneKey) { submit(.hasten(lane)) }
+
+    /// Lanes with deliveries that nobody holds. Counts what waits anew.
+    public func waitingLanes(
+        dueForMs: UInt64?, done: @escaping @Sendable (Result<[LaneKey], StoreFailure>) -> Void
+    ) { submit(.waitingLanes(dueForMs: dueForMs, done: done)) }
+
+    /// Calls back with lanes that another gateway or a replay gave work.
+    public func watch(_ onWork: @escaping @Sendable ([LaneKey]) -> Void) { watcher.set(onWork) }
+
+    private func submit(_ job: QueueJob, untilNs: UInt64? = nil) {
+        if let refusal = writer.submit(job, untilNs: untilNs) { job.refuse(refusal) }
+    }
+
+    /// Closes the store after all pending work.
+    public func close() async {
+        await listener.close()
+        await reader.close()
+        await clerk.close()
+        await writer.close()
+    }
+
+    // MARK: Other desks
+
+    /// Does something as one transaction.
+    func change<Value: Sendable>(
+        mustHappen: Bool = false,
+        _ body: @escaping @Sendable (Transaction) throws(TransactionFault) -> Value,
+        done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void
+    ) {
+        clerk.perform(
+            owner: token.owner, mustHappen: mustHappen,
+            { session throws(TransactionFault) in try session.transaction(body) }, done)
+    }
+
+    func change<Value: Sendable>(
+        _ body: @escaping @Sendable (Transaction) throws(TransactionFault) -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            change(body) { continuation.resume(with: $0) }
+        }
+    }
+
+    /// Looks something up.
+    func look<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresLink, UInt64) throws(PostgresFault) -> Value,
+        done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void
+    ) {
+        reader.perform(
+            owner: token.owner,
+            { session throws(TransactionFault) in
+                do throws(PostgresFault) {
+                    return try session.look(body)
+                } catch {
+                    throw .database(error)
+                }
+            }, done)
+    }
+
+    func look<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresLink, UInt64) throws(PostgresFault) -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            look(body) { continuation.resume(with: $0) }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+internal import SignalboxCore
+
+/// Blocks that a transaction is about to write.
+struct Drafts {
+    private struct Key: Hashable {
+        var lane: Int64
+        var rank: Int64
+        var due: Int64
+        var owner: Int64
+    }
+
+    private struct Draft {
+        var key: Key
+        var writer = BlockWriter()
+        var deliveries: [(index: Int, Delivery, UInt64)] = []
+    }
+
+    /// A block to be written.
+    struct Block {
+        var lane: Int64
+        var rank: Int64
+        var due: Int64
+        var owner: Int64
+        var bytes: [UInt8]
+        var deliveries: [(index: Int, Delivery, UInt64)]
+    }
+
+    private var open: [Draft] = []
+    private var full: [Block] = []
+
+    /// Adds a delivery to the block of its lane, rank, due time and owner.
+    mutating func add(
+        _ delivery: Delivery, receivedUnixMs: UInt64, lane: Int64, due: Int64, owner: Int64
+    ) {
+        let key = Key(lane: lane, rank: delivery.rank, due: due, owner: owner)
+        let index: Int
+        if let known = open.firstIndex(where: { $0.key == key }) {
+            index = known
+        } else {
+            index = open.count
+            open.append(Draft(key: key))
+        }
+        open[index].deliveries.append((open[index].writer.ids.count, delivery, receivedUnixMs))
+        open[index].writer.add(delivery, of: delivery.event, receivedUnixMs: receivedUnixMs)
+        if open[index].writer.isFull { full.append(Self.block(open.remove(at: index))) }
+    }
+
+    /// All blocks.
+    mutating func take() -> [Block] {
+        defer { (open, full) = ([], []) }
+        return full + open.map(Self.block)
+    }
+
+    private static func block(_ draft: Draft) -> Block {
+        let key = draft.key
+        return Block(
+            lane: key.lane, rank: key.rank, due: key.due, owner: key.owner,
+            bytes: draft.writer.bytes, deliveries: draft.deliveries)
+    }
+}
+
+extension Delivery {
+    /// High priority is 0.
+    var rank: Int64 {
+        switch content.notification.priority ?? .normal {
+        case .high: 0
+        case .normal: 1
+        case .low: 2
+        }
+    }
+
+    /// What is stored of its event.
+    var event: Event {
+        Event(id: eventID, source: source, type: content.eventType, subject: subject)
+    }
+
+    /// A block of its own, for a row.
+    func bytes(receivedUnixMs: UInt64) -> [UInt8] {
+        var writer = BlockWriter()
+        writer.add(self, of: event, receivedUnixMs: receivedUnixMs)
+        return writer.bytes
+    }
+}
+
+/// Rows of deliveries that a transaction is about to write.
+struct DeliveryRows {
+    private var numbers: [[Int64]] = Array(repeating: [], count: 10)
+    private var stables: [String] = []
+    private var routes: [String] = []
+    private var attempts: [String] = []
+    private var bodies: [[UInt8]] = []
+    var count: Int { stables.count }
+
+    /// With an attempt, the delivery is retried after it.
+    mutating func add(
+        _ delivery: Delivery, receivedUnixMs: UInt64, lane: Int64, due: Int64, owner: Int64,
+        after attempt: Attempt? = nil, isFree: Bool = false
+    ) {
+        let row: [Int64] = [
+            Int64(clamping: delivery.id), lane, delivery.rank, due, owner,
+            Int64(attempt.map { $0.number + 1 } ?? delivery.attempt), isFree ? 1 : 0,
+            Int64(clamping: delivery.deadlineUnixMs), Int64(clamping: receivedUnixMs),
+            delivery.kind == .report ? 1 : 0,
+        ]
+        for (index, number) in row.enumerated() { numbers[index].append(number) }
+        stables.append(delivery.stableID)
+        routes.append(delivery.route)
+        attempts.append(attempt.map { "[\($0.record)]" } ?? "[]")
+        bodies.append(delivery.bytes(receivedUnixMs: receivedUnixMs))
+    }
+
+    var parameters: Parameters {
+        var out = Parameters()
+        for column in numbers.dropLast() { out.add(column) }
+        out.add(stables)
+        out.add(routes)
+        out.add(numbers[9])
+        out.add(attempts)
+        out.add(bodies)
+        return out
+    }
+}
+
+extension Attempt {
+    /// JSON as it is stored. PostgreSQL's JSON holds no zero byte.
+    var record: String {
+        JSONValue.object([
+            .init("number", .integer(Int64(number))),
+            .init("unix_ms", .integer(Int64(clamping: unixMs))), .init("reason", .string(reason)),
+            .init("code", .integer(Int64(code))),
+            .init("detail", .string(detail.replacing("\0", with: ""))),
+        ]).text
+    }
+}

@@ -1,0 +1,358 @@
+internal import SignalboxCore
+
+/// Who holds what.
+extension QueueWriter {
+    /// Blocks of one priority that a lease looks at.
+    private static let blocksMax: Int64 = 32
+
+    /// What a lease takes, in its order.
+    private enum Pick {
+        case row(Int64)
+        case block(Int64)
+        /// So many deliveries of a block, which move to a block of their own: the rest is for others.
+        case part(Int64, Int)
+    }
+
+    private struct Choice {
+        var picks: [Pick] = []
+        var room: Int
+        var hasMore = false
+        /// There are more blocks than were looked at, and room for them.
+        var isCut = false
+    }
+
+    /// Leases deliveries of a lane.
+    func lease(
+        _ lane: LaneKey, _ wish: LeaseWish, _ group: Group, _ transaction: Transaction,
+        nowUnixMs: Int64
+    ) throws(TransactionFault) -> StoreLease {
+        var out = StoreLease(token: life.token)
+        guard let number = lanes[lane] else { return out }
+        let until = nowUnixMs + Int64(clamping: wish.forMs)
+        var isCut = true
+        while isCut {
+            let room = wish.max - out.deliveries.count
+            let choice =
+                wish.isProbe
+                ? try probe(number, group, transaction, nowUnixMs: nowUnixMs)
+                : try choose(room, number, group, transaction, nowUnixMs: nowUnixMs)
+            isCut = choice.isCut
+            out.hasMore = choice.hasMore
+            let taken = Taken()
+            take(choice.picks, untilUnixMs: until, lane, taken, group, transaction)
+            var next: Int64?
+            if !choice.hasMore, !isCut {
+                var values = Parameters()
+                values.add(number)
+                group.ask(transaction, QueueSQL.nextDue, values) { next = $0.optional(0, 0) }
+            }
+            try group.finish(transaction)
+            out.deliveries += hold(
+                choice.picks, taken, lane: number, untilUnixMs: until, group, transaction)
+            guard let next else { continue }
+            out.hasMore = next <= nowUnixMs
+            if !out.hasMore { out.nextDueInMs = UInt64(next - nowUnixMs) }
+        }
+        return out
+    }
+
+    private func hold(
+        _ picks: [Pick], _ taken: Taken, lane: Int64, untilUnixMs: Int64, _ group: Group,
+        _ transaction: Transaction
+    ) -> [Delivery] {
+        var out: [Delivery] = []
+        var drafts = Drafts()
+        for pick in picks {
+            switch pick {
+            case .row(let id): if let delivery = taken.rows[id] { out.append(delivery) }
+            case .block(let id):
+                guard let content = taken.blocks[id] else { continue }
+                out += hold(content, lane: lane, untilUnixMs: untilUnixMs, group, transaction)
+            case .part(let id, let count):
+                guard let content = taken.blocks[id] else { continue }
+                out += split(
+                    content, count, lane: lane, untilUnixMs: untilUnixMs, &drafts, group,
+                    transaction)
+            }
+        }
+        write(drafts.take(), group, transaction)
+        return out
+    }
+
+    private func choose(
+        _ max: Int, _ lane: Int64, _ group: Group, _ transaction: Transaction, nowUnixMs: Int64
+    ) throws(TransactionFault) -> Choice {
+        var found: [(rows: [Int64], blocks: [(id: Int64, count: Int)])] = Array(
+            repeating: ([], []), count: 3)
+        for rank in 0..<3 {
+            func values(_ limit: Int64) -> Parameters {
+                var out = Parameters()
+                out.add(lane)
+                out.add(Int64(rank))
+                out.add(nowUnixMs)
+                out.add(limit)
+                return out
+            }
+            group.ask(transaction, QueueSQL.dueRows, values(Int64(max) + 1)) { rows in
+                found[rank].rows = (0..<rows.count).map { rows.number($0, 0) }
+            }
+            group.ask(transaction, QueueSQL.dueBlocks, values(Self.blocksMax)) { rows in
+                found[rank].blocks = (0..<rows.count).map {
+                    (rows.number($0, 0), Int(rows.number($0, 1)))
+                }
+            }
+        }
+        try group.finish(transaction)
+        var out = Choice(room: max)
+        for (rows, blocks) in found {
+            // A delivery with its own row was tried before. It is older and comes first.
+            for id in rows.prefix(out.room) { out.picks.append(.row(id)) }
+            if rows.count > out.room { out.hasMore = true }
+            out.room -= min(out.room, rows.count)
+            for (id, count) in blocks where count > 0 {
+                guard out.room > 0 else {
+                    out.hasMore = true
+                    break
+                }
+                out.picks.append(count <= out.room ? .block(id) : .part(id, out.room))
+                if count > out.room { out.hasMore = true }
+                out.room -= min(out.room, count)
+            }
+            guard blocks.count == Int(Self.blocksMax) else { continue }
+            out.hasMore = true
+            out.isCut = out.room > 0
+            // Those of lower priority come after them.
+            if out.isCut { break }
+        }
+        return out
+    }
+
+    /// One that was never tried, or else one that is not due.
+    private func probe(
+        _ lane: Int64, _ group: Group, _ transaction: Transaction, nowUnixMs: Int64
+    ) throws(TransactionFault) -> Choice {
+        var found: [(row: Int64?, block: (id: Int64, count: Int)?)] = Array(
+            repeating: (nil, nil), count: 3)
+        for rank in 0..<3 {
+            var values = Parameters()
+            values.add(lane)
+            values.add(Int64(rank))
+            values.add(nowUnixMs)
+            group.ask(transaction, QueueSQL.probeRow, values) {
+                if $0.count > 0 { found[rank].row = $0.number(0, 0) }
+            }
+            group.ask(transaction, QueueSQL.probeBlock, values) {
+                if $0.count > 0 { found[rank].block = ($0.number(0, 0), Int($0.number(0, 1))) }
+            }
+        }
+        try group.finish(transaction)
+        var out = Choice(room: 1)
+        for (row, block) in found where out.picks.isEmpty {
+            if let block {
+                out.picks.append(block.count == 1 ? .block(block.id) : .part(block.id, 1))
+            } else if let row {
+                out.picks.append(.row(row))
+            }
+        }
+        return out
+    }
+
+    /// What was read of what a lease takes.
+    private final class Taken {
+        var rows: [Int64: Delivery] = [:]
+        var blocks: [Int64: BlockContents] = [:]
+    }
+
+    /// A block as it was read.
+    private struct BlockContents {
+        var id: Int64
+        var done: Marks
+        var reader: BlockReader
+
+        var left: [Int] { reader.deliveries.indices.filter { !done[$0] } }
+
+        func held(_ indexes: [Int]) -> [(index: Int, Delivery, UInt64)] {
+            indexes.map { index in
+                let (delivery, content) = reader.deliveries[index]
+                return (index, delivery, reader.contents[content].receivedUnixMs)
+            }
+        }
+    }
+
+    private func take(
+        _ picks: [Pick], untilUnixMs: Int64, _ lane: LaneKey, _ taken: Taken, _ group: Group,
+        _ transaction: Transaction
+    ) {
+        var (rows, blocks): ([Int64], [Int64]) = ([], [])
+        func values(_ ids: [Int64]) -> Parameters {
+            var out = Parameters()
+            out.add(life.number)
+            out.add(untilUnixMs)
+            out.add(ids)
+            return out
+        }
+        func read(_ found: Rows) {
+            for row in 0..<found.count {
+                let id = found.number(row, 0)
+                taken.blocks[id] = BlockContents(
+                    id: id, done: Marks(found, row, from: 1),
+                    reader: BlockReader(found.bytes(row, 5), lane: lane))
+            }
+        }
+        for pick in picks {
+            switch pick {
+            case .row(let id): rows.append(id)
+            case .block(let id): blocks.append(id)
+            case .part(let id, _):
+                var one = Parameters()
+                one.add(id)
+                group.ask(transaction, QueueSQL.readBlock, one) { read($0) }
+            }
+        }
+        if !rows.isEmpty {
+            group.ask(transaction, QueueSQL.takeRows, values(rows)) { found in
+                for row in 0..<found.count {
+                    taken.rows[found.number(row, 0)] = Delivery(row: row, of: found, lane)
+                }
+            }
+        }
+        if !blocks.isEmpty {
+            group.ask(transaction, QueueSQL.takeBlocks, values(blocks)) { read($0) }
+        }
+    }
+
+    /// Holds all that is left of a block.
+    private func hold(
+        _ content: BlockContents, lane: Int64, untilUnixMs: Int64, _ group: Group,
+        _ transaction: Transaction
+    ) -> [Delivery] {
+        let held = content.held(content.left)
+        noteDamage(of: content, group, transaction)
+        guard let first = held.first else { return [] }
+        let block = HeldBlock(
+            id: content.id, lane: lane, rank: first.1.rank, done: content.done, left: held.count,
+            untilUnixMs: untilUnixMs)
+        group.effects.append { self.holdings.take(block, held) }
+        return held.map(\.1)
+    }
+
+    /// Moves some deliveries of a block to a new one.
+    private func split(
+        _ content: BlockContents, _ count: Int, lane: Int64, untilUnixMs: Int64,
+        _ drafts: inout Drafts, _ group: Group, _ transaction: Transaction
+    ) -> [Delivery] {
+        let held = content.held(Array(content.left.prefix(count)))
+        var marks = Marks()
+        for (index, delivery, received) in held {
+            marks[index] = true
+            drafts.add(
+                delivery, receivedUnixMs: received, lane: lane, due: untilUnixMs,
+                owner: life.number)
+        }
+        move(marks, of: content.id, transaction)
+        let done = content.done.union(marks)
+        group.effects.append {
+            guard let block = self.holdings.block(content.id) else { return }
+            // Its own lease had ended; what moved is held in the new block.
+            block.left -= done.marked - block.done.marked
+            block.done = done
+        }
+        return held.map(\.1)
+    }
+
+    private func move(_ marks: Marks, of block: Int64, _ transaction: Transaction) {
+        var values = Parameters()
+        values.add(block)
+        values.add(Int64(marks.marked))
+        for number in marks.numbers { values.add(number) }
+        transaction.send(QueueSQL.moveOut, values)
+    }
+
+    /// The unreadable part of a block counts as settled.
+    private func noteDamage(
+        of content: BlockContents, _ group: Group, _ transaction: Transaction
+    ) {
+        guard content.reader.isBroken else { return }
+        var values = Parameters()
+        values.add(content.id)
+        values.add(Int64(content.left.count))
+        group.ask(transaction, QueueSQL.writeOff, values) { rows in
+            guard rows.count > 0 else { return }
+            let lost = Int(rows.number(0, 0))
+            group.delta -= lost
+            let words =
+                "block \(content.id) of the queue is damaged: \(lost) of its deliveries cannot be read"
+            group.replies.append { self.options.onNotice(.damaged(count: lost, words)) }
+        }
+    }
+
+    // MARK: Longer
+
+    /// Extends leases.
+    func extend(
+        _ ids: [UInt64], untilUnixMs: Int64, _ group: Group, _ transaction: Transaction
+    ) throws(TransactionFault) -> LeaseRefusal {
+        var blocks: [Int64: HeldBlock] = [:]
+        var rows: [Int64] = []
+        for id in ids {
+            if let held = holdings[id] {
+                blocks[held.block.id] = held.block
+            } else {
+                rows.append(Int64(clamping: id))
+            }
+        }
+        func values(_ ids: [Int64]) -> Parameters {
+            var out = Parameters()
+            out.add(life.number)
+            out.add(untilUnixMs)
+            out.add(ids)
+            return out
+        }
+        var marks: [Int64: Marks] = [:]
+        var known: Set<UInt64> = []
+        if !blocks.isEmpty {
+            group.ask(transaction, QueueSQL.extendBlocks, values(blocks.keys.sorted())) { found in
+                for row in 0..<found.count {
+                    marks[found.number(row, 0)] = Marks(found, row, from: 1)
+                }
+            }
+        }
+        if !rows.isEmpty {
+            group.ask(transaction, QueueSQL.extendRows, values(rows)) { found in
+                for row in 0..<found.count { known.insert(UInt64(found.number(row, 0))) }
+            }
+        }
+        try group.finish(transaction)
+        var refusal = LeaseRefusal()
+        refusal.lost = ids.filter { id in
+            guard let held = holdings[id] else { return !known.contains(id) }
+            return marks[held.block.id].map { $0[held.index] } ?? true
+        }
+        let found = marks
+        group.effects.append {
+            for (id, block) in blocks {
+                _ = self.holdings.refresh(block, found[id])
+                if found[id] != nil { block.untilUnixMs = untilUnixMs }
+            }
+        }
+        return refusal
+    }
+}
+
+extension Delivery {
+    /// From a row of `takeRows`; nil: it is damaged.
+    init?(row: Int, of rows: Rows, _ lane: LaneKey) {
+        let reader = BlockReader(rows.bytes(row, 5), lane: lane)
+        guard var delivery = reader.deliveries.first?.delivery else { return nil }
+        let (content, received) = (delivery.content, UInt64(clamping: rows.number(row, 4)))
+        if content.receivedUnixMs != received {
+            delivery.content = SharedNotification(
+                content.notification, eventType: content.eventType, eventKey: content.eventKey,
+                receivedUnixMs: received)
+        }
+        delivery.attempt = UInt32(clamping: rows.number(row, 1))
+        delivery.freeAttempts = UInt32(clamping: rows.number(row, 2))
+        delivery.deadlineUnixMs = UInt64(clamping: rows.number(row, 3))
+        self = delivery
+    }
+}

@@ -1,0 +1,351 @@
+internal import SignalboxCore
+internal import SignalboxThreads
+internal import Synchronization
+
+/// The writer of the queue: many jobs share a transaction, and so a sync of the server's disk.
+///
+/// `@unchecked Sendable`: used by its desk's thread alone.
+final class QueueWriter: @unchecked Sendable {
+    /// How often jobs are tried again when another gateway took something over meanwhile.
+    private static let triesMax = 8
+    /// How long after its lease a block is remembered: outcomes that late are not expected any more.
+    private static let memoryMs: Int64 = 300_000
+
+    let life: Life
+    let clock: DatabaseClock
+    let options: PostgresOptions
+    let seed: (UInt64, UInt64)
+    let shared: SharedState
+    var holdings = Holdings()
+    private(set) var lanes = LaneNumbers()
+    private var ids: Range<UInt64> = 0..<0
+    private var lastSweepNs: UInt64 = 0
+
+    init(
+        _ life: Life, _ clock: DatabaseClock, seed: (UInt64, UInt64),
+        _ options: PostgresOptions, _ shared: SharedState
+    ) {
+        self.life = life
+        self.clock = clock
+        self.seed = seed
+        self.options = options
+        self.shared = shared
+    }
+
+    /// Does jobs; says why if the database is away.
+    func perform(_ jobs: [QueueJob], _ session: Session) -> StoreFailure? {
+        guard !jobs.isEmpty else { return attempt(Group([]), session) }
+        var rest = jobs[...]
+        while !rest.isEmpty {
+            if let failure = attempt(Self.group(&rest), session) {
+                for job in rest { job.refuse(failure) }
+                return failure
+            }
+        }
+        return nil
+    }
+
+    /// The first jobs that can share a transaction: none ends a delivery that another one ends.
+    private static func group(_ rest: inout ArraySlice<QueueJob>) -> Group {
+        var ended: Set<UInt64> = []
+        var count = 0
+        for job in rest {
+            if case .settle(let ends, _, _) = job {
+                let own = Set(ends.map(\.id))
+                guard own.count == ends.count || count == 0, ended.isDisjoint(with: own) else {
+                    break
+                }
+                ended.formUnion(own)
+                // Its own ends follow each other.
+                if own.count < ends.count { return Group([rest.removeFirst()]) }
+            }
+            count += 1
+        }
+        defer { rest = rest.dropFirst(count) }
+        return Group(Array(rest.prefix(count)))
+    }
+
+    private func attempt(_ group: Group, _ session: Session) -> StoreFailure? {
+        let isAwaited = group.jobs.contains { if case .append = $0 { true } else { false } }
+        session.waitsLong = { group.abandon() }
+        defer { session.waitsLong = {} }
+        var tries = 0
+        while true {
+            tries += 1
+            do throws(TransactionFault) {
+                try prepare(group, session)
+                try session.transaction(
+                    maxNs: isAwaited ? options.patienceMs * 1_000_000 : Session.statementsMaxNs
+                ) { transaction throws(TransactionFault) in
+                    group.reset()
+                    try self.perform(group, transaction)
+                }
+                for effect in group.effects { effect() }
+                shared.waiting.wrappingAdd(group.delta, ordering: .relaxed)
+                for reply in group.replies { reply() }
+                return nil
+            } catch {
+                if case .takenOver = error, tries < Self.triesMax {
+                    if let failure = refresh(group, session) {
+                        group.refuse(failure)
+                        return failure
+                    }
+                    continue
+                }
+                return give(up: group, error, session)
+            }
+        }
+    }
+
+    private func give(
+        up group: Group, _ fault: TransactionFault, _ session: Session
+    ) -> StoreFailure? {
+        let failure = fault.failure(owner: life.token.owner)
+        switch fault {
+        case .fenced:
+            for job in group.jobs { job.fence(failure) }
+            options.onNotice(.fenced(failure.message))
+            return nil
+        case .database(let fault) where fault.isAway:
+            group.refuse(failure)
+            return failure
+        case .database(let fault) where group.jobs.count > 1 && !fault.isFull:
+            // One of them is to blame, and the others need not suffer.
+            for job in group.jobs {
+                if let failure = attempt(Group([job]), session) { return failure }
+            }
+            return nil
+        case .database, .takenOver, .failure:
+            group.refuse(failure)
+            options.onNotice(.fault(failure.message))
+            return nil
+        }
+    }
+
+    /// Asks which of the blocks of a group are still held.
+    private func refresh(_ group: Group, _ session: Session) -> StoreFailure? {
+        var values = Parameters()
+        values.add(life.number)
+        values.add(group.blocks.map(\.id))
+        do throws(PostgresFault) {
+            let rows = try session.look { link, deadline throws(PostgresFault) in
+                try link.run(QueueSQL.heldBlocks, values, byNs: deadline)
+            }
+            var marks: [Int64: Marks] = [:]
+            for row in 0..<rows.count { marks[rows.number(row, 0)] = Marks(rows, row, from: 1) }
+            for block in group.blocks { _ = holdings.refresh(block, marks[block.id]) }
+            return nil
+        } catch {
+            return error.failure
+        }
+    }
+
+    // MARK: Before a transaction
+
+    private func prepare(_ group: Group, _ session: Session) throws(TransactionFault) {
+        var unknown: Set<LaneKey> = []
+        var count = 1_024
+        var isAppending = false
+        for job in group.jobs {
+            switch job {
+            case .append(let entry, _):
+                for item in entry.items {
+                    count += item.deliveries.count
+                    for delivery in item.deliveries {
+                        let lane = LaneKey(delivery)
+                        if lanes[lane] == nil {
+                            unknown.insert(lane)
+                            isAppending = true
+                        }
+                    }
+                }
+            case .lease(let lane, _, _), .hasten(let lane):
+                if lanes[lane] == nil { unknown.insert(lane) }
+            case .settle(let ends, _, _): count += ends.count
+            case .extend, .waitingLanes, .reserve: break
+            }
+        }
+        do throws(PostgresFault) {
+            if !unknown.isEmpty {
+                try session.look { link, deadline throws(PostgresFault) in
+                    try lanes.learn(isAppending ? unknown : [], link, byNs: deadline)
+                }
+            }
+            if ids.count < count {
+                let rows = try session.look { link, deadline throws(PostgresFault) in
+                    try link.run(QueueSQL.nextRange, byNs: deadline)
+                }
+                ids = IDRange.of(rows)
+            }
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    func nextID() -> Int64 {
+        guard let id = ids.popFirst() else { return 0 }
+        return Int64(clamping: id)
+    }
+
+    // MARK: In a transaction
+
+    private func perform(_ group: Group, _ transaction: Transaction) throws(TransactionFault) {
+        let now = clock.nowUnixMs
+        var drafts = Drafts()
+        var rows = DeliveryRows()
+        var given: Set<Int64> = []
+        settle(group, transaction, &drafts, &rows, &given, nowUnixMs: now)
+        try append(group, transaction, &drafts, &rows, &given, nowUnixMs: now)
+        write(drafts.take(), group, transaction)
+        if rows.count > 0 { transaction.send(QueueSQL.insertRows, rows.parameters) }
+        for job in group.jobs {
+            switch job {
+            case .append, .settle: break
+            case .lease(let lane, let wish, let done):
+                let lease = try lease(lane, wish, group, transaction, nowUnixMs: now)
+                group.replies.append { done(.success(lease)) }
+            case .extend(let ids, let forMs, let done):
+                let refusal = try extend(
+                    ids, untilUnixMs: now + Int64(clamping: forMs), group, transaction)
+                group.replies.append { done(.success(refusal)) }
+            case .hasten(let lane):
+                guard let number = lanes[lane] else { continue }
+                var values = Parameters()
+                values.add(number)
+                values.add(now)
+                transaction.send(QueueSQL.hasten, values)
+            case .waitingLanes(let dueForMs, let done):
+                let lanes = try waitingLanes(
+                    dueForMs: dueForMs, group, transaction, nowUnixMs: now)
+                group.replies.append { done(.success(lanes)) }
+            case .reserve(let count, let done):
+                let range = IDRange.of(
+                    try group.run(transaction, QueueSQL.nextRange))
+                let part = range.prefix(count)
+                group.replies.append {
+                    done(.success(part.lowerBound..<part.lowerBound + UInt64(part.count)))
+                }
+            }
+        }
+        sweep(group, transaction, nowUnixMs: now)
+        sendOutcomes(group, transaction, nowUnixMs: now)
+        if !given.isEmpty, options.hasNotices {
+            var values = Parameters()
+            let numbers = given.sorted().prefix(300).map { "\($0)" }.joined(separator: ",")
+            values.add("\(life.number):\(numbers)")
+            transaction.send(QueueSQL.notify, values)
+        }
+        try group.commit(transaction)
+    }
+
+    /// Writes blocks, and remembers those that this gateway holds.
+    func write(_ blocks: [Drafts.Block], _ group: Group, _ transaction: Transaction) {
+        guard !blocks.isEmpty else { return }
+        var numbers: [[Int64]] = Array(repeating: [], count: 6)
+        var bodies: [[UInt8]] = []
+        for block in blocks {
+            let id = nextID()
+            let row = [
+                id, block.lane, block.rank, block.due, block.owner, Int64(block.deliveries.count),
+            ]
+            for (index, number) in row.enumerated() { numbers[index].append(number) }
+            bodies.append(block.bytes)
+            guard block.owner != 0 else { continue }
+            let held = HeldBlock(
+                id: id, lane: block.lane, rank: block.rank, left: block.deliveries.count,
+                untilUnixMs: block.due)
+            group.effects.append { self.holdings.take(held, block.deliveries) }
+        }
+        var values = Parameters()
+        for column in numbers { values.add(column) }
+        values.add(bodies)
+        transaction.send(QueueSQL.insertBlocks, values)
+    }
+
+    private func sendOutcomes(_ group: Group, _ transaction: Transaction, nowUnixMs: Int64) {
+        var packs: [OutcomePack] = []
+        for case .settle(_, let pack, _) in group.jobs where !pack.isEmpty { packs.append(pack) }
+        OutcomeTables.append(packs, group, transaction, nowUnixMs: nowUnixMs) {
+            self.shared.outcomes.store($0, ordering: .relaxed)
+        }
+    }
+
+    /// Now and then: tells that this gateway lives, and forgets what it held long ago.
+    private func sweep(_ group: Group, _ transaction: Transaction, nowUnixMs: Int64) {
+        let now = SystemClock.monotonicNs
+        guard group.jobs.isEmpty || now > lastSweepNs + 5_000_000_000 else { return }
+        lastSweepNs = now
+        holdings.forget(endedBeforeUnixMs: nowUnixMs - Self.memoryMs)
+        var values = Parameters()
+        values.add(life.number)
+        transaction.send(QueueSQL.beat, values)
+    }
+
+    private func waitingLanes(
+        dueForMs: UInt64?, _ group: Group, _ transaction: Transaction, nowUnixMs: Int64
+    ) throws(TransactionFault) -> [LaneKey] {
+        var values = Parameters()
+        values.add(nowUnixMs - Int64(clamping: dueForMs ?? 0))
+        var waiting = 0
+        group.ask(transaction, QueueSQL.waiting, Parameters()) { waiting = Int($0.number(0, 0)) }
+        let lanes = try group.run(
+            transaction, dueForMs == nil ? QueueSQL.waitingLanes : QueueSQL.dueLanes, values)
+        // The count has seen what this transaction did.
+        let (found, delta) = (waiting, group.delta)
+        group.effects.append {
+            self.shared.waiting.store(found - delta, ordering: .relaxed)
+        }
+        return (0..<lanes.count).map { LaneKey(lanes, $0, from: 0) }
+    }
+}
+
+extension LaneKey {
+    /// From the columns sender, app and kind.
+    init(_ rows: Rows, _ row: Int, from column: Int) {
+        self.init(
+            sender: rows.text(row, column), app: rows.text(row, column + 1),
+            kind: DeliveryKind(rawValue: UInt8(clamping: rows.number(row, column + 2))) ?? .push)
+    }
+}
+
+extension Marks {
+    /// From four columns.
+    init(_ rows: Rows, _ row: Int, from column: Int) {
+        func word(_ index: Int) -> UInt64 { UInt64(bitPattern: rows.number(row, column + index)) }
+        self.init(word(0), word(1), word(2), word(3))
+    }
+
+    /// For four columns.
+    var numbers: [Int64] {
+        let words = fourWords
+        return [words.0, words.1, words.2, words.3].map { Int64(bitPattern: $0) }
+    }
+}
+
+/// The numbers of lanes in the database; they never change.
+struct LaneNumbers {
+    private var numbers: [LaneKey: Int64] = [:]
+    private(set) var keys: [Int64: LaneKey] = [:]
+
+    subscript(lane: LaneKey) -> Int64? { numbers[lane] }
+
+    /// Makes lanes, and reads all.
+    mutating func learn(
+        _ lanes: Set<LaneKey>, _ link: PostgresLink, byNs deadlineNs: UInt64
+    ) throws(PostgresFault) {
+        for lane in lanes.sorted() {
+            var values = Parameters()
+            values.add(lane.sender)
+            values.add(lane.app)
+            values.add(Int64(lane.kind.rawValue))
+            link.send(QueueSQL.makeLane, values)
+        }
+        let place = link.send(QueueSQL.lanes)
+        let rows = try link.finish(byNs: deadlineNs)[place]
+        for row in 0..<rows.count {
+            let key = LaneKey(rows, row, from: 1)
+            numbers[key] = rows.number(row, 0)
+            keys[rows.number(row, 0)] = key
+        }
+    }
+}

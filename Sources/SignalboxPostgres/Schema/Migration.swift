@@ -1,0 +1,233 @@
+internal import SignalboxCore
+internal import SignalboxThreads
+
+/// Why a store on PostgreSQL cannot be opened, and how to fix it.
+public struct PostgresStoreError: Error, Sendable, CustomStringConvertible {
+    /// Stable and listed in docs/errors.md: `store-unreachable`.
+    public let code: String
+    /// Names the database, the fault and the fix.
+    public let message: String
+
+    init(_ code: String, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// The message.
+    public var description: String { message }
+}
+
+/// What a gateway finds and does before it serves: its tables, its life, its lanes.
+struct Opening {
+    private let link: PostgresLink
+    private let place: String
+    private static let maxNs: UInt64 = 120_000_000_000
+
+    /// What the database said.
+    struct State {
+        var life: Life
+        var seed: (UInt64, UInt64)
+        var nowUnixMs: Int64
+        var waiting: Int
+        var nextOutcome: Int
+        /// What an operator should know.
+        var warnings: [String]
+    }
+
+    init(_ address: PostgresAddress, usesNames: Bool) throws(PostgresStoreError) {
+        place = address.place
+        do throws(PostgresFault) {
+            link = try PostgresLink(address, usesNames: usesNames)
+        } catch {
+            throw PostgresStoreError(
+                "store-unreachable",
+                "the database \(address.place) cannot be reached: \(error.message); check the address "
+                    + "in gateway.store, and that the server runs")
+        }
+        guard link.serverVersion >= 130_000 else {
+            throw PostgresStoreError(
+                "store-too-old",
+                "the database \(place) is PostgreSQL \(link.serverVersion / 10_000); use 13 or newer"
+            )
+        }
+    }
+
+    private func run(
+        _ sql: String, _ parameters: Parameters = Parameters()
+    ) throws(PostgresFault) -> Rows {
+        try link.run(
+            Statement("", sql), parameters, byNs: SystemClock.monotonicNs + Self.maxNs)
+    }
+
+    /// Brings the tables up to date and begins a life of the owner.
+    func begin(owner: String) throws(PostgresStoreError) -> State {
+        do throws(PostgresFault) {
+            let warnings = try warnings()
+            try retrying(migrate)
+            let seed = try seed()
+            let (life, now) = try retrying { () throws(PostgresFault) in try start(owner) }
+            return State(
+                life: life, seed: seed, nowUnixMs: now,
+                waiting: Int(try run(QueueSQL.waiting.sql).number(0, 0)),
+                nextOutcome: Int(try run(OutcomeTables.next.sql).number(0, 0)), warnings: warnings)
+        } catch {
+            if error.sqlState == Self.newer {
+                throw PostgresStoreError("store-newer", error.message)
+            }
+            throw PostgresStoreError(
+                "store-failed",
+                "the database \(place): \(error.failure.message); the gateway's user must own the "
+                    + "schema signalbox, or be allowed to create it")
+        }
+    }
+
+    // MARK: Tables
+
+    private static let newer = "newer"
+    /// Two gateways that create the same thing at once: the later one is told that it exists, or that it does not yet.
+    private static let races: Set = ["23505", "42P07", "42P06", "42710", "XX000"]
+
+    private func retrying<Value>(
+        _ body: () throws(PostgresFault) -> Value
+    ) throws(PostgresFault) -> Value {
+        var tries = 0
+        var pauses = Pauses()
+        while true {
+            tries += 1
+            do throws(PostgresFault) {
+                return try body()
+            } catch {
+                guard error.kind == .refused else { throw error }
+                _ = try? run("ROLLBACK")
+                guard tries < 20, error.isPassing || Self.races.contains(error.sqlState) else {
+                    throw error
+                }
+                pauses.wait {}
+            }
+        }
+    }
+
+    private func migrate() throws(PostgresFault) {
+        let has = try run("SELECT to_regclass('signalbox.meta') IS NOT NULL")
+        if has.number(0, 0) == 0 {
+            _ = try run("CREATE SCHEMA IF NOT EXISTS signalbox")
+            _ = try run(
+                """
+                CREATE TABLE IF NOT EXISTS signalbox.meta (
+                  name text PRIMARY KEY, value bigint NOT NULL)
+                """)
+        }
+        _ = try run(
+            """
+            INSERT INTO signalbox.meta (name, value) VALUES ('schema', 0)
+            ON CONFLICT (name) DO NOTHING
+            """)
+        if try version(of: "SELECT value FROM signalbox.meta WHERE name = 'schema'")
+            == SchemaSteps.all.count
+        {
+            return
+        }
+        _ = try run("BEGIN")
+        // Whoever holds this row changes the tables; others wait and find it done.
+        let known = try version(
+            of: "SELECT value FROM signalbox.meta WHERE name = 'schema' FOR UPDATE")
+        for step in SchemaSteps.all.dropFirst(known) {
+            for sql in step { _ = try run(sql) }
+        }
+        if known < SchemaSteps.all.count {
+            _ = try run(
+                "UPDATE signalbox.meta SET value = \(SchemaSteps.all.count) WHERE name = 'schema'")
+        }
+        _ = try run("COMMIT")
+        for sql in SchemaSteps.tuning { try tune(sql) }
+    }
+
+    private func version(of sql: String) throws(PostgresFault) -> Int {
+        let rows = try run(sql)
+        let version = rows.count == 0 ? 0 : Int(rows.number(0, 0))
+        guard version <= SchemaSteps.all.count else {
+            throw PostgresFault(
+                kind: .refused, sqlState: Self.newer,
+                message:
+                    "the tables in \(place) are of a newer signalbox (version \(version), this one "
+                    + "knows \(SchemaSteps.all.count)); run that version")
+        }
+        return version
+    }
+
+    private func tune(_ sql: String) throws(PostgresFault) {
+        do throws(PostgresFault) {
+            _ = try run(sql)
+        } catch {
+            guard error.kind == .refused else { throw error }
+        }
+    }
+
+    // MARK: Facts
+
+    /// The key of `SeenKey`, made by whoever comes first.
+    private func seed() throws(PostgresFault) -> (UInt64, UInt64) {
+        for name in ["seed_0", "seed_1"] {
+            var values = Parameters()
+            values.add(name)
+            values.add(Int64.random(in: .min ... .max))
+            _ = try run(
+                """
+                INSERT INTO signalbox.meta (name, value) VALUES ($1::text, $2::bigint)
+                ON CONFLICT (name) DO NOTHING
+                """, values)
+        }
+        let rows = try run(
+            "SELECT value FROM signalbox.meta WHERE name IN ('seed_0', 'seed_1') ORDER BY name")
+        return (UInt64(bitPattern: rows.number(0, 0)), UInt64(bitPattern: rows.number(1, 0)))
+    }
+
+    /// Settings under which an answered event can be lost.
+    private func warnings() throws(PostgresFault) -> [String] {
+        var out: [String] = []
+        for name in ["fsync", "synchronous_commit", "full_page_writes"] {
+            do throws(PostgresFault) {
+                let value = try run("SELECT current_setting('\(name)')").text(0, 0)
+                guard value == "off" || value == "local" && name == "synchronous_commit" else {
+                    continue
+                }
+                out.append(
+                    "the database \(place) has \(name) = \(value): events that were answered can be lost "
+                        + "when it fails")
+            } catch {
+                guard error.kind == .refused else { throw error }
+            }
+        }
+        return out
+    }
+
+    /// Begins a life: takes back what the previous one held, and fences it.
+    private func start(_ owner: String) throws(PostgresFault) -> (Life, Int64) {
+        _ = try run("BEGIN")
+        var values = Parameters()
+        values.add(owner)
+        let old = try run(
+            "SELECT life FROM signalbox.gateway WHERE name = $1::text FOR UPDATE", values)
+        let rows = try run(
+            """
+            INSERT INTO signalbox.gateway AS g (name, life, epoch, started, heartbeat)
+            SELECT $1::text, nextval('signalbox.life'), 1, t.now, t.now
+            FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now) t
+            ON CONFLICT (name) DO UPDATE SET life = excluded.life, epoch = g.epoch + 1,
+              started = excluded.started, heartbeat = excluded.heartbeat
+            RETURNING life, epoch, started
+            """, values)
+        if old.count > 0 {
+            var life = Parameters()
+            life.add(old.number(0, 0))
+            for table in ["block", "delivery"] {
+                _ = try run(
+                    "UPDATE signalbox.\(table) SET owner = 0, due = 0 WHERE owner = $1::bigint",
+                    life)
+            }
+        }
+        _ = try run("COMMIT")
+        let token = LeaseToken(owner: owner, epoch: UInt64(clamping: rows.number(0, 1)))
+        return (Life(number: rows.number(0, 0), token: token), rows.number(0, 2))
+    }
+}

@@ -1,0 +1,24 @@
+internal import SignalboxCore
+internal import Synchronization
+
+/// Numbers that the writer sets and others read.
+final class SharedState: Sendable {
+    let waiting: Atomic<Int>
+    let outcomes: Atomic<Int>
+
+    init(waiting: Int, outcomes: Int) {
+        self.waiting = Atomic(waiting)
+        self.outcomes = Atomic(outcomes)
+    }
+}
+
+/// A callback that may be set later.
+final class Watcher<News: Sendable>: Sendable {
+    private let onNews = Mutex<(@Sendable (News) -> Void)?>(nil)
+
+    func set(_ new: @escaping @Sendable (News) -> Void) { onNews.withLock { $0 = new } }
+
+    func tell(_ news: News) {
+        if let tell = onNews.withLock({ $0 }) { tell(news) }
+    }
+}

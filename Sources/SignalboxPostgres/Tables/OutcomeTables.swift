@@ -1,0 +1,171 @@
+internal import SignalboxCore
+
+/// The stream of outcomes, and each receiver's position.
+///
+/// Whoever appends locks the only row of `outcome_order` until the commit, so that numbers have one order and no gap.
+/// The newest row stays even if all receivers have it, because it says which number is next.
+enum OutcomeTables {
+    private static let order = Statement(
+        "outcome_order", "SELECT id FROM signalbox.outcome_order WHERE id = 1 FOR UPDATE")
+
+    private static let insert = Statement(
+        "insert_outcomes",
+        """
+        INSERT INTO signalbox.outcome (first, count, at, records)
+        SELECT coalesce((SELECT first + count FROM signalbox.outcome ORDER BY first DESC LIMIT 1), 1),
+          $1::bigint, $2::bigint, $3::bytea
+        RETURNING first + count
+        """)
+
+    private static let floor = """
+        coalesce((SELECT min(next) FROM signalbox.outcome_receiver), 9223372036854775807)
+        """
+
+    static let next = Statement(
+        "next_outcome",
+        """
+        SELECT coalesce((SELECT first + count FROM signalbox.outcome ORDER BY first DESC LIMIT 1), 1)
+        """)
+
+    /// Appends packs as the last thing before the commit; `told` gets the next number.
+    static func append(
+        _ packs: [OutcomePack], _ group: Group, _ transaction: Transaction, nowUnixMs: Int64,
+        _ told: @escaping (Int) -> Void
+    ) {
+        guard !packs.isEmpty else { return }
+        transaction.send(order)
+        var row = OutcomePack()
+        func write() {
+            var values = Parameters()
+            values.add(Int64(row.count))
+            values.add(nowUnixMs)
+            values.add(row.bytes)
+            group.ask(transaction, insert, values) { told(Int($0.number(0, 0))) }
+            row = OutcomePack()
+        }
+        for pack in packs {
+            if !row.isEmpty, row.bytes.count + pack.bytes.count > OutcomeBatch.bytesMax { write() }
+            row.append(pack)
+        }
+        write()
+    }
+
+    static func append(
+        _ pack: OutcomePack, _ transaction: Transaction, nowUnixMs: Int64
+    ) throws(TransactionFault) -> Int? {
+        let group = Group([])
+        var next: Int?
+        append([pack], group, transaction, nowUnixMs: nowUnixMs) { next = $0 }
+        try group.commit(transaction)
+        return next
+    }
+
+    static func setReceivers(
+        _ names: [String], _ transaction: Transaction
+    ) throws(TransactionFault) -> (positions: [String: UInt64], next: Int) {
+        transaction.send(order)
+        let next = try transaction.run(Self.next).number(0, 0)
+        var values = Parameters()
+        values.add(names)
+        transaction.send(
+            Statement(
+                "", "DELETE FROM signalbox.outcome_receiver WHERE NOT name = ANY ($1::text[])"),
+            values)
+        values.add(next)
+        transaction.send(
+            Statement(
+                "",
+                """
+                INSERT INTO signalbox.outcome_receiver (name, next)
+                SELECT name, $2::bigint FROM unnest($1::text[]) AS new (name)
+                ON CONFLICT (name) DO NOTHING
+                """), values)
+        removeTaken(transaction)
+        let rows = try transaction.run(
+            Statement("", "SELECT name, next FROM signalbox.outcome_receiver"))
+        var out: [String: UInt64] = [:]
+        for row in 0..<rows.count { out[rows.text(row, 0)] = UInt64(rows.number(row, 1)) }
+        return (out, Int(next))
+    }
+
+    static func taken(by receiver: String, next: UInt64, _ transaction: Transaction) {
+        var values = Parameters()
+        values.add(receiver)
+        values.add(next)
+        transaction.send(
+            Statement(
+                "outcomes_taken",
+                """
+                UPDATE signalbox.outcome_receiver SET next = $2::bigint
+                WHERE name = $1::text AND next < $2::bigint
+                """), values)
+        removeTaken(transaction)
+    }
+
+    private static func removeTaken(_ transaction: Transaction) {
+        transaction.send(
+            Statement(
+                "remove_outcomes",
+                """
+                DELETE FROM signalbox.outcome WHERE first + count <= \(floor)
+                  AND first < (SELECT max(first) FROM signalbox.outcome)
+                """))
+    }
+
+    /// Removes what is too old or too much. Returns how many each receiver lost.
+    static func trim(
+        nowUnixMs: Int64, _ transaction: Transaction
+    ) throws(TransactionFault) -> [String: Int] {
+        var values = Parameters()
+        values.add(nowUnixMs - Int64(OutcomeLimits.ageMs))
+        values.add(Int64(OutcomeLimits.countMax))
+        let rows = try transaction.run(
+            Statement(
+                "trim_outcomes",
+                """
+                WITH bounds AS (
+                  SELECT max(first + count) AS next,
+                    coalesce(min(first) FILTER (WHERE at >= $1::bigint), max(first + count)) AS young
+                  FROM signalbox.outcome),
+                  lowest AS (SELECT greatest(young, next - $2::bigint) AS first FROM bounds),
+                  behind AS (SELECT r.name, r.next, l.first FROM signalbox.outcome_receiver r, lowest l
+                    WHERE r.next < l.first FOR UPDATE OF r)
+                UPDATE signalbox.outcome_receiver r SET next = b.first FROM behind b
+                WHERE r.name = b.name RETURNING r.name, b.first - b.next
+                """), values)
+        removeTaken(transaction)
+        var out: [String: Int] = [:]
+        for row in 0..<rows.count { out[rows.text(row, 0)] = Int(rows.number(row, 1)) }
+        return out
+    }
+
+    /// Rows from a number on, about one request's worth.
+    static func rows(
+        from first: UInt64, _ link: PostgresLink, byNs deadlineNs: UInt64
+    ) throws(PostgresFault) -> (rows: [OutcomeRow], hasMore: Bool) {
+        var values = Parameters()
+        values.add(first)
+        let found = try link.run(
+            Statement(
+                "outcomes_from",
+                """
+                SELECT first, count, records FROM signalbox.outcome
+                WHERE first >= coalesce(
+                    (SELECT max(first) FROM signalbox.outcome WHERE first <= $1::bigint), 0)
+                  AND first + count > $1::bigint
+                  AND first + count > coalesce((SELECT min(next) FROM signalbox.outcome_receiver), 0)
+                ORDER BY first LIMIT 16
+                """), values, byNs: deadlineNs)
+        var (out, bytes) = ([OutcomeRow](), 0)
+        for row in 0..<found.count {
+            guard bytes < OutcomeBatch.bytesMax else { return (out, true) }
+            let records = Array(found.bytes(row, 2))
+            bytes += records.count
+            out.append(
+                OutcomeRow(
+                    first: UInt64(found.number(row, 0)), count: Int(found.number(row, 1)),
+                    bytes: records))
+        }
+        return (out, found.count == 16)
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+
+/// A PostgreSQL server of its own for the tests of this process, and databases on it.
+///
+/// It is stopped and removed when the process has ended, however that came about.
+package final class PostgresServer: Sendable {
+    /// Where its socket is.
+    private let folder: String
+
+    private static let one = OnceAsync { try await PostgresServer() }
+
+    /// The server, started on first use.
+    package static func shared() async throws -> PostgresServer { try await one.value() }
+
+    private init() async throws {
+        // Short: the path of a socket has at most 107 bytes.
+        folder = "/tmp/sbx-pg-\(UUID().uuidString.prefix(8))"
+        let output = Pipe()
+        let script = PluginRig.root.appending(path: "Tests/PluginRig/postgres-server.sh").path
+        _ = try Program(
+            [script, folder, "\(ProcessInfo.processInfo.processIdentifier)"],
+            at: PluginRig.root, output: output, errors: .init())
+        let said = try await Tool.next(output)
+        guard said.hasPrefix("ready") else {
+            throw PluginRig.Failure(description: "PostgreSQL did not start: \(said)")
+        }
+    }
+
+    /// A new and empty database.
+    package func database() async throws -> PostgresDatabase {
+        let name = "t" + UUID().uuidString.lowercased().replacing("-", with: "")
+        try await run("CREATE DATABASE \(name) TEMPLATE template0", in: "postgres")
+        return PostgresDatabase(server: self, name: name)
+    }
+
+    fileprivate func address(of database: String) -> String {
+        "postgres://signalbox@\(folder.replacing("/", with: "%2F"))/\(database)"
+    }
+
+    /// Runs SQL as an operator would; what it prints, without decoration.
+    @discardableResult
+    fileprivate func run(_ sql: String, in database: String) async throws -> String {
+        try await Tool.output([
+            "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", folder,
+            "-U", "signalbox", "-d", database, "-c", sql,
+        ])
+    }
+}
+
+/// A database of one test.
+package struct PostgresDatabase: Sendable {
+    fileprivate let server: PostgresServer
+    package let name: String
+
+    /// For `gateway.store.postgres`.
+    package var address: String { server.address(of: name) }
+
+    /// Runs SQL in it.
+    @discardableResult
+    package func run(_ sql: String) async throws -> String { try await server.run(sql, in: name) }
+
+    /// Takes no connections and ends those that there are, or takes them again.
+    package func refuse(_ isRefusing: Bool) async throws {
+        try await server.run(
+            "ALTER DATABASE \(name) ALLOW_CONNECTIONS \(!isRefusing)", in: "postgres")
+        if isRefusing { try await disconnect() }
+    }
+
+    /// Ends all connections.
+    package func disconnect() async throws {
+        try await server.run(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '\(name)'",
+            in: "postgres")
+    }
+
+    /// Removes it.
+    package func remove() async throws {
+        try await server.run("DROP DATABASE IF EXISTS \(name) WITH (FORCE)", in: "postgres")
+    }
+}
+
+/// A value that is made once, by whoever asks first.
+private actor OnceAsync<Value: Sendable> {
+    private let make: @Sendable () async throws -> Value
+    private var task: Task<Value, any Error>?
+
+    init(_ make: @escaping @Sendable () async throws -> Value) { self.make = make }
+
+    func value() async throws -> Value {
+        let known = task ?? Task { try await make() }
+        task = known
+        return try await known.value
+    }
+}

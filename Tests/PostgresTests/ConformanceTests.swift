@@ -1,0 +1,65 @@
+import PluginRig
+import SignalboxCore
+import SignalboxPostgres
+import StoreConformance
+import Synchronization
+import Testing
+
+/// PostgreSQL keeps every rule of the suite, with several owners and with failures.
+@Suite struct PostgresConformanceTests {
+    @Test(arguments: StoreConformance.rules)
+    func `PostgreSQL keeps the rule`(rule: StoreRule) async throws {
+        let engine = PostgresEngine(try await PostgresServer.shared().database())
+        let verdict = try await StoreConformance.check(rule, of: engine)
+        #expect(verdict == .kept)
+    }
+}
+
+/// A database of its own, with the clock of the database set forward.
+final class PostgresEngine: StoreEngine {
+    let lacks: [StoreTrait: String] = [:]
+    private let database: PostgresDatabase
+    private let offsetMs = Atomic<UInt64>(0)
+    private let stores = Mutex<[PostgresStore]>([])
+
+    init(_ database: PostgresDatabase) { self.database = database }
+
+    func open(owner: String, _ setup: StoreSetup) async throws -> any GatewayStore {
+        var options = PostgresOptions(
+            address: try PostgresAddress(database.address), owner: owner, onNotice: { _ in })
+        options.waitingMax = setup.waitingMax
+        options.leaseMs = setup.leaseMs
+        options.patienceMs = 60_000
+        options.offsetMs = { self.offsetMs.load(ordering: .relaxed) }
+        let made = options
+        let store = try await Tool.aside { try PostgresStore.open(made) }
+        stores.withLock { $0.append(store) }
+        return store
+    }
+
+    /// It is fenced by its next life, and writes nothing of its own.
+    func crash(_ store: any GatewayStore) async throws {}
+
+    func advance(ms: UInt64) async { offsetMs.wrappingAdd(ms, ordering: .relaxed) }
+
+    func fail(_ isFailing: Bool) async {
+        do {
+            try await database.refuse(isFailing)
+        } catch {
+            Issue.record(error)
+        }
+        guard !isFailing else { return }
+        for store in stores.withLock({ $0 }) {
+            while store.isFailing { await Task.yield() }
+        }
+    }
+
+    func end() async {
+        for store in stores.withLock({ $0 }) { await store.close() }
+        do {
+            try await database.remove()
+        } catch {
+            Issue.record(error)
+        }
+    }
+}

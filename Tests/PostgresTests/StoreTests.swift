@@ -1,0 +1,181 @@
+import PluginRig
+import SignalboxCore
+import Synchronization
+import Testing
+
+@testable import SignalboxPostgres
+
+/// What only a store on PostgreSQL has: its schema, its sweep, its connections.
+@Suite struct PostgresStoreTests {
+    private func options(_ database: PostgresDatabase, _ owner: String = "one") throws
+        -> PostgresOptions
+    {
+        var options = PostgresOptions(
+            address: try PostgresAddress(database.address), owner: owner, onNotice: { _ in })
+        options.patienceMs = 60_000
+        return options
+    }
+
+    private func open(_ options: PostgresOptions) async throws -> PostgresStore {
+        try await Tool.aside { try PostgresStore.open(options) }
+    }
+
+    private func append(_ store: PostgresStore, _ id: UInt64, key: String = "") async -> StoreAnswer
+    {
+        let delivery = Delivery(
+            id: id, eventID: id, source: "s", subject: "", route: "r", sender: "apns",
+            stableID: "stable-\(id)", deadlineUnixMs: 0,
+            content: SharedNotification(PushNotification()), device: Device(token: "t\(id)"))
+        let item = StoreEntry.Item(
+            event: Event(id: id, source: "s", type: "t", dedupe: key), deliveries: [delivery])
+        let entry = StoreEntry(items: [item], receivedUnixMs: 1, dedupeMs: 60_000)
+        return await withCheckedContinuation { continuation in
+            store.append(entry) { continuation.resume(returning: $0) }
+        }
+    }
+
+    @Test func `gateways that start at once make one schema`() async throws {
+        let database = try await PostgresServer.shared().database()
+        let stores = try await withThrowingTaskGroup(of: PostgresStore.self) { group in
+            for number in 0..<4 {
+                let options = try options(database, "gateway \(number)")
+                group.addTask { try await open(options) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(stores.map(\.life.number)).count == 4)
+        let version = try await database.run(
+            "SELECT value FROM signalbox.meta WHERE name = 'schema'")
+        #expect(version.hasPrefix("\(SchemaSteps.all.count)"))
+        for store in stores { await store.close() }
+        try await database.remove()
+    }
+
+    @Test func `tables of a newer version are left alone`() async throws {
+        let database = try await PostgresServer.shared().database()
+        await (try await open(options(database))).close()
+        try await database.run("UPDATE signalbox.meta SET value = 99 WHERE name = 'schema'")
+        let options = try options(database)
+        let error = await #expect(throws: PostgresStoreError.self) { try await open(options) }
+        #expect(error?.code == "store-newer")
+        try await database.remove()
+    }
+
+    @Test func `a database that is not there is named, without its password`() async throws {
+        let address = try PostgresAddress("postgres://u:geheim@127.0.0.1:1/d")
+        let options = PostgresOptions(address: address, owner: "one", onNotice: { _ in })
+        let error = await #expect(throws: PostgresStoreError.self) { try await open(options) }
+        #expect(error?.code == "store-unreachable")
+        #expect(error?.message.contains("127.0.0.1:1/d") == true)
+        #expect(error?.message.contains("geheim") == false)
+    }
+
+    @Test func `a setting under which events can be lost is a warning`() async throws {
+        let database = try await PostgresServer.shared().database()
+        try await database.run(
+            "ALTER DATABASE \(database.name) SET synchronous_commit = off")
+        let warnings = Mutex<[String]>([])
+        var options = try options(database)
+        options.onNotice = { notice in
+            if case .warning(let words) = notice { warnings.withLock { $0.append(words) } }
+        }
+        await (try await open(options)).close()
+        #expect(warnings.withLock { $0 }.first?.contains("synchronous_commit = off") == true)
+        try await database.remove()
+    }
+
+    @Test func `without prepared statements and notices it works as well`() async throws {
+        let database = try await PostgresServer.shared().database()
+        var made = try options(database)
+        made.usesNames = false
+        made.hasNotices = false
+        let one = try await open(made)
+        made.owner = "two"
+        let two = try await open(made)
+        let (lanes, tell) = AsyncStream.makeStream(of: [LaneKey].self)
+        two.watch { tell.yield($0) }
+        guard case .committed = await append(one, 1) else {
+            Issue.record("the entry was refused")
+            return
+        }
+        // It looks by itself.
+        #expect(await lanes.first { _ in true } == [LaneKey(sender: "apns", app: "")])
+        for store in [one, two] { await store.close() }
+        try await database.remove()
+    }
+
+    @Test func `a connection that is lost is made again, and webhooks are refused meanwhile`()
+        async throws
+    {
+        let database = try await PostgresServer.shared().database()
+        let turns = AsyncStream.makeStream(of: Bool.self)
+        var options = try options(database)
+        options.onNotice = { notice in
+            switch notice {
+            case .away: turns.continuation.yield(true)
+            case .back: turns.continuation.yield(false)
+            default: break
+            }
+        }
+        let store = try await open(options)
+        guard case .committed = await append(store, 1) else {
+            Issue.record("the entry was refused")
+            return
+        }
+        try await database.refuse(true)
+        guard case .failed = await append(store, 2) else {
+            Issue.record("the entry was taken")
+            return
+        }
+        var seen = turns.stream.makeAsyncIterator()
+        #expect(await seen.next() == true)
+        #expect(store.isFailing)
+        try await database.refuse(false)
+        #expect(await seen.next() == false)
+        guard case .committed = await append(store, 3) else {
+            Issue.record("the entry was refused")
+            return
+        }
+        await store.close()
+        try await database.remove()
+    }
+
+    /// The commit waits for a lock that the test holds on the mark, as if its answer were lost.
+    @Test(arguments: [true, false])
+    func `a commit whose answer is lost is what the mark says`(wasCommitted: Bool) async throws {
+        let database = try await PostgresServer.shared().database()
+        let store = try await open(options(database))
+        let clock = DatabaseClock(offsetMs: { 0 })
+        let session = Session(
+            try PostgresAddress(database.address), usesNames: true, store.life, channel: 9, clock)
+        if wasCommitted {
+            try await database.run(
+                "INSERT INTO signalbox.mark VALUES (\(store.life.number), 9, 7)")
+        }
+        let lost = PostgresFault(kind: .lost, message: "lost")
+        #expect(try session.wasCommitted(7, lost) == wasCommitted)
+        // Whoever asked has decided: it can never be committed any more.
+        let marks = try await database.run("SELECT count(*) FROM signalbox.mark WHERE n = 7")
+        #expect(marks.hasPrefix("1"))
+        await store.close()
+        try await database.remove()
+    }
+
+    @Test func `the sweep forgets what has had its time`() async throws {
+        let database = try await PostgresServer.shared().database()
+        let store = try await open(options(database))
+        guard case .committed = await append(store, 1, key: "k") else {
+            Issue.record("the entry was refused")
+            return
+        }
+        let clock = DatabaseClock(offsetMs: { 0 })
+        let session = Session(
+            try PostgresAddress(database.address), usesNames: true, store.life, channel: 9, clock)
+        clock.hear(Int64.max / 2)
+        #expect(Sweep.run(session, life: store.life, clock, { _ in }) == nil)
+        let left = try await database.run("SELECT count(*) FROM signalbox.seen")
+        #expect(left.hasPrefix("0"))
+        await store.close()
+        try await database.remove()
+    }
+}
