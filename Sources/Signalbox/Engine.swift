@@ -96,7 +96,7 @@ final class Engine: Sendable {
         context.live.replace(with: first)
         try await openLanes(plan)
         wire(first.instances)
-        first.instances.fetchCredentials()
+        for instance in first.instances.instances { instance.fetchCredentials() }
         await context.outcomes.replace(with: plan.config.outcomeReceivers)
         let waitingCount = context.store.waitingCount
         if waitingCount > 0 {

@@ -12,8 +12,6 @@ public protocol HostedInstance: AnyObject, Sendable {
     /// questions, such as where requests go; a token endpoint that does not answer holds it for seconds. A plugin in a
     /// process of its own fetches at once.
     func start(fetches: Bool) async throws(PluginFault)
-    /// Begins to fetch credentials.
-    func fetchCredentials()
     /// Its roles; asked for once, after `start`.
     func roles(limits: Limits) async throws(PluginFault) -> PluginRoles
     /// Sets a function to call whenever a credential has a new value.
@@ -22,8 +20,8 @@ public protocol HostedInstance: AnyObject, Sendable {
     func whenSecretsChange(_ body: @escaping @Sendable () -> Void)
     /// Records that a provider refused a credential of this instance.
     func credentialRefused(_ credential: String)
-    /// Refreshes the credentials whose last refresh failed: what was refused may be mended.
-    func retryCredentials()
+    /// Fetches the credentials that are missing, also if the last refresh failed: what was refused may be mended.
+    func fetchCredentials()
     /// Stops and destroys it; running calls have until the deadline. False if it did not end and was abandoned.
     func stop(deadlineMs: UInt64) async -> Bool
 }

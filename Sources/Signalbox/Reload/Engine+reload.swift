@@ -29,11 +29,10 @@ extension Engine {
             // Asked again for the next delivery of that sender.
             logger.error("a sender has no endpoint yet", metadata: ["error": "\(error)"])
         }
-        next.instances.fetchCredentials(except: change.kept)
         sweep.wakeAll()
         await context.outcomes.replace(with: plan.config.outcomeReceivers)
         // A reload may follow a fix at a provider.
-        for instance in next.instances.instances { instance.retryCredentials() }
+        for instance in next.instances.instances { instance.fetchCredentials() }
         for lane in lanes.all { lane.tryNow() }
         if !retired.isEmpty {
             logger.notice(

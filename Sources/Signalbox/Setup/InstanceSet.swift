@@ -74,8 +74,7 @@ struct InstanceSet: Sendable {
         }
     }
 
-    /// Starts all instances, except those that are kept, and asks all for their roles. Credentials are fetched after
-    /// `fetchCredentials`.
+    /// Starts all instances, except those that are kept, and asks all for their roles. None fetches credentials yet.
     mutating func start(
         _ plugins: [CheckedPlugin], kept: [any HostedInstance] = [], limits: Limits
     ) async throws(ConfigurationError) {
@@ -102,13 +101,6 @@ struct InstanceSet: Sendable {
             }
         }
         instances += kept
-    }
-
-    /// Begins to fetch the credentials of all instances, except those that are kept.
-    func fetchCredentials(except kept: Set<String> = []) {
-        for instance in instances where !kept.contains(instance.name) {
-            instance.fetchCredentials()
-        }
     }
 
     private mutating func claim(_ role: any Ingesting) throws(PluginFault) {

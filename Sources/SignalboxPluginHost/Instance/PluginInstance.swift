@@ -71,11 +71,8 @@ public final class PluginInstance: @unchecked Sendable {
         }
         guard let started else { throw PluginFault(.stopping, "the instance is stopped") }
         if let fault = started { throw fault }
-        if fetches { fetchCredentials() }
+        if fetches { control.wake(atNs: 0) }
     }
-
-    /// Begins to fetch credentials.
-    public func fetchCredentials() { control?.wake(atNs: 0) }
 
     /// Sets a function to call on the control thread whenever a credential has a new value.
     public func whenCredentialReady(_ body: @escaping @Sendable () -> Void) {
@@ -93,8 +90,8 @@ public final class PluginInstance: @unchecked Sendable {
         control?.wake(atNs: 0)
     }
 
-    /// Refreshes the credentials whose last refresh failed. Thread: any.
-    public func retryCredentials() {
+    /// Fetches the credentials that are missing, also if the last refresh failed. Thread: any.
+    public func fetchCredentials() {
         context.credentials.retryFailed(nowMs: context.services.nowUnixMs)
         control?.wake(atNs: 0)
     }

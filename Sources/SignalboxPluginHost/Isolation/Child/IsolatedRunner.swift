@@ -191,7 +191,7 @@ public final class IsolatedRunner: Sendable {
             case .credentialRefused:
                 let name = try String(reading: frame)
                 state.withLock { $0.instance }?.credentialRefused(name)
-            case .retryCredentials: state.withLock { $0.instance }?.retryCredentials()
+            case .fetchCredentials: state.withLock { $0.instance }?.fetchCredentials()
             default: throw WireFault("\(method) is not for a plugin")
             }
         } catch {

@@ -99,9 +99,6 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         if let fault = begun { throw fault }
     }
 
-    /// Does nothing: the plugin's process fetches by itself.
-    public func fetchCredentials() {}
-
     /// Sets a function to call whenever a credential has a new value, and when the process is up again.
     public func whenCredentialReady(_ body: @escaping @Sendable () -> Void) {
         listeners.withLock { $0.credentialReady = body }
@@ -119,9 +116,9 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         child?.peer.tell(.credentialRefused) { $0.put(credential) }
     }
 
-    /// Refreshes the credentials whose last refresh failed.
-    public func retryCredentials() {
-        state.update { $0.isUp ? $0.child : nil }?.peer.tell(.retryCredentials) { _ in }
+    /// Fetches the credentials that are missing, also if the last refresh failed.
+    public func fetchCredentials() {
+        state.update { $0.isUp ? $0.child : nil }?.peer.tell(.fetchCredentials) { _ in }
     }
 
     /// Stops and destroys it. A plugin that does not end in time is ended with its process, so none is ever

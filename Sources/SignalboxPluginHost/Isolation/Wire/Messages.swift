@@ -7,7 +7,7 @@ enum WireMethod: UInt16, CaseIterable {
     case create = 1
     case start, roles, endpoint, prepare, classify, build, ingest, submit, stop
     // The gateway notifies the plugin's process.
-    case credentialRefused, retryCredentials
+    case credentialRefused, fetchCredentials
     // The plugin's process asks the gateway.
     case now = 32
     case sign, verify, call, value, set, devices, device, change, utcOffset, certificate, identity
