@@ -135,8 +135,8 @@ final class StoreFiles: Sendable {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB:
             return StoreError(
                 "store-damaged",
-                "\(path) is damaged. Move it away together with its -wal file, start anew, and "
-                    + "look at what `sqlite3 FILE .recover` can save of the old one")
+                "\(path) is damaged. Move it away together with its -wal file and start anew; "
+                    + "docs/operations.md says how to save what can be read of the old one")
         case .SQLITE_FULL:
             return StoreError(
                 "store-full", "the disk that holds \(path) is full; remove something from it")

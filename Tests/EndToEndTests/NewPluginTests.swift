@@ -41,7 +41,8 @@ import Testing
         let lines = try listed.reduce(0) { sum, file in
             sum + (try String(contentsOfFile: file, encoding: .utf8)).count { $0 == "\n" }
         }
-        #expect(lines > 0 && lines < 100)
+        // A sender in C shows headers, a secret and how JSON is written, for which there is no kit.
+        #expect(lines > 0 && lines < (language == "c" && role == "send-http" ? 130 : 100))
         // Projects of a language share what they are built with.
         let shared = try await Self.room.value.appending(path: "build-\(language)").path
         let built = try await Tool.run(["make", "-C", folder.path, "BUILD=\(shared)"])

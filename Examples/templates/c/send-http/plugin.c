@@ -13,41 +13,19 @@ struct sbx_instance {
   sbx_str endpoint, key; /* key: the NAME of a secret; empty: none */
 };
 
-/* Text that grows. */
-typedef struct text {
-  char *ptr;
-  size_t len, room;
-  int failed; /* out of memory: what follows is dropped */
-} text;
-
-static void add(text *t, sbx_str s) {
-  if (t->len + s.len > t->room) {
-    size_t room = (t->len + s.len) * 2;
-    char *ptr = t->failed ? NULL : realloc(t->ptr, room);
-    if (!ptr) {
-      t->failed = 1;
-      return;
-    }
-    t->ptr = ptr, t->room = room;
+/* A JSON string with its quotes, written to *at, which needs room for six times the text and two more. */
+static sbx_str json_string(char **at, sbx_str s) {
+  char *start = *at, *end = start;
+  *end++ = '"';
+  for (size_t k = 0; k < s.len; k++) {
+    unsigned char c = (unsigned char)s.ptr[k];
+    if (c == '"' || c == '\\') *end++ = '\\';
+    if (c < 0x20) end += sprintf(end, "\\u%04x", c);
+    else *end++ = (char)c;
   }
-  if (s.len) memcpy(t->ptr + t->len, s.ptr, s.len);
-  t->len += s.len;
-}
-
-/* A JSON string with its quotes. Text of the host is valid UTF-8. */
-static void add_json(text *t, sbx_str s) {
-  add(t, STR("\""));
-  for (size_t k = 0, start = 0; k <= s.len; k++) {
-    unsigned char c = k < s.len ? (unsigned char)s.ptr[k] : 0;
-    if (k < s.len && c >= 0x20 && c != '"' && c != '\\') continue;
-    add(t, (sbx_str){s.ptr + start, k - start});
-    start = k + 1;
-    if (k == s.len) break;
-    char escape[8];
-    int len = snprintf(escape, sizeof escape, c < 0x20 ? "\\u%04x" : "\\%c", c);
-    add(t, (sbx_str){escape, (size_t)len});
-  }
-  add(t, STR("\""));
+  *end++ = '"';
+  *at = end;
+  return (sbx_str){start, (size_t)(end - start)};
 }
 
 static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **out, sbx_error *error) {
@@ -95,26 +73,21 @@ static sbx_status prepare(sbx_instance *i, sbx_str app, const sbx_delivery *deli
     return SBX_E_INTERNAL;
   }
   sbx_kv headers[] = {{STR("content-type"), STR("application/json")}, {STR("authorization"), {bearer, len + 7}}};
-  text body = {0};
-  sbx_status status = SBX_OK;
-  for (size_t k = 0; k < n && !status; k++) {
+  for (size_t k = 0; k < n; k++) {
     const sbx_delivery *one = SBX_AT(sbx_delivery, deliveries, k, stride);
-    body.len = 0;
-    add(&body, STR("{\"to\":"));
-    add_json(&body, one->device->token);
-    add(&body, STR(",\"title\":"));
-    add_json(&body, one->notification->title);
-    add(&body, STR(",\"body\":"));
-    add_json(&body, one->notification->body);
-    add(&body, STR("}"));
-    sbx_str bytes = {body.ptr, body.len};
+    sbx_str to = one->device->token, title = one->notification->title, text = one->notification->body;
+    char *room = malloc(6 * (to.len + title.len + text.len + 1)), *at = room;
+    if (!room) return SBX_E_INTERNAL;
+    sbx_str body[] = {STR("{\"to\":"), json_string(&at, to), STR(",\"title\":"), json_string(&at, title),
+                      STR(",\"body\":"), json_string(&at, text), STR("}")};
     sbx_http_request request = {.struct_size = sizeof request, .method = STR("POST"), .path = STR("/@NAME@"),
-                                .headers = headers, .header_count = i->key.len ? 2 : 1,
-                                .body = &bytes, .body_segments = 1, .items = &one->id, .item_count = 1};
-    status = body.failed ? SBX_E_INTERNAL : sink->request(sink, &request, 1, sizeof request);
+                                .headers = headers, .header_count = i->key.len ? 2 : 1, .body = body,
+                                .body_segments = 7, .items = &one->id, .item_count = 1};
+    sbx_status status = sink->request(sink, &request, 1, sizeof request);
+    free(room);
+    if (status) return status;
   }
-  free(body.ptr);
-  return status;
+  return SBX_OK;
 }
 
 static sbx_status classify(sbx_instance *i, const sbx_http_response *responses, size_t n, size_t stride,
