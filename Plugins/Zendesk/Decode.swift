@@ -105,7 +105,6 @@ struct Webhook {
 
     /// Old apps registered the description of an NSData: `<0a1b 2c3d>`.
     static func cleaned(_ identifier: String) -> String {
-        let bytes = identifier.utf8
         func isLeftOut(_ byte: UInt8) -> Bool {
             byte == UInt8(ascii: " ") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">")
         }
@@ -114,8 +113,9 @@ struct Webhook {
                 || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
         }
         // The common case.
-        if bytes.allSatisfy(isLower) { return identifier }
-        let plain = String(decoding: bytes.filter { !isLeftOut($0) }, as: UTF8.self)
+        let bytes = identifier.utf8.span
+        if bytes.indices.allSatisfy({ isLower(bytes[$0]) }) { return identifier }
+        let plain = String(decoding: identifier.utf8.filter { !isLeftOut($0) }, as: UTF8.self)
         let isHexadecimal = plain.utf8.allSatisfy {
             isLower($0) || (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0)
         }

@@ -7,7 +7,7 @@ enum IngestCalls {
         table.struct_size = UInt32(MemoryLayout<sbx_ingest>.size)
         table.paths = { instance, paths, count, stride in
             guard let box = InstanceBox.from(instance), let paths, let count, let stride,
-                let plugin = box.plugin as? any IngestPlugin
+                let plugin = box.ingest
             else { return SBX_E_INTERNAL }
             let list = plugin.paths
             let out = box.kept.array(sbx_ingest_path.self, list.count)
@@ -23,7 +23,7 @@ enum IngestCalls {
         }
         table.handle = { instance, request, sink, error in
             guard let box = InstanceBox.from(instance), let request, let sink,
-                let plugin = box.plugin as? any IngestPlugin
+                let plugin = box.ingest
             else { return SBX_E_INTERNAL }
             return reporting(to: error) { () throws(PluginError) in
                 try plugin.handle(Request(request), IngestSink(sink))
@@ -40,7 +40,7 @@ enum BuildCalls {
         table.struct_size = UInt32(MemoryLayout<sbx_build>.size)
         table.build = { instance, input, sink, error in
             guard let box = InstanceBox.from(instance), let input, let sink,
-                let plugin = box.plugin as? any BuildPlugin
+                let plugin = box.builder
             else { return SBX_E_INTERNAL }
             return reporting(to: error) { () throws(PluginError) in
                 try plugin.build(BuildInput(input, host: box.host), BuildSink(sink))
@@ -57,7 +57,7 @@ enum SendHTTPCalls {
         table.struct_size = UInt32(MemoryLayout<sbx_send_http>.size)
         table.endpoint = { instance, app, out, error in
             guard let box = InstanceBox.from(instance), let out,
-                let plugin = box.plugin as? any SendHTTPPlugin
+                let plugin = box.sendHTTP
             else { return SBX_E_INTERNAL }
             return reporting(to: error) { () throws(PluginError) in
                 SendHTTPCalls.write(try plugin.endpoint(app: app.text), to: out, box.kept)
@@ -65,7 +65,7 @@ enum SendHTTPCalls {
         }
         table.prepare = { instance, app, deliveries, count, stride, sink, error in
             guard let box = InstanceBox.from(instance), let sink,
-                let plugin = box.plugin as? any SendHTTPPlugin
+                let plugin = box.sendHTTP
             else { return SBX_E_INTERNAL }
             return reporting(to: error) { () throws(PluginError) in
                 let batch = DeliveryBatch(
@@ -75,7 +75,7 @@ enum SendHTTPCalls {
         }
         table.classify = { instance, responses, count, stride, sink, error in
             guard let box = InstanceBox.from(instance), let sink,
-                let plugin = box.plugin as? any SendHTTPPlugin
+                let plugin = box.sendHTTP
             else { return SBX_E_INTERNAL }
             return reporting(to: error) { () throws(PluginError) in
                 let batch = ResponseBatch(responses, count: count, stride: stride)

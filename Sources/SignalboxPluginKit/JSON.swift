@@ -69,30 +69,22 @@ public struct JSON {
 
     /// The member with that name, or nil; the name is used literally.
     public subscript(key: String) -> JSON? {
-        let escaped = key.utf8.contains { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }
-        guard escaped else { return member(key) }
-        var pointer = "/"
-        for character in key {
-            switch character {
-            case "~": pointer += "~0"
-            case "/": pointer += "~1"
-            default: pointer.append(character)
-            }
-        }
-        return at(pointer)
-    }
-
-    /// The member with a name without `~` and `/`; its pointer is built without allocating a string.
-    private func member(_ name: String) -> JSON? {
         var out = sbx_json_value()
-        var copy = name
-        let status = copy.withUTF8 { bytes in
-            withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytes.count + 1) { pointer in
-                pointer[0] = CChar(UInt8(ascii: "/"))
-                for (index, byte) in bytes.enumerated() {
-                    pointer[index + 1] = CChar(bitPattern: byte)
+        var copy = key
+        let status = copy.withUTF8 { name in
+            // Each byte becomes two at most: `~` is written `~0`, and `/` is written `~1`.
+            withUnsafeTemporaryAllocation(of: CChar.self, capacity: 2 * name.count + 1) { pointer in
+                pointer[0] = 0x2F
+                var end = 1
+                for byte in name {
+                    let isEscaped = byte == UInt8(ascii: "~") || byte == UInt8(ascii: "/")
+                    pointer[end] = isEscaped ? 0x7E : CChar(bitPattern: byte)
+                    end += 1
+                    guard isEscaped else { continue }
+                    pointer[end] = byte == UInt8(ascii: "~") ? 0x30 : 0x31
+                    end += 1
                 }
-                let text = sbx_str(ptr: UnsafePointer(pointer.baseAddress), len: pointer.count)
+                let text = sbx_str(ptr: UnsafePointer(pointer.baseAddress), len: end)
                 return table.pointee.at(raw, text, &out)
             }
         }

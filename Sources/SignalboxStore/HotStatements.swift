@@ -12,6 +12,7 @@ final class HotStatements {
         case findSeenKey, insertSeenKey, seenKeyAfter, removeSeenKeys
         case lease, leaseUntried, markLeased, extendLease, expireLeases, findLeased
         case insertBlock, removeBlock, readBlock, nextBlock, peekBlock, noteProgress, removeProgress
+        case insertFlight, removeFlight, readFlight
         case allProgress
         case insertOutcomes, outcomesFrom
         case devicesOfUser, devicesOfFewUsers, devicesOfUsers, devicesWithToken
@@ -69,8 +70,12 @@ final class HotStatements {
                 """
             case .insertBlock:
                 "INSERT INTO block (id, lane, rank, count, bytes) VALUES (?, ?, ?, ?, ?)"
+            case .insertFlight:
+                "INSERT INTO flight (id, lane, rank, count, bytes) VALUES (?, ?, ?, ?, ?)"
             case .removeBlock: "DELETE FROM block WHERE id = ?"
+            case .removeFlight: "DELETE FROM flight WHERE id = ?"
             case .readBlock: "SELECT bytes FROM block WHERE id = ?"
+            case .readFlight: "SELECT bytes FROM flight WHERE id = ?"
             case .nextBlock:
                 """
                 SELECT id, count, (SELECT done FROM progress WHERE progress.block = block.id), bytes

@@ -76,6 +76,13 @@ public final class SQLiteStore: DeliveryQueue {
         var tables = QueueTables()
         let start: QueueTables.Start
         do {
+            if let name = try BlockTables.takeBack(queue) {
+                options.onNotice(
+                    .damaged(
+                        count: 0,
+                        "\(files.path): deliveries that senders had taken over cannot be read; they are not "
+                            + "sent, and stay in the table \(name) for a repair"))
+            }
             let opened = try queue.write { db in
                 var fresh = QueueTables()
                 let start = try fresh.start(db)

@@ -141,6 +141,10 @@ enum Schema {
                     """)
         }
         migrator.registerMigration("outbox") { db in try db.execute(sql: OutboxTables.schema) }
+        migrator.registerMigration("flight") { db in
+            // Blocks that a lane took over when they were committed; see BlockTables.
+            try db.execute(sql: BlockTables.flightSchema)
+        }
         return migrator
     }
 }

@@ -218,7 +218,8 @@ final class StoreWriter: @unchecked Sendable {
     private func append(
         _ entry: StoreEntry, _ now: UInt64, _ db: Database, _ delta: inout Int
     ) throws -> StoreAnswer {
-        let count = entry.items.reduce(0) { $0 + $1.deliveries.count }
+        var count = 0
+        for index in entry.items.indices { count += entry.items[index].deliveries.count }
         guard entry.isFromOutbox || waiting.value + delta + count <= options.waitingMax else {
             return .full
         }
@@ -226,23 +227,34 @@ final class StoreWriter: @unchecked Sendable {
         lookForFile(db)
         guard fileGone.value == 0 else { return .failed("the gateway's database file was removed") }
         var commit = StoreCommit(token: token)
-        for (index, var item) in entry.items.enumerated() {
+        for index in entry.items.indices {
             let isKnown = try tables.isDuplicate(
-                item.event, nowUnixMs: now,
-                windowMs: item.dedupeMs ?? entry.dedupeMs, db)
+                entry.items[index].event, nowUnixMs: now,
+                windowMs: entry.items[index].dedupeMs ?? entry.dedupeMs, db)
             if isKnown {
                 commit.duplicates.insert(index)
                 continue
             }
-            if !item.badges.isEmpty {
+            let isCounted = !entry.items[index].badges.isEmpty
+            if isCounted {
+                var item = entry.items[index]
                 commit.badges[index] = try BadgeTables.perform(on: &item, tables.hot, db)
+                delta -= try insert(item, entry.receivedUnixMs, now, db)
+            } else {
+                delta -= try insert(entry.items[index], entry.receivedUnixMs, now, db)
             }
-            delta -= try tables.insert(
-                item, receivedUnixMs: entry.receivedUnixMs, leaseUntilUnixMs: now + options.leaseMs,
-                nextID: &lastID, db)
-            delta += item.deliveries.count
+            delta += entry.items[index].deliveries.count
         }
         return .committed(commit)
+    }
+
+    /// Returns how many older reports the item replaced.
+    private func insert(
+        _ item: StoreEntry.Item, _ receivedUnixMs: UInt64, _ now: UInt64, _ db: Database
+    ) throws -> Int {
+        try tables.insert(
+            item, receivedUnixMs: receivedUnixMs, leaseUntilUnixMs: now + options.leaseMs,
+            nextID: &lastID, db)
     }
 
     private func hasRoom(_ db: Database) throws -> Bool {

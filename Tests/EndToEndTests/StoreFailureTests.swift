@@ -16,7 +16,7 @@ import Testing
         let queue = try DatabaseQueue(
             path: rig.folder.appending(path: "data/signalbox.sqlite").path,
             configuration: configuration)
-        for table in ["block", "counter"] {
+        for table in ["block", "flight", "counter"] {
             try await queue.write { db in
                 try db.execute(
                     sql: """
@@ -38,7 +38,9 @@ import Testing
         #expect(metrics.contains("signalbox_store_failing 1"))
         #expect(rig.log.all.count { $0.contains("store failed to write") } == 1)
         try await queue.write { db in
-            try db.execute(sql: "DROP TRIGGER refuse_block; DROP TRIGGER refuse_counter")
+            for table in ["block", "flight", "counter"] {
+                try db.execute(sql: "DROP TRIGGER refuse_\(table)")
+            }
         }
         try queue.close()
         // Nothing else is done here: the store finds out by itself.

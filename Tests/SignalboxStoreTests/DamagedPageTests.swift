@@ -91,4 +91,33 @@ import Testing
         #expect(await next.lease(max: 200).deliveries.map(\.id) == Array(61...120))
         await next.store.close()
     }
+
+    @Test func `a start goes on without what senders had taken over if it cannot be read`()
+        async throws
+    {
+        let first = try Rig()
+        var note = PushNotification()
+        note.body = String(repeating: "x", count: 9_000)
+        let made = StoreTests.delivery(1, content: SharedNotification(note))
+        _ = await first.append([StoreTests.item([made], taken: [1])])
+        _ = await first.append([StoreTests.item([StoreTests.delivery(2)])])
+        await first.store.close()
+        let file = URL(filePath: first.folder).appending(path: "signalbox.sqlite")
+        var bytes = try Data(contentsOf: file)
+        // The second page of the block's bytes: the number of the page that follows is garbage.
+        let place = try #require(bytes.range(of: Data(repeating: 0x78, count: 4_092))).lowerBound
+        let start = place - place % 4_096
+        bytes.replaceSubrange(start..<start + 4_096, with: Data(repeating: 0xff, count: 4_096))
+        try bytes.write(to: file)
+        let rig = try Rig(folder: first.folder)
+        #expect(rig.faults.value.contains { $0.contains("stay in the table flight_damaged_1") })
+        #expect(await rig.lease().deliveries.map(\.id) == [2])
+        _ = await rig.append([StoreTests.item([StoreTests.delivery(3)], taken: [3])])
+        #expect(try rig.count("flight") == 1)
+        await rig.store.close()
+        let next = try Rig(folder: first.folder)
+        #expect(next.faults.value == [])
+        #expect(await next.lease().deliveries.map(\.id) == [2, 3])
+        await next.store.close()
+    }
 }

@@ -50,8 +50,11 @@ final class EventPipeline: Sendable {
 
     /// Events with tokens in their one spelling. Most have it already, and nothing is copied then.
     private static func spelled(_ events: [Event]) -> [Event] {
-        guard events.contains(where: { $0.recipients.contains(where: \.device.isTokenMisspelled) })
-        else { return events }
+        // By index: a loop over events would copy each.
+        let isMisspelled = events.indices.contains { index in
+            events[index].recipients.contains(where: \.device.isTokenMisspelled)
+        }
+        guard isMisspelled else { return events }
         return events.map { event in
             var event = event
             for index in event.recipients.indices { event.recipients[index].device.spellToken() }
@@ -71,8 +74,8 @@ final class EventPipeline: Sendable {
             items: [], receivedUnixMs: receivedUnixMs,
             dedupeMs: generation.plan.config.gateway.dedupeMs)
         var results: [String?] = []
-        for event in events {
-            var event = event
+        for index in events.indices {
+            var event = events[index]
             if event.id == 0 {
                 guard let id = nextEventID() else {
                     done(.failed(Self.noIDs))
@@ -80,6 +83,7 @@ final class EventPipeline: Sendable {
                 }
                 event.id = id
             }
+            let dedupeMs = generation.dedupeMs(of: event)
             var routed = RoutedEvent(
                 event, router: generation.router, receivedUnixMs: receivedUnixMs)
             do throws(Unavailable) {
@@ -94,7 +98,7 @@ final class EventPipeline: Sendable {
                 done(.failed("the builder failed on this event"))
                 return
             }
-            entry.items.append(routed.item(dedupeMs: generation.dedupeMs(of: event)))
+            entry.items.append(routed.item(dedupeMs: dedupeMs))
             results.append(routed.result)
         }
         guard !changes.isEmpty else {

@@ -12,18 +12,24 @@ public struct StableIDs: Sendable {
         high = (high & 0xffff_ffff_ffff_0fff) | 0x4000
         low = (low & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000
         return unsafe String(unsafeUninitializedCapacity: 36) { text in
-            var at = 0
-            for place in 0..<32 {
-                // Groups of 8, 4, 4, 4 and 12 digits.
-                if at == 8 || at == 13 || at == 18 || at == 23 {
-                    unsafe text[at] = UInt8(ascii: "-")
-                    at += 1
-                }
-                let word = place < 16 ? high : low
-                unsafe text[at] = Self.digit(word &>> UInt64(60 - place % 16 * 4))
-                at += 1
-            }
-            return at
+            let raw = UnsafeMutableRawBufferPointer(text)
+            let parts = (
+                Self.digits(high >> 32), Self.digits(high), Self.digits(low >> 32),
+                Self.digits(low)
+            )
+            // Groups of 8, 4, 4, 4 and 12 digits; each store writes eight bytes, and the next one
+            // overwrites those that are not its own.
+            unsafe raw.storeBytes(of: parts.0, toByteOffset: 0, as: UInt64.self)
+            unsafe raw.storeBytes(of: parts.1, toByteOffset: 9, as: UInt64.self)
+            unsafe raw.storeBytes(of: parts.1 >> 32, toByteOffset: 14, as: UInt64.self)
+            unsafe raw.storeBytes(of: parts.2, toByteOffset: 19, as: UInt64.self)
+            unsafe raw.storeBytes(of: parts.2 >> 32, toByteOffset: 24, as: UInt64.self)
+            unsafe raw.storeBytes(of: parts.3, toByteOffset: 28, as: UInt64.self)
+            unsafe text[8] = UInt8(ascii: "-")
+            unsafe text[13] = UInt8(ascii: "-")
+            unsafe text[18] = UInt8(ascii: "-")
+            unsafe text[23] = UInt8(ascii: "-")
+            return 36
         }
     }
 
@@ -46,8 +52,15 @@ public struct StableIDs: Sendable {
         return z ^ (z >> 31)
     }
 
-    private static func digit(_ value: UInt64) -> UInt8 {
-        let digit = UInt8(truncatingIfNeeded: value) & 15
-        return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+    /// The eight hexadecimal digits of the lower half, the first one in the lowest byte.
+    private static func digits(_ value: UInt64) -> UInt64 {
+        // One digit in each byte, first in the order of the number.
+        var spread = value & 0xffff_ffff
+        spread = (spread | spread << 16) & 0x0000_ffff_0000_ffff
+        spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff
+        spread = (spread | spread << 4) & 0x0f0f_0f0f_0f0f_0f0f
+        // 1 in each byte that needs a letter.
+        let letters = (spread &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return (spread &+ 0x3030_3030_3030_3030 &+ letters &* 0x27).byteSwapped
     }
 }

@@ -20,7 +20,7 @@ public enum DeviceToken {
     public static func hexadecimal(_ token: String) -> String {
         // The common case, checked for each device of an event.
         var plain = token
-        if plain.withUTF8({ unsafe $0.allSatisfy(isLowerHex) }) { return token }
+        if plain.withUTF8({ unsafe isLowerHex($0) }) { return token }
         var out = ""
         out.reserveCapacity(token.utf8.count)
         for byte in token.utf8 {
@@ -51,6 +51,16 @@ public enum DeviceToken {
             return "must have no spaces and no control characters"
         }
         return nil
+    }
+
+    /// Without an early exit, so that many bytes are checked in one step.
+    private static func isLowerHex(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var bad: UInt8 = 0
+        for index in 0..<bytes.count {
+            let byte = unsafe bytes[index]
+            bad |= (byte &- 0x30 < 10 ? 0 : 1) & (byte &- 0x61 < 6 ? 0 : 1)
+        }
+        return bad == 0
     }
 
     private static func isLowerHex(_ byte: UInt8) -> Bool {

@@ -80,10 +80,9 @@ public struct RoutedEvent: Sendable {
 
     /// What to store of it.
     public func item(dedupeMs: UInt64) -> StoreEntry.Item {
-        var event = fields.event
+        var item = StoreEntry.Item(event: fields.event, deliveries: fanOut.deliveries)
         // Sent again, it may be built by then, and must not be taken for a duplicate.
-        if hasFailed { event.dedupe = "" }
-        var item = StoreEntry.Item(event: event, deliveries: fanOut.deliveries)
+        if hasFailed { item.event.dedupe = "" }
         item.dedupeMs = dedupeMs
         item.badges = badges?.steps ?? []
         return item

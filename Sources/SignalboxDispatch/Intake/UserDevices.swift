@@ -10,8 +10,9 @@ public struct UserDevices: Sendable {
     /// The users whose devices must be looked up first.
     public static func named(in events: [Event], _ changes: [DeviceChange]) -> Set<UserKey> {
         var out: Set<UserKey> = []
-        for event in events {
-            for recipient in event.recipients {
+        // By index: a loop over events would copy each.
+        for index in events.indices {
+            for recipient in events[index].recipients {
                 if let key = key(recipient) { out.insert(key) }
             }
         }

@@ -30,6 +30,16 @@ package final class CallScope {
     /// Whether this thread is in a `[control]` call.
     static var isControl: Bool { current?.isControl ?? false }
 
+    /// Whether a value belongs to a document of the call on this thread; false outside of a call.
+    ///
+    /// Asked for each value that a plugin reads, so the scope is not retained for it.
+    static func owns(_ value: sbx_json_value) -> Bool {
+        guard let known = ThreadSlot.known else { return false }
+        return Unmanaged<CallScope>.fromOpaque(known)._withUnsafeGuaranteedRef {
+            $0.depth > 0 && $0.owns(value)
+        }
+    }
+
     /// Runs a call into a plugin.
     package static func run<Result>(
         isControl: Bool = false, _ body: (CArena) throws -> Result
@@ -122,8 +132,11 @@ private enum ThreadSlot {
         return key
     }()
 
+    /// The scope of this thread, if it has one.
+    static var known: UnsafeMutableRawPointer? { pthread_getspecific(key) }
+
     static var scope: CallScope {
-        if let known = pthread_getspecific(key) {
+        if let known {
             return Unmanaged<CallScope>.fromOpaque(known).takeUnretainedValue()
         }
         let made = CallScope()

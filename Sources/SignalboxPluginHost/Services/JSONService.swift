@@ -75,7 +75,7 @@ enum JSONService {
 
     /// A value of a document of this call; nil if the plugin kept it too long or made it up.
     private static func value(_ value: sbx_json_value) -> JSONParser.Value? {
-        guard let scope = CallScope.current, scope.owns(value) else { return nil }
+        guard CallScope.owns(value) else { return nil }
         return JSONParser.Value(document: value.document, position: value.position)
     }
 

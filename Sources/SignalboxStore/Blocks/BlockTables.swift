@@ -5,6 +5,9 @@ internal import SignalboxCore
 ///
 /// A block is written once, and removed when all of it is settled; in between a small row of marks
 /// says what is settled. Leases are kept in memory only, since they end with the process.
+///
+/// A block that a lane takes over when it is committed goes into the table `flight`, which has no index: nothing
+/// searches it before the next start, so its row is written and removed at the cost of one page each.
 struct BlockTables {
     /// The place of a leased delivery.
     private struct Place {
@@ -68,6 +71,38 @@ struct BlockTables {
         return damages
     }
 
+    // MARK: The start
+
+    static let flightSchema = """
+        CREATE TABLE flight (
+          id INTEGER PRIMARY KEY, lane INTEGER NOT NULL, rank INTEGER NOT NULL,
+          count INTEGER NOT NULL, bytes BLOB NOT NULL);
+        """
+
+    /// Puts the blocks that the previous process had taken over where lanes find them.
+    ///
+    /// If they cannot be read, their table stays in the file for a repair, under the name that is returned.
+    static func takeBack(_ queue: DatabaseQueue) throws -> String? {
+        let columns = "id, lane, rank, count, bytes"
+        do {
+            try queue.write { db in
+                try db.execute(
+                    sql: """
+                        INSERT INTO block (\(columns)) SELECT \(columns) FROM flight;
+                        DELETE FROM flight;
+                        """)
+            }
+            return nil
+        } catch let error where isDamage(error) {
+            return try queue.write { db in
+                let names = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'flight%'"
+                let name = "flight_damaged_\(try Int.fetchOne(db, sql: names) ?? 1)"
+                try db.execute(sql: "ALTER TABLE flight RENAME TO \(name); \(flightSchema)")
+                return name
+            }
+        }
+    }
+
     // MARK: Writing
 
     /// Collects a delivery for the next `flush`.
@@ -105,7 +140,7 @@ struct BlockTables {
         let id = Int64(clamping: nextID)
         let key = draft.key
         let ids = draft.writer.ids
-        let insert = try hot.statement(.insertBlock, db)
+        let insert = try hot.statement(key.isTaken ? .insertFlight : .insertBlock, db)
         insert.bind(id)
         insert.bind(key.lane)
         insert.bind(Int64(key.rank))
@@ -114,7 +149,8 @@ struct BlockTables {
         try insert.run()
         guard key.isTaken else { return }
         let block = OpenBlock(
-            id: id, lane: key.lane, name: draft.name, rank: key.rank, count: ids.count)
+            id: id, lane: key.lane, name: draft.name, rank: key.rank, count: ids.count,
+            isInFlight: true)
         open[id] = block
         inserted.append(block)
         for (index, delivery) in ids.enumerated() {
@@ -195,7 +231,7 @@ struct BlockTables {
         _ block: OpenBlock, _ hot: HotStatements, _ db: Database
     ) throws -> BlockReader? {
         if block.isDamaged { return .unreadable }
-        let select = try hot.statement(.readBlock, db)
+        let select = try hot.statement(block.isInFlight ? .readFlight : .readBlock, db)
         select.bind(block.id)
         do {
             guard try select.step() else { return nil }
@@ -256,7 +292,8 @@ struct BlockTables {
         _ block: OpenBlock, _ hot: HotStatements, _ db: Database
     ) throws {
         do {
-            let remove = try hot.statement(.removeBlock, db)
+            let remove = try hot.statement(
+                block.isInFlight ? .removeFlight : .removeBlock, db)
             remove.bind(block.id)
             try remove.run()
         } catch let error where Self.isDamage(error) {

@@ -23,14 +23,18 @@ final class OpenBlock {
     var isDirty = false
     /// Its marks have a row in the file.
     var hasProgress: Bool
+    /// Its row is in the table `flight`.
+    let isInFlight: Bool
     /// Its row stays in the file when all is done, for a repair.
     var isDamaged = false
     /// Its row was removed, or never written.
     var isGone = false
 
     init(
-        id: Int64, lane: Int64, name: LaneKey, rank: Int, count: Int, marks: Marks? = nil
+        id: Int64, lane: Int64, name: LaneKey, rank: Int, count: Int, marks: Marks? = nil,
+        isInFlight: Bool = false
     ) {
+        self.isInFlight = isInFlight
         self.id = id
         self.lane = lane
         self.name = name
