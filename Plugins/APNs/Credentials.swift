@@ -23,7 +23,7 @@ struct Account: Sendable {
     let hasPassword: Bool
 
     /// Name of its provider token among the instance's credentials.
-    var providerToken: String { "provider_token\(path.isEmpty ? "" : ".\(path.dropLast())")" }
+    let providerToken: String
 
     var usesToken: Bool {
         if case .token = login { true } else { false }
@@ -44,6 +44,7 @@ struct Account: Sendable {
                         : "give key with key_id and team_id, or certificate"))
         }
         self.path = path
+        providerToken = "provider_token\(path.isEmpty ? "" : ".\(path.dropLast())")"
         hasKeyFile = json["certificate_key"] != nil
         hasPassword = json["certificate_password"] != nil
         var topic = json["topic"]?.string ?? ""

@@ -34,6 +34,7 @@ struct Webhook {
     /// The valid devices, and why others are rejected; a bad device does not affect the others.
     func recipients() -> (usable: [Recipient], rejects: [Reject]) {
         var usable: [Recipient] = []
+        usable.reserveCapacity(devices.count)
         var rejects: [Reject] = []
         var seen = SeenTokens(count: devices.count)
         for device in devices {
@@ -94,7 +95,10 @@ struct Webhook {
             }
         }
         var print = Fingerprint()
-        for text in [ticketID, title, body] + recipients.map(\.device.token) { print.add(text) }
+        print.add(ticketID)
+        print.add(title)
+        print.add(body)
+        for recipient in recipients { print.add(recipient.device.token) }
         var event = Event(type: "ticket.replied", data: data.text)
         if !ticketID.isEmpty { event.subject = "ticket/\(ticketID)" }
         event.dedupe = print.text

@@ -106,5 +106,16 @@ public struct JSON {
     }
 
     /// Elements of an array; none for other kinds.
-    public var elements: [JSON] { kind == .array ? members.map(\.value) : [] }
+    public var elements: [JSON] {
+        var cursor = sbx_json_cursor()
+        guard kind == .array, table.pointee.first(raw, &cursor) == SBX_OK else { return [] }
+        var out: [JSON] = []
+        out.reserveCapacity(count)
+        var key = sbx_str()
+        var value = sbx_json_value()
+        while table.pointee.next(&cursor, &key, &value) == SBX_OK {
+            out.append(JSON(table: table, raw: value))
+        }
+        return out
+    }
 }

@@ -61,6 +61,19 @@ final class HotStatement {
         }
     }
 
+    /// Binds the last argument, a blob that SQLite reads in place, and runs the statement to its end.
+    func run(last blob: [UInt8]) throws {
+        bound += 1
+        try blob.withUnsafeBytes { bytes in
+            sqlite3_bind_blob(
+                raw, bound, bytes.baseAddress ?? UnsafeRawPointer(Self.nothing),
+                Int32(bytes.count), nil)
+            // It was reset, and must not remember an address that is no longer valid.
+            defer { sqlite3_bind_null(raw, bound) }
+            try run()
+        }
+    }
+
     private static nonisolated(unsafe) let nothing = UnsafePointer<CChar>(
         UnsafeMutablePointer<CChar>.allocate(capacity: 1))
 

@@ -57,8 +57,7 @@ struct OutcomeTables {
         insert.bind(Int64(clamping: next))
         insert.bind(Int64(row.count))
         insert.bind(Int64(clamping: nowUnixMs))
-        insert.bind(blob: row.bytes)
-        try insert.run()
+        try insert.run(last: row.bytes)
         next += UInt64(row.count)
     }
 

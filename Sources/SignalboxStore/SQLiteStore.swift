@@ -3,10 +3,10 @@ public import SignalboxCore
 internal import SignalboxThreads
 internal import Synchronization
 
-/// The embedded store: one SQLite file, one writing thread, group commit.
+/// The embedded store: one SQLite file, one writer at a time, group commit.
 ///
-/// Jobs that arrive during a commit go into the next one, so many
-/// requests share one fsync.
+/// Jobs that arrive during a commit go into the next one, so many requests share one fsync. A lone job is committed
+/// by the worker that brings it; groups are committed by the store's thread.
 public final class SQLiteStore: DeliveryQueue {
     /// How a store is set up.
     public struct Options: Sendable {
@@ -57,6 +57,8 @@ public final class SQLiteStore: DeliveryQueue {
     private let watcher: Watcher<[LaneKey]>
     let outboxWatcher = Watcher<Void>()
     private let inbox: Gate<StoreInbox<Job>>
+    /// Used by whoever leads, see `StoreInbox`.
+    private let writer: StoreWriter
     private let waiting: SharedCount
     let waitingMax: Int
     private let diskFull: SharedCount
@@ -93,7 +95,6 @@ public final class SQLiteStore: DeliveryQueue {
         } catch {
             throw files.fault(error)
         }
-        let inbox = Gate(StoreInbox<Job>())
         let waiting = SharedCount(start.waiting)
         let diskFull = SharedCount(0)
         let fileGone = SharedCount(0)
@@ -105,15 +106,16 @@ public final class SQLiteStore: DeliveryQueue {
             diskFull: diskFull, fileGone: fileGone, failing: failing, outcomes: outcomes,
             start: start, watcher: watcher)
         let reader = try StoreReader(files: files)
+        let inbox = Gate(StoreInbox<Job>(retryNs: writer.wakeNs))
         SystemThread.start("sbx-store") { Self.run(writer, inbox) }
         return SQLiteStore(
-            start.token, watcher, inbox, waiting, diskFull, fileGone, failing, outcomes,
+            start.token, watcher, inbox, writer, waiting, diskFull, fileGone, failing, outcomes,
             reader, waitingMax: options.waitingMax, nowUnixMs: options.nowUnixMs)
     }
 
     private init(
         _ token: LeaseToken, _ watcher: Watcher<[LaneKey]>, _ inbox: Gate<StoreInbox<Job>>,
-        _ waiting: SharedCount,
+        _ writer: StoreWriter, _ waiting: SharedCount,
         _ diskFull: SharedCount, _ fileGone: SharedCount, _ failing: SharedCount,
         _ outcomes: SharedCount,
         _ reader: StoreReader, waitingMax: Int,
@@ -122,6 +124,7 @@ public final class SQLiteStore: DeliveryQueue {
         self.token = token
         self.watcher = watcher
         self.inbox = inbox
+        self.writer = writer
         self.waiting = waiting
         self.diskFull = diskFull
         self.fileGone = fileGone
@@ -271,32 +274,84 @@ public final class SQLiteStore: DeliveryQueue {
     }
 
     private func submit(_ job: Job) -> Bool {
-        var isTaken = false
-        let outcomes: Int? = if case .settle(let ends, _, _) = job { ends.count } else { nil }
-        inbox.updateQuietly { inbox in
-            let added = inbox.add(job, outcomes: outcomes)
-            isTaken = added.isTaken
-            return added.wakes
+        let workers = WorkerThreads.current
+        var outcomes: Int?
+        var caller = StoreInbox<Job>.Caller.other
+        switch job {
+        case .append: if workers?.hasSpare == true { caller = .spareWorker }
+        case .settle(let ends, _, _):
+            outcomes = ends.count
+            if let workers { caller = workers.hasSpare ? .spareWorker : .worker }
+        case .lease, .work, .queue: break
         }
-        return isTaken
+        var duty = StoreInbox<Job>.Duty.none
+        inbox.updateQuietly { inbox in
+            duty = inbox.add(
+                job, outcomes: outcomes, of: waiting.value, by: caller,
+                nowNs: SystemClock.monotonicNs)
+            return duty == .call
+        }
+        switch duty {
+        case .refused: return false
+        case .none, .call: break
+        case .lead: lead()
+        case .look(let ns): workers?.remind(self, atNs: ns) { self.lead() }
+        }
+        return true
+    }
+
+    /// Commits what is there on this thread, a worker, unless somebody leads already.
+    private func lead() {
+        var group: [Job] = []
+        var isLeading = false
+        inbox.updateQuietly { inbox in
+            isLeading = inbox.lead(&group, nowNs: SystemClock.monotonicNs)
+            return false
+        }
+        guard isLeading else { return }
+        WorkerThreads.current?.forget(self)
+        writer.withConnection { db in writer.commit(group, db) }
+        let retryNs = writer.wakeNs
+        var isClosing = false
+        inbox.updateQuietly { inbox in
+            isClosing = inbox.isClosing
+            return inbox.led(retryNs: retryNs)
+        }
+        // Then the thread is not the only one that waits.
+        if isClosing { inbox.updateAll { _ in } }
     }
 
     private static func run(_ writer: StoreWriter, _ inbox: Gate<StoreInbox<Job>>) {
-        writer.withConnection { db in
-            var group: [Job] = []
-            var isLast = false
-            while !isLast {
-                let wakeNs = writer.wakeNs
-                isLast = inbox.wait(until: { inbox in
-                    inbox.take(&group, nowNs: SystemClock.monotonicNs, retryNs: wakeNs)
-                })
-                writer.commit(group, db)
-                group.removeAll(keepingCapacity: group.count <= 64)
+        var group: [Job] = []
+        var isLast = false
+        while !isLast {
+            isLast = inbox.wait(until: { inbox in
+                inbox.take(&group, nowNs: SystemClock.monotonicNs)
+            })
+            writer.withConnection { db in
+                repeat {
+                    writer.commit(group, db)
+                    group.removeAll(keepingCapacity: group.count <= 64)
+                } while !isLast && Self.takesMore(&group, writer, inbox)
+                if isLast { writer.finish(db) }
             }
-            writer.finish(db)
         }
         writer.close()
         inbox.updateAll { $0.isClosed = true }
+    }
+
+    /// The group is committed; whether the thread leads again at once.
+    private static func takesMore(
+        _ group: inout [Job], _ writer: StoreWriter, _ inbox: Gate<StoreInbox<Job>>
+    ) -> Bool {
+        let retryNs = writer.wakeNs
+        var isLeading = false
+        inbox.updateQuietly { inbox in
+            _ = inbox.led(retryNs: retryNs)
+            isLeading = inbox.lead(&group, nowNs: SystemClock.monotonicNs)
+            return false
+        }
+        return isLeading
     }
 }
 

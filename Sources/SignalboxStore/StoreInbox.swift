@@ -1,8 +1,33 @@
-/// Jobs that wait for the store's thread.
+/// Jobs that wait for a commit, and who makes it.
+///
+/// One thread at a time leads: it takes the jobs, commits them, and looks again. That is the store's own thread, or,
+/// if nobody leads, a worker with nothing else to do: then nobody is woken for the commit, nor for its answers.
 ///
 /// Outcomes alone wait a moment for company: the pushes of one event end one shortly after the other, and each commit
 /// costs a sync. Nobody waits for them, and whatever else comes ends the wait.
 struct StoreInbox<Job> {
+    /// What is to be done about a job that was added.
+    enum Duty: Equatable {
+        /// It was not taken in: the store is closing.
+        case refused
+        /// Somebody leads, or was called.
+        case none
+        /// Call the store's thread.
+        case call
+        /// Lead: nobody else will.
+        case lead
+        /// Look at this time whether somebody has led.
+        case look(atNs: UInt64)
+    }
+
+    /// Who adds a job.
+    enum Caller {
+        /// A worker with nothing else to do.
+        case spareWorker
+        case worker
+        case other
+    }
+
     /// No job is taken in any more.
     var isClosing = false
     /// The store's thread has ended.
@@ -12,48 +37,100 @@ struct StoreInbox<Job> {
     private var outcomeCount = 0
     /// Something else is among them.
     private var isUrgent = false
+    /// No other outcome can come soon.
+    private var isComplete = false
     /// When the wait for company began.
     private var sinceNs: UInt64?
+    /// Somebody leads.
+    private var isLed = false
+    /// When the store has something to do of its own.
+    private var retryNs: UInt64?
 
-    private var isReady: Bool { isUrgent || outcomeCount >= JobGroup.companyMax }
+    /// An empty one. `retryNs`: when the store has something to do of its own.
+    init(retryNs: UInt64? = nil) { self.retryNs = retryNs }
 
-    /// Adds a job; whether it was taken in, and whether the thread has to be woken for it.
+    private var isReady: Bool { isUrgent || isComplete || outcomeCount >= JobGroup.companyMax }
+
+    /// Adds a job.
     ///
-    /// `outcomes`: how many it settles; nil: it is something else.
-    mutating func add(_ job: Job, outcomes: Int?) -> (isTaken: Bool, wakes: Bool) {
-        guard !isClosing else { return (false, false) }
+    /// `outcomes`: how many it settles; nil: it is something else. `waiting`: how many deliveries could have one.
+    mutating func add(
+        _ job: Job, outcomes: Int?, of waiting: Int = .max, by caller: Caller = .other,
+        nowNs: @autoclosure () -> UInt64
+    ) -> Duty {
+        guard !isClosing else { return .refused }
         let (wasEmpty, wasReady) = (jobs.isEmpty, isReady)
         jobs.append(job)
-        if let outcomes { outcomeCount += outcomes } else { isUrgent = true }
-        return (true, wasEmpty || isReady && !wasReady)
+        if let outcomes {
+            outcomeCount += outcomes
+            if outcomeCount >= waiting { isComplete = true }
+        } else {
+            isUrgent = true
+        }
+        guard !isLed, wasEmpty || isReady && !wasReady else { return .none }
+        if isReady { return caller == .spareWorker && mayLead ? .lead : .call }
+        guard caller != .other else { return .call }
+        let now = nowNs()
+        sinceNs = now
+        return .look(atNs: now + JobGroup.patienceNs)
     }
 
-    /// Takes the next group, and gives whether it is the last, or says until when to wait; nil: until something
-    /// is added.
+    /// A worker that settles many has more to send, and must not wait for the disk; nor for a disk that is in
+    /// trouble.
+    private var mayLead: Bool { outcomeCount <= JobGroup.companyMax && retryNs == nil }
+
+    /// Takes what is there, to lead; false if somebody leads already, or nothing is due. `group` must be empty.
+    mutating func lead(_ group: inout [Job], nowNs: UInt64) -> Bool {
+        guard !isLed, !isClosing, !jobs.isEmpty, isReady || isDue(nowNs) else { return false }
+        takeJobs(&group)
+        return true
+    }
+
+    /// What was taken is committed. Whether the store's thread must go on; `retryNs`: when it has something to do of
+    /// its own.
+    mutating func led(retryNs: UInt64?) -> Bool {
+        isLed = false
+        self.retryNs = retryNs
+        return isClosing || !jobs.isEmpty || retryNs != nil
+    }
+
+    /// For the store's thread: takes the next group, and gives whether it is the last, or says until when to wait;
+    /// nil: until it is called.
     ///
-    /// `group` must be empty. `retryNs`: when the thread has something to do of its own.
+    /// `group` must be empty.
     mutating func take(
-        _ group: inout [Job], nowNs: UInt64, retryNs: UInt64? = nil
+        _ group: inout [Job], nowNs: UInt64
     ) -> (result: Bool?, wakeNs: UInt64?) {
-        let isDue = isClosing || retryNs.map { $0 <= nowNs } ?? false
-        guard !jobs.isEmpty || isDue else { return (nil, retryNs) }
-        if !isDue, !isReady {
+        guard !isLed else { return (nil, nil) }
+        let isAsked = isClosing || retryNs.map { $0 <= nowNs } ?? false
+        guard !jobs.isEmpty || isAsked else { return (nil, retryNs) }
+        if !isAsked, !isReady, !isDue(nowNs) {
             let since = sinceNs ?? nowNs
             sinceNs = since
-            let until = since + JobGroup.patienceNs
-            guard until <= nowNs else { return (nil, min(until, retryNs ?? .max)) }
+            return (nil, min(since + JobGroup.patienceNs, retryNs ?? .max))
         }
+        takeJobs(&group)
+        return (isClosing && jobs.isEmpty, nil)
+    }
+
+    /// Outcomes have waited long enough.
+    private func isDue(_ nowNs: UInt64) -> Bool {
+        sinceNs.map { $0 + JobGroup.patienceNs <= nowNs } ?? false
+    }
+
+    private mutating func takeJobs(_ group: inout [Job]) {
         if jobs.count <= JobGroup.groupMax {
             swap(&jobs, &group)
         } else {
             group += jobs.prefix(JobGroup.groupMax)
             jobs.removeFirst(JobGroup.groupMax)
         }
+        isLed = true
         sinceNs = nil
+        isComplete = false
         // What is left of a crowd is not asked how much of it there is.
         isUrgent = !jobs.isEmpty
         outcomeCount = 0
-        return (isClosing && jobs.isEmpty, nil)
     }
 }
 

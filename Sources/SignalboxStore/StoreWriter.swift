@@ -2,9 +2,10 @@ internal import GRDB
 internal import SignalboxCore
 internal import SignalboxThreads
 
-/// The work of the store's single thread: one transaction and one fsync per group of jobs.
+/// Commits groups of jobs: one transaction and one fsync each.
 ///
-/// `@unchecked Sendable`: handed to that thread once, and used only there.
+/// `@unchecked Sendable`: used by one thread at a time, the one that leads (see `StoreInbox`), whose lock hands it
+/// from one to the next.
 final class StoreWriter: @unchecked Sendable {
     private let queue: DatabaseQueue
     private let files: StoreFiles
@@ -24,7 +25,24 @@ final class StoreWriter: @unchecked Sendable {
     /// Outcomes that could not be written yet. The provider has answered, so they must not be lost.
     private var retained: [SQLiteStore.Job] = []
     /// Callbacks to run once the group is on disk.
-    private var reports: [() -> Void] = []
+    private var reports: [Report] = []
+
+    /// Whom to tell what, as a value: a closure for each would be an allocation for each.
+    private enum Report {
+        case appended(StoreAnswer, @Sendable (StoreAnswer) -> Void)
+        case leased(StoreLease, @Sendable (Result<StoreLease, StoreFailure>) -> Void)
+        case settled(LeaseRefusal, @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void)
+        case done(String?, @Sendable (String?) -> Void)
+
+        func tell() {
+            switch self {
+            case .appended(let answer, let done): done(answer)
+            case .leased(let lease, let done): done(.success(lease))
+            case .settled(let refusal, let done): done(.success(refusal))
+            case .done(let fault, let done): done(fault)
+            }
+        }
+    }
 
     init(
         queue: DatabaseQueue, files: StoreFiles, tables: QueueTables, options: SQLiteStore.Options,
@@ -56,8 +74,8 @@ final class StoreWriter: @unchecked Sendable {
         return hasRetained || health.isFailing || tables.outcomes.hasUnwritten ? health.wakeNs : nil
     }
 
-    /// Lends the connection to the store's thread until `body` returns. Taking it for each commit costs as much as
-    /// a statement.
+    /// Lends the connection until `body` returns. Taking it costs as much as a statement, so the store's thread keeps
+    /// it while there is something to commit.
     func withConnection(_ body: (Database) -> Void) { queue.writeWithoutTransaction(body) }
 
     /// Runs the jobs in one transaction and reports their results.
@@ -117,7 +135,7 @@ final class StoreWriter: @unchecked Sendable {
             if isShortOfRoom { postpone(packs) }
             outcomes.set(Int(clamping: tables.outcomes.next))
             for notice in tables.takeNotices() { options.onNotice(notice) }
-            for report in reports { report() }
+            for report in reports { report.tell() }
             reports.removeAll(keepingCapacity: true)
             if !given.isEmpty { watcher.tell(Array(given)) }
             return true
@@ -156,7 +174,7 @@ final class StoreWriter: @unchecked Sendable {
             if !lost.isEmpty {
                 refusal.lost = own.lazy.map(\.id).filter { lost.contains($0) }
             }
-            reports.append { [refusal] in done(.success(refusal)) }
+            reports.append(.settled(refusal, done))
         }
     }
 
@@ -184,14 +202,14 @@ final class StoreWriter: @unchecked Sendable {
         switch job {
         case .append(let entry, let done):
             let answer = try append(entry, now, db, &delta)
-            reports.append { done(answer) }
+            reports.append(.appended(answer, done))
         case .lease(let lane, let wish, let done):
             // A lease sees what was appended before it.
             try tables.flush(nextID: &lastID, db)
             let lease = try tables.lease(
                 lane, wish, nowUnixMs: now, token, isMarked: true, nextID: &lastID, db)
             delta -= tables.takeDamagedCount()
-            reports.append { done(.success(lease)) }
+            reports.append(.leased(lease, done))
         case .settle: break
         case .work(let body, let done):
             do {
@@ -200,18 +218,18 @@ final class StoreWriter: @unchecked Sendable {
                     try body(db)
                     return .commit
                 }
-                reports.append { done(nil) }
+                reports.append(.done(nil, done))
             } catch {
                 try requireTransaction(db)
                 let words = files.fault(error).message
-                reports.append { done(words) }
+                reports.append(.done(words, done))
             }
         case .queue(let body, _, let done):
             // It sees what was appended before it. Its failure rolls back the whole group, including
             // the in-memory state of the tables.
             try tables.flush(nextID: &lastID, db)
             delta += try body(db, &tables, &lastID)
-            reports.append { done(nil) }
+            reports.append(.done(nil, done))
         }
     }
 

@@ -19,7 +19,7 @@ final class EventPipeline: Sendable {
 
     /// Commits the deliveries of all events of one request, or nothing.
     ///
-    /// Thread: worker. `done` is called when they are on disk, on the store's thread.
+    /// Thread: worker. `done` is called when they are on disk, on the thread that commits.
     func accept(
         _ events: [Event], changes: [DeviceChange] = [], from source: String,
         receivedUnixMs: UInt64, done: @escaping @Sendable (StoreAnswer) -> Void
@@ -63,7 +63,7 @@ final class EventPipeline: Sendable {
     }
 
     /// An id for an event whose submitter wants to know it.
-    func nextEventID() -> UInt64? { context.ids.next()?.id }
+    func nextEventID() -> UInt64? { context.ids.nextID() }
 
     private func commit(
         _ events: [Event], _ changes: [DeviceChange], _ source: String, receivedUnixMs: UInt64,

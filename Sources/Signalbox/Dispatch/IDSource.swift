@@ -34,6 +34,13 @@ final class IDSource: Sendable {
         return own.next()
     }
 
+    /// An id alone; nil: the stock is empty.
+    func nextID() -> UInt64? {
+        let (taken, isLow) = state.withLock { ($0.stock.take(1), $0.stock.wantsMore()) }
+        if isLow { refill() }
+        return taken?.lowerBound
+    }
+
     /// A run of ids; nil: the store has not reserved enough.
     func take(_ count: Int) -> DeliveryIDs? {
         let (taken, isLow) = state.withLock { state -> (DeliveryIDs?, Bool) in

@@ -15,7 +15,7 @@ struct GatewayClock: LaneClock {
     }
 
     func random() -> Double { Double.random(in: 0..<1) }
-    func run(_ job: @escaping @Sendable () -> Void) { workers.submitBounded(job) }
+    func run(_ job: @escaping @Sendable () -> Void) { workers.submitNext(job) }
 
     func wake(lane: Int, inMs ms: UInt64, _ ring: @escaping @Sendable () -> Void) {
         alarms.set(lane: lane, inMs: ms, ring: ring)

@@ -47,9 +47,8 @@ final class IngestService: HTTPServerHandler {
     func answer(
         _ request: HTTPServerRequest, done: @escaping @Sendable (HTTPServerAnswer) -> Void
     ) {
-        let metrics = context.metrics
         if DevicesService.serves(request.path) {
-            let devices = devices
+            let (devices, metrics) = (devices, context.metrics)
             Task {
                 let answer = await devices.answer(request)
                 metrics.request(instance: "devices", status: answer.status)
@@ -72,70 +71,48 @@ final class IngestService: HTTPServerHandler {
             let certificate = try? Certificate.read(der: request.clientCertificate)
             inbound.clientCertificate = certificate?.subject ?? ""
         }
-        let given = inbound
-        let isTaken = context.workers.submit {
-            self.hand(given, to: match.owner) { answer, instance in
-                metrics.request(instance: instance, status: answer.status)
-                done(answer)
-            }
-        }
+        let call = IngestCall(inbound, done)
+        let isTaken = context.workers.submit { self.hand(call, to: match.owner) }
         if !isTaken {
-            let answer = Problem.busy("too many requests are waiting")
-            metrics.request(instance: match.owner.instanceName, status: answer.status)
-            done(answer)
+            finish(call, Problem.busy("too many requests are waiting"), match.owner.instanceName)
         }
+    }
+
+    private func finish(_ call: IngestCall, _ answer: HTTPServerAnswer, _ instance: String) {
+        context.metrics.request(instance: instance, status: answer.status)
+        call.done(answer)
     }
 
     /// Hands a request to an instance, on a worker.
-    private func hand(
-        _ request: IngestRequest, to role: any Ingesting,
-        done: @escaping @Sendable (HTTPServerAnswer, _ instance: String) -> Void
-    ) {
-        let box = ReplyBox()
-        role.handle(request) { result in
-            let isLate = box.reply.withLock { reply -> Bool in
-                if case .returned = reply { return true }
-                reply = .said(result)
-                return false
-            }
-            guard isLate else { return }
+    private func hand(_ call: IngestCall, to role: any Ingesting) {
+        call.begin()
+        role.handle(call.request) { result in
+            guard call.isLate(result) else { return }
             // The plugin answered later, on a thread of its own; builders are called on our threads.
-            self.context.workers.submitBounded {
-                self.conclude(result, of: request, by: role, done: done)
-            }
+            self.context.workers.submitBounded { self.conclude(result, of: call, by: role) }
         }
-        let said = box.reply.withLock { reply -> IngestResult? in
-            defer { reply = .returned }
-            if case .said(let result) = reply { return result }
-            return nil
-        }
-        if let said { conclude(said, of: request, by: role, done: done) }
+        if let said = call.returned() { conclude(said, of: call, by: role) }
     }
 
-    private func conclude(
-        _ result: IngestResult, of request: IngestRequest, by role: any Ingesting,
-        done: @escaping @Sendable (HTTPServerAnswer, _ instance: String) -> Void
-    ) {
-        let name = role.instanceName
+    private func conclude(_ result: IngestResult, of call: IngestCall, by role: any Ingesting) {
         guard result.fault?.kind == .stopping else {
-            settle(result, name, request.receivedUnixMs) { done($0, name) }
+            settle(result, of: call, role.instanceName)
             return
         }
-        guard case .match(let match) = paths.find(method: request.method, path: request.path),
+        guard
+            case .match(let match) = paths.find(
+                method: call.request.method, path: call.request.path),
             match.owner !== role
         else {
-            done(Problem.busy("the gateway is stopping"), name)
+            finish(call, Problem.busy("the gateway is stopping"), role.instanceName)
             return
         }
         // It was just replaced and has not looked at the request: its successor gets it.
-        hand(request, to: match.owner, done: done)
+        hand(call, to: match.owner)
     }
 
     /// Commits the events and changes of a request; the answer comes when they are on disk.
-    private func settle(
-        _ result: IngestResult, _ instance: String, _ receivedUnixMs: UInt64,
-        done: @escaping @Sendable (HTTPServerAnswer) -> Void
-    ) {
+    private func settle(_ result: IngestResult, of call: IngestCall, _ instance: String) {
         for reject in result.rejects {
             context.metrics.rejected(instance: instance, reason: reject.reason)
             context.logger.warning(
@@ -146,20 +123,23 @@ final class IngestService: HTTPServerHandler {
                 ])
         }
         if let fault = result.fault {
-            done(answer(to: fault, result.answer, instance: instance))
+            finish(call, answer(to: fault, result.answer, instance: instance), instance)
             return
         }
         guard !result.events.isEmpty || !result.changes.isEmpty else {
-            done(Self.success(result))
+            finish(call, Self.success(result), instance)
             return
         }
         pipeline.accept(
-            result.events, changes: result.changes, from: instance, receivedUnixMs: receivedUnixMs
+            result.events, changes: result.changes, from: instance,
+            receivedUnixMs: call.request.receivedUnixMs
         ) { answer in
             switch answer {
-            case .committed: done(Self.success(result))
-            case .full, .diskFull: done(Problem.busy(answer.words))
-            case .failed: done(Problem.busy("the event could not be stored, send it again"))
+            case .committed: self.finish(call, Self.success(result), instance)
+            case .full, .diskFull: self.finish(call, Problem.busy(answer.words), instance)
+            case .failed:
+                let words = "the event could not be stored, send it again"
+                self.finish(call, Problem.busy(words), instance)
             }
         }
     }
@@ -196,14 +176,44 @@ final class IngestService: HTTPServerHandler {
     }
 }
 
+/// A request on its way through an instance, and whom to answer.
+///
 /// An answer that a role gives during the call is read when the call returns: on the same worker, without another
 /// hand-over.
-private final class ReplyBox: Sendable {
-    enum Reply {
+private final class IngestCall: Sendable {
+    private enum Reply {
         case asked
         case said(IngestResult)
         case returned
     }
 
-    let reply = Mutex(Reply.asked)
+    let request: IngestRequest
+    let done: @Sendable (HTTPServerAnswer) -> Void
+    private let reply = Mutex(Reply.asked)
+
+    init(_ request: IngestRequest, _ done: @escaping @Sendable (HTTPServerAnswer) -> Void) {
+        self.request = request
+        self.done = done
+    }
+
+    /// A role is asked; one that was asked before has given its only result.
+    func begin() { reply.withLock { $0 = .asked } }
+
+    /// The role's result. Whether the call has returned before.
+    func isLate(_ result: IngestResult) -> Bool {
+        reply.withLock { reply in
+            if case .returned = reply { return true }
+            reply = .said(result)
+            return false
+        }
+    }
+
+    /// The call has returned. The result that the role has given during it.
+    func returned() -> IngestResult? {
+        reply.withLock { reply in
+            defer { reply = .returned }
+            if case .said(let result) = reply { return result }
+            return nil
+        }
+    }
 }

@@ -37,6 +37,7 @@ extension LaneKey {
         let only = LaneKey(first)
         if deliveries.allSatisfy({ only.isLane(of: $0) }) { return [(only, deliveries)] }
         var parts: [(key: LaneKey, deliveries: [Delivery])] = []
+        parts.reserveCapacity(2)
         var places: [LaneKey: Int] = [:]
         var last = 0
         for delivery in deliveries {
@@ -47,7 +48,9 @@ extension LaneKey {
             let key = LaneKey(delivery)
             // A few are compared one by one.
             let few = parts.prefix(fewMax)
-            if let known = few.firstIndex(where: { $0.key == key }) ?? places[key] {
+            if let known = few.firstIndex(where: { $0.key == key })
+                ?? (places.isEmpty ? nil : places[key])
+            {
                 last = known
                 parts[last].deliveries.append(delivery)
             } else {

@@ -53,8 +53,11 @@ public struct RoutedEvent: Sendable {
             let skips = fanOut.takeSkips()
             if !skips.isEmpty { onSkips(route, skips) }
             guard !places.isEmpty else { continue }
+            let isEverybody = places.count == recipients.count
             return Question(
-                route: route, recipients: places.map { recipients[$0] }, places: places)
+                route: route,
+                recipients: isEverybody ? recipients : places.map { recipients[$0] },
+                places: places)
         }
         return nil
     }

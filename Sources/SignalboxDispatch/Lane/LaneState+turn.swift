@@ -4,13 +4,13 @@ public import SignalboxCore
 extension LaneState {
     /// Requests have their results.
     public mutating func answered(_ results: [PushResult]) -> LaneTodo {
-        inbox.results.append(contentsOf: results)
+        if inbox.results.isEmpty { inbox.results = results } else { inbox.results += results }
         return turnSoon()
     }
 
     /// A plugin with a transport of its own knows outcomes.
     public mutating func learned(_ outcomes: [Outcome]) -> LaneTodo {
-        inbox.outcomes.append(contentsOf: outcomes)
+        if inbox.outcomes.isEmpty { inbox.outcomes = outcomes } else { inbox.outcomes += outcomes }
         return turnSoon()
     }
 

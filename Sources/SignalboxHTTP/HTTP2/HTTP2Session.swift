@@ -35,21 +35,22 @@ package enum HTTP2Session {
 }
 
 /// Bytes at an address that stays valid during the object's life.
-final class PinnedBytes {
-    let start: UnsafeMutablePointer<UInt8>
-    let count: Int
+struct PinnedBytes {
+    private let buffer: ManagedBuffer<Int, UInt8>
 
-    init(_ source: some Collection<UInt8>) {
-        count = source.count
-        start = .allocate(capacity: max(1, count))
-        _ = UnsafeMutableBufferPointer(start: start, count: count).initialize(from: source)
+    init(_ source: [UInt8]) {
+        buffer = .create(minimumCapacity: max(1, source.count)) { _ in source.count }
+        buffer.withUnsafeMutablePointerToElements { start in
+            _ = UnsafeMutableBufferPointer(start: start, count: source.count)
+                .initialize(from: source)
+        }
     }
-
-    deinit { start.deallocate() }
 
     func slice(_ offset: Int32, _ length: Int32) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: start + Int(offset), count: Int(length))
+        buffer.withUnsafeMutablePointerToElements {
+            UnsafeBufferPointer(start: $0 + Int(offset), count: Int(length))
+        }
     }
 
-    var all: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: start, count: count) }
+    var all: UnsafeBufferPointer<UInt8> { slice(0, Int32(buffer.header)) }
 }

@@ -143,7 +143,9 @@ final class PoolCore: @unchecked Sendable {
     private func work() {
         let time = now
         takeBackMoved()
-        var touched: [UInt64] = []
+        // Mostly one connection takes all, and needs no list.
+        var last: PushConnection?
+        var others: [PushConnection] = []
         while !waiting.isEmpty, let id = state.place(), let connection = connections[id] {
             guard let slot = waiting.popFirst() else { break }
             guard let entry = slots[slot] else { continue }
@@ -162,9 +164,13 @@ final class PoolCore: @unchecked Sendable {
             slots[slot]?.generation = generation
             slots[slot]?.flight = state.opened(id, nowNs: time)
             deadlines.append((time + timeoutNs, slot, generation))
-            if touched.last != id, !touched.contains(id) { touched.append(id) }
+            if let last, last !== connection, !others.contains(where: { $0 === last }) {
+                others.append(last)
+            }
+            last = connection
         }
-        for id in touched { connections[id]?.flush() }
+        for connection in others where connection !== last { connection.flush() }
+        last?.flush()
         armDeadline()
         guard !waiting.isEmpty else { return }
         armWait()

@@ -82,6 +82,8 @@ final class PushConnection: ChannelInboundHandler {
     private var isCloseDue = false
     private var closeReason = "closed by the peer"
     private var fields: [nghttp2_nv] = []
+    /// What a flush writes; encrypted at once, and used again.
+    private var outgoing = ByteBuffer()
     private let digits = Digits()
     private var connectTimer: Scheduled<Void>?
     private var healthTimer: Scheduled<Void>?
@@ -156,14 +158,15 @@ final class PushConnection: ChannelInboundHandler {
         guard let session, let context, !isInSession, context.channel.isWritable else { return }
         // Most reads leave nothing to write.
         if nghttp2_session_want_write(session) != 0 {
-            var buffer = context.channel.allocator.buffer(capacity: 2 * 1024)
-            guard inSession({ HTTP2Session.drain(session, into: &buffer) }) else {
+            outgoing.clear(minimumCapacity: 2 * 1024)
+            guard inSession({ HTTP2Session.drain(session, into: &outgoing) }) else {
                 close(reason: "the HTTP/2 session failed")
                 return
             }
-            if buffer.readableBytes > 0 {
-                context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+            if outgoing.readableBytes > 0 {
+                context.writeAndFlush(wrapOutboundOut(outgoing), promise: nil)
             }
+            if outgoing.capacity > TLSWire.keptBytesMax { outgoing = ByteBuffer() }
         }
         if nghttp2_session_want_read(session) == 0, nghttp2_session_want_write(session) == 0 {
             close(reason: closeReason)

@@ -39,6 +39,8 @@ final class TLSHandler: ChannelDuplexHandler {
     private var unreadBytes = 0
     /// Whether plain text was passed on since the last read completed.
     private var hasRead = false
+    /// Room for plain text, if it is used again.
+    private var room = ByteBuffer()
 
     init(_ session: TLSSession) { self.session = session }
 
@@ -94,7 +96,9 @@ final class TLSHandler: ChannelDuplexHandler {
 
     /// Passes on what can be decrypted, never more than was received.
     private func decrypt(_ context: ChannelHandlerContext, _ received: Int) {
-        var plain = context.channel.allocator.buffer(capacity: received + 512)
+        var plain = room
+        room = ByteBuffer()
+        plain.clear(minimumCapacity: received + 512)
         var result = TLSSession.Reading.none
         repeat {
             result = session.read(into: &plain)
@@ -106,6 +110,7 @@ final class TLSHandler: ChannelDuplexHandler {
             hasRead = true
             context.fireChannelRead(wrapInboundOut(plain))
         }
+        if session.keepsBuffers, plain.capacity <= TLSWire.keptBytesMax { room = plain }
         switch result {
         case .some, .none: break
         case .ended: end(context)

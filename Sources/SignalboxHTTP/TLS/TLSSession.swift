@@ -23,7 +23,7 @@ final class TLSSession {
 
     /// An `SSL`.
     let pointer: OpaquePointer
-    private let wire = TLSWire()
+    private let wire: TLSWire
     private let isServer: Bool
     private let host: String?
     private let resumption: TLSResumption?
@@ -50,6 +50,7 @@ final class TLSSession {
         self.host = host
         self.resumption = resumption
         isServer = context.isServer
+        wire = TLSWire(keepsBuffer: !isServer)
         guard let bio = wire.makeBIO() else { throw .queued(.setUp) }
         // One reference to the BIO serves both directions; the session frees it.
         SSL_set_bio(pointer, bio, bio)
@@ -74,6 +75,10 @@ final class TLSSession {
             throw TLSFault(.setUp, "\(host) is not a valid host name")
         }
     }
+
+    /// Whether buffers are used again. A gateway has few connections to providers, but may have very many from
+    /// clients, most of them idle.
+    var keepsBuffers: Bool { !isServer }
 
     // MARK: The network's side
 

@@ -8,6 +8,13 @@ final class TLSWire {
     /// Received bytes that the session has not read yet.
     private(set) var incoming = ByteBuffer()
     private var outgoing = ByteBuffer()
+    /// Whether the buffer of sent bytes is used again, once the channel has sent them.
+    private let keepsBuffer: Bool
+
+    /// No buffer that is kept is larger.
+    static let keptBytesMax = 16 * 1_024
+
+    init(keepsBuffer: Bool) { self.keepsBuffer = keepsBuffer }
 
     func receive(_ buffer: ByteBuffer) {
         if incoming.readableBytes == 0 {
@@ -20,14 +27,23 @@ final class TLSWire {
     /// Reserves capacity for records with this many bytes of plain text.
     func reserve(plain count: Int) {
         // A record holds up to 16 KiB, and no cipher adds more than 96 bytes to one.
-        outgoing.reserveCapacity(outgoing.writerIndex + count + (count >> 14 + 1) * 96)
+        let more = count + (count >> 14 + 1) * 96
+        if outgoing.readableBytes == 0 {
+            outgoing.clear(minimumCapacity: more)
+        } else {
+            outgoing.reserveCapacity(outgoing.writerIndex + more)
+        }
     }
 
     /// Takes the bytes to send, or nil.
     func take() -> ByteBuffer? {
         guard outgoing.readableBytes > 0 else { return nil }
         let bytes = outgoing
-        outgoing = ByteBuffer()
+        if keepsBuffer, bytes.capacity <= Self.keptBytesMax {
+            outgoing.moveReaderIndex(to: outgoing.writerIndex)
+        } else {
+            outgoing = ByteBuffer()
+        }
         return bytes
     }
 
@@ -58,6 +74,7 @@ final class TLSWire {
             }
             BIO_meth_set_write_ex(pointer) { bio, bytes, size, count in
                 guard let bytes, let count, let wire = TLSWire.of(bio) else { return 0 }
+                if wire.outgoing.readableBytes == 0 { wire.outgoing.clear() }
                 wire.outgoing.writeBytes(UnsafeRawBufferPointer(start: bytes, count: size))
                 count.pointee = size
                 return 1

@@ -82,7 +82,11 @@ package final class IngestSink: @unchecked Sendable {
             guard state.result.events.count + new.count <= limits.eventsPerRequestMax else {
                 return SBX_E_TOO_LARGE
             }
-            state.result.events += new
+            if state.result.events.isEmpty {
+                state.result.events = new
+            } else {
+                state.result.events += new
+            }
             return SBX_OK
         }
     }

@@ -3,24 +3,36 @@ internal import SignalboxCore
 /// The items to handle in one call, and those that were handled; each exactly once.
 struct ItemLedger {
     let items: [UInt64]
-    private var isTaken: [Bool]
+    /// Bits of the first 64 items, which are all that most calls have.
+    private var firstTaken: UInt64 = 0
+    private var restTaken: [Bool] = []
     private var cursor = 0
     private var takenCount = 0
 
     init(_ items: [UInt64]) {
         self.items = items
-        isTaken = [Bool](repeating: false, count: items.count)
+        if items.count > 64 { restTaken = Array(repeating: false, count: items.count - 64) }
+    }
+
+    private subscript(isTaken place: Int) -> Bool {
+        get { place < 64 ? firstTaken >> UInt64(place) & 1 == 1 : restTaken[place - 64] }
+        set {
+            guard place < 64 else { return restTaken[place - 64] = newValue }
+            let bit = UInt64(1) << UInt64(place)
+            firstTaken = newValue ? firstTaken | bit : firstTaken & ~bit
+        }
     }
 
     /// Items that were not handled.
     var left: [UInt64] {
-        takenCount == items.count ? [] : zip(items, isTaken).filter { !$0.1 }.map(\.0)
+        takenCount == items.count
+            ? [] : items.indices.filter { !self[isTaken: $0] }.map { items[$0] }
     }
 
     /// Marks an item as handled and returns its place; nil if it is unknown or was marked before.
     mutating func take(_ item: UInt64) -> Int? {
         guard let place = place(item) else { return nil }
-        isTaken[place] = true
+        self[isTaken: place] = true
         takenCount += 1
         cursor = place + 1 == items.count ? 0 : place + 1
         return place
@@ -28,7 +40,7 @@ struct ItemLedger {
 
     /// Marks an item as not handled after all.
     mutating func undo(_ place: Int) {
-        isTaken[place] = false
+        self[isTaken: place] = false
         takenCount -= 1
     }
 
@@ -36,7 +48,7 @@ struct ItemLedger {
     private func place(_ item: UInt64) -> Int? {
         for step in 0..<items.count {
             let index = (cursor + step) % items.count
-            if items[index] == item { return isTaken[index] ? nil : index }
+            if items[index] == item { return self[isTaken: index] ? nil : index }
         }
         return nil
     }

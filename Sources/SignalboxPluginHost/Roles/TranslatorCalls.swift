@@ -38,8 +38,8 @@ package enum TranslatorCalls {
     static func classify(
         _ instance: PluginInstance, app: String, responses: [HTTPResponse], _ call: Classify
     ) -> (settled: [Outcome], requests: RequestBatch) {
-        let sink = HTTPSink(
-            items: responses.flatMap(\.items), structs: instance.context.structs)
+        let items = responses.count == 1 ? responses[0].items : responses.flatMap(\.items)
+        let sink = HTTPSink(items: items, structs: instance.context.structs)
         let fault = instance.work { raw, arena -> PluginFault? in
             var error = sbx_error.fresh
             let batch = Self.batch(responses, app: app, in: arena)

@@ -128,9 +128,8 @@ struct BlockTables {
     /// Writes what was added.
     mutating func flush(_ hot: HotStatements, nextID: inout UInt64, _ db: Database) throws {
         guard !drafts.isEmpty else { return }
-        let all = drafts
-        drafts = []
-        for draft in all { try write(draft, hot, &nextID, db) }
+        for index in drafts.indices { try write(drafts[index], hot, &nextID, db) }
+        drafts.removeAll(keepingCapacity: true)
     }
 
     private mutating func write(
@@ -145,8 +144,7 @@ struct BlockTables {
         insert.bind(key.lane)
         insert.bind(Int64(key.rank))
         insert.bind(Int64(ids.count))
-        insert.bind(blob: draft.writer.bytes)
-        try insert.run()
+        try insert.run(last: draft.writer.bytes)
         guard key.isTaken else { return }
         let block = OpenBlock(
             id: id, lane: key.lane, name: draft.name, rank: key.rank, count: ids.count,
@@ -282,8 +280,7 @@ struct BlockTables {
     ) throws {
         let note = try hot.statement(.noteProgress, db)
         note.bind(block.id)
-        note.bind(blob: block.done.bytes)
-        try note.run()
+        try note.run(last: block.done.bytes)
         block.hasProgress = true
     }
 
@@ -473,7 +470,7 @@ struct BlockTables {
             lanes[block.lane]?.forget(block)
             places = places.filter { $0.value.block !== block }
         }
-        drafts = []
+        drafts.removeAll()
         damages += takenDamages
         forgetTransaction()
     }

@@ -125,8 +125,7 @@ struct SeenKeys {
         }
         let insert = try hot.statement(.insertSeenGroup, db)
         insert.bind(lastGroup + 1)
-        insert.bind(blob: bytes)
-        try insert.run()
+        try insert.run(last: bytes)
         try move(max(Self.moveMin, 4 * new.count), nowUnixMs, hot, db)
     }
 

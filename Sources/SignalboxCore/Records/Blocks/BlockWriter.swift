@@ -22,7 +22,7 @@ public struct BlockWriter: Sendable {
         var route: String
     }
 
-    private var records = RecordWriter([version], bytesExpected: 1_024)
+    private var records = RecordWriter(bytesExpected: 1_024)
     /// Ids of the deliveries, in the order in which they were added.
     public private(set) var ids: [UInt64] = []
     private var contentCount: UInt32 = 0
@@ -32,7 +32,7 @@ public struct BlockWriter: Sendable {
     private var earlier: [ContentKey: UInt32] = [:]
 
     /// Makes an empty block.
-    public init() {}
+    public init() { records.append(Self.version) }
 
     /// The encoded block.
     public var bytes: [UInt8] { records.bytes }
