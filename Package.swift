@@ -186,7 +186,7 @@ let package = Package(
             dependencies: [
                 "SignalboxCore", "SignalboxJSON", "SignalboxConfig", "SignalboxPluginHost",
                 "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxStore",
-                "SignalboxDispatch", "SignalboxThreads",
+                "SignalboxPostgres", "SignalboxDispatch", "SignalboxThreads",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: swift),
         // libsignalbox.so: the gateway for programs in other languages.

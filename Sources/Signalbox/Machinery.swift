@@ -76,6 +76,7 @@ struct Machinery: Sendable {
         _ plan: GatewayPlan, _ given: GatewayOptions
     ) async throws(ConfigurationError) -> any GatewayStore {
         if let store = given.store { return store }
+        if let settings = plan.config.gateway.store { return try await openStore(settings, plan) }
         let faults = FaultLines()
         var options = SQLiteStore.Options(
             folder: given.dataFolder ?? plan.config.dataPath, nowUnixMs: clock,

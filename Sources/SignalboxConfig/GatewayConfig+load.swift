@@ -6,8 +6,8 @@ extension GatewayConfig {
         "tests",
     ]
     static let gatewayKeys = [
-        "name", "listen", "admin", "admin_hosts", "admin_token", "data", "drain", "shutdown_delay",
-        "dedupe", "log", "tls", "sources",
+        "name", "listen", "admin", "admin_hosts", "admin_token", "data", "store", "drain",
+        "shutdown_delay", "dedupe", "log", "tls", "sources",
     ]
     static let pluginKeys = ["library", "isolation", "dedupe", "config"]
 
@@ -137,6 +137,7 @@ extension GatewayConfig {
         }
         if let value = map["sources"] { readSources(value, map) }
         if let text = map.text("data")?.text { gateway.dataFolder = text }
+        if let value = map["store"] { gateway.store = PostgresSettings.read(value, diagnostics) }
         if let ms = map.duration("drain", in: 0...600_000) { gateway.drainMs = ms }
         if let ms = map.duration("shutdown_delay", in: 0...600_000) { gateway.shutdownDelayMs = ms }
         if let ms = map.duration("dedupe", in: 0...GatewaySettings.dedupeMsMax) {

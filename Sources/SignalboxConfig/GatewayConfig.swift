@@ -20,6 +20,8 @@ public struct GatewaySettings: Sendable {
     public var sources: [String] = []
     /// TLS of `listen`; nil for plain HTTP, with TLS in front.
     public var tls: TLSSettings?
+    /// The database that several gateways use; nil for SQLite in the data folder.
+    public var store: PostgresSettings?
     /// Folder for durable data.
     public var dataFolder = "./data"
     /// How long a stop waits for work that is under way, in milliseconds.

@@ -42,9 +42,12 @@ import Testing
         }
     }
 
-    /// Posts webhooks one after the other until the gateway is gone.
-    static func load(_ port: String, _ client: RESTClient, _ promises: Promises) async {
-        while true {
+    /// Posts webhooks one after the other until the gateway is gone, or it is enough.
+    static func load(
+        _ port: String, _ client: RESTClient, _ promises: Promises,
+        while goesOn: @Sendable () -> Bool = { true }
+    ) async {
+        while goesOn() {
             let number = promises.next()
             let (ios, android) = ("i\(number)", "a\(number)")
             var call = RESTCall(

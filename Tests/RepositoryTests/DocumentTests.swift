@@ -8,7 +8,7 @@ import Testing
         + ["docs", "Plugins", "Tests"].flatMap { Repository.files(under: $0, endings: [".md"]) }
     static let gateway = [
         "Signalbox", "SignalboxConfig", "SignalboxCore", "SignalboxHTTP", "SignalboxObservability",
-        "SignalboxPluginHost", "SignalboxStore",
+        "SignalboxPluginHost", "SignalboxStore", "SignalboxPostgres",
     ].flatMap { Repository.files(under: "Sources/\($0)", endings: [".swift"]) }
 
     @Test(arguments: documents)

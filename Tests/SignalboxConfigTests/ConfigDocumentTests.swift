@@ -9,6 +9,7 @@ import Testing
         ("Sections", "zz: 1"),
         ("gateway", "gateway: { zz: 1 }"),
         ("gateway.tls", "gateway: { tls: { zz: 1 } }"),
+        ("gateway.store", "gateway: { store: { zz: 1 } }"),
         ("gateway.log", "gateway: { log: { zz: 1 } }"),
         ("plugins", "plugins: { p: { zz: 1 } }"),
         ("routes", "routes: [ { name: r, zz: 1 } ]"),

@@ -31,6 +31,8 @@ public final class DeadLetterTool: Sendable {
         if let first = diagnostics.first, first.position == config.start {
             throw ConfigurationError(diagnostics: [first])
         }
+        // A database that gateways share is asked through one of them.
+        if config.gateway.store != nil { return try admin(of: config, options) }
         let folder = options.dataFolder ?? config.dataPath
         let storeOptions = SQLiteStore.Options(
             folder: folder, nowUnixMs: { SystemClock.unixMs }, onNotice: { _ in })
@@ -39,17 +41,23 @@ public final class DeadLetterTool: Sendable {
         case .success(let store): return DeadLetterTool(.store(store))
         case .failure(let fault):
             guard fault.code == "store-in-use" else { throw fault }
-            guard let admin = options.admin ?? config.gateway.admin else {
-                throw Fault(
-                    description: "the gateway is running and has no admin listener to ask; set "
-                        + "gateway.admin")
-            }
-            let host = admin.host.contains(":") ? "[\(admin.host)]" : admin.host
-            return DeadLetterTool(
-                .admin(
-                    try RESTClient(), origin: "http://\(host):\(admin.port)",
-                    token: config.gateway.adminToken))
+            return try admin(of: config, options)
         }
+    }
+
+    private static func admin(
+        of config: GatewayConfig, _ options: GatewayOptions
+    ) throws -> DeadLetterTool {
+        guard let admin = options.admin ?? config.gateway.admin else {
+            throw Fault(
+                description: "the gateway is running and has no admin listener to ask; set "
+                    + "gateway.admin")
+        }
+        let host = admin.host.contains(":") ? "[\(admin.host)]" : admin.host
+        return DeadLetterTool(
+            .admin(
+                try RESTClient(), origin: "http://\(host):\(admin.port)",
+                token: config.gateway.adminToken))
     }
 
     private init(_ way: Way) { self.way = way }

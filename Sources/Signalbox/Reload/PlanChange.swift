@@ -55,6 +55,7 @@ struct PlanChange: Sendable {
             keys.append("tls")
         }
         if old.dataFolder != new.dataFolder { keys.append("data") }
+        if old.store != new.store { keys.append("store") }
         if old.logLevel != new.logLevel || old.logFormat != new.logFormat
             || old.logUsers != new.logUsers
         {

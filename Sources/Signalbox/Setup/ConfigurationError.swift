@@ -8,8 +8,11 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// One line per fault.
     public var description: String { diagnostics.map(\.description).joined(separator: "\n") }
 
-    /// Whether it may pass without a change of the file: the disk is full, or another gateway has the data folder.
+    /// Whether it may pass without a change of the file: the disk is full, another gateway has the data folder, or the
+    /// database is away.
     public var isTemporary: Bool {
-        diagnostics.allSatisfy { ["store-full", "store-in-use"].contains($0.code) }
+        diagnostics.allSatisfy {
+            ["store-full", "store-in-use", "store-unreachable"].contains($0.code)
+        }
     }
 }

@@ -1,0 +1,61 @@
+internal import Logging
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxPostgres
+internal import SignalboxThreads
+
+extension Machinery {
+    /// Opens the database that several gateways use.
+    func openStore(
+        _ settings: PostgresSettings, _ plan: GatewayPlan
+    ) async throws(ConfigurationError) -> any GatewayStore {
+        let address: PostgresAddress
+        do throws(PostgresAddressError) {
+            address = try PostgresAddress(settings.address)
+        } catch {
+            throw plan.fault("store-address", error.description)
+        }
+        let faults = FaultLines()
+        var options = PostgresOptions(
+            address: address, owner: name,
+            onNotice: { [metrics, logger] in Self.note($0, metrics, logger, faults) })
+        options.waitingMax = limits.deliveriesWaitingMax
+        options.leaseMs = limits.leaseMs
+        // A pooler gives no connection to listen on.
+        options.usesNames = !settings.isPooled
+        options.hasNotices = !settings.isPooled
+        let made = options
+        let opened = await SystemThread.value {
+            Result { () throws(PostgresStoreError) in try PostgresStore.open(made) }
+        }
+        do throws(PostgresStoreError) {
+            return try opened.get()
+        } catch {
+            throw plan.fault(error.code, error.message)
+        }
+    }
+
+    private static func note(
+        _ notice: PostgresNotice, _ metrics: GatewayMetrics, _ logger: Logger, _ faults: FaultLines
+    ) {
+        switch notice {
+        case .away(let words), .fault(let words), .fenced(let words):
+            metrics.storeFault()
+            guard let skipped = faults.write(words) else { return }
+            var error: Logger.Metadata = ["error": "\(words)"]
+            if skipped > 0 { error["skipped"] = "\(skipped)" }
+            logger.error("store failed to write", metadata: error)
+        case .back: logger.notice("database is back")
+        case .warning(let words):
+            logger.warning("database may lose events", metadata: ["error": "\(words)"])
+        case .damaged(let count, let words):
+            metrics.damaged(count)
+            logger.error("found damage in the queue", metadata: ["error": "\(words)"])
+        case .outcomesLost(let receiver, let count):
+            metrics.outcomesLost(receiver, count: count)
+            logger.error(
+                "outcomes dropped as too old or too many",
+                metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import SignalboxConfig
+import Testing
+
+/// `gateway.store`: the address is read, never shown.
+@Suite struct StoreSettingsTests {
+    private func load(
+        _ store: String, _ variables: [String: String] = [:]
+    ) -> (PostgresSettings?, [String]) {
+        let text = "version: 1\ngateway: { store: \(store) }" + ConfigTests.tail
+        let (config, words) = ConfigTests().load(text, variables: variables)
+        return (config.gateway.store, words)
+    }
+
+    @Test func `without a store the gateway uses its data folder`() {
+        let (config, words) = ConfigTests().load("version: 1" + ConfigTests.tail)
+        #expect(words == [])
+        #expect(config.gateway.store == nil)
+    }
+
+    @Test func `an address from the environment is read`() {
+        let url = "postgres://u:geheim@db/signalbox?sslmode=verify-full"
+        let (store, words) = load(
+            #"{ postgres: "${env:DATABASE_URL}", pooled: true }"#, ["DATABASE_URL": url])
+        #expect(words == [])
+        #expect(store?.address == url)
+        #expect(store?.isPooled == true)
+    }
+
+    @Test(arguments: [
+        (
+            "{}",
+            "conf/gateway.yaml:2:19: missing-key: gateway.store: postgres is required"
+        ),
+        (
+            "{ postgres: mysql://u:geheim@db/x }",
+            "conf/gateway.yaml:2:31: bad-value: gateway.store: postgres must be an address like "
+                + "postgres://USER@HOST:5432/DATABASE"
+        ),
+        (
+            "{ postgres: postgres://db/x, pooled: maybe }",
+            "conf/gateway.yaml:2:56: wrong-type: gateway.store: pooled must be true or false"
+        ),
+        (
+            "{ postgres: postgres://db/x, pool: true }",
+            "conf/gateway.yaml:2:48: unknown-key: gateway.store: unknown key \"pool\"; known: "
+                + "postgres, pooled"
+        ),
+    ])
+    func `a fault names its place and the fix`(store: String, words: String) {
+        let found = load(store).1
+        #expect(found == [words])
+        #expect(!found.joined().contains("geheim"))
+    }
+}
