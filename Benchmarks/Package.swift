@@ -1,12 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Measures a built `signalbox` from outside, so it needs nothing of the package above, and nothing else either.
+// Measures a built `signalbox` from outside, so it depends neither on the package above
+// nor on anything else.
 let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
     targets: [
-        // Both ends of what is measured: a load generator and a sink.
+        // Both ends of a measurement: a load generator and a sink.
         .executableTarget(
             name: "wire",
             cSettings: [
@@ -15,7 +16,7 @@ let package = Package(
             linkerSettings: [
                 .linkedLibrary("nghttp2"), .linkedLibrary("ssl"), .linkedLibrary("crypto"),
             ]),
-        // Runs them, one figure after the other.
+        // Runs the measurements, one after another.
         .executableTarget(
             name: "bench", swiftSettings: [.treatAllWarnings(as: .error)]),
     ],

@@ -18,7 +18,7 @@ for module in "${modules[@]}"; do
   mkdir -p "$out/symbols/$module"
   swift-symbolgraph-extract -module-name "$module" "${includes[@]}" -target "$(uname -m)-unknown-linux-gnu" \
     -minimum-access-level public -skip-synthesized-members -output-dir "$out/symbols/$module"
-  # Members that other modules get belong to these modules' pages.
+  # Extensions of other modules' types belong to the pages of these modules.
   docc convert --additional-symbol-graph-dir "$out/symbols/$module" --fallback-display-name "$module" \
     --fallback-bundle-identifier "signalbox.$module" --warnings-as-errors --output-path "$out/$module.doccarchive"
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what was built into a prefix: program, library, headers, pkg-config file, plugins, and the
-# Swift runtime that they need, so that the prefix can be moved to another place or machine.
+# Installs a build into a prefix: program, library, headers, pkg-config file, plugins, and the Swift
+# runtime that they need. The prefix can be moved to another place or machine.
 #   scripts/install.sh PREFIX [BUILD_FOLDER]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +18,8 @@ plugins=$lib/signalbox
 runtime=$plugins/runtime
 mkdir -p "$prefix/bin" "$runtime" "$prefix/include/signalbox" "$lib/pkgconfig" "$prefix/share/signalbox"
 
-# place SOURCE TARGET RPATH: a new file in the target's place, so that what runs is not disturbed.
+# place SOURCE TARGET RPATH: replaces TARGET with an atomic rename, so that running
+# programs are not disturbed.
 place() {
   cp "$1" "$2.new"
   chmod u+w "$2.new"
@@ -32,13 +33,13 @@ place "$build/libSignalboxLibrary.so" "$lib/libsignalbox.so.1" '$ORIGIN/signalbo
 patchelf --set-soname libsignalbox.so.1 "$lib/libsignalbox.so.1"
 ln -sf libsignalbox.so.1 "$lib/libsignalbox.so"
 
-# Every plugin that was built: the libraries that export the entry.
+# Installs every plugin of the build: the libraries that export the entry.
 for file in "$build"/lib*.so; do
   nm -D --defined-only --extern-only "$file" | grep -q ' sbx_plugin_entry_v1$' || continue
   place "$file" "$plugins/$(basename "$file")" '$ORIGIN/runtime'
 done
 
-# The parts of the Swift runtime that these files ask for, and those that they ask for in turn.
+# The parts of the Swift runtime that these files need, directly or indirectly.
 swift_libs=$(swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')/linux
 [ -f "$swift_libs/libswiftCore.so" ] || fail "the Swift runtime is not in $swift_libs"
 needed() { patchelf --print-needed "$1"; }

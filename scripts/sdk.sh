@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts together what plugins are built against: headers, the kits for Swift and Rust, and the projects that
-# `signalbox plugins new` writes.
+# Assembles what plugins are built with: headers, the kits for Swift and Rust, and the project
+# templates of `signalbox plugins new`.
 #   scripts/sdk.sh FOLDER
 set -euo pipefail
 cd "$(dirname "$0")/.."

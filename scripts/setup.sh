@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a fresh Debian or Ubuntu machine ready to build: checks Swift, installs what is missing.
+# Prepares a fresh Debian or Ubuntu machine for builds: checks Swift, installs missing packages.
 #   scripts/setup.sh [bench]
 set -euo pipefail
 
@@ -24,10 +24,10 @@ if [ -z "$version" ] || [ "$major" -lt 6 ] || { [ "$major" -eq 6 ] && [ "$minor"
   fail "Swift ${version:-of an unknown version} is too old; Signalbox needs Swift 6.3 or later."
 fi
 
-# The contract's tests lay out its headers with the clang that comes with Swift.
+# The contract tests read layouts with the clang that comes with Swift.
 command -v clang >/dev/null 2>&1 ||
   fail "clang is not on PATH. Swift's toolchain brings one: put the folder of swift itself on PATH."
-# Plugins in Rust need no more than what Debian 12 has; a newer one, from wherever, will do.
+# Plugins in Rust build with Debian 12's compiler and with any newer one.
 if command -v cargo >/dev/null 2>&1 && command -v rustc >/dev/null 2>&1; then
   version=$(rustc --version 2>/dev/null | sed -n 's/^rustc 1\.\([0-9]*\).*/\1/p')
   [ "${version:-0}" -ge 63 ] || fail "$(command -v rustc) is older than Rust 1.63; update it."

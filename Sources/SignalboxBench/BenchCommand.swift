@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import Signalbox
 
-/// `signalbox-bench`: what Benchmarks/ measures inside the gateway; each prints a line of JSON.
+/// `signalbox-bench`: measures parts of the gateway, and prints a line of JSON each time.
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "signalbox-bench", abstract: "Measures parts of the gateway, for Benchmarks/.",
@@ -11,7 +11,7 @@ struct BenchCommand: AsyncParsableCommand {
             Events.self, Reload.self, Calls.self,
         ])
 
-    /// Where the database is.
+    /// The folder of the database.
     struct Folder: ParsableArguments {
         @Option(help: "A folder on the disk to measure.")
         var folder = "run/bench"

@@ -1,9 +1,11 @@
 import Glibc
 import SignalboxCrypto
 
-/// The files that a gateway and a sink of Benchmarks/ need to talk to each other.
+/// The files that a gateway and a sink of Benchmarks/ need to connect to each other.
 enum BenchKeys {
-    /// Writes `ca.pem`, `server.pem`, `server.key` and `apns.p8` into a folder, which is made if need be.
+    /// Writes `ca.pem`, `server.pem`, `server.key` and `apns.p8` into a folder.
+    ///
+    /// The folder is created if missing.
     static func write(folder: String) throws {
         let authority = try ThrowAway.certificateAuthority(name: "bench")
         let server = try ThrowAway.serverIdentity(authority: authority)

@@ -24,7 +24,7 @@ struct ConfigOptions: ParsableArguments {
     func gatewayOptions() throws -> GatewayOptions {
         var options = GatewayOptions(configPath: config)
         options.addPluginFolders(pluginFolder)
-        // Isolated plugins run in the program itself, which is beside this one.
+        // Isolated plugins run in the `signalbox` program, which is in the same folder.
         let own = CommandLine.arguments[0]
         let folder = own.lastIndex(of: "/").map { String(own[..<$0]) } ?? "."
         options.setRunner(["\(folder)/signalbox"])
@@ -38,9 +38,9 @@ struct ConfigOptions: ParsableArguments {
     }
 }
 
-/// What a measurement prints.
+/// The output of a measurement.
 enum Output {
-    /// Numbers by name, as a line of JSON.
+    /// Prints numbers by name, as a line of JSON.
     static func figures(_ figures: [(name: String, value: Double)]) {
         let line = "{" + figures.map { "\"\($0.name)\":\($0.value)" }.joined(separator: ",") + "}\n"
         let bytes = Array(line.utf8)

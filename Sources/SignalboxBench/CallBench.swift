@@ -7,10 +7,11 @@ import SignalboxJSON
 import SignalboxPluginHost
 import SignalboxThreads
 
-/// What a call of a plugin costs: deliveries into requests and answers into outcomes, by the APNs plugin, in this
-/// process or in one of its own.
+/// Measures plugin calls, in this process or in the plugin's own.
+///
+/// The APNs plugin turns deliveries into requests and answers into outcomes.
 enum CallBench {
-    /// Nanoseconds per delivery for one size of batch.
+    /// Nanoseconds per delivery for one batch size.
     struct Cost: Sendable {
         /// Deliveries per call.
         let batch: Int
@@ -20,7 +21,7 @@ enum CallBench {
 
     /// Measures batches of these sizes.
     ///
-    /// Each size gets some `deliveries` deliveries, five times over; the median is taken.
+    /// Returns for each size the median of five runs of about `deliveries` deliveries.
     static func run(
         _ options: GatewayOptions, batches: [Int], deliveries: Int, isIsolated: Bool
     ) async throws -> [Cost] {
@@ -41,7 +42,7 @@ enum CallBench {
         return costs
     }
 
-    /// The notification that is sent: an ordinary one.
+    /// An ordinary notification.
     static let content: SharedNotification = {
         var note = PushNotification()
         note.title = "Ada replied"
@@ -71,7 +72,7 @@ enum CallBench {
             options: isolation, services: services)
     }
 
-    /// Nanoseconds that so many calls take.
+    /// The nanoseconds that so many calls take.
     private static func time(
         _ role: any Translating, batch: Int, calls: Int
     ) throws -> Double {
@@ -85,7 +86,7 @@ enum CallBench {
                     token: String(repeating: "0123456789abcdef", count: 4)))
         }
         let answers = (0..<batch).map { HTTPResponse(status: 200, items: [UInt64($0 + 1)]) }
-        // Its credential is made on another thread; asking all the time would be counted.
+        // The plugin's credential is made on another thread; polling for it would be measured too.
         while case .again = role.prepare(app: "", deliveries: deliveries) { usleep(2_000) }
         let start = SystemClock.monotonicNs
         for _ in 0..<calls {

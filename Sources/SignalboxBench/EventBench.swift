@@ -2,12 +2,16 @@ import Signalbox
 import SignalboxCore
 import SignalboxThreads
 
-/// Webhooks with two devices each, from the plugin that reads them to the settlement on disk, without a listener.
+/// Webhooks with two devices each, without a listener.
+///
+/// They go from the plugin that reads them to the settlement on disk.
 enum EventBench {
-    /// Sends `count` webhooks of the plugin under `/in/zendesk`, one after the other; how many pushes were delivered.
+    /// Sends `count` webhooks to the plugin at `/in/zendesk`, one after another.
+    ///
+    /// Returns how many pushes were delivered.
     static func run(_ options: GatewayOptions, count: Int) async throws -> Int {
         var options = options
-        // A stream would cost a tenth of what is measured.
+        // An outcome stream would cost a tenth of what is measured.
         let outcomes = Gate((known: 0, delivered: 0))
         options.onOutcome = { outcome in
             outcomes.updateQuietly { counts in

@@ -2,8 +2,9 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// Deliveries that are in memory already, for measuring what comes behind the store alone: it leases what it
-/// is asked for, counts what is settled, and keeps nothing else.
+/// Deliveries in memory, for measuring only what follows the store.
+///
+/// It gives leases on request, counts what is settled, and keeps nothing else.
 final class MemoryStore: DeliveryQueue {
     private struct State {
         var left: Int
@@ -17,7 +18,7 @@ final class MemoryStore: DeliveryQueue {
     private let deliveries: [Delivery]
     private let state: Mutex<State>
 
-    /// `make` makes the delivery of a number below `total`, with the number and one as its id.
+    /// `make` makes the delivery of a number below `total`; its id is the number plus one.
     init(key: LaneKey, total: Int, make: (Int) -> Delivery) {
         self.key = key
         self.total = total
@@ -30,7 +31,7 @@ final class MemoryStore: DeliveryQueue {
     var isFileGone: Bool { false }
     var isFailing: Bool { false }
 
-    /// How many were delivered, once all are settled.
+    /// Waits until all deliveries are settled. Returns how many were delivered.
     func end() async -> Int {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -103,7 +104,7 @@ final class MemoryStore: DeliveryQueue {
     func close() async {}
 }
 
-/// There are no dead letters, no devices, no values and no stream of outcomes here.
+/// There are no dead letters, devices, values or outcome streams here.
 extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, OutcomeStore {
     var nextOutcome: UInt64 { 1 }
     func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] { [:] }

@@ -2,7 +2,7 @@ import ArgumentParser
 import CAllocator
 import Glibc
 
-/// Where the process begins.
+/// The entry point.
 @main
 enum Program {
     static func main() {
@@ -10,7 +10,7 @@ enum Program {
             await BenchCommand.main()
             exit(0)
         }
-        // Not dispatchMain: tools that count instructions need a main thread that stays.
+        // Not dispatchMain: tools that count instructions need a main thread that stays alive.
         while true { pause() }
     }
 }

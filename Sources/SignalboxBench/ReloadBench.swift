@@ -4,21 +4,21 @@ import SignalboxDevTools
 import SignalboxPluginHost
 import SignalboxThreads
 
-/// Reloads of plugin files that have changed, in a gateway that runs.
+/// Reloads changed plugin files in a running gateway.
 enum ReloadBench {
-    /// What they took, per reload.
+    /// The cost per reload.
     struct Report: Sendable {
-        /// Half of them were faster.
+        /// The median time.
         let p50Ms: Double
-        /// Resident memory that stays, in KiB; the first ten, which fill caches, are not counted.
+        /// Growth of the resident memory, in KiB, without the first ten reloads, which fill caches.
         let residentKiB: Double
-        /// Instances that were replaced by each.
+        /// Instances that each reload replaced.
         let instances: Int
     }
 
-    /// Reloads `count` times; before each every plugin file is another one.
+    /// Reloads `count` times, each time with changed plugin files.
     ///
-    /// `folder` is made and gets copies of the plugins `names`.
+    /// `folder` is created and gets copies of the plugins `names`.
     static func run(
         _ options: GatewayOptions, names: [String], folder: String, count: Int
     ) async throws -> Report {
@@ -63,7 +63,7 @@ enum ReloadBench {
         return bytes
     }
 
-    /// Puts a new file in the place of another, as an update does.
+    /// Replaces a file with an atomic rename, as an update does.
     private static func replace(_ path: String, with bytes: [UInt8]) throws {
         guard let file = fopen(path + ".new", "we") else {
             throw BenchFault(description: "cannot write \(path).new")

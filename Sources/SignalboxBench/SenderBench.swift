@@ -2,19 +2,19 @@ import Signalbox
 import SignalboxCore
 import SignalboxThreads
 
-/// The way from deliveries that are leased to answers that are settled, without a disk: lane, plugin, HTTP/2.
+/// From leased deliveries to settled answers, without a disk: lane, plugin, HTTP/2.
 enum SenderBench {
-    /// What came of a run.
+    /// The result of a run.
     struct Report: Sendable {
-        /// Deliveries that the provider took.
+        /// Deliveries that the provider accepted.
         let delivered: Int
         /// From the first lease to the last settlement, in seconds.
         let seconds: Double
     }
 
-    /// Sends `count` deliveries of the sender `apns` of a configuration.
+    /// Sends `count` deliveries of a configuration's sender `apns`.
     ///
-    /// The number of a delivery is the end of its token; `perContent` deliveries share a notification.
+    /// A token ends with the number of its delivery; `perContent` deliveries share a notification.
     static func run(
         _ options: GatewayOptions, count: Int, perContent: Int
     ) async throws -> Report {
@@ -40,7 +40,7 @@ enum SenderBench {
         return Report(delivered: delivered, seconds: seconds)
     }
 
-    /// 64 hexadecimal digits, of which the last 16 are the number.
+    /// 64 hexadecimal digits; the last 16 are the number.
     static func token(_ number: Int) -> String {
         var mixer = UInt64(number) &+ 0x9e37_79b9_7f4a_7c15
         mixer = (mixer ^ (mixer >> 30)) &* 0xbf58_476d_1ce4_e5b9

@@ -4,9 +4,9 @@ import SignalboxStore
 import SignalboxThreads
 import Synchronization
 
-/// Figures of the durable queue; ratios to the disk's own fsync are what matters.
+/// Measures the durable queue. The ratios to the disk's own fsync are what matters.
 enum StoreBench {
-    /// Appends events with two deliveries each, and settles them as they are committed.
+    /// Appends events with two deliveries each, and settles them once they are committed.
     ///
     /// Returns events per second.
     static func throughput(folder: String, events: Int) async throws -> Double {
@@ -21,7 +21,7 @@ enum StoreBench {
         return Double(events) / seconds
     }
 
-    /// Fills a store with deliveries that nobody takes.
+    /// Fills a store with deliveries that nobody leases.
     static func fill(folder: String, deliveries: Int) async throws {
         let store = try open(folder)
         let partMax = 10_000
@@ -39,7 +39,9 @@ enum StoreBench {
         await store.close()
     }
 
-    /// Registers the devices of as many users: `u0`, `u1`, ..., each with the token of its number.
+    /// Registers one device each for the users `u0`, `u1`, ....
+    ///
+    /// A device's token contains its user's number.
     static func register(folder: String, devices: Int) async throws {
         let store = try open(folder)
         let partMax = 4_096
@@ -59,8 +61,10 @@ enum StoreBench {
         await store.close()
     }
 
-    /// Opens a full store and leases its first part: how long that takes in milliseconds, how many
-    /// deliveries wait, and the resident memory in MiB.
+    /// Opens a full store and leases its first part.
+    ///
+    /// Returns the time in milliseconds, the number of waiting deliveries, and the resident memory
+    /// in MiB.
     static func resume(
         folder: String
     ) async throws -> (ms: Double, waiting: Int, residentMiB: Double) {
@@ -99,7 +103,7 @@ enum StoreBench {
         return times.sorted()[100]
     }
 
-    /// Resident memory of this process.
+    /// Resident memory of this process, in MiB.
     static var residentMiB: Double {
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
         defer { fclose(file) }
@@ -144,7 +148,7 @@ enum StoreBench {
     }
 }
 
-/// Keeps so many events under way.
+/// Keeps a number of events in flight.
 private final class Flow: Sendable {
     private static let windowMax = 4_000
 

@@ -13,7 +13,7 @@ struct DeadCommand: AsyncParsableCommand {
             """,
         subcommands: [List.self, Show.self, Replay.self, Purge.self])
 
-    /// Which dead letters are meant.
+    /// Options that select dead letters.
     struct Selection: ParsableArguments {
         @Option(name: .shortAndLong, help: "Path of the configuration.")
         var config = "gateway.yaml"
@@ -169,7 +169,7 @@ struct DeadCommand: AsyncParsableCommand {
     }
 }
 
-/// How far long work has come, on a terminal.
+/// Shows the progress of long work on a terminal.
 struct ProgressBar {
     private let total: Int
     private let isShown = isatty(STDERR_FILENO) == 1

@@ -2,14 +2,14 @@ import ArgumentParser
 import Glibc
 import Signalbox
 
-/// How the program ends; the numbers are those of sysexits.h.
+/// Exit codes, with the numbers of sysexits.h.
 enum Exit {
     static let fault = ExitCode(1)
     /// Something that passes: a supervisor may try again.
     static let temporary = ExitCode(75)
     static let config = ExitCode(78)
 
-    /// Reports an error on standard error; the code to exit with.
+    /// Reports an error on standard error. Returns the exit code.
     static func report(_ error: any Error) -> ExitCode {
         if let error = error as? ConfigurationError {
             for diagnostic in error.diagnostics { Output.error("\(diagnostic)") }
@@ -22,7 +22,7 @@ enum Exit {
     }
 }
 
-/// Lines for people.
+/// Prints lines for people.
 enum Output {
     static func line(_ text: String) { write(text, to: STDOUT_FILENO) }
     static func error(_ text: String) { write(text, to: STDERR_FILENO) }

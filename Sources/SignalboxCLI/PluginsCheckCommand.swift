@@ -31,7 +31,9 @@ struct PluginsCheckCommand: AsyncParsableCommand {
     @Flag(help: "JSON.")
     var json = false
 
-    /// Runs this program again to load the library, so that a crash of it is not ours; `Program` sees it.
+    /// Runs this program again to load the library, so that a crash does not end this process.
+    ///
+    /// `Program` handles this command.
     static let examination = ["/proc/self/exe", "plugins", "examine"]
 
     func run() async throws {
@@ -75,9 +77,9 @@ struct PluginsCheckCommand: AsyncParsableCommand {
     }
 }
 
-/// Files that are named on the command line.
+/// Files named on the command line.
 enum InputFile {
-    /// The bytes of a file, or of standard input for `-`; nil: it cannot be read.
+    /// The bytes of a file, or of standard input for `-`; nil if unreadable.
     static func read(_ path: String) -> [UInt8]? {
         guard let file = path == "-" ? fdopen(dup(STDIN_FILENO), "rb") : fopen(path, "rb") else {
             return nil

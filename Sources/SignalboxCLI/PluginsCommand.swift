@@ -12,7 +12,7 @@ struct PluginsCommand: AsyncParsableCommand {
             RunIsolatedCommand.self,
         ])
 
-    /// Runs this program again to look at a library, so that a crash of it is not ours.
+    /// Runs this program again to inspect a library, so that a crash does not end this process.
     static let inspection = ["/proc/self/exe", "plugins", "describe"]
 
     /// `signalbox plugins list`.
@@ -73,7 +73,7 @@ struct PluginsCommand: AsyncParsableCommand {
         }
     }
 
-    /// What the process of a plugin with `isolation: process` runs.
+    /// The process of a plugin with `isolation: process` runs this.
     struct RunIsolatedCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "run-isolated",
@@ -85,7 +85,7 @@ struct PluginsCommand: AsyncParsableCommand {
         func run() async throws { await PluginTool.runIsolated() }
     }
 
-    /// What the child process of `inspect` runs.
+    /// The child process of `inspect` runs this.
     struct DescribeCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "describe", abstract: "Loads one plugin in this process.",

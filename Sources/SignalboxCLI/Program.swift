@@ -4,12 +4,12 @@ import Dispatch
 import Glibc
 import SignalboxConformance
 
-/// Where the process begins.
+/// The entry point.
 @main
 enum Program {
     static func main() {
-        // A plugin is examined without the task pool: the plugin's threads are counted, and tools that
-        // watch memory stumble over the pool.
+        // Plugins are examined without the task pool: the plugin's threads are counted, and memory
+        // checkers have trouble with the pool.
         if CommandLine.arguments.dropFirst().elementsEqual(PluginsCheckCommand.examination[1...]) {
             PluginCheck.examine()
             return

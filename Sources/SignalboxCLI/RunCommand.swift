@@ -22,7 +22,7 @@ struct RunCommand: AsyncParsableCommand {
         }
         StartPages.giveBack()
         await StopSignals.wait {
-            // The log has its faults; the current configuration stays.
+            // A failed reload is logged, and the current configuration stays.
             Task { _ = try? await gateway.reload() }
         }
         await gateway.stop()

@@ -1,11 +1,14 @@
 import Glibc
 
-/// Pages of the program and its libraries that only its start needed.
+/// Memory pages of the program and its libraries that only the start needed.
 ///
-/// Relocations, the initialisers of sixty libraries and reading a configuration touch much code once; it would stay
-/// resident for weeks. What is needed again is mapped anew from the page cache, sixteen pages at a time.
+/// Relocations, the initialisers of sixty libraries and reading the configuration use much code
+/// once, which would stay resident for weeks. Pages that are needed again are mapped anew from the
+/// page cache, sixteen at a time.
 enum StartPages {
-    /// Gives them back to the kernel; how many KiB were let go of. Not while a library is being loaded.
+    /// Gives the pages back to the kernel. Returns how many KiB.
+    ///
+    /// Must not run while a library is being loaded.
     @discardableResult
     static func giveBack() -> Int {
         guard let file = fopen("/proc/self/smaps", "re") else { return 0 }
@@ -24,7 +27,7 @@ enum StartPages {
                 region?.resident = size
             } else if let known = region, let size = kibibytes(text, "Anonymous:") {
                 region = nil
-                // Pages that were written to, as relocation tables are, are nowhere but in memory.
+                // Pages that were written to, such as relocation tables, exist only in memory.
                 guard size == 0, known.resident > 0, known.letGo() else { continue }
                 given += known.resident
             }
@@ -37,11 +40,11 @@ enum StartPages {
         return line.split(separator: " ").dropFirst().first.flatMap { Int($0) }
     }
 
-    /// A mapping: `7f00-7f80 r-xp 00000000 fe:00 42   /usr/lib/libc.so.6`.
+    /// A mapping, such as `7f00-7f80 r-xp 00000000 fe:00 42   /usr/lib/libc.so.6`.
     private struct Region {
         let start: UInt
         let end: UInt
-        /// Code or constants of a file, which no one writes to.
+        /// Whether it is code or constants of a file, which no one writes to.
         let isOfFile: Bool
         var resident = 0
 

@@ -1,13 +1,13 @@
 import Glibc
 import Synchronization
 
-/// SIGTERM, SIGINT and SIGHUP as something to wait for.
+/// Waits for SIGTERM, SIGINT and SIGHUP.
 enum StopSignals {
-    /// The two ends of the pipe that the handler rings; -1: none yet.
+    /// The two ends of the pipe that the signal handler writes to; -1: not created yet.
     private static let reader = Atomic<Int32>(-1)
     private static let bell = Atomic<Int32>(-1)
 
-    /// Catches the signals from now on, also those that come before `wait`.
+    /// Catches the signals from now on, including those that arrive before `wait`.
     static func catchAll(andHangUp isHangUp: Bool = false) {
         // A peer that closes its end must not end the program.
         signal(SIGPIPE, SIG_IGN)
@@ -16,7 +16,7 @@ enum StopSignals {
         reader.store(ends[0], ordering: .sequentiallyConsistent)
         bell.store(ends[1], ordering: .sequentiallyConsistent)
         for number in [SIGTERM, SIGINT] + (isHangUp ? [SIGHUP] : []) {
-            // Only what is allowed in a handler: load a number, write a byte.
+            // A signal handler may do no more than load a number and write a byte.
             signal(number) { number in
                 var byte = UInt8(truncatingIfNeeded: number)
                 _ = write(StopSignals.bell.load(ordering: .relaxed), &byte, 1)
@@ -24,8 +24,9 @@ enum StopSignals {
         }
     }
 
-    /// Waits for the signal to stop; from then on a second one ends the program at once. Each SIGHUP
-    /// until then calls `onHangUp`, on a thread of its own.
+    /// Waits for a stop signal; afterwards a second one ends the program at once.
+    ///
+    /// Each SIGHUP until then calls `onHangUp`, on its own thread.
     static func wait(onHangUp: @escaping @Sendable () -> Void = {}) async {
         let reader = reader.load(ordering: .relaxed)
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -59,7 +60,7 @@ enum StopSignals {
             self.reader = reader
         }
 
-        /// Reads until there is a signal to stop.
+        /// Reads until a stop signal arrives.
         func readStop(_ onHangUp: () -> Void) {
             while true {
                 var byte: UInt8 = 0

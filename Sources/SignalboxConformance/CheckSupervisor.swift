@@ -3,9 +3,9 @@ internal import SignalboxCore
 internal import SignalboxJSON
 internal import SignalboxPluginHost
 
-/// Starts examining processes, sees how they end, and puts their findings together.
+/// Starts examining processes, watches how they end, and combines their findings.
 struct CheckSupervisor {
-    /// What one process said.
+    /// What one process reported.
     private struct Progress {
         var step: String?
         var doing = ""
@@ -82,7 +82,7 @@ struct CheckSupervisor {
         return elf
     }
 
-    /// Runs processes until all steps are done: one that ends early costs its step.
+    /// Runs processes until all steps are done. A process that ends early costs its current step.
     private mutating func examine(environment: [String: String]) {
         for _ in 0...CheckSteps.all.count {
             let (progress, output) = process(command, environment: environment, slowness: 1)
@@ -96,12 +96,12 @@ struct CheckSupervisor {
             guard let step else { return }
             order.done.append(step.name)
             if step.name == "load" { canLoad = false }
-            // Whatever needs an instance would end in the same way.
+            // Every step that needs an instance would end the same way.
             if step.name == "load" || step.name == "create" { return }
         }
     }
 
-    /// One process; nil: it could not be started.
+    /// Runs one process; returns nil if it could not be started.
     private mutating func process(
         _ command: [String], environment: [String: String], slowness: UInt64
     ) -> (Progress, ChildProcess.Output?) {
@@ -157,7 +157,7 @@ struct CheckSupervisor {
         }
     }
 
-    /// The process ended in a step.
+    /// Blames a step for the end of the process.
     private mutating func blame(
         _ step: CheckStep?, _ doing: String, _ output: ChildProcess.Output
     ) {
@@ -195,7 +195,7 @@ struct CheckSupervisor {
         }
     }
 
-    /// The same steps once more, with smaller amounts, under memcheck.
+    /// Repeats the steps under memcheck, with smaller amounts.
     private mutating func runValgrind() {
         guard let path = MemoryTools.find("valgrind") else {
             leaveMemory("valgrind is not installed")
@@ -205,7 +205,7 @@ struct CheckSupervisor {
             leaveMemory("there is no room for valgrind's files in /tmp")
             return
         }
-        // Valgrind may not be able to read the plugin's debug information: then it does without.
+        // Valgrind may fail to read the plugin's debug information; then it runs without it.
         for plugin in [order.file, room.plugin] {
             var light = CheckSupervisor(order: order, command: command)
             light.order.isLight = true

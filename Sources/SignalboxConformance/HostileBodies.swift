@@ -1,7 +1,9 @@
-/// Bodies that attackers and broken senders make; no plugin may crash on them, take them for something
-/// else, or let them through as events with garbage.
+/// Bodies from attackers and broken senders.
+///
+/// No plugin may crash on them, mistake them for something else, or emit events with garbage from
+/// them.
 public enum HostileBodies {
-    /// Bodies by what is wrong with them.
+    /// The bodies, each with the name of its fault.
     public static let all: [(name: String, bytes: [UInt8])] = [
         ("empty", []),
         ("only spaces", Array("   \n\t".utf8)),
@@ -45,7 +47,7 @@ public enum HostileBodies {
         ("XML", Array(#"<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>"#.utf8)),
     ]
 
-    /// `body` with the value at a key of its outermost object replaced by each of these.
+    /// `body` with the value of a key of its outermost object replaced by each of these.
     public static let values = [
         "null", "true", "-1", "1.5", "99999999999999999999999", "1e400", "\"\"", "\"\\u0000\"",
         "\"\u{202e}evil\"", "[]", "[[]]", "{}", "{\"$ref\":\"#\"}", "[null,{},\"x\"]",

@@ -3,11 +3,11 @@ internal import SignalboxCore
 internal import SignalboxJSON
 internal import SignalboxPluginHost
 
-/// What to check, and with what.
+/// What to check, and with which inputs.
 public struct PluginCheckOptions: Sendable {
-    /// The library.
+    /// The path of the library.
     public var file: String
-    /// The config as JSON; nil: one is made up from the schema.
+    /// The config as JSON; nil: made up from the schema.
     public var config: String?
     /// Secrets by the path of their key: `key`, `apps.0.key`.
     public var secrets: [(name: String, value: [UInt8])] = []
@@ -15,24 +15,24 @@ public struct PluginCheckOptions: Sendable {
     public var samples: String?
     /// Sections of rules to check, such as `ingest`; empty: all.
     public var only: [String] = []
-    /// Look for memory that is lost or misused, where a tool for it is installed.
+    /// Whether to look for lost or misused memory, if a tool for it is installed.
     public var checksMemory = true
 
     /// Checks a library.
     public init(file: String) { self.file = file }
 }
 
-/// Why a check could not begin.
+/// Why a check could not start.
 public struct PluginCheckFault: Error, Sendable, CustomStringConvertible {
-    /// Words for people.
+    /// A message for people.
     public let message: String
     /// The message.
     public var description: String { message }
 }
 
-/// The conformance suite of plugins: every rule of the contract that can be seen from outside.
+/// The conformance suite for plugins: every rule of the contract that can be checked from outside.
 ///
-/// The plugin runs in processes of its own, so that a crash is a finding.
+/// The plugin runs in separate processes, so that a crash is a finding.
 public enum PluginCheck {
     /// Checks a plugin; `command` runs this program so that it calls `examine`.
     public static func run(
@@ -57,7 +57,7 @@ public enum PluginCheck {
         return supervisor.report
     }
 
-    /// Examines the plugin that the order on standard input names; for the process that `run` starts.
+    /// Examines the plugin named by the order on standard input, in the process that `run` starts.
     public static func examine() {
         var text: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)

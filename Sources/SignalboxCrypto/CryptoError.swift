@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Why a cryptographic call failed; holds no key material and no data.
+/// Why a cryptographic call failed; contains no key material and no data.
 public struct CryptoError: Error, Sendable, Hashable, CustomStringConvertible {
     /// `this is not a private key in PEM form`.
     public let message: String

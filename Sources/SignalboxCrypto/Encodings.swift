@@ -5,7 +5,7 @@ public enum Base64 {
     private static let url = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// Encodes bytes; the URL form has no padding, the standard form has it.
+    /// Encodes bytes. The standard form has padding, the URL form has none.
     public static func encode(_ bytes: some Sequence<UInt8>, url isURL: Bool = false) -> String {
         let alphabet = isURL ? url : standard
         var out: [UInt8] = []
@@ -24,7 +24,7 @@ public enum Base64 {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Decodes either alphabet, with or without padding; nil if it is malformed.
+    /// Decodes either alphabet, with or without padding; nil if malformed.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var out: [UInt8] = []
         var buffer: UInt32 = 0

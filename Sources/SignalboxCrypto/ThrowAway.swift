@@ -55,8 +55,9 @@ public enum ThrowAway {
             privateKeyPEM: try key.privateKeyPEM())
     }
 
-    /// A client's certificate; `userID` becomes the subject's UID, `extensions` are OIDs with DER in
-    /// hexadecimal.
+    /// A client's certificate.
+    ///
+    /// `userID` becomes the subject's UID; `extensions` are OIDs with DER in hexadecimal.
     public static func clientIdentity(
         name: String, userID: String = "", days: Int = 30,
         extensions: [(oid: String, hex: String)] = [], authority: Identity

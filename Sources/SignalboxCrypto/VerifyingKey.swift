@@ -15,7 +15,9 @@ public final class VerifyingKey: @unchecked Sendable {
         try self.init(owning: key)
     }
 
-    /// Reads a public key from a PEM text: a public key, that of the first certificate, or that of a private
+    /// Reads a public key from PEM text.
+    ///
+    /// The text holds a public key, certificates of which the first counts, or a private
     /// key without a password.
     public convenience init(anyPEM pem: [UInt8]) throws(CryptoError) {
         guard let key = Self.publicKey(pem) ?? Self.certified(pem) ?? SigningKey.read(pem) else {

@@ -5,15 +5,15 @@ internal import SignalboxHTTP
 public import SignalboxSimulators
 internal import SignalboxThreads
 
-/// One webhook through simulators and a gateway, all in this process.
+/// Sends one webhook through a gateway and simulators, all in this process.
 public final class Demo: Sendable {
-    /// What came of it.
+    /// The result of the demo.
     public struct Report: Sendable {
         /// The gateway's answer to the webhook.
         public let status: Int
-        /// How long that took, in milliseconds.
+        /// The time until that answer, in milliseconds.
         public let answeredMs: Double
-        /// What arrived, with the time since the webhook was sent, in milliseconds.
+        /// The pushes received, each with its time since the webhook was sent, in milliseconds.
         public let arrivals: [(push: ReceivedPush, afterMs: Double)]
     }
 
@@ -29,7 +29,7 @@ public final class Demo: Sendable {
             var options = options
             var variables = simulators.variables
             variables["ZENDESK_PATH_SECRET"] = "demo"
-            // Whoever tries it out sends the same sample again and again.
+            // People who try the demo send the same sample again and again.
             variables["ZENDESK_DEDUPE"] = "0s"
             options.dataFolder = simulators.files.data
             options.overlay(
@@ -83,12 +83,12 @@ public final class Demo: Sendable {
 }
 
 extension Demo.Report {
-    /// Both providers took a push.
+    /// Whether both providers accepted a push.
     public var isConfirmed: Bool {
         Set(arrivals.filter { $0.push.status == 200 }.map(\.push.provider)) == ["apns", "fcm"]
     }
 
-    /// What happened, for people.
+    /// The result as text for people.
     public var lines: [String] {
         var out = ["webhook     answered \(status) after \(Self.text(answeredMs)) ms"]
         for (push, afterMs) in arrivals {

@@ -1,21 +1,23 @@
 internal import Glibc
 internal import SignalboxCore
 
-/// Why a project cannot be written.
+/// Why a project cannot be created.
 public struct AuthoringFault: Error, Sendable, CustomStringConvertible {
-    /// Names the thing and what would do.
+    /// Names the fault and the accepted values.
     public let message: String
 
     /// The message.
     public var description: String { message }
 }
 
-/// `signalbox plugins new`: a project that builds, passes the conformance suite, and is the author's from
-/// then on. The SDK has its files, in `templates/LANGUAGE/common` and `templates/LANGUAGE/ROLE`.
+/// `signalbox plugins new`: creates a project that builds and passes the conformance suite.
+///
+/// From then on it belongs to the author. Its files come from the SDK's `templates/LANGUAGE/common`
+/// and `templates/LANGUAGE/ROLE`.
 public struct NewPlugin: Sendable {
-    /// Languages that there are projects for.
+    /// Languages with project templates.
     public static let languages = ["c", "swift", "rust"]
-    /// Roles that there are projects for.
+    /// Roles with project templates.
     public static let roles = ["ingest", "build", "send-http", "send", "register"]
 
     /// The plugin's name: `Hello` becomes `libHello.so`.
@@ -25,7 +27,7 @@ public struct NewPlugin: Sendable {
     /// One of `roles`.
     public let role: String
 
-    /// Checks what was asked for.
+    /// Checks the arguments.
     public init(name: String, language: String, role: String) throws(AuthoringFault) {
         guard Self.languages.contains(language) else {
             throw Self.unknown("language", language, Self.languages)
@@ -59,7 +61,7 @@ public struct NewPlugin: Sendable {
                 + "known: \(known.joined(separator: ", "))")
     }
 
-    /// Writes the project into a new folder; returns the files, relative to it.
+    /// Writes the project into a new folder. Returns the files, relative to it.
     public func write(to folder: String, sdk: String) throws(AuthoringFault) -> [String] {
         guard let root = Folder.absolute(sdk) else { throw Self.missing(sdk) }
         guard Folder.absolute(folder) == nil else {
@@ -104,8 +106,7 @@ public struct NewPlugin: Sendable {
         return out + rest
     }
 
-    /// Where the SDK is: of the installation that the program belongs to, or beside a program that was built
-    /// and not installed.
+    /// The folder of the SDK: the installation's, or `sdk` beside a program that is not installed.
     public static var standardSDK: String {
         let program = Folder.absolute("/proc/self/exe") ?? "."
         let folder = program.lastIndex(of: "/").map { String(program[..<$0]) } ?? "."
@@ -122,7 +123,7 @@ private enum Folder {
         return String(cString: real)
     }
 
-    /// All files in a folder and those below; nil: there is no such folder.
+    /// All files in a folder and its subfolders; nil if there is no such folder.
     static func files(under folder: String) -> [String]? {
         guard let stream = opendir(folder) else { return nil }
         defer { closedir(stream) }

@@ -1,14 +1,14 @@
 internal import CSimdjson
 public import SignalboxCore
 
-/// A parsed document that keeps its own memory: read by any thread for as long as somebody holds it.
+/// A parsed document with its own memory. Any thread may read it as long as somebody holds it.
 ///
-/// `@unchecked Sendable`: the memory is written in `init` only.
+/// `@unchecked Sendable`: the memory is written only in `init`.
 public final class JSONDocument: ParsedJSON, @unchecked Sendable {
-    /// The document's value; it and what is read from it live as long as the document.
+    /// The document's value. It lives as long as the document, as does everything read from it.
     public let root: JSONParser.Value
 
-    /// Parses text; `parser` may be used for something else afterwards.
+    /// Parses text; `parser` may be reused afterwards.
     public init(
         _ text: UnsafeBufferPointer<UInt8>, with parser: JSONParser
     ) throws(JSONFault) {
@@ -37,7 +37,7 @@ public final class JSONDocument: ParsedJSON, @unchecked Sendable {
 
     deinit { csj_release(root.document) }
 
-    /// A copy of the value at these names; nil: there is none.
+    /// A copy of the value at these names; nil if there is none.
     public func value(at names: [String]) -> JSONValue? {
         var place = root.plain
         for var name in names {
@@ -58,12 +58,12 @@ public final class JSONDocument: ParsedJSON, @unchecked Sendable {
 }
 
 extension JSONDocument: CustomReflectable {
-    /// Shows nothing: what it holds may be private.
+    /// Shows nothing: the content may be private.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension JSONText {
-    /// Text with its parse; without one, if it is not JSON.
+    /// Text with its parse; without a parse if the text is not JSON.
     public init(parsing text: String) {
         self.init(text, parsed: try? JSONDocument.parse(text))
     }

@@ -1,4 +1,4 @@
-/// Why text is not JSON; fixed words that hold nothing of the text.
+/// Why text is not JSON; a fixed message that quotes nothing of the text.
 public struct JSONFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// `a string is not closed`.
     public let message: String

@@ -1,21 +1,23 @@
 internal import CSimdjson
 
-/// One parsed document and access to its values, for the `sbx.json/1` service, `JSONDocument` and `JSONValue`.
+/// One parsed document and access to its values.
 ///
-/// One thread at a time. Values die with the next `parse` or with the parser; those of a `JSONDocument` live as
-/// long as it does.
+/// It serves the `sbx.json/1` service, `JSONDocument` and `JSONValue`.
+///
+/// One thread at a time. Values live until the next `parse` or as long as the parser; those of a
+/// `JSONDocument` live as long as the document.
 public final class JSONParser {
-    /// Deepest nesting that is read.
+    /// The deepest nesting that is accepted.
     public static let depthMax = 64
 
-    /// A value inside the document of a parser; two words, copied freely.
+    /// A value in a parser's document; two words, copied freely.
     public struct Value {
         /// Opaque.
         public var document: UnsafeRawPointer?
         /// Opaque.
         public var position: UInt64
 
-        /// Puts a value together from its words.
+        /// Makes a value from its words.
         public init(document: UnsafeRawPointer?, position: UInt64) {
             self.document = document
             self.position = position
@@ -26,16 +28,16 @@ public final class JSONParser {
         var plain: csj_value { csj_value(document: document, position: position) }
     }
 
-    /// A walk through an array or object; four words, copied freely.
+    /// An iterator over an array or object; four words, copied freely.
     public struct Cursor {
         /// Opaque.
         public var words: (UInt64, UInt64, UInt64, UInt64)
 
-        /// Puts a cursor together from its words.
+        /// Makes a cursor from its words.
         public init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
     }
 
-    /// What a value is; the numbers are those of `SBX_JSON_*`.
+    /// The kind of a value; the numbers are those of `SBX_JSON_*`.
     public enum Kind: UInt32, Sendable {
         case null = 0
         case boolean, integer, number, string, array, object
@@ -43,7 +45,7 @@ public final class JSONParser {
 
     private let parser: OpaquePointer
 
-    /// Makes a parser; nil if there is no memory.
+    /// Makes a parser; nil if out of memory.
     public init?() {
         guard let made = csj_parser_new() else { return nil }
         parser = made
@@ -51,7 +53,7 @@ public final class JSONParser {
 
     deinit { csj_parser_free(parser) }
 
-    /// Parses text; what was parsed before is gone.
+    /// Parses text; the previous document is gone.
     public func parse(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONFault) -> Value {
         var root = csj_value()
         var fault: UnsafePointer<CChar>?
@@ -65,7 +67,7 @@ public final class JSONParser {
         return Value(root)
     }
 
-    /// The value's JSON without spaces; lives until the next text is asked for on this thread.
+    /// The value's JSON without whitespace; lives until the next call on this thread.
     public static func text(of value: Value) -> UnsafeBufferPointer<UInt8>? {
         var bytes: UnsafePointer<CChar>?
         var length = 0
@@ -73,7 +75,7 @@ public final class JSONParser {
         return Self.buffer(bytes, length)
     }
 
-    /// What a value is.
+    /// The kind of a value.
     public static func kind(of value: Value) -> Kind {
         Kind(rawValue: csj_kind(value.plain)) ?? .null
     }
@@ -111,7 +113,7 @@ public final class JSONParser {
     /// The number of elements or members; 0 for other kinds.
     public static func count(_ value: Value) -> UInt64 { csj_count(value.plain) }
 
-    /// Starts a walk; nil for what is neither array nor object.
+    /// Starts an iteration; nil unless the value is an array or object.
     public static func first(_ value: Value) -> Cursor? {
         var cursor = csj_cursor()
         guard csj_first(value.plain, &cursor) == 0 else { return nil }

@@ -1,7 +1,7 @@
 public import SignalboxCore
 
 extension JSONValue {
-    /// Reads JSON text: at most 64 levels deep; of doubled members the first counts in look-ups.
+    /// Parses JSON text, at most 64 levels deep. Look-ups find the first of duplicate members.
     public static func parse(_ bytes: [UInt8]) throws(JSONFault) -> JSONValue {
         guard let parser = JSONParser() else {
             throw JSONFault(message: "there is no memory for it")
@@ -16,7 +16,7 @@ extension JSONValue {
         return try result.get()
     }
 
-    /// Reads JSON text.
+    /// Parses JSON text.
     public static func parse(_ text: String) throws(JSONFault) -> JSONValue {
         try parse(Array(text.utf8))
     }

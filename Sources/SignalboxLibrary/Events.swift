@@ -1,9 +1,9 @@
 internal import CSignalbox
 internal import SignalboxCore
 
-/// Events of a host.
+/// Events from the host.
 enum Events {
-    /// Copies structs.
+    /// Copies the host's structs.
     static func read(
         _ start: UnsafePointer<sbx_event>?, _ count: Int, _ stride: Int
     ) -> [Event] {

@@ -17,28 +17,28 @@ final class GatewayHandle: Sendable {
 
     init(_ options: GatewayOptions) { state = Mutex(.made(options)) }
 
-    /// The gateway behind a pointer of the host.
+    /// The gateway that a host's pointer leads to.
     static func from(_ pointer: OpaquePointer?) -> GatewayHandle? {
         pointer.map {
             Unmanaged<GatewayHandle>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue()
         }
     }
 
-    /// The pointer that the host gets; it keeps this alive until `release`.
+    /// The pointer for the host; it keeps this object alive until `release`.
     var retained: OpaquePointer { OpaquePointer(Unmanaged.passRetained(self).toOpaque()) }
 
     static func release(_ pointer: OpaquePointer) {
         Unmanaged<GatewayHandle>.fromOpaque(UnsafeRawPointer(pointer)).release()
     }
 
-    /// The gateway while it runs.
+    /// The gateway, nil unless it runs.
     var gateway: Gateway? {
         state.withLock { if case .running(let gateway) = $0 { gateway } else { nil } }
     }
 
-    /// Offers a plugin that is linked into the program; false: the gateway has been started.
+    /// Adds a plugin that is linked into the program; false if the gateway was started before.
     func addPlugin(_ name: String, entry: UnsafeRawPointer) throws(LoadFault) -> Bool {
-        // The plugin's entry runs without the lock.
+        // The lock is released while the plugin's entry runs.
         let now = state.withLock { state -> GatewayOptions? in
             if case .made(let options) = state { options } else { nil }
         }
@@ -52,7 +52,7 @@ final class GatewayHandle: Sendable {
         }
     }
 
-    /// Starts it; nil: it was started before.
+    /// Starts the gateway; nil if it was started before.
     func start() -> Result<Void, any Error>? {
         let options = state.withLock { state -> GatewayOptions? in
             guard case .made(let options) = state else { return nil }
@@ -78,7 +78,7 @@ final class GatewayHandle: Sendable {
                         "configuration fault", metadata: ["fault": "\(fault)"])
                 }
             }
-            // It may be tried again: an address may be free by then.
+            // The host may try again: an address may be free by then.
             state.withLock { $0 = .made(options) }
             return .failure(error)
         }
@@ -94,7 +94,7 @@ final class GatewayHandle: Sendable {
     }
 }
 
-/// Lets a thread of the host wait for something that suspends.
+/// Lets a thread of the host wait for asynchronous code.
 enum Blocking {
     static func value<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
         let gate = Gate<Value?>(nil)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where this library's own file lies.
+/// Finds the file of this library.
 enum LibraryFile {
     /// Its path, or nil.
     static var path: String? {

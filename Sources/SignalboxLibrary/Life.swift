@@ -3,7 +3,7 @@ internal import Signalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-// The functions of gateway.h that make, start and end a gateway; what each does is said there.
+// The functions of gateway.h that create, start and stop a gateway; gateway.h documents them.
 
 /// The version of the library; see gateway.h.
 @c @implementation
@@ -26,7 +26,7 @@ public func sbx_gateway_create(
     return SBX_OK
 }
 
-/// Offers a plugin that is linked into the program; see gateway.h.
+/// Adds a plugin that is linked into the program; see gateway.h.
 @c @implementation
 public func sbx_gateway_add_plugin(
     _ gateway: OpaquePointer?, _ name: sbx_str, _ entry: sbx_entry_fn?,
@@ -59,7 +59,7 @@ public func sbx_gateway_start(
     return answer(result, error)
 }
 
-/// Takes over a changed configuration; see gateway.h.
+/// Applies a changed configuration; see gateway.h.
 @c @implementation
 public func sbx_gateway_reload(
     _ gateway: OpaquePointer?, _ config_text: sbx_str, _ error: UnsafeMutablePointer<sbx_error>?
@@ -79,7 +79,7 @@ public func sbx_gateway_reload(
     return answer(result, error)
 }
 
-/// The status for what start and reload throw.
+/// Turns the errors of start and reload into a status.
 private func answer(
     _ result: Result<Void, any Error>, _ error: UnsafeMutablePointer<sbx_error>?
 ) -> sbx_status {
@@ -95,7 +95,7 @@ private func answer(
     }
 }
 
-/// Takes nothing more in and waits; see gateway.h.
+/// Stops taking events and waits; see gateway.h.
 @c @implementation
 public func sbx_gateway_drain(
     _ gateway: OpaquePointer?, _ timeout_ms: UInt32, _ left: UnsafeMutablePointer<UInt64>?

@@ -1,7 +1,7 @@
 public import CSignalbox
 internal import Signalbox
 
-// The functions of gateway.h that tell how a gateway does; what each does is said there.
+// The functions of gateway.h that report on a gateway; gateway.h documents them.
 
 /// The port of `gateway.listen`; see gateway.h.
 @c @implementation
@@ -28,7 +28,7 @@ public func sbx_gateway_metrics(
     return SBX_OK
 }
 
-/// How many deliveries wait; see gateway.h.
+/// The number of waiting deliveries; see gateway.h.
 @c @implementation
 public func sbx_gateway_waiting(_ gateway: OpaquePointer?) -> UInt64 {
     UInt64(GatewayHandle.from(gateway)?.gateway?.waitingCount ?? 0)

@@ -6,13 +6,14 @@ internal import SignalboxPluginHost
 
 /// The host's context pointer.
 ///
-/// `@unchecked Sendable`: never dereferenced here; gateway.h names the threads on which the host gets it.
+/// `@unchecked Sendable`: never dereferenced here; gateway.h says on which threads
+/// the host gets it back.
 struct HostContext: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer?
 }
 
 extension GatewayOptions {
-    /// Options of a host; nil: neither or both of file and text.
+    /// Reads the host's options; nil if it gave neither or both of file and text.
     init?(_ raw: sbx_gateway_options) {
         let (file, text) = (raw.config_file.text, raw.config_text.text)
         guard file.isEmpty != text.isEmpty else { return nil }
@@ -20,7 +21,7 @@ extension GatewayOptions {
         if !text.isEmpty { setConfig(text: text, folder: raw.config_folder.text) }
         let data = raw.data_folder.text
         if !data.isEmpty { dataFolder = data }
-        // Beside the library and in the folder that an installation has for them.
+        // Plugins are next to the library or in the installation's plugin folder.
         searchBeside(Self.libraryFolder)
         addPluginFolders(raw.plugin_folders.text.split(separator: ":").map(String.init))
         let name = raw.program.text
@@ -39,7 +40,7 @@ extension GatewayOptions {
         }
     }
 
-    /// The folder of this library's file.
+    /// The folder of this library.
     private static var libraryFolder: String? {
         LibraryFile.path.flatMap { path in path.lastIndex(of: "/").map { String(path[..<$0]) } }
     }
@@ -67,7 +68,7 @@ extension Lent {
     }
 }
 
-/// Log lines for the host.
+/// Passes log lines to the host.
 private struct HostLogHandler: LogHandler {
     typealias Log =
         @convention(c) (

@@ -7,11 +7,11 @@ extension sbx_str {
         return UnsafeRawBufferPointer(start: ptr, count: len)
     }
 
-    /// A copy.
+    /// A copy of the text.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// Memory for the structs of one call into the host; all of it is given back at once.
+/// Memory for the structs of one call into the host, freed as a whole.
 final class Lent {
     private var blocks: [UnsafeMutableRawPointer] = []
 
@@ -42,7 +42,7 @@ final class Lent {
     }
 }
 
-/// What the two sides know of a struct that begins with its size; what the caller did not know is zero.
+/// The part of a struct that both sides know; fields that the caller does not know are zero.
 func known<Struct: BitwiseCopyable>(
     _ given: UnsafePointer<Struct>, _ size: UInt32, _ empty: Struct
 ) -> Struct {
@@ -54,13 +54,13 @@ func known<Struct: BitwiseCopyable>(
     return out
 }
 
-/// Pairs of the host.
+/// Copies the host's pairs.
 func attributes(_ start: UnsafePointer<sbx_kv>?, _ count: Int) -> [Attribute] {
     guard let start else { return [] }
     return (0..<count).map { Attribute(start[$0].key.text, start[$0].value.text) }
 }
 
-/// Writes a fault for the host, cut at a character boundary; the status.
+/// Writes an error for the host, cut at a character boundary. Returns the status.
 func fail(
     _ error: UnsafeMutablePointer<sbx_error>?, _ status: sbx_status, _ message: String
 ) -> sbx_status {

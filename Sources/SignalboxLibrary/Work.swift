@@ -2,9 +2,9 @@ public import CSignalbox
 internal import Signalbox
 internal import SignalboxCore
 
-// The functions of gateway.h that give a running gateway its work; what each does is said there.
+// The functions of gateway.h that give work to a running gateway; gateway.h documents them.
 
-/// Told what became of submitted events.
+/// Receives the result of submitted events.
 public typealias SubmissionDone =
     @convention(c) (
         UnsafeMutableRawPointer?, UnsafePointer<sbx_submission>?
@@ -91,7 +91,7 @@ extension SubmitError {
     }
 }
 
-/// Given the answer to a request.
+/// Receives the answer to a request.
 public typealias AnswerDone =
     @convention(c) (
         UnsafeMutableRawPointer?, UnsafePointer<sbx_answer>?

@@ -13,7 +13,7 @@ public struct LineLogHandler: LogHandler {
 
     /// Fields of every line of this logger.
     public var metadata: Logger.Metadata = [:]
-    /// Lines below this are dropped.
+    /// Lines below this level are dropped.
     public var logLevel: Logger.Level
     private let format: Format
     private let label: String

@@ -27,7 +27,9 @@ public final class Metric: Sendable {
 
 /// All metrics of one gateway, by name and labels.
 public final class MetricsRegistry: Sendable {
-    /// Series beyond this are refused, so that a label with free text cannot fill the memory.
+    /// The limit of series.
+    ///
+    /// More are rejected, so that a label with free text cannot fill the memory.
     public static let seriesMax = 20_000
 
     private struct State {

@@ -1,38 +1,38 @@
 internal import CRE2
 
-/// A regular expression that is read once, at load, and matched against bounded text.
+/// A regular expression that is compiled once, at load, and matched against bounded text.
 ///
-/// RE2's syntax. Matching takes time linear in the text, whatever the expression and the text are; that
-/// is why look-around and back references do not exist.
+/// It has RE2's syntax. Matching takes time linear in the text for every expression and text, so
+/// look-around and back references are not supported.
 ///
-/// `@unchecked Sendable`: the expression does not change after `init`, and RE2 lets any number of threads
-/// match with it.
+/// `@unchecked Sendable`: the expression does not change after `init`, and RE2 lets any number of
+/// threads match with it.
 public final class Pattern: @unchecked Sendable, Hashable {
-    /// A longer expression is refused.
+    /// Longer expressions are rejected.
     public static let patternBytesMax = 512
-    /// Longer text is cut before it is matched.
+    /// Longer text is cut before matching.
     public static let bytesMax = 4096
-    /// What one expression may take: the program it becomes and the states that matching caches.
+    /// Memory limit of one expression: its program and the states that matching caches.
     ///
-    /// Enough for `\p{L}{1,64}`; one that needs more is refused.
+    /// Enough for `\p{L}{1,64}`; an expression that needs more is rejected.
     static let memoryMax: Int64 = 2 << 20
 
     /// Why an expression cannot be used.
     public struct Fault: Error, Sendable, Hashable {
-        /// Words for people; they quote nothing of the expression.
+        /// A message for people; it quotes nothing of the expression.
         public var reason: String
-        /// The part of the expression at fault; empty: it is the whole expression.
+        /// The part of the expression at fault; empty: the whole expression.
         public var part: String
 
-        /// Both, in words for people.
+        /// Reason and part, as a message for people.
         public var message: String { part.isEmpty ? reason : "\(reason): \"\(part)\"" }
     }
 
-    /// The expression as it was written.
+    /// The expression as written.
     public let text: String
     private let expression: OpaquePointer
 
-    /// Reads an expression.
+    /// Compiles an expression.
     public init(_ text: String) throws(Fault) {
         guard text.utf8.count <= Self.patternBytesMax else {
             throw Fault(reason: "it has over \(Self.patternBytesMax) bytes", part: "")
@@ -63,7 +63,7 @@ public final class Pattern: @unchecked Sendable, Hashable {
         return Fault(reason: words, part: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Whether some part of the text matches.
+    /// Whether any part of the text matches.
     public func matches(_ subject: String) -> Bool {
         var subject = subject
         return subject.withUTF8 { bytes in
@@ -73,7 +73,7 @@ public final class Pattern: @unchecked Sendable, Hashable {
         }
     }
 
-    /// How much of the text is looked at; a character is not cut in two.
+    /// The number of bytes to match; never cuts a character in two.
     private static func boundedCount(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         guard bytes.count > bytesMax else { return bytes.count }
         var count = bytesMax
@@ -81,9 +81,9 @@ public final class Pattern: @unchecked Sendable, Hashable {
         return count
     }
 
-    /// The same expression.
+    /// Compares the expressions' text.
     public static func == (a: Pattern, b: Pattern) -> Bool { a.text == b.text }
 
-    /// By the expression.
+    /// Hashes the expression's text.
     public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }

@@ -2,15 +2,15 @@ internal import SignalboxCore
 internal import SignalboxCrypto
 internal import SignalboxJSON
 
-/// A signed token, taken apart but not believed.
+/// A parsed JWT whose signature is not verified.
 struct JWT {
     let header: JSONValue
     let claims: JSONValue
-    /// What the signature is over.
+    /// The bytes that are signed.
     let signed: [UInt8]
     let signature: [UInt8]
 
-    /// Takes the compact form apart; nil: it is none.
+    /// Parses the compact form; nil if malformed.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let head = Base64.decode(parts[0]),

@@ -1,24 +1,24 @@
 public import SignalboxCore
 
-/// A request that a simulator has answered, or been told not to answer.
+/// A request that a simulator has answered, or left unanswered on order.
 public struct ReceivedPush: Sendable {
     /// `apns` or `fcm`.
     public var provider: String
-    /// 1, 2, ... in order of arrival.
+    /// Counts from 1 in order of arrival.
     public var number: Int
     /// The device's token.
     public var token: String
-    /// With the token in it for APNs.
+    /// Contains the token for APNs.
     public var path: String
-    /// Names in lower case; `authorization` is left out.
+    /// Names are in lower case; `authorization` is left out.
     public var headers: [Attribute]
     /// The payload or message.
     public var body: JSONValue
-    /// The connection that it came on.
+    /// The connection of the request.
     public var connection: UInt64
-    /// Subject of the client's certificate; empty: it showed none.
+    /// Subject of the client's certificate; empty: none.
     public var clientCertificate: String
-    /// The answer; 0: none was given, by order.
+    /// The status of the answer; 0: unanswered on order.
     public var status: Int
     /// The reason or error code in the answer, or the name of the order.
     public var reason: String
@@ -28,7 +28,7 @@ public struct ReceivedPush: Sendable {
     /// The first value of a header field, or nil.
     public func header(_ name: String) -> String? { headers.first { $0.key == name }?.value }
 
-    /// For the control API.
+    /// The form for the control API.
     public var json: JSONValue {
         .object([
             .init("number", .integer(Int64(number))), .init("provider", .string(provider)),

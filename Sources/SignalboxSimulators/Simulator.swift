@@ -3,7 +3,7 @@ internal import SignalboxCrypto
 internal import SignalboxHTTP
 internal import Synchronization
 
-/// What the simulators of all providers have in common: a server, orders, and a list of arrivals.
+/// What all providers' simulators share: a server, orders, and a list of received requests.
 public final class Simulator: Sendable {
     /// `apns` or `fcm`.
     public let provider: String
@@ -21,26 +21,26 @@ public final class Simulator: Sendable {
         self.expire = expire
     }
 
-    /// The port it listens on.
+    /// The listening port.
     public var port: Int { server.port }
     /// `https://127.0.0.1:port`.
     public var origin: String { "https://127.0.0.1:\(server.port)" }
-    /// Connections that are open.
+    /// The number of open connections.
     public var connectionCount: Int { server.connectionCount }
-    /// Connections that were ever accepted.
+    /// The number of connections accepted since the start.
     public var acceptedCount: UInt64 { server.acceptedCount }
-    /// What has arrived since the last `forget`.
+    /// The requests received since the last `forget`.
     public var received: [ReceivedPush] { state.received }
 
-    /// Forgets what has arrived.
+    /// Forgets the received requests.
     public func forget() { state.forget() }
 
-    /// Waits until so much has arrived or the time is up; what has arrived.
+    /// Waits until `count` requests were received or the time is up. Returns the received ones.
     public func wait(for count: Int, timeoutMs: UInt64 = 120_000) async -> [ReceivedPush] {
         await state.wait(for: count, timeoutMs: timeoutMs)
     }
 
-    /// Takes an order; it holds for requests that come in later.
+    /// Takes an order, which applies to later requests.
     public func take(_ order: SimulatorOrder) async throws {
         switch order {
         case .streams(let max): server.setMaxConcurrentStreams(max)
@@ -54,12 +54,12 @@ public final class Simulator: Sendable {
     func shutdown() async { await server.shutdown() }
 }
 
-/// Does with a stream what orders and provider say, and writes it down.
+/// Treats a stream as orders and provider say, and records it.
 struct Answerer: Sendable {
     let state: SimulatorState
     let provider: String
 
-    /// `serve` makes the provider's own answer; `failure` one of an order.
+    /// `serve` makes the provider's own answer; `failure` makes one for an order.
     func answer(
         _ request: HTTP2ServerRequest, token: String, body: JSONValue, on stream: HTTP2ServerStream,
         serve: () -> ProviderAnswer, failure: (Int, String) -> ProviderAnswer
@@ -122,7 +122,7 @@ struct Answerer: Sendable {
     }
 }
 
-/// What a provider answers.
+/// A provider's answer.
 struct ProviderAnswer {
     var status: Int
     var reason = ""

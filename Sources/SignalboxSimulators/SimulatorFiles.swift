@@ -3,17 +3,17 @@ internal import SignalboxCore
 
 /// The files that a gateway needs to talk to simulators.
 public struct SimulatorFiles: Sendable {
-    /// The folder that they are in.
+    /// The folder of the files.
     public let folder: String
 
-    /// Trusted root of both simulators, PEM.
+    /// Root certificate of both simulators, PEM.
     public var ca: String { "\(folder)/ca.pem" }
     /// APNs key, PKCS#8 PEM.
     public var apnsKey: String { "\(folder)/apns.p8" }
     /// FCM service account, JSON.
     public var serviceAccount: String { "\(folder)/fcm.json" }
 
-    /// Uses a folder that is there, or makes it; nil: makes one under the system's temporary folder.
+    /// Uses an existing folder or creates it; nil: creates one in the system's temporary folder.
     init(folder given: String?) throws(SimulatorFault) {
         if let given {
             guard mkdir(given, 0o700) == 0 || errno == EEXIST else {
@@ -42,10 +42,10 @@ public struct SimulatorFiles: Sendable {
         }
     }
 
-    /// Where a gateway beside the simulators may keep its database.
+    /// Where a gateway that uses the simulators may keep its database.
     public var data: String { "\(folder)/data" }
 
-    /// Removes the files, the database of a gateway among them, and the folder if it is empty then.
+    /// Removes the files, including a gateway's database, and then the folder if it is empty.
     func remove() {
         for path in [ca, apnsKey, serviceAccount] { unlink(path) }
         for name in ["signalbox.sqlite", "signalbox.sqlite-wal", "signalbox.sqlite-shm", "lock"] {
@@ -56,10 +56,10 @@ public struct SimulatorFiles: Sendable {
     }
 }
 
-/// Why simulators cannot be started.
+/// Why the simulators cannot start.
 public struct SimulatorFault: Error, Sendable, CustomStringConvertible {
     let message: String
 
-    /// Names the thing and the reason.
+    /// Names the object and the reason.
     public var description: String { message }
 }

@@ -1,38 +1,40 @@
 public import SignalboxCore
 
-/// An order to behave differently from the real provider.
+/// An order to deviate from the real provider's behaviour.
 public enum SimulatorOrder: Sendable, Hashable {
-    /// Answers requests for these tokens with an error; `times` nil: always. No token: every request.
+    /// Answers requests for these tokens with an error; without tokens, every request.
+    ///
+    /// `times` nil: always.
     ///
     /// `retryAfter`: seconds for the header retry-after; nil: no header.
     case fail(
         tokens: [String], status: Int, reason: String, times: Int?, retryAfter: Int? = nil)
-    /// After so many further requests sends GOAWAY with that reason.
+    /// Sends GOAWAY with this reason after so many further requests.
     ///
-    /// `answer`: the last request is still answered; else it is the sender's to send again.
+    /// `answer`: the last request is still answered; otherwise the sender has to send it again.
     case goAway(after: Int, reason: String, answer: Bool)
-    /// Refuses the next streams: REFUSED_STREAM.
+    /// Refuses the next streams with REFUSED_STREAM.
     case refuse(count: Int)
-    /// Resets the next streams in the middle; those for these tokens, or of any.
+    /// Resets the next streams midway: those for these tokens, or for any.
     case reset(tokens: [String] = [], count: Int)
     /// Never answers the next requests.
     case stall(count: Int)
-    /// Cuts the connection of each of the next requests.
+    /// Cuts the connection on each of the next requests.
     case cut(count: Int)
-    /// Answers every request so much later.
+    /// Delays every answer by this time.
     case delay(ms: Int)
-    /// Announces another limit of streams, on open connections too.
+    /// Announces another stream limit, also on open connections.
     case streams(max: UInt32)
-    /// Listens no more; `cut`: open connections are cut as well.
+    /// Stops listening; `cut`: also cuts open connections.
     case closeListener(cut: Bool)
     /// Listens again on the same port.
     case openListener
-    /// From now on refuses the tokens and access tokens that were made before.
+    /// Rejects all provider tokens and access tokens issued until now.
     case expireCredentials
     /// Forgets all orders.
     case clear
 
-    /// The orders of the control API, each with its keys.
+    /// The control API's orders, each with its keys.
     private static let known: KeyValuePairs = [
         "fail": ["tokens", "status", "reason", "times", "retry_after"],
         "goaway": ["after", "reason", "answer"],
@@ -48,7 +50,7 @@ public enum SimulatorOrder: Sendable, Hashable {
         "clear": [],
     ]
 
-    /// Names a key that the order does not have; nil: it has them all.
+    /// Names a key that the order does not have; nil if all are known.
     private static func unknownKey(_ json: JSONValue) -> OrderFault? {
         guard case .object(let members) = json, let name = json["order"]?.string,
             let own = known.first(where: { $0.key == name })?.value
@@ -61,7 +63,7 @@ public enum SimulatorOrder: Sendable, Hashable {
                 + keys.joined(separator: ", "))
     }
 
-    /// Reads an order of the control API, or says what is wrong with it.
+    /// Parses an order of the control API, or says what is wrong with it.
     public static func parse(_ json: JSONValue) -> Result<SimulatorOrder, OrderFault> {
         func count(_ key: String = "count") -> Int { Int(json[key]?.integer ?? 1) }
         func tokens() -> [String] {
@@ -103,8 +105,8 @@ public enum SimulatorOrder: Sendable, Hashable {
     }
 }
 
-/// Why an order cannot be read.
+/// Why an order cannot be parsed.
 public struct OrderFault: Error, Sendable, Hashable {
-    /// Names the fault and what would do.
+    /// Names the fault and the accepted form.
     public let message: String
 }

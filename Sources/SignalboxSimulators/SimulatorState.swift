@@ -2,9 +2,9 @@ internal import SignalboxCore
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Orders and arrivals of one simulator.
+/// The orders and received requests of one simulator.
 final class SimulatorState: Sendable {
-    /// What to do with one request.
+    /// What to do with a request.
     enum Action: Equatable {
         case serve
         case fail(status: Int, reason: String, retryAfter: Int?)
@@ -37,7 +37,7 @@ final class SimulatorState: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes an order that concerns requests; listeners and credentials are others' business.
+    /// Takes an order about requests; listeners and credentials are handled elsewhere.
     func take(_ order: SimulatorOrder) {
         state.withLock { state in
             switch order {
@@ -105,14 +105,14 @@ final class SimulatorState: Sendable {
 
     var delayMs: Int { state.withLock { $0.delayMs } }
 
-    /// Remembers an arrival.
+    /// Records a received request.
     func add(_ push: ReceivedPush) {
         let due = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             var push = push
             state.arrived += 1
             push.number = state.arrived
             push.unixMs = SystemClock.unixMs
-            // A simulator that is loaded for hours must not eat the machine.
+            // Bounds the memory of a simulator that is under load for hours.
             if state.received.count >= 100_000 { state.received.removeFirst(50_000) }
             state.received.append(push)
             let due = state.waiters.filter { $0.count <= state.received.count }
@@ -122,13 +122,13 @@ final class SimulatorState: Sendable {
         for continuation in due { continuation.resume() }
     }
 
-    /// What has arrived since the last `forget`.
+    /// The requests received since the last `forget`.
     var received: [ReceivedPush] { state.withLock { $0.received } }
 
-    /// Forgets what has arrived.
+    /// Forgets the received requests.
     func forget() { state.withLock { $0.received = [] } }
 
-    /// Waits until so much has arrived or the time is up; what has arrived.
+    /// Waits until `count` requests were received or the time is up. Returns the received ones.
     func wait(for count: Int, timeoutMs: UInt64) async -> [ReceivedPush] {
         let id = state.withLock { state in
             state.nextWaiter += 1

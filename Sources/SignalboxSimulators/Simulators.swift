@@ -4,7 +4,7 @@ public import SignalboxCrypto
 internal import SignalboxHTTP
 internal import SignalboxThreads
 
-/// How a set of simulators is set up.
+/// The options of a set of simulators.
 public struct SimulatorsOptions: Sendable {
     /// APNs.
     public var apns = APNsSimulatorOptions()
@@ -16,9 +16,9 @@ public struct SimulatorsOptions: Sendable {
     public var fcmPort = 0
     /// Port of the control API; 0: any free one.
     public var controlPort = 0
-    /// Where keys and certificates go; nil: a temporary folder that is removed at the end.
+    /// Where keys and certificates go; nil: a temporary folder that is removed on shutdown.
     public var folder: String?
-    /// Milliseconds since 1970; another one than the system's lets time be virtual.
+    /// Milliseconds since 1970; a test may replace the system's clock with virtual time.
     public var nowUnixMs: @Sendable () -> UInt64 = { SystemClock.unixMs }
 
     /// The defaults.
@@ -33,13 +33,13 @@ public final class Simulators: Sendable {
     public let fcm: Simulator
     /// Keys and certificates.
     public let files: SimulatorFiles
-    /// Who signs the simulators' certificates, and those of clients that APNs takes.
+    /// Signs the simulators' certificates, and the client certificates that APNs accepts.
     public let authority: ThrowAway.Identity
     private let options: SimulatorsOptions
     private let fcmHandler: FCMHandler
     private let control: HTTPServer
 
-    /// Makes keys, writes them down, and serves.
+    /// Creates and stores keys, and starts serving.
     public static func start(_ options: SimulatorsOptions = .init()) async throws -> Simulators {
         let files = try SimulatorFiles(folder: options.folder)
         let authority = try ThrowAway.certificateAuthority(name: "Signalbox simulators")
@@ -102,10 +102,10 @@ public final class Simulators: Sendable {
     /// The port of the control API.
     public var controlPort: Int { control.port }
 
-    /// Access tokens that the FCM simulator gave out.
+    /// The number of access tokens that the FCM simulator issued.
     public var grantedCount: Int { fcmHandler.grantedCount }
 
-    /// Environment variables with which the shipped gateway.yaml talks to these simulators.
+    /// Environment variables that point the shipped gateway.yaml to these simulators.
     public var variables: [String: String] {
         [
             "APNS_ENDPOINT": apns.origin, "FCM_ENDPOINT": fcm.origin,
@@ -114,7 +114,7 @@ public final class Simulators: Sendable {
         ]
     }
 
-    /// Ends everything and removes the files of a temporary folder.
+    /// Stops everything, and removes a temporary folder with its files.
     public func shutdown() async {
         await control.shutdown()
         await apns.shutdown()

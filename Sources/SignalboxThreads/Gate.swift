@@ -64,9 +64,12 @@ public final class Gate<Value>: @unchecked Sendable {
         }
     }
 
-    /// Blocks until `attempt` returns a result; calls it again after a change and at the time that it asked for.
+    /// Blocks until `attempt` returns a result.
     ///
-    /// `attempt` returns either a result, or the time to wait until (monotonic nanoseconds; nil for no limit).
+    /// It calls `attempt` again after a change, and at the time that `attempt` asked for.
+    ///
+    /// `attempt` returns either a result, or the time to wait until (monotonic
+    /// nanoseconds; nil: no limit).
     public func wait<Result>(until attempt: (inout Value) -> (result: Result?, wakeNs: UInt64?))
         -> Result
     {

@@ -18,8 +18,9 @@ public enum SystemThread {
     /// Names the calling thread. Linux shows the first 15 bytes.
     public static func nameCurrent(_ name: String) { linux_name_thread(name) }
 
-    /// Runs a blocking call on its own thread and suspends until it returns, so that it blocks no
-    /// thread of the task pool.
+    /// Runs a blocking call on its own thread and suspends until it returns.
+    ///
+    /// It blocks no thread of the task pool.
     public static func value<Value: Sendable>(
         _ body: @escaping @Sendable () -> Value
     ) async -> Value {
@@ -28,7 +29,9 @@ public enum SystemThread {
         }
     }
 
-    /// Runs `body` on a new detached thread with all signals blocked: the program handles signals on its own threads.
+    /// Runs `body` on a new detached thread with all signals blocked.
+    ///
+    /// The program handles signals on its own threads.
     ///
     /// Linux shows the first 15 bytes of `name`.
     public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {

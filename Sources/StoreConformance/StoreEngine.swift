@@ -1,53 +1,58 @@
 public import SignalboxCore
 
-/// What an engine promises beyond what every engine must.
+/// What an engine may promise in addition to the rules for every engine.
 public enum StoreTrait: String, Sendable, CaseIterable {
-    /// What it has committed outlives its process.
+    /// Committed data outlives the process.
     case durable
-    /// Several owners use it at once.
+    /// Several owners can use it at once.
     case shared
     /// A test can make it fail.
     case failing
 }
 
-/// What every store of an examination is opened with.
+/// The options with which an examination opens stores.
 public struct StoreSetup: Sendable {
-    /// Most deliveries that wait.
+    /// Limit of waiting deliveries.
     public var waitingMax = 1_000_000
-    /// How long a lease of a delivery that is taken over at once lasts, in milliseconds.
+    /// Lease of a delivery that is taken over at once, in milliseconds.
     public var leaseMs: UInt64 = 60_000
 
-    /// The usual setup.
+    /// The default setup.
     public init() {}
 }
 
-/// An engine with a storage of its own, as an examination sees it; its author writes this.
+/// An engine with its own storage, as an examination uses it; the engine's author writes this.
 public protocol StoreEngine: Sendable {
-    /// What it does not promise, and why: rules about it are not examined, and the result says so.
+    /// The traits that the engine lacks, each with the reason.
+    ///
+    /// Their rules are not examined, and the result says so.
     var lacks: [StoreTrait: String] { get }
 
-    /// Opens the storage for an owner, as a starting gateway does. Without `shared` there is one owner, and the
-    /// name may be ignored.
+    /// Opens the storage for an owner, as a starting gateway does.
+    ///
+    /// Without `shared` there is one owner, and the name may be ignored.
     func open(owner: String, _ setup: StoreSetup) async throws -> any GatewayStore
 
-    /// Ends a store as `kill -9` does: nothing of what it knows alone is written. Without `durable` it is closed.
+    /// Ends a store as `kill -9` does: nothing is written that it holds only in memory.
+    ///
+    /// Without `durable` the store is closed.
     func crash(_ store: any GatewayStore) async throws
 
-    /// Lets the store's clock go on; an engine whose clock cannot be moved waits.
+    /// Moves the store's clock forward; an engine whose clock cannot be moved waits.
     func advance(ms: UInt64) async
 
-    /// Makes every call fail, or none; never called without `failing`.
+    /// Makes every call fail, or ends that; never called without `failing`.
     func fail(_ isFailing: Bool) async
 
-    /// The examination is over.
+    /// Ends the examination.
     func end() async
 }
 
-/// A rule that every engine keeps, or every one with a trait.
+/// A rule for every engine, or for every engine with a trait.
 public struct StoreRule: Sendable, CustomStringConvertible {
-    /// What holds, as a sentence.
+    /// The rule as a sentence.
     public let description: String
-    /// Not examined with an engine that lacks this.
+    /// The rule is not examined with an engine that lacks this trait.
     public let trait: StoreTrait?
     let body: @Sendable (StoreProbe) async throws -> Void
 
@@ -61,26 +66,26 @@ public struct StoreRule: Sendable, CustomStringConvertible {
     }
 }
 
-/// What came of a rule that no engine broke.
+/// The result of a rule that the engine did not break.
 public enum StoreVerdict: Sendable, Equatable {
     /// The engine keeps it.
     case kept
-    /// The engine lacks what the rule is about, for this reason.
+    /// The engine lacks the rule's trait, for this reason.
     case notExamined(String)
 }
 
-/// A rule that an engine breaks.
+/// A rule that the engine breaks.
 public struct StoreFinding: Error, Sendable, CustomStringConvertible {
     /// The rule.
     public let rule: String
-    /// What was seen, and in which line of the suite.
+    /// What happened, and in which line of the suite.
     public let detail: String
 
-    /// The rule, and what was seen.
+    /// The rule, and what happened.
     public var description: String { "\(rule): \(detail)" }
 }
 
-/// The conformance suite: what a store must do so that a gateway loses nothing and sends nothing twice.
+/// The conformance suite for stores: a gateway must lose nothing and send nothing twice.
 ///
 /// Run each rule as a test of its own:
 ///
@@ -92,14 +97,16 @@ public struct StoreFinding: Error, Sendable, CustomStringConvertible {
 /// }
 /// ```
 ///
-/// A rule that was not examined is not kept: let it show as skipped.
+/// A rule that was not examined is not kept: report it as skipped.
 public enum StoreConformance {
     /// All rules.
     public static let rules: [StoreRule] =
         queueRules + retryRules + leaseRules + sharedRules + deadRules + registryRules + outboxRules
         + streamRules + failureRules + modelRules
 
-    /// Examines one rule with an engine whose storage is new; throws a `StoreFinding` if it is broken.
+    /// Examines one rule with an engine whose storage is empty.
+    ///
+    /// Throws a `StoreFinding` if the rule is broken.
     public static func check(
         _ rule: StoreRule, of engine: any StoreEngine
     ) async throws -> StoreVerdict {

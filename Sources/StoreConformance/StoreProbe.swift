@@ -1,6 +1,6 @@
 internal import SignalboxCore
 
-/// An engine under a rule.
+/// An engine that is examined for a rule.
 struct StoreProbe: Sendable {
     let rule: String
     let engine: any StoreEngine
@@ -23,7 +23,7 @@ struct StoreProbe: Sendable {
     }
 }
 
-/// A store with its calls as something to await.
+/// A store whose calls can be awaited.
 struct Session: Sendable {
     static let lane = LaneKey(sender: "apns", app: "")
 
@@ -36,7 +36,7 @@ struct Session: Sendable {
         return Array(range)
     }
 
-    /// Events with a delivery each, to be made one by one with `item`.
+    /// Commits events with one delivery each; `item` makes each event.
     func append(
         _ items: [StoreEntry.Item], dedupeMs: UInt64 = 0
     ) async -> StoreAnswer {
@@ -61,7 +61,7 @@ struct Session: Sendable {
         return commit
     }
 
-    /// Commits new deliveries of a lane, one event each; their ids.
+    /// Commits new deliveries of a lane, one per event. Returns their ids.
     @discardableResult
     func fill(
         _ count: Int, _ lane: LaneKey = lane, priority: Priority = .normal, isTaken: Bool = false
@@ -124,7 +124,7 @@ struct Session: Sendable {
         }
     }
 
-    /// The token under which this store leases now.
+    /// The token of this store's current leases.
     func token() async throws -> LeaseToken {
         try await lease(LaneKey(sender: "nobody", app: "")).token
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// Compiled code of two contracts, compared by abidiff without any suppression.
 @Suite struct ABIDiffTests {
-    /// Reports on a newer minor that somebody has read and found right: `1.0-to-1.1.txt`.
+    /// Reports on a newer minor that somebody has reviewed and accepted: `1.0-to-1.1.txt`.
     static let reviewed = Releases.folder.appending(path: "reviewed")
 
     /// A library with a variable of every struct, table and function type, compiled with debug information.
@@ -35,22 +35,22 @@ import Testing
         return library
     }
 
-    /// The library of the current headers, made once.
+    /// The library of the current headers, built once.
     private static let current = Task { try await probe(.current, of: Layout.of(.current)) }
 
-    /// What differs for somebody who was compiled against `old`; status 0: nothing.
+    /// What changes for code compiled against `old`; status 0: nothing.
     private func compare(
         _ old: Headers, _ new: Headers
     ) async throws -> (report: String, status: Int32) {
         let layout = try await Layout.of(old)
         let isCurrent = old.folder == Headers.current.folder
         let before = try await isCurrent ? Self.current.value : Self.probe(old, of: layout)
-        // Harmless changes count as well: what is called harmless there is not always so here.
+        // Harmless changes count as well: abidiff's harmless changes can break plugins.
         let result = try await Tool.run([
             "abidiff", "--no-default-suppression", "--harmless", "--no-show-locs", before,
             try await Self.probe(new, of: layout),
         ])
-        // Bits 1 and 2: it could not work.
+        // Bits 1 and 2: abidiff failed.
         guard result.status >= 0, result.status & 3 == 0 else {
             throw PluginRig.Failure(
                 description: "abidiff ended with \(result.status): \(result.errors)")
@@ -58,7 +58,7 @@ import Testing
         return (result.output, result.status)
     }
 
-    /// What is wrong with the compiled code of a release against these headers.
+    /// Describes differences between the compiled code of a release and these headers.
     private func complaint(
         _ version: String, _ headers: Headers, reviewed: URL
     ) async throws -> String? {

@@ -2,7 +2,7 @@ import Foundation
 import PluginRig
 import Testing
 
-/// Each header by itself, as the languages read it.
+/// Each header on its own, as each language reads it.
 @Suite struct CompileTests {
     static let dialects: [[String]] = [
         ["gcc", "-std=c11", "-xc"], ["gcc", "-std=c17", "-xc"],
@@ -11,7 +11,7 @@ import Testing
         ["clang++", "-std=c++17", "-xc++"], ["clang++", "-std=c++20", "-xc++"],
     ]
 
-    /// Compiles one file for each header; all of an author's own warnings are errors.
+    /// Compiles one file per header, with a plugin author's warnings as errors.
     private func compile(
         _ headers: Headers, _ dialect: [String], only: String? = nil
     ) async throws -> Tool.Ended {
@@ -24,7 +24,7 @@ import Testing
         }
         let uses = folder.appending(path: "uses.c")
         try await self.uses(headers).write(to: uses, atomically: true, encoding: .utf8)
-        // Clang looks for padding only in structs that it lays out; dumping makes it lay out all.
+        // Clang checks the padding only of structs that it lays out; the dump makes it lay out all.
         let all =
             dialect[0].hasPrefix("clang") ? ["-Xclang", "-fdump-record-layouts-complete"] : []
         return try await Tool.run(
@@ -34,7 +34,7 @@ import Testing
             ] + sources + [uses.path])
     }
 
-    /// A source that expands every macro.
+    /// A source file that expands every macro.
     private func uses(_ headers: Headers) async throws -> String {
         let constants = try await Layout.of(.current).facts("constant").compactMap {
             $0.split(separator: " ").first
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// Swift that names every struct, every field and every constant.
+    /// Swift code that names every struct, field and constant.
     private func typecheck(_ headers: Headers) async throws -> Tool.Ended {
         let map = try headers.text("module.modulemap")
         let modules = map.matches(of: /module ([A-Za-z0-9_]+)/).map { String($0.output.1) }
@@ -125,7 +125,7 @@ import Testing
     @Test func `Swift sees every struct, field and constant`() async throws {
         let result = try await typecheck(.current)
         #expect(result.status == 0, "\(result.errors)\(result.output)")
-        // What Swift cannot see is found.
+        // The check finds what Swift cannot import.
         let varied = try Headers.current.copy()
         try varied.append("  _Atomic(uint64_t) shared;", to: "sbx_log")
         #expect(try await typecheck(varied).status != 0)

@@ -2,7 +2,7 @@ import Foundation
 import PluginRig
 import Testing
 
-/// What the built libraries show to the outside.
+/// The symbols that the built libraries export.
 @Suite struct ExportTests {
     /// The list `plugins` of Package.swift.
     static let plugins: [String] = {
@@ -11,10 +11,10 @@ import Testing
         return text.matches(of: /[pP]lugin\("([A-Za-z0-9]+)"/).map { String($0.output.1) }
     }()
 
-    /// Code that several plugins of one provider have linked in; no plugin of its own.
+    /// Code that several plugins of one provider link in, not a plugin itself.
     static let shared = ["SendbirdPush"]
 
-    /// What cargo builds.
+    /// The plugins that cargo builds.
     static let rust: [String] = {
         let folder = PluginRig.root.appending(path: "Plugins")
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
@@ -29,7 +29,7 @@ import Testing
         #expect(try await symbols(of: name) == ["sbx_plugin_entry_v1"])
     }
 
-    /// What a built library defines for others, sorted.
+    /// The symbols that a built library defines for others, sorted.
     private func symbols(of name: String) async throws -> [String] {
         let file = try PluginRig.bundled(name)
         let output = try await Tool.output(["nm", "-D", "--extern-only", "--defined-only", file])
@@ -38,7 +38,7 @@ import Testing
         }.sorted()
     }
 
-    /// Dynamic libraries beside the plugins, each with the file that lists its symbols.
+    /// Dynamic libraries that are not plugins, each with the file that lists its symbols.
     static let libraries = ["SignalboxLibrary": "libsignalbox-symbols.txt"]
 
     @Test(arguments: libraries.keys.sorted())

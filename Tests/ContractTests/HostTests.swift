@@ -3,7 +3,7 @@ import PluginRig
 import SignalboxCore
 import Testing
 
-/// Hosts in C, compiled against other headers than the plugins that they run.
+/// Hosts in C, compiled against other headers than their plugins.
 @Suite struct HostTests {
     struct Pair: Sendable, CustomTestStringConvertible {
         var host: Edition
@@ -27,7 +27,7 @@ import Testing
         )
         #expect(plugin.wrong == 0 && host.wrong == 0)
         if pair.host == pair.plugin { #expect(plugin.other == 0 && host.other == 0) }
-        // The newer side looks for the newer fields of the other one, and finds them if they are there.
+        // The newer side looks for the newer fields, and finds them if the other side has them.
         let isBoth = pair.host.isNext && pair.plugin.isNext
         if pair.plugin.isNext { #expect((isBoth ? plugin.with : plugin.without) > 40) }
         if pair.host.isNext { #expect((isBoth ? host.with : host.without) > 40) }
@@ -48,7 +48,7 @@ import Testing
         #expect(new.transcript.flow == (try Flow.expected()))
     }
 
-    /// Sides that do not go by stride and struct_size, as the contract demands.
+    /// Sides that ignore stride and struct_size, against the contract.
     struct Wrong: Sendable, CustomTestStringConvertible {
         var host: Edition
         var plugin: Edition
@@ -75,7 +75,7 @@ import Testing
         #expect(!isRight)
     }
 
-    /// Zendesk's webhook through the bundled plugins in Swift: one takes it, the other sends it.
+    /// Zendesk's webhook through the bundled Swift plugins: one receives it, the other sends it.
     static let zendesk = Flow(
         path: "/in/z", pattern: "/in/z",
         config: #"{"path":"/in/z","sound":"default","deep_link_keys":["tid"],"#
@@ -95,11 +95,11 @@ import Testing
         let (transcript, result) = try await Self.zendesk.run(
             host: Edition.current.host("-DOLDER"), libraries: libraries)
         #expect(result.status == 0, "\(result.output)\(result.errors)")
-        // They have no use for what is missing, so nothing else may differ.
+        // The plugins do not use what is missing, so nothing else may differ.
         #expect(transcript.lines == full.transcript.lines)
     }
 
-    /// A CloudEvent through the bundled plugin in Rust.
+    /// A CloudEvent through the bundled Rust plugin.
     static let cloudEvents = Flow(
         path: "/in/ce", pattern: "/in/ce",
         config: #"{"path":"/in/ce","bearer":["bearer.0"],"webhook_origins":[],"recipients":"#
@@ -147,11 +147,11 @@ import Testing
         #expect(result.status == 0, "\(result.output)\(result.errors)")
         let lines = transcript.flow
         let second = try #require(lines.firstIndex { $0.hasPrefix("plugin io.signalbox.apns") })
-        // The present host, in Swift, makes the same of it.
+        // The current Swift host produces the same.
         let same = try await Self.zendesk.run(library: zendesk)
         #expect(Array(lines[..<second]) == same.flow)
         #expect(lines[..<second].contains { $0.hasPrefix("request POST /api/v2/push_notif") })
-        // Signatures of this host are 64 times "s".
+        // This host's signatures are 64 times "s".
         let login = "authorization:bearer "
         let pushes = lines[second...].filter { $0.hasPrefix("request ") }
         #expect(pushes.count == 2)
@@ -169,7 +169,7 @@ import Testing
         let outcomes = lines[second...].filter { $0.hasPrefix("outcome ") }
         #expect(outcomes.count == 2)
         #expect(outcomes.first?.hasPrefix("outcome item=100 kind=1 ") == true)
-        // A 410 that does not give Apple's reason.
+        // A 410 without Apple's reason.
         #expect(outcomes.last?.hasPrefix("outcome item=101 kind=7 ") == true)
         let reach = try #require(transcript.hostReach)
         #expect(reach.wrong == 0 && reach.with == 0)

@@ -1,6 +1,6 @@
 import Testing
 
-/// The check of layouts against those of releases, and that it finds what breaks plugins.
+/// Compares layouts with those of releases; the comparison must find what breaks plugins.
 @Suite struct LayoutTests {
     @Test(arguments: Releases.versions)
     func `nothing of a release has changed`(version: String) async throws {

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxPluginHost
 import Testing
 
-/// A plugin that breaks each rule of the contract, and what the host says; docs/abi.md has the list.
+/// A plugin that breaks each rule of the contract, and the host's reaction; see docs/abi.md.
 @Suite struct MisbehaviourTests {
     private static let library = Task.detached {
         try await compile("misbehaving", [])

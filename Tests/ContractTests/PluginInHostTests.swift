@@ -5,7 +5,7 @@ import SignalboxJSON
 import SignalboxPluginHost
 import Testing
 
-/// Plugins that were compiled against other headers, in the present host.
+/// Plugins compiled against other headers, in the current host.
 @Suite struct PluginInHostTests {
     @Test(arguments: Edition.all)
     func `a plugin of another minor runs as its neighbours do`(edition: Edition) async throws {
@@ -14,13 +14,13 @@ import Testing
         let reach = try #require(transcript.pluginReach)
         #expect(reach.wrong == 0)
         if edition == .current {
-            // SwiftPM does not notice changes of headers that Swift imports.
+            // SwiftPM does not notice changes in headers that Swift imports.
             #expect(
                 reach.other == 0,
                 "this host was compiled with other headers than those of include/: build it anew")
         }
         if edition.isNext {
-            // It looked for what a newer host would give it, everywhere, and went without.
+            // Everywhere it looked for what a newer host would provide, and did without.
             #expect(reach.with == 0 && reach.without > 40, "\(reach)")
         }
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// The frozen copies of released contracts.
 @Suite struct ReleaseTests {
-    /// What is wrong between headers and the frozen copies in a folder.
+    /// Describes differences between headers and the frozen copies in a folder.
     static func complaints(_ headers: Headers, releases: URL) throws -> [String] {
         let version = try headers.version()
         let frozen = Headers(folder: releases.appending(path: "\(version)/include"))
@@ -73,7 +73,7 @@ import Testing
         let layout = releases.appending(path: "\(version)/layout.txt")
         let made = try await Tool.output(["scripts/abi/layout.sh"])
         #expect(try String(contentsOf: layout, encoding: .utf8) == made)
-        // As soon as there is a tag, the folder stays as it is.
+        // Once there is a tag, the folder never changes.
         for words in [
             ["init", "--quiet"],
             [

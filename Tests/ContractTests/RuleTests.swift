@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the contract promises in words, read off the headers.
+/// Promises of the contract that are stated in words, checked against the headers.
 @Suite struct RuleTests {
     let headers = Headers.current
     /// `(*name)(`
@@ -26,7 +26,7 @@ import Testing
         }
         let structs = try names("^typedef struct ([A-Za-z0-9_]+) \\{")
         #expect(structs == Set(layout.names))
-        // Guards have no value, and what takes arguments is no constant.
+        // Include guards have no value, and macros with arguments are no constants.
         let constants = try names("^ *# *define ([A-Za-z0-9_]+)[ \t]+[^ \t\n]")
         let listed = (layout.facts("constant") + layout.facts("id")).compactMap {
             $0.split(separator: " ").first.map { String($0) }
@@ -47,7 +47,7 @@ import Testing
         for line in layout.lines where !line.hasPrefix("constant") && !line.hasPrefix("id") {
             #expect(line.firstMatch(of: words) == nil, "\(line)")
         }
-        // The rule itself: such words are found.
+        // The check itself: it finds such words.
         for bad in ["field s 0 unsigned int x", "type void (*f)(char *format, ...)"] {
             #expect(bad.firstMatch(of: words) != nil)
         }

@@ -6,7 +6,7 @@ import SignalboxPluginHost
 import Synchronization
 import Testing
 
-/// A plugin whose structs have sizes and strides that its contract does not have, and what the host says.
+/// A plugin whose structs have sizes and strides that no contract has, and the host's reaction.
 @Suite struct StructSizeTests {
     private static func compile(_ flags: [String] = []) async throws -> String {
         let source = PluginRig.root.appending(
@@ -18,27 +18,27 @@ import Testing
 
     private static let library = Task.detached { try await compile() }
 
-    /// A struct, the calls that it is given to, and the log lines of those that refuse it.
+    /// A struct, the calls that take it, and the log lines of those that reject it.
     struct Given: Sendable, CustomTestStringConvertible {
         var name: String
         var calls: [String]
         var refused: [String] = []
-        /// It travels in arrays.
+        /// Whether it is passed in arrays.
         var hasStride = false
 
         private static let oldest = Releases.versions.first.flatMap { try? Releases.layout($0) }
         private static let current = try? Releases.layout(Headers.current.version())
 
-        /// Its size in the current contract, as frozen.
+        /// The size in the current contract.
         var size: Int { Self.current?.structs[name]?.size ?? 0 }
-        /// Its size in the oldest contract, if it has grown.
+        /// The size in the oldest contract, if it has grown since.
         var first: Int? {
             Self.oldest?.structs[name].flatMap { $0.size == size ? nil : $0.size }
         }
         var testDescription: String { name }
-        /// The sizes that its contract has, in words.
+        /// The valid sizes, for messages.
         var sizes: String { first.map { "\($0) to \(size)" } ?? "\(size)" }
-        /// One size too small, or too large.
+        /// A size that is too small or too large.
         func wrong(_ change: Int) -> Int {
             change == 0 ? 0 : change < 0 ? (first ?? size) + change : size + change
         }
@@ -92,7 +92,7 @@ import Testing
         return try await PluginRig.isolated(library, config: config, services: services)
     }
 
-    /// Sends everything through the plugin; what it settled.
+    /// Passes everything through the plugin. Returns what it settled.
     private func run(
         _ instance: any HostedInstance, _ given: Given, _ services: RigServices
     ) async throws -> (settled: [Outcome], completed: [Outcome]) {
@@ -141,7 +141,7 @@ import Testing
         let inbox = Inbox()
         #expect(
             try roles.send?.submit(app: "", deliveries: deliveries) { inbox.add($0) }.get() == 3)
-        // What was not settled at once is settled when its time is up.
+        // Whatever was not settled at once is settled when its time is up.
         if services.isVirtual { services.advance(ms: 60_000) }
         await services.waitFor { inbox.all.count == 3 }
         #expect(inbox.all.map(\.item) == [1, 2, 3])
@@ -208,7 +208,7 @@ import Testing
         #expect(Set(faults) == Set(said))
         if given.name == "sbx_outcome" {
             #expect(settled.map(\.reason) == ["plugin_bad_struct", "plugin_bad_struct"])
-            // An array that cannot be walked names no delivery.
+            // An array that cannot be iterated names no delivery.
             let reasons = Set(completed.map(\.reason))
             #expect(reasons == [change == 2 ? "plugin_bad_struct" : "no_outcome"])
         }
@@ -294,7 +294,7 @@ import Testing
     }
 }
 
-/// Outcomes that a plugin gave, in the order of their items.
+/// The plugin's outcomes, in the order of their items.
 private final class Inbox: Sendable {
     private let outcomes = Mutex<[Outcome]>([])
     var all: [Outcome] { outcomes.withLock { $0.sorted { $0.item < $1.item } } }

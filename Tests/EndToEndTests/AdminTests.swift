@@ -62,7 +62,7 @@ import Testing
         }
         let both = ["host: localhost", "host: evil.example"]
         #expect(try await Self.ask(rig, "GET", "/dead", both).status == 421)
-        // The public listener does not mind.
+        // The public listener accepts it.
         let client = try RawClient(port: rig.gateway.port)
         client.send("GET /in/z HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n")
         #expect(await client.read().hasPrefix("HTTP/1.1 405"))
@@ -178,7 +178,7 @@ import Testing
             let headers = ["host: other", "authorization: Bearer \(token)"]
             #expect(try await Self.ask(rig, "GET", "/dead", headers).status == status)
         }
-        // The new address would do without, but until a restart the old one counts.
+        // The new address would need no token, but the old one is in use until a restart.
         try write("", "127.0.0.1:0")
         let fault = await #expect(throws: ConfigurationError.self) {
             try await rig.gateway.reload()
@@ -248,7 +248,7 @@ import Testing
         #expect(try await run("purge", String(ids[0])).text.contains("1 forgotten"))
         try await rig.simulators.apns.take(.clear)
         #expect(try await run("replay", "--all").text.contains("1 sent again"))
-        // Another token than the gateway's is named as the reason, not taken for an empty list.
+        // A wrong token is reported as such, not shown as an empty list.
         let config = try String(contentsOfFile: file, encoding: .utf8)
         try config.replacingOccurrences(of: Self.token, with: "token-of-somebody")
             .write(toFile: file, atomically: true, encoding: .utf8)

@@ -6,10 +6,11 @@ import SignalboxJSON
 import SignalboxSimulators
 import Testing
 
-/// Whatever people write arrives: for each source, texts of any length and script become a push that the
-/// simulators take, with its ids whole.
+/// Text of any length and script arrives.
+///
+/// From each source it becomes a push that the simulators accept, with its ids intact.
 @Suite(.timeLimit(.minutes(10))) struct AnyTextTests {
-    /// A source: how it says a message, and what of it must arrive whole.
+    /// A source: its format of a message, and the id that must arrive intact.
     struct Source: Sendable, CustomTestStringConvertible {
         var name: String
         var path: String
@@ -21,7 +22,7 @@ import Testing
         var testDescription: String { name }
     }
 
-    /// JSON of a text.
+    /// A text as JSON.
     private static func quoted(_ text: String) -> String { JSONValue.string(text).text }
 
     private static let devices =
@@ -140,7 +141,7 @@ import Testing
     ]
 
     private static func yaml(_ simulators: Simulators, zendeskAPI: String) -> String {
-        // One sender in the gateway, one in a process of its own.
+        // One sender runs in the gateway, one in a process of its own.
         GatewayRig.plugins(simulators).replacing(
             "library: FCM", with: "library: FCM\n    isolation: process")
                 + """

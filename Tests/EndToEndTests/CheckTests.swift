@@ -5,15 +5,16 @@ import SignalboxConfig
 import SignalboxCrypto
 import Testing
 
-/// Every fault that `signalbox check` knows, one file each: a gateway.yaml, a line `=== faults`, and
-/// what `check` says.
+/// Every fault that `signalbox check` knows, one file each.
+///
+/// A file holds a gateway.yaml, a line `=== faults`, and the output of `check`.
 @Suite struct CheckTests {
     static let folder = PluginRig.root.appending(path: "Tests/Fixtures/Check")
     static let names: [String] = {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         return files.filter { $0.hasSuffix(".golden") }.map { String($0.dropLast(7)) }.sorted()
     }()
-    /// The configuration, and the faults that it has.
+    /// The configuration and its faults.
     static func golden(_ name: String) throws -> (yaml: String, faults: String) {
         let text = try String(
             contentsOf: folder.appending(path: "\(name).golden"), encoding: .utf8)
@@ -35,7 +36,7 @@ import Testing
                 "TEST_SECRET": "hunter2",
             ],
             readFile: { path in
-                // Only the configuration itself: as if the folder held nothing else.
+                // Finds the configuration and no other file.
                 path == "\(name).yaml" ? .success(Array(yaml.utf8)) : .failure(.missing)
             })
         return options
@@ -69,7 +70,7 @@ import Testing
         }
     }
 
-    /// An example as `signalbox check` sees it, with its YAML changed.
+    /// What `signalbox check` says about an example whose YAML was changed.
     static func warnings(
         _ example: String, _ yaml: (String) -> String = { $0 }
     ) async throws -> [String] {
@@ -103,7 +104,7 @@ import Testing
     {
         #expect(try await Self.warnings("sendbird") == [])
         #expect(try await Self.warnings("sendbird-forwarding") == [])
-        // Told of devices, and a route for all of its events.
+        // An instance that gets reports, with a route for all of its events.
         let any = try await Self.warnings("sendbird-forwarding") {
             $0.replacing("    when: { type: message.read }\n", with: "")
         }

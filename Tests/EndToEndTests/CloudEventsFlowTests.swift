@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxJSON
 import Testing
 
-/// A plugin in Rust in a running gateway: from an HTTP request to the pushes.
+/// A Rust plugin in a running gateway: from an HTTP request to the pushes.
 @Suite(.timeLimit(.minutes(5))) struct CloudEventsFlowTests {
     static let bearer = ("authorization", "Bearer token-of-the-shop")
     static let path = "/in/cloudevents"
@@ -28,7 +28,7 @@ import Testing
         let binary =
             #"{"text":"On its way","order":{"number":7},"devices":[{"token":"0a1b","platform":"ios"}]}"#
         for _ in 0..<2 {
-            // The second time it is known, and answered in the same way.
+            // The second one is a duplicate and gets the same answer.
             let (status, _, _) = try await rig.call(
                 "POST", Self.path, binary, headers: Self.attributes("1"))
             #expect(status == 200)
@@ -50,7 +50,7 @@ import Testing
         #expect(json["refused"]?[0]?["index"] == .integer(1))
         let second = try await rig.push(rig.simulators.apns, to: "0a1c")
         #expect(second.body["aps"]?["alert"]?["title"]?.string == "Order 8")
-        // By now the first event would have come twice, if it did.
+        // A duplicate of the first event would have arrived by now.
         let all = await rig.simulators.apns.wait(for: 2, timeoutMs: 60_000)
         #expect(all.map(\.token) == ["0a1b", "0a1c"])
         await rig.end()

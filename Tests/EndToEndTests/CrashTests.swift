@@ -7,7 +7,7 @@ import SignalboxSimulators
 import Synchronization
 import Testing
 
-/// The real program, loaded and killed: whatever was answered 2xx must arrive.
+/// The real program under load, then killed: whatever was answered 2xx must arrive.
 @Suite struct CrashTests {
     /// Tokens of webhooks that were answered 2xx.
     final class Promises: Sendable {
@@ -32,7 +32,7 @@ import Testing
             if log.contains("gateway is up"),
                 let port = log.firstMatch(of: #/listen\.port=(\d+) /#)?.output.1
             {
-                // The rest is read and dropped, so that the program never waits for us.
+                // The rest is read and dropped, so that the program never blocks on the pipe.
                 pipe.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
                 return Running(process: process, port: String(port), pipe: pipe)
             }
@@ -69,7 +69,7 @@ import Testing
         var options = SimulatorsOptions()
         options.apns.streams = 4
         let simulators = try await Simulators.start(options)
-        // Slower than the load, so that the process always dies with much that is not sent.
+        // Slower than the load, so that many pushes are always unsent when the process dies.
         try await simulators.fcm.take(.streams(max: 4))
         for simulator in [simulators.apns, simulators.fcm] {
             try await simulator.take(.delay(ms: 15))
@@ -104,7 +104,7 @@ import Testing
         await simulators.shutdown()
     }
 
-    /// `SIGNALBOX_STOP_MS=130000` stops it for longer than its leases last.
+    /// `SIGNALBOX_STOP_MS=130000` stops the process for longer than its leases last.
     @Test func `what was answered 2xx arrives, if the process is stopped for a while`()
         async throws
     {
@@ -126,7 +126,7 @@ import Testing
             kill(process, SIGSTOP)
             try await Task.sleep(for: .milliseconds(stopMs))
             kill(process, SIGCONT)
-            // With it running again, the clients that still wait have their answers, or have given up.
+            // Once it runs again, waiting clients get their answers or have given up.
             try await Task.sleep(for: .milliseconds(500))
             running.process.terminate()
             try await group.waitForAll()
@@ -144,7 +144,7 @@ import Testing
         await simulators.shutdown()
     }
 
-    /// A gateway that is left alone delivers what is left; how many pushes were doubled.
+    /// Starts a gateway that delivers the rest. Returns how many pushes were doubled.
     private static func deliver(
         _ promised: Set<String>, _ file: String, _ simulators: Simulators, _ note: String
     ) async throws -> Int {

@@ -58,7 +58,7 @@ import Testing
         }
         for _ in 0..<20 { try await push() }
         try write("second", rig.simulators.authority)
-        // The file is looked at every two seconds; pushes go on all the while.
+        // The file is checked every two seconds; pushes continue meanwhile.
         while !rig.simulators.apns.received.contains(where: {
             $0.clientCertificate.contains("second")
         }), sent < 20_000 {

@@ -6,17 +6,18 @@ import SignalboxSimulators
 import Synchronization
 import Testing
 
-/// How long an event counts as the same one: as its instance says, else its plugin, else the gateway.
+/// How long an event counts as a duplicate: instance, plugin and gateway decide, in this order.
 @Suite struct DedupeTests {
-    /// A clock that moves when it is told to.
+    /// A clock that only moves on request.
     private final class StillClock: Sendable {
         private let time = Mutex(UInt64(Date().timeIntervalSince1970 * 1000))
         var now: UInt64 { time.withLock { $0 } }
         func advance(ms: UInt64) { time.withLock { $0 += ms } }
     }
 
-    /// What gateway.yaml says of it, how long the second one comes after the first, and which window leaves it
-    /// out; nil: it is sent.
+    /// The settings in gateway.yaml, the delay of the second event, and the window that drops it.
+    ///
+    /// Without a window it is sent.
     struct Case: Sendable, CustomTestStringConvertible {
         var instance = ""
         var gateway = ""

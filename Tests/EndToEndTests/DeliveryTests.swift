@@ -40,7 +40,7 @@ import Testing
         #expect(fcm.body["message"]?["data"]?["tid"]?.string == "5")
         #expect(fcm.body["message"]?["data"]?["title"]?.string == "Agent replied")
         #expect(fcm.body["message"]?["android"]?["priority"]?.string == "HIGH")
-        // "Send another", as the README says: at once, and with the same words.
+        // "Send another", as the README says: at once, and with the same text.
         #expect(try await demo.send(Array(Data(contentsOf: sample))).isConfirmed)
         await demo.stop()
         // Nothing is left behind.
@@ -48,7 +48,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder))
     }
 
-    /// The bug of the field: one client object whose host is changed per request.
+    /// A known client bug: one client object whose host is changed per request.
     @Test func `two apps in two environments never meet`() async throws {
         let sandbox = try await Simulators.start()
         let rig = try await GatewayRig(config: { production in
@@ -115,7 +115,8 @@ import Testing
     ])
     func `nothing is lost while a provider misbehaves`(order: SimulatorOrder) async throws {
         let rig = try await GatewayRig(timeoutMs: 1_500)
-        // 503 has its own long wait at APNs; FCM's is shorter but over a test's patience, too.
+        // APNs has a long wait of its own after a 503; FCM's is shorter but still
+        // too long for a test.
         if case .fail = order {
             try await rig.simulators.apns.take(
                 .fail(tokens: [], status: 429, reason: "TooManyRequests", times: 4))
@@ -150,7 +151,7 @@ import Testing
         let body = GatewayRig.webhook(
             (0..<20).flatMap { [("ios", "i\($0)"), ("android", "a\($0)")] })
         #expect(try await rig.post(body).status == 200)
-        // FCM gets all while APNs is gone.
+        // FCM gets every push while APNs is gone.
         #expect(await rig.delivered(rig.simulators.fcm, 21).count == 21)
         #expect(rig.simulators.apns.received.count == 1)
         try await rig.simulators.apns.take(.openListener)
@@ -240,7 +241,7 @@ import Testing
         try await rig.simulators.apns.take(.delay(ms: 300))
         try await rig.post(GatewayRig.webhook([("ios", "in-flight")], ticket: "6"))
         #expect(await rig.delivered(rig.simulators.apns, 2).count == 2)
-        // Apple takes no new token within 20 minutes of the last.
+        // Apple accepts no new token within 20 minutes of the last.
         clock.advance(ms: 21 * 60_000)
         try await rig.simulators.apns.take(.expireCredentials)
         try await rig.post(GatewayRig.webhook([("ios", "after")], ticket: "7"))
@@ -255,7 +256,7 @@ import Testing
     }
 }
 
-/// A clock that tests can put forward.
+/// A clock that tests can move forward.
 final class SharedClock: Sendable {
     private let shift = Mutex<UInt64>(0)
 

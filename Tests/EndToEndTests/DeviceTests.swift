@@ -231,7 +231,7 @@ import Testing
         #expect(try await rig.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
         #expect(try await rig.post(#"{"user":"nobody"}"#, path: "/in/users").status == 200)
         #expect(Set(await rig.delivered(rig.simulators.apns, 2)) == ["aa", "bb"])
-        // Logged out: nothing more.
+        // After the logout nothing more arrives.
         _ = try await Self.call(rig, "DELETE", "/v1/devices?user=u1")
         #expect(try await rig.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
         #expect(try await rig.post(#"{"user":"u2"}"#, path: "/in/users").status == 200)
@@ -277,7 +277,7 @@ import Testing
         let users = try await PluginRig.compile(Self.userSource)
         let hello = try String(
             contentsOf: PluginRig.root.appending(path: "Plugins/HelloC/hello.c"), encoding: .utf8)
-        // It settles each delivery at once, with another token.
+        // The plugin settles each delivery at once, with another token.
         let sender = try await PluginRig.compile(
             hello.replacingOccurrences(
                 of: "sink->request(sink, &r, 1, sizeof r);",
@@ -316,9 +316,9 @@ import Testing
     }
 }
 
-/// A token that a provider calls dead is reported to the system that supplied it.
+/// A token that a provider reports dead is reported to the system that supplied it.
 @Suite struct DeviceReportsTests {
-    /// Zendesk's API: takes bulk unregister calls.
+    /// Zendesk's API: accepts bulk unregister calls.
     final class ZendeskAPI: AsyncHTTPServerHandler {
         private let calls = Mutex<[(authorization: String, tokens: [String])]>([])
         private let refusals: Mutex<Int>
@@ -396,7 +396,7 @@ import Testing
             ]))
         #expect(try await Self.reported(api, 2) == ["<DEAD 01>", "gone:x"])
         #expect(api.authorizations == ["Basic YUBiLmMvdG9rZW46emQtc2VjcmV0"])
-        // Reported once, however often it is tried.
+        // It is reported once, however often a push is tried.
         try await rig.post(GatewayRig.webhook([("ios", "<DEAD 01>")], ticket: "6"))
         #expect(await rig.delivered(rig.simulators.fcm, 1) == ["ok"])
         await rig.gateway.stop()
@@ -426,9 +426,9 @@ import Testing
         let api = ZendeskAPI()
         let server = try await Self.serve(api)
         let rig = try await Self.rig(server.port, goneAgoMs: 60_000)
-        // The 410 says that the token died a minute ago, so this one lives.
+        // The 410 says that the token died a minute ago, so this newer one is alive.
         _ = try await DeviceTests.register(rig, "u", "reborn", client: "token-of-backend-1")
-        // FCM names no time.
+        // FCM gives no time.
         _ = try await DeviceTests.register(rig, "u", "gone", platform: "android")
         try await rig.simulators.apns.take(
             .fail(tokens: ["reborn", "unknown"], status: 410, reason: "Unregistered", times: nil))

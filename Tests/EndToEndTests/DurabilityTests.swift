@@ -32,7 +32,7 @@ import Testing
         return try JSONValue.parse(answer.body)
     }
 
-    /// Dead letters, once there are so many.
+    /// The dead letters, once there are `count` of them.
     static func dead(_ rig: GatewayRig, _ count: Int) async throws -> JSONValue {
         for _ in 0..<2_000 {
             let json = try await adminJSON(rig, "GET", "/dead")
@@ -65,7 +65,7 @@ import Testing
         #expect(attempts.allSatisfy { $0["code"]?.integer == 429 })
         let id = try #require(letter["id"]?.integer)
         #expect(try await Self.adminJSON(rig, "GET", "/dead/\(id)") == letter)
-        // Nothing is meant by nothing.
+        // An empty filter selects nothing.
         let port = try #require(rig.gateway.adminPort)
         var nothing = RESTCall(
             method: "POST", url: "http://127.0.0.1:\(port)/dead/purge", body: Array("{}".utf8))
@@ -157,7 +157,7 @@ import Testing
         try await rig.simulators.apns.take(.closeListener(cut: true))
         let tokens = (0..<60).map { "i\($0)" }
         try await rig.post(GatewayRig.webhook(tokens.map { ("ios", $0) }))
-        // The first ones use their attempts up before the breaker opens; the others wait.
+        // The first ones use up their attempts before the breaker opens; the others wait.
         var dead = 0
         for _ in 0..<300 where dead == 0 {
             dead = Int(try await Self.adminJSON(rig, "GET", "/dead")["count"]?.integer ?? 0)
@@ -165,8 +165,8 @@ import Testing
         }
         #expect(rig.log.all.contains { $0.contains("provider seems to be down") })
         try await rig.simulators.apns.take(.openListener)
-        // Replays as long as there is something to replay: all arrive in the end. What took the provider too
-        // long to say arrived all the same, and is dead once more.
+        // Replays while there is something to replay, until all have arrived. A push whose answer
+        // took too long arrived, too, and is dead again.
         var arrived: Set<String> = []
         var left: Int64 = 1
         for _ in 0..<1_200 where arrived.count < tokens.count || left > 0 {
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test func `a full disk is answered 503, and taken up again when there is room`() async throws {
-        // A database that may not grow is a disk that is full, without a disk to fill.
+        // A database that may not grow stands for a full disk.
         let rig = try await GatewayRig(
             dataBytesMax: 600_000,
             config: {
@@ -239,7 +239,7 @@ import Testing
         #expect(!taken.isEmpty)
         let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
         #expect(metrics.contains(#"signalbox_requests_total{instance="z",status="503"} 1"#))
-        // Answer, log, readiness and metric say what it is.
+        // Answer, log, readiness and metric name the cause.
         #expect(String(decoding: answer.body, as: UTF8.self).contains("disk is full"))
         #expect(rig.log.all.contains { $0.contains("disk is full, rejecting events") })
         #expect(metrics.contains("signalbox_disk_full 1"))
@@ -247,8 +247,8 @@ import Testing
         #expect(readiness.status == 503)
         #expect(try JSONValue.parse(readiness.body)["status"]?.string == "disk_full")
         try await rig.simulators.fcm.take(.openListener)
-        // What was taken arrives, and the room that this makes is used again.
-        // A request that took too long may have arrived all the same, so some come twice.
+        // Accepted events arrive, and the space that this frees is reused.
+        // A request that took too long may have arrived all the same, so some arrive twice.
         var arrived: Set<String> = []
         for _ in 0..<6_000 where arrived.count < taken.count {
             arrived = Set(
@@ -256,7 +256,7 @@ import Testing
             try await Task.sleep(for: .milliseconds(20))
         }
         #expect(arrived == Set(taken))
-        // Also when nothing is sent here any more.
+        // Also once nothing is being sent any more.
         var state: UInt32 = 0
         for _ in 0..<6_000 where state != 200 { state = try await rig.admin("/readyz").status }
         #expect(state == 200)

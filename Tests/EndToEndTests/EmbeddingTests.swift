@@ -5,7 +5,7 @@ import Testing
 
 /// An installed prefix, and programs that use it.
 @Suite struct EmbeddingTests {
-    /// Installed once from what was built, and then moved: whatever holds a path of before is broken.
+    /// Installed once from the build and then moved, which breaks whatever contains the old path.
     static let installed = Task { () throws -> URL in
         let folder = Workshop.place()
         let build = URL(filePath: try PluginRig.bundled("Zendesk")).deletingLastPathComponent()
@@ -20,7 +20,7 @@ import Testing
 
     private var prefix: URL { get async throws { try await Self.installed.value } }
 
-    /// A copy of a folder of the repository to build in, and a folder for data.
+    /// A copy of a repository folder to build in, and a folder for data.
     private func workshop(_ folder: String) throws -> (sources: URL, data: String) {
         let place = try Workshop.folder()
         let sources = place.appending(path: "sources")

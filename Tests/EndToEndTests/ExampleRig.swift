@@ -10,7 +10,7 @@ import SignalboxSimulators
 import Synchronization
 import Testing
 
-/// A gateway with one of `Examples/`, simulators behind it, and stand-ins for the systems around it.
+/// A gateway with one of `Examples/`, with simulators and fakes of the systems around it.
 final class ExampleRig: Sendable {
     static let app = "com.example.app"
     let simulators: Simulators
@@ -72,7 +72,7 @@ final class ExampleRig: Sendable {
         return (answer.status, (try? JSONValue.parse(answer.body)) ?? .null, answer)
     }
 
-    /// Whether a line with these words is in the log within half a minute.
+    /// Waits up to half a minute for a log line with these words.
     func logs(_ words: String) async throws -> Bool {
         for _ in 0..<30_000 {
             if log.all.contains(where: { $0.contains(words) }) { return true }
@@ -93,7 +93,7 @@ final class ExampleRig: Sendable {
         #expect(status == 200)
     }
 
-    /// The first push to a token that `isWanted`.
+    /// The first push to a token for which `isWanted` holds.
     func push(
         _ simulator: Simulator, to token: String,
         where isWanted: (ReceivedPush) -> Bool = { _ in true }
@@ -126,7 +126,7 @@ private struct ExampleLog: LogHandler {
     }
 }
 
-/// A stand-in for a vendor's REST API: answers by a closure and remembers what was asked.
+/// A fake of a vendor's REST API: answers by a closure and records the requests.
 final class VendorAPI: AsyncHTTPServerHandler {
     typealias Answer = @Sendable (HTTPServerRequest) -> HTTPServerAnswer
 
@@ -166,7 +166,7 @@ final class VendorAPI: AsyncHTTPServerHandler {
         return body(request)
     }
 
-    /// Waits until so many requests have come, or a minute.
+    /// Waits for `count` requests, at most a minute.
     func wait(for count: Int) async -> [HTTPServerRequest] {
         let timer = Task {
             try await Task.sleep(for: .seconds(60))
@@ -188,7 +188,7 @@ final class VendorAPI: AsyncHTTPServerHandler {
         return requests
     }
 
-    /// Waits for a request that fits.
+    /// Waits for a matching request.
     func first(_ isWanted: (HTTPServerRequest) -> Bool) async -> HTTPServerRequest? {
         var count = 1
         while count < 1_000 {

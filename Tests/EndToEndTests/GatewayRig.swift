@@ -11,7 +11,7 @@ import SignalboxSimulators
 import Synchronization
 import Testing
 
-/// Simulators, a gateway with a configuration of its own, and a client.
+/// Simulators, a gateway with its own configuration, and a client.
 final class GatewayRig: Sendable {
     let simulators: Simulators
     let gateway: Gateway
@@ -65,7 +65,7 @@ final class GatewayRig: Sendable {
         prepare: (Simulators, URL) async throws -> Void = { _, _ in }
     ) async throws {
         var options = options
-        // A listener that goes must find its port free when it comes back.
+        // A listener that closes must find its port free when it reopens.
         if options.apnsPort == 0 { options.apnsPort = try OwnPort.take() }
         if options.fcmPort == 0 { options.fcmPort = try OwnPort.take() }
         simulators = try await Simulators.start(options)
@@ -115,7 +115,7 @@ final class GatewayRig: Sendable {
             RESTCall(method: "GET", url: "http://127.0.0.1:\(port)\(path)"))
     }
 
-    /// Tokens that a simulator has taken; waits until there are so many, or for two minutes.
+    /// Tokens that a simulator has accepted; waits for `count` of them, at most two minutes.
     func delivered(_ simulator: Simulator, _ count: Int) async -> [String] {
         var want = count
         for _ in 0..<2_000 {
@@ -160,7 +160,7 @@ private struct StoreHandler: LogHandler {
 }
 
 extension RESTClient {
-    /// An answer, however busy the machine is.
+    /// Gets an answer, however busy the machine is.
     func patient(_ call: RESTCall) async throws -> RESTAnswer {
         var call = call
         call.timeoutMs = 120_000

@@ -95,7 +95,7 @@ import Testing
         #expect(try await rig.admin("/other").status == 404)
         try await rig.post(GatewayRig.webhook([("ios", "a")]))
         _ = await rig.delivered(rig.simulators.apns, 1)
-        // The outcome is written down a moment after the provider has answered.
+        // The outcome is recorded a moment after the provider's answer.
         await rig.gateway.stop()
         await rig.end()
     }

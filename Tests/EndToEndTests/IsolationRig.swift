@@ -6,7 +6,7 @@ import SignalboxPluginHost
 import SignalboxSimulators
 import Testing
 
-/// Bundled plugins in processes of their own, with a way to end them in the middle of a call.
+/// Bundled plugins in separate processes that a test can kill in the middle of a call.
 final class Saboteur: Sendable {
     let folder: URL
 
@@ -15,7 +15,7 @@ final class Saboteur: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    /// A library that does what a bundled one does, until it is told otherwise.
+    /// A library that does what a bundled one does, until it is armed.
     func library(of name: String) async throws -> String {
         let source = try String(
             contentsOf: PluginRig.root.appending(path: "Tests/Fixtures/Isolation/shim.c"),
@@ -25,24 +25,24 @@ final class Saboteur: Sendable {
                 .replacingOccurrences(of: "@FOLDER@", with: folder.path))
     }
 
-    /// The next such call ends the process: SEGV, ABRT, EXIT or LOOP.
+    /// Makes the next such call end the process: SEGV, ABRT, EXIT or LOOP.
     func arm(_ place: String, _ how: String) throws {
         try Data(how.utf8).write(to: folder.appending(path: place), options: .atomic)
     }
 
-    /// The call has come.
+    /// Whether the armed call has happened.
     func hasStruck(_ place: String) -> Bool {
         !FileManager.default.fileExists(atPath: folder.appending(path: place).path)
     }
 
-    /// The plugins of `GatewayRig`, these of them as saboteurs, all isolated.
+    /// The plugins of `GatewayRig`, all isolated; these are saboteurs.
     func plugins(
         _ simulators: Simulators, _ names: [String] = ["Zendesk", "APNs"]
     ) async throws -> String {
         Self.plugins(simulators, try await libraries(names))
     }
 
-    /// The files of those that are saboteurs.
+    /// The library files of the saboteurs.
     func libraries(_ names: [String]) async throws -> [String: String] {
         var libraries: [String: String] = [:]
         for name in names { libraries[name] = try await library(of: name) }
@@ -74,7 +74,7 @@ extension GatewayRig {
         let libraries = try await saboteur.libraries(plugins)
         try await self.init(
             change: { options in
-                // Waits that a test can sit out on a busy machine.
+                // Short enough for a test on a busy machine.
                 options.isolation.patienceMs = 60_000
                 options.isolation.waitMaxMs = 200
                 change(&options.isolation)
@@ -84,14 +84,14 @@ extension GatewayRig {
             })
     }
 
-    /// A number from /metrics; 0: it is not there.
+    /// A number from /metrics; 0 if missing.
     func metric(_ name: String) async throws -> Int {
         let text = String(decoding: try await admin("/metrics").body, as: UTF8.self)
         let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return line.flatMap { Int($0.split(separator: " ").last ?? "") } ?? 0
     }
 
-    /// Posts until it is answered 200: what a source does that is told to come again.
+    /// Posts until the answer is 200, like a source that is told to retry.
     func insist(_ body: String) async throws -> [UInt32] {
         var statuses: [UInt32] = []
         while statuses.last != 200, statuses.count < 2_000 {

@@ -10,7 +10,7 @@ import Testing
 
 /// `isolation: process`, from webhook to push.
 @Suite struct IsolationTests {
-    /// What a push says, without what is another one each time.
+    /// The content of pushes, without the parts that differ each time.
     static func words(_ pushes: [ReceivedPush]) -> [String] {
         pushes.map { push in
             let headers = push.headers.filter {
@@ -40,7 +40,7 @@ import Testing
             }
             #expect(await rig.delivered(rig.simulators.apns, 100).count == 100)
             #expect(await rig.delivered(rig.simulators.fcm, 100).count == 100)
-            // Everything else that can be said of a webhook, too.
+            // Webhooks with faults get the same answers, too.
             let odd = try await rig.post("no JSON")
             let pushes = rig.simulators.apns.received + rig.simulators.fcm.received
             found.append(
@@ -68,7 +68,7 @@ import Testing
         try saboteur.arm("prepare", how)
         let devices = (0..<30).flatMap { [("ios", "i\($0)"), ("android", "a\($0)")] }
         #expect(try await rig.post(GatewayRig.webhook(devices)).status == 200)
-        // The neighbour has all of it, whatever becomes of this one.
+        // Its neighbour gets all pushes, whatever happens to this one.
         #expect(await rig.delivered(rig.simulators.fcm, 30).count == 30)
         let ios = await rig.delivered(rig.simulators.apns, 31)
         #expect(Set(ios) == Set(["before"] + (0..<30).map { "i\($0)" }))
@@ -109,7 +109,7 @@ import Testing
         #expect(try await rig.post(GatewayRig.webhook(devices)).status == 200)
         #expect(await rig.delivered(rig.simulators.apns, 10).count == 10)
         #expect(await rig.gateway.stop() == 0)
-        // Each went out once, though the process that was told of it is no more.
+        // Each was sent once, although the process that was told of it is gone.
         #expect(rig.simulators.apns.received.count == 10)
         #expect(saboteur.hasStruck("classify"))
         #expect(rig.log.all.count { $0.contains(" delivered ") } == 10)
@@ -142,7 +142,7 @@ import Testing
     {
         let saboteur = try Saboteur()
         let rig = try await GatewayRig(saboteur, plugins: ["Zendesk", "APNs", "FCM"]) {
-            // Crashes follow one another faster here than any healthy minute.
+            // Crashes happen more often here than in any healthy minute.
             $0.waitFirstMs = 1
             $0.waitMaxMs = 20
         }
@@ -234,7 +234,8 @@ import Testing
             client.shutdown()
         }
         kill(process.processIdentifier, SIGKILL)
-        // Everybody who could write to it has to be gone before this ends, and each child could.
+        // Every process that can write to the pipe must be gone before this returns,
+        // and each child could.
         _ = try await Tool.rest(pipe)
         try await Tool.end(process)
         for child in children { #expect(!Self.isAlive(child)) }
@@ -261,7 +262,7 @@ import Testing
                     "\(number) \($0)"
                 }
             }
-            // Its socket and what its own threads wait with; no listener, no database, no key.
+            // Its socket and what its own threads wait on; no listener, no database, no key.
             #expect(targets.contains("0 /dev/null") && targets.contains("1 /dev/null"))
             #expect(targets.count { $0.contains("socket:") } == 1, "\(targets)")
             #expect(!targets.contains { $0.contains("sqlite") || $0.contains(".p8") })
@@ -290,7 +291,7 @@ import Testing
         }
     }
 
-    /// It is there, and more than an entry that nobody has collected.
+    /// Whether the process runs and is not a zombie.
     static func isAlive(_ process: Int32) -> Bool {
         guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
         else { return false }
@@ -314,7 +315,7 @@ import Testing
                     method: "POST", path: "/", pattern: "/", body: Array("ABRT".utf8),
                     receivedUnixMs: 1)
                 request.params = [Attribute("thing", "x")]
-                // The new process may be up before the answer is here.
+                // The new process may be up before the answer arrives.
                 let before = services.counts["restarts_total"] ?? 0
                 role.handle(request) { once.set($0.fault?.kind == .again) }
                 _ = await once.value()
@@ -336,7 +337,7 @@ import Testing
             for _ in 0..<5 { await crash() }
             let before = possessions()
             for _ in 0..<100 { await crash() }
-            // A thread takes a moment to be gone after its last word.
+            // A thread takes a moment to disappear after it has ended.
             await services.waitFor { zip(possessions(), before).allSatisfy { $0 <= $1 } }
             let after = possessions()
             let isGone = await instance.stop(deadlineMs: 5_000)

@@ -3,7 +3,7 @@ import SignalboxCrypto
 import SignalboxPluginHost
 import Testing
 
-/// The keys behind `sbx.sign/1`, of the gateway and of `signalbox plugins check`.
+/// The keys behind `sbx.sign/1`, in the gateway and in `signalbox plugins check`.
 @Suite struct KeyRingTests {
     private static let data = Array("what was signed".utf8)
     private let ring = KeyRing()
@@ -18,7 +18,7 @@ import Testing
             let signature = try ring.sign(
                 algorithm, key: try key.privateKeyPEM(), data: Self.data)
             for pem in [try key.publicKeyPEM(), try key.privateKeyPEM()] {
-                // The second time it is a key that was kept.
+                // The second time the key comes from the cache.
                 for _ in 0..<2 {
                     #expect(
                         try ring.verify(algorithm, key: pem, data: Self.data, signature: signature))

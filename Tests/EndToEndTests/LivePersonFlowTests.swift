@@ -44,7 +44,7 @@ final class BrandLogin: Sendable {
         func insert(_ code: String) -> Bool { codes.withLock { $0.insert(code).inserted } }
     }
 
-    /// Numbers of a public key, out of its DER.
+    /// The numbers of a public key, from its DER.
     private static func jwks(_ rsa: SigningKey?, _ ec: SigningKey) throws -> HTTPServerAnswer {
         func der(_ key: SigningKey) throws -> [UInt8] {
             let text = String(decoding: try key.publicKeyPEM(), as: UTF8.self)
@@ -137,7 +137,7 @@ final class BrandLogin: Sendable {
         let rig = try await Self.rig(login)
         let body = try PluginRig.fixture("LivePerson/ios.json")
 
-        // Before the registration nobody may push to the device.
+        // Nobody may push to the device before it is registered.
         let (early, _, _) = try await rig.call(
             "POST", "/in/liveperson", body, headers: Self.proxy)
         #expect(early == 403)
@@ -167,10 +167,10 @@ final class BrandLogin: Sendable {
         #expect(data["payload"]?.string?.contains(#""brandId":"acc""#) == true)
         #expect(data["link"]?.string == "example://support/c-1")
 
-        // The proxy sends again when it has heard nothing: one push.
+        // The proxy sends again after no answer: one push.
         _ = try await rig.call("POST", "/in/liveperson", body, headers: Self.proxy)
 
-        // Logout "agent": proactive pushes go on.
+        // After the logout "agent", proactive pushes continue.
         let (_, before, _) = try await rig.call("GET", "/v1/devices", headers: Self.bearer(token))
         let since = before["devices"]?[0]?["registered_unix_ms"]
         let (muted, answer, _) = try await rig.call(
@@ -188,7 +188,7 @@ final class BrandLogin: Sendable {
         let (told, _, _) = try await rig.call(
             "POST", "/in/liveperson", proactive, headers: Self.proxy)
         #expect(told == 200)
-        // "none" changes nothing, "all" removes.
+        // "none" changes nothing, "all" removes the device.
         let (kept, none, _) = try await rig.call(
             "DELETE", "/v1/devices?unregister=none", headers: Self.bearer(token))
         #expect(kept == 200 && none["removed"]?.integer == 0)
@@ -255,7 +255,7 @@ final class BrandLogin: Sendable {
         }
         #expect(try await register("good-1") == 200)
         #expect(login.api.requests.filter { $0.path == "/token" }.count == 1)
-        // The same code again is refused without asking anybody.
+        // The same code is refused without another request.
         #expect(try await register("good-1") == 401)
         #expect(login.api.requests.filter { $0.path == "/token" }.count == 1)
         #expect(try await register("good-2", verifier: "wrong") == 401)
@@ -305,7 +305,7 @@ final class BrandLogin: Sendable {
                 #expect(answer.header("www-authenticate") == "Bearer")
             }
         }
-        // Unknown keys are not asked for again and again.
+        // Unknown keys are not requested again and again.
         #expect(login.api.requests.filter { $0.path == "/jwks" }.count == 1)
         let (status, _, _) = try await rig.call(
             "POST", "/v1/devices", Self.device("t", "ios"), headers: Self.bearer(good))
@@ -358,7 +358,7 @@ final class BrandLogin: Sendable {
                 "POST", "/v1/devices", Self.device("t", "ios"), headers: Self.bearer(token))
             #expect(status == 503)
         }
-        // Asked for once, and not again for every token.
+        // The keys are requested once, not for every token.
         #expect(
             rig.log.all.count { $0.contains("failed to fetch the keys of users' tokens") } == 1)
         // A code that nobody has seen may be tried again.

@@ -2,14 +2,14 @@ import Foundation
 import PluginRig
 import Testing
 
-/// `signalbox plugins new`: every language and role is written, built and checked.
+/// `signalbox plugins new`: every language and role is generated, built and checked.
 @Suite(.serialized) struct NewPluginTests {
     private static let program = Result {
         URL(filePath: try PluginRig.bundled("Zendesk")).deletingLastPathComponent()
             .appending(path: "signalbox").path
     }
 
-    /// A folder with an SDK, and room for projects.
+    /// A folder with an SDK and space for projects.
     private static let room = Task { () throws -> URL in
         let folder = Workshop.place()
         let script = PluginRig.root.appending(path: "scripts/sdk.sh").path

@@ -9,9 +9,9 @@ import SignalboxJSON
 import SignalboxSimulators
 import Testing
 
-/// Providers that are down, refuse us or break, and what becomes of the pushes.
+/// Providers that are down, refuse us or fail, and what happens to the pushes.
 @Suite struct OutageTests {
-    /// One route to both simulators whose policy gives up at the first attempt that counts.
+    /// One route to both simulators, whose policy gives up at the first attempt that counts.
     static func yaml(_ simulators: Simulators, timeoutMs: Int = 400) -> String {
         DurabilityTests.yaml(simulators, retries: 0, timeoutMs: timeoutMs)
     }
@@ -39,7 +39,7 @@ import Testing
         String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
     }
 
-    /// Waits until the metrics contain a line: a counter may rise after the answer that a test has seen.
+    /// Waits for a line in the metrics: a counter may rise after the answer that a test has seen.
     static func expectMetric(_ line: String, _ rig: GatewayRig) async throws {
         for _ in 0..<6_000 {
             if try await metrics(rig).contains(line) { return }
@@ -48,7 +48,7 @@ import Testing
         Issue.record("no metric \(line)")
     }
 
-    /// A line of the log, once it is there.
+    /// Waits for a line of the log.
     static func line(_ rig: GatewayRig, _ words: String) async throws -> String {
         for _ in 0..<6_000 {
             if let line = rig.log.all.first(where: { $0.contains(words) }) { return line }
@@ -150,7 +150,7 @@ import Testing
         }
         let line = try await Self.line(rig, "refuses this sender's credentials")
         #expect(line.contains("reason=InvalidProviderToken"))
-        // Its neighbour goes on.
+        // Its neighbour continues.
         #expect(await rig.delivered(rig.simulators.fcm, 100).count == 100)
         #expect(rig.simulators.apns.received.count <= LaneHealth.inFlightFirst)
         #expect(try await Self.state("apns", rig) == "misconfigured")
@@ -159,7 +159,7 @@ import Testing
         #expect(try await Self.dead(rig) == 0)
         #expect(rig.log.all.filter { $0.contains("refuses this sender's") }.count == 1)
 
-        // Somebody mends it at Apple's, and says so by a reload.
+        // Somebody fixes it at Apple, and triggers a reload.
         try await rig.simulators.apns.take(.clear)
         try await rig.gateway.reload()
         #expect(Set(await rig.delivered(rig.simulators.apns, 300)).count == 300)
@@ -226,7 +226,7 @@ import Testing
             .fail(tokens: [], status: 403, reason: "InvalidProviderToken", times: nil))
         try await rig.post(Self.webhook("ios", ["a", "b"]))
         _ = try await Self.line(rig, "refuses this sender's credentials")
-        // They expire after an hour; the next probe finds that.
+        // They expire after an hour; the next probe notices.
         clock.advance(ms: 2 * 3_600_000)
         try await rig.gateway.reload()
         _ = try await Self.line(rig, "nothing waits for it")
@@ -249,7 +249,7 @@ import Testing
         #expect(try await Self.state("fcm", rig) == "throttled")
         try await rig.simulators.fcm.take(.clear)
         #expect(rig.simulators.fcm.received.count <= LaneHealth.inFlightFirst)
-        // The minute that FCM is given has passed.
+        // The minute that FCM gets has passed.
         clock.advance(ms: 90_000)
         try await rig.post(Self.webhook("android", ["last"], ticket: "last"))
         #expect(Set(await rig.delivered(rig.simulators.fcm, 501)).count == 501)
@@ -336,7 +336,7 @@ import Testing
         try without.write(to: file, atomically: true, encoding: .utf8)
         try await rig.gateway.reload()
         _ = try await Self.line(rig, "a plugin that is not configured")
-        // Once, and not also as a sender that cannot start.
+        // It is reported once, and not also as a sender that cannot start.
         #expect(try await Self.states("fcm", rig) == ["not_configured"])
         try await rig.simulators.fcm.take(.clear)
         try whole.write(to: file, atomically: true, encoding: .utf8)
@@ -345,7 +345,7 @@ import Testing
         await rig.end()
     }
 
-    /// What no lane knows of, for whatever reason, is found.
+    /// Deliveries that no lane knows of are found, whatever the reason.
     @Test func `deliveries that wait with nobody to wake for them are found, sent and reported`()
         async throws
     {
@@ -378,7 +378,7 @@ import Testing
 
     @Test func `a sender that cannot start for want of a file keeps its deliveries`() async throws {
         let rig = try await GatewayRig(config: { simulators in
-            // The sender of the second app is made for its first delivery.
+            // The sender of the second app is created for its first delivery.
             GatewayRig.plugins(simulators)
                 .replacingOccurrences(
                     of: "topic: com.example.app",

@@ -9,11 +9,11 @@ import SignalboxSimulators
 import Synchronization
 import Testing
 
-/// Receivers are told how deliveries end.
+/// Receivers learn how deliveries end.
 @Suite(.timeLimit(.minutes(5))) struct OutcomeTests {
     static let secret = "secret-of-the-receiver"
 
-    /// A receiver that answers as it is told, and says what it has taken.
+    /// A receiver that answers as told, and lists the outcomes it has accepted.
     final class Receiver: Sendable {
         private struct State {
             var status = 200
@@ -54,7 +54,7 @@ import Testing
             }
         }
 
-        /// What it has taken, once it is so much.
+        /// The accepted outcomes, once there are `count` of them.
         func wait(for count: Int) async throws -> [JSONValue] {
             try await OutcomeTests.until("\(count) outcomes") { self.taken.count >= count }
             return taken
@@ -63,7 +63,7 @@ import Testing
         func end() async { await server.withLock { $0 }?.shutdown() }
     }
 
-    /// Waits until something holds.
+    /// Waits until a condition holds.
     static func until(_ what: String, _ holds: () -> Bool) async throws {
         for _ in 0..<12_000 {
             if holds() { return }
@@ -280,7 +280,7 @@ import Testing
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(state: seed)
         for round in 0..<4 {
-            // Down at times, so that outcomes wait on disk, too.
+            // The receiver is down at times, so that outcomes also wait on disk.
             api.answers(round == 1 ? 503 : 200)
             let running = try await CrashTests.start(file)
             let moment = 50 + Int(random.next() % 600)
@@ -304,7 +304,7 @@ import Testing
             let pushes = (simulators.apns.received + simulators.fcm.received).filter {
                 $0.status == 200
             }
-            // Each token is a delivery of its own; those are told, too, whose webhook had no answer.
+            // Each token is a delivery; those whose webhook got no answer are reported, too.
             let told = Set(api.taken.compactMap { $0["delivery"]?.string })
             return promised.isSubset(of: pushes.map(\.token))
                 && told.count == Set(pushes.map(\.token)).count

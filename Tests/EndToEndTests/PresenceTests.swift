@@ -27,7 +27,7 @@ import Testing
         try await flow.notify(["u"])
         clock.advance(ms: 100_000)
         #expect(try await Self.isOnline(flow) == true)
-        // Said again in time, it goes on.
+        // A presence that is renewed in time continues.
         try await Self.say(flow, #""online":true"#)
         clock.advance(ms: 100_000)
         #expect(try await Self.isOnline(flow) == true)

@@ -5,7 +5,7 @@ import SignalboxHTTP
 import SignalboxSimulators
 import Testing
 
-/// The `signalbox` program as its users run it.
+/// The `signalbox` program as users run it.
 @Suite struct ProgramTests {
     static func program() throws -> URL {
         let folder = URL(filePath: try GatewayRig.pluginFolder())
@@ -76,7 +76,7 @@ import Testing
             log += text
         }
         let port = try #require(log.firstMatch(of: /listen\.port=(\d+)/)?.output.1)
-        // Answered late, so that the signal comes while they are under way.
+        // The simulator answers late, so that the signal arrives while the pushes are in flight.
         try await simulators.apns.take(.delay(ms: 300))
         let answer = try await Tool.output([
             "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-d",
@@ -99,7 +99,7 @@ import Testing
             "gateway.yaml",
             (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes)
                 .replacingOccurrences(of: "drain: 5s", with: "drain: 10m"))
-        // Answers so late that a drain would wait for long.
+        // The simulator never answers, so a drain would take long.
         try await simulators.apns.take(.stall(count: 1))
         let running = try await CrashTests.start(file)
         let client = try RESTClient()

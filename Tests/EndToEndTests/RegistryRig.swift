@@ -7,7 +7,7 @@ import SignalboxSimulators
 import Synchronization
 import Testing
 
-/// A clock that stands still until a test puts it forward.
+/// A clock that stands still until a test moves it forward.
 final class StillClock: Sendable {
     private let time = Mutex(UInt64(Date().timeIntervalSince1970 * 1000))
 
@@ -16,12 +16,12 @@ final class StillClock: Sendable {
     func advance(ms: UInt64) { time.withLock { $0 += ms } }
 }
 
-/// A gateway whose program names users in its events, with a device registry.
+/// A gateway with a device registry; its events name users.
 struct RegistryRig {
     static let app = "com.example.app"
     let rig: GatewayRig
 
-    /// `set` is the route's `build.set`; `gateway` stands in the section of that name.
+    /// `set` is the route's `build.set`; `gateway` goes into the section of that name.
     init(
         set: String = "{}", gateway: String = "", clock: (@Sendable () -> UInt64)? = nil,
         change: (inout GatewayOptions) -> Void = { _ in }
@@ -62,7 +62,7 @@ struct RegistryRig {
         _ = try await DeviceTests.register(rig, user, token, platform: platform)
     }
 
-    /// One event for a user, or for each of several.
+    /// Sends one event for a user, or one for each of several.
     @discardableResult
     func notify(
         _ users: [String], type: String = "hello", dedupe: String = "",
@@ -76,7 +76,7 @@ struct RegistryRig {
         return try await rig.gateway.submit([event], from: "program")
     }
 
-    /// The `aps` of the pushes that the simulator of APNs took, by token; waits for so many.
+    /// The `aps` of the pushes that APNs' simulator accepted, by token; waits for `count` of them.
     func taken(_ count: Int) async -> [(token: String, aps: JSONValue)] {
         _ = await rig.delivered(rig.simulators.apns, count)
         return rig.simulators.apns.received.filter { $0.status == 200 }.map {

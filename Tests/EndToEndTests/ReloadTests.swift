@@ -7,9 +7,9 @@ import SignalboxSimulators
 import Synchronization
 import Testing
 
-/// A new configuration, and new plugin files, in the place of what runs.
+/// A running gateway gets a new configuration and new plugin files.
 @Suite struct ReloadTests {
-    /// Clients that go on until they are told to end.
+    /// Clients that run until they are stopped.
     private final class Load: Sendable {
         private let state = Mutex((isDone: false, refused: 0))
         var isDone: Bool { state.withLock { $0.isDone } }
@@ -29,7 +29,7 @@ import Testing
         return folder
     }
 
-    /// Puts a copy in a file's place, as an update does.
+    /// Replaces a file with a copy by an atomic rename, as an update does.
     static func renew(_ path: String) throws {
         try FileManager.default.copyItem(atPath: path, toPath: path + ".new")
         try #require(rename(path + ".new", path) == 0)
@@ -125,7 +125,7 @@ import Testing
                 .replacingOccurrences(of: "library: Zendesk", with: "library: \(path)") + "\n"
                 + GatewayRig.routes
         })
-        // As `cp` does: the same file, cut and then written.
+        // As `cp` does it: the same file, truncated and then written.
         let file = try FileHandle(forWritingTo: URL(filePath: path))
         try file.truncate(atOffset: 0)
         try await rig.post(GatewayRig.webhook([("ios", "one")]))
@@ -192,7 +192,7 @@ import Testing
         let config = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
         try Self.write(config.replacingOccurrences(of: "from: z", with: "from: y"), rig)
         await #expect(throws: ConfigurationError.self) { try await rig.gateway.reload() }
-        // Sound by itself, but the plugin refuses to start with it.
+        // Valid in itself, but the plugin refuses to start with it.
         try Self.write(
             config.replacingOccurrences(of: "team_id: SIMTEAM001", with: "team_id: SIMTEAM002")
                 .replacingOccurrences(of: "path: /in/z ", with: "path: in-z "), rig)

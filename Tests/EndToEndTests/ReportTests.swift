@@ -6,9 +6,9 @@ import SignalboxJSON
 import Synchronization
 import Testing
 
-/// What the systems around are told of devices.
+/// What the surrounding systems learn about devices.
 @Suite(.timeLimit(.minutes(5))) struct ReportTests {
-    /// A system that is down until it is let up.
+    /// A system that is down until a test opens it.
     final class Door: Sendable {
         private let isOpen = Mutex(false)
         func open() { isOpen.withLock { $0 = true } }

@@ -11,7 +11,7 @@ import Testing
 
 /// A route with an e-mail address among its devices: webhook in, mail out, everything settled.
 @Suite(.timeLimit(.minutes(5))) struct SMTPFlowTests {
-    /// A mail server with TLS and a login, and a gateway whose users plugin names users only.
+    /// A mail server with TLS and a login, and a gateway whose users plugin names only users.
     struct Flow {
         let server: SMTPServer
         let rig: GatewayRig
@@ -100,7 +100,7 @@ import Testing
         #expect(mail.wire.contains("\r\nSubject: =?UTF-8?B?W0JveF0gR3LDvMOfZQ==?=\r\n"))
         #expect(mail.wire.contains("<p>hello</p>") && mail.wire.contains("\r\nhello\r\n"))
         await flow.rig.gateway.stop()
-        // Settled: nothing is left that a later start would send again.
+        // Settled: a later start would send nothing again.
         let log = flow.rig.log.all
         #expect(log.count { $0.contains("delivered") && $0.contains("plugin.instance=smtp") } == 1)
         #expect(!log.description.contains("kim@") && !log.description.contains("mail-secret"))
@@ -125,14 +125,14 @@ import Testing
         await flow.end()
     }
 
-    /// Something that a test turns on.
+    /// A flag that a test turns on.
     private final class Switch: Sendable {
         private let value = Mutex(false)
         var isOn: Bool { value.withLock { $0 } }
         func turnOn() { value.withLock { $0 = true } }
     }
 
-    /// Message-IDs of mails.
+    /// The Message-IDs of mails.
     private static func ids(_ mails: [SMTPServer.Mail]) -> [Substring] {
         mails.compactMap { mail in
             mail.wire.split(separator: "\r\n").first { $0.hasPrefix("Message-ID: ") }
@@ -167,7 +167,8 @@ import Testing
             }
             try await group.waitForAll()
         }
-        // The first wait at the server until all are there, so that the plugin has had no room for most.
+        // The first ones wait at the server until all have arrived, so the plugin
+        // had no room for most.
         flow.server.release()
         #expect(Set(Self.ids(try await flow.mails(400))).count == 400)
         await flow.end()
@@ -195,7 +196,8 @@ import Testing
             configPath: flow.rig.folder.appending(path: "gateway.yaml").path)
         options.addPluginFolders([try GatewayRig.pluginFolder()])
         let next = try await Gateway.start(options)
-        // The server of before takes what it had when it is released, too; ids tell them from new ones.
+        // The previous server also delivers what it holds once it is released; ids
+        // tell old from new mails.
         while Set(Self.ids(flow.server.mails)).count < 5 {
             try await Task.sleep(for: .milliseconds(10))
         }

@@ -7,8 +7,9 @@ import SignalboxJSON
 import SignalboxSimulators
 import Testing
 
-/// For each of the five documents: from its inbound call to the push that the device gets, with the
-/// example's configuration.
+/// Each of the five documents, from its inbound call to the push that the device gets.
+///
+/// The gateway runs the example's configuration.
 @Suite(.timeLimit(.minutes(5))) struct SeedDocumentTests {
     // MARK: Zendesk
 
@@ -67,7 +68,7 @@ import Testing
         try await rig.register("bob", "fcm:1", "android")
         try await rig.register("bob", "0c0d", "ios")
 
-        // The third device is in front of its user: any_offline leaves it alone.
+        // The third device is in front of its user, so any_offline skips it.
         let (online, _, _) = try await rig.call(
             "PUT", "/v1/devices/presence", #"{"user":"bob","token":"0c0d","online":true}"#,
             headers: [("authorization", "Bearer token-of-the-backend")])
@@ -90,12 +91,12 @@ import Testing
         #expect(Set(members.map(\.key)) == ["message", "sendbird"])
         #expect(!rig.simulators.apns.received.contains { $0.token == "0c0d" })
 
-        // Again: the same message is one message.
+        // The same message sent again is a duplicate.
         let (again, _, _) = try await rig.call(
             "POST", "/in/sendbird", body, headers: Self.signed(body))
         #expect(again == 200)
 
-        // A wrong signature; the badge after reading.
+        // A wrong signature; then the badge after reading.
         let (forged, _, _) = try await rig.call(
             "POST", "/in/sendbird", body, headers: [("x-sendbird-signature", "00")])
         #expect(forged == 401)
@@ -117,7 +118,7 @@ import Testing
         try await rig.register("bob", "fcm:1", "android")
         let sent = try PluginRig.fixture("Sendbird/message-send.json")
         let deleted = sent.replacing("message_send", with: "message_delete")
-        // Apple takes nothing until the deletion is known, however long that takes.
+        // Apple accepts nothing until the deletion is known, however long that takes.
         try await rig.simulators.apns.take(
             .fail(tokens: ["0a1b"], status: 500, reason: "InternalServerError", times: nil))
         _ = try await rig.call("POST", "/in/sendbird", sent, headers: Self.signed(sent))
@@ -163,7 +164,7 @@ import Testing
             Set(posts.map(\.path)) == ["/v3/users/bob/push/apns", "/v3/users/bob/push/gcm"])
         #expect(posts.allSatisfy { $0.header("api-token") == "master-api-token" })
 
-        // A message is Sendbird's to push; a token that dies is reported.
+        // Sendbird pushes messages itself; a dead token is reported.
         let body = try PluginRig.fixture("Sendbird/message-send.json")
         let (status, _, _) = try await rig.call(
             "POST", "/in/sendbird", body, headers: Self.signed(body))
@@ -221,7 +222,7 @@ import Testing
         #expect(push.body["desk"]?["ticket"]?["title"]?.string == "Lamp")
         #expect(rig.simulators.apns.received.count == 1)
 
-        // Desk's own webhook has another signature, and another key.
+        // Desk's own webhook has another signature and another key.
         let own = #"{"type":"TICKET","ticket":{"id":7}}"#
         let value = SendbirdSignature.desk(own, "desk-api-token")
         let (taken, _, _) = try await rig.call(
@@ -285,7 +286,7 @@ import Testing
             try await Self.statuses(rig, names) == [
                 "Success", "Success", "Failed DryRunSendingFailed",
             ])
-        // What the devices got: nothing that could be seen.
+        // The devices got nothing visible.
         let apple = try await rig.push(rig.simulators.apns, to: "0a1b2c")
         #expect(apple.header("apns-push-type") == "background")
         #expect(apple.body.text == #"{"aps":{"content-available":1}}"#)
@@ -320,7 +321,7 @@ import Testing
             "data"]
         #expect(data?["originalLink"]?.string == "https://o" && data?["body"]?.string == "B")
 
-        // Registered again: known. Cleaned up: gone, so that only Android is left.
+        // Registering again is a known registration. After the cleanup only Android is left.
         let again = try PluginRig.fixture("CustomerInsights/registration-ios.json")
         let (_, second, _) = try await rig.call(
             "POST", Self.devices, again, headers: [("x-ms-track-registration", "true")])
@@ -402,12 +403,12 @@ import Testing
         #expect(registration.path == "\(Self.devices)/batch")
         #expect(registration.header("x-ms-track-registration") == "true")
 
-        // The token dies on a push from elsewhere: both the registry and the organisation forget it.
+        // The token dies on another push; both the registry and the organisation forget it.
         try await rig.simulators.fcm.take(
             .fail(tokens: ["fcm:1"], status: 404, reason: "UNREGISTERED", times: nil))
         let webhook =
             #"{"devices":[{"identifier":"fcm:1","type":"android"}],"notification":{"ticket_id":"5","title":"t"}}"#
-        // The registry's app is not known to the webhook: a token is enough.
+        // The webhook does not know the registry's app: a token is enough.
         _ = try await rig.call("POST", "/in/zendesk/s", webhook)
         let cleanup = try #require(await api.first { $0.path.hasSuffix("/cleanup/batch") })
         #expect(
@@ -419,7 +420,7 @@ import Testing
     }
 }
 
-/// Signatures as Sendbird makes them.
+/// Signatures in Sendbird's formats.
 enum SendbirdSignature {
     static func chat(_ body: String, _ token: String) -> String {
         Hex.encode(HMACDigest.sha256(key: Array(token.utf8), data: Array(body.utf8)))

@@ -43,7 +43,7 @@ import Testing
             }
         }
         try queue.close()
-        // Nothing else is done here: the store finds out by itself.
+        // The store finds out by itself.
         for _ in 0..<6_000 where metrics.contains("signalbox_store_failing 1") {
             metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
         }

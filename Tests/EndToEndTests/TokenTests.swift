@@ -18,13 +18,13 @@ import Testing
         let said = try await flow.call(
             "PUT", "/v1/devices/presence", #"{"user":"u","online":true,"token":"0A1B2C3D"}"#)
         #expect(said.json["updated"]?.integer == 1)
-        // The next user of the phone has it, and the first has it no more.
+        // The phone's next user has the token, the first one no longer has it.
         try await flow.register("v", "0A1B2C3D")
         #expect(try await Self.tokens(flow, "u") == [])
         let gone = try await flow.call("DELETE", "/v1/devices?token=%3C0A1B%202C3D%3E")
         #expect(gone.json["removed"]?.integer == 1)
         #expect(try await Self.tokens(flow, "v") == [])
-        // Other providers tell upper case from lower case.
+        // Other providers' tokens are case-sensitive.
         try await flow.register("u", "AB", platform: "android")
         try await flow.register("u", "ab", platform: "android")
         #expect(try await Self.tokens(flow, "u") == ["ab", "AB"])

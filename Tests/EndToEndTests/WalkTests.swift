@@ -2,9 +2,9 @@ import Foundation
 import PluginRig
 import Testing
 
-/// docs/writing-a-plugin.md is run as a new author would run it, on an installed prefix.
+/// Runs docs/writing-a-plugin.md as a new author would, on an installed prefix.
 @Suite(.timeLimit(.minutes(5))) struct WalkTests {
-    /// The blocks for a shell under a heading.
+    /// The shell blocks under a heading.
     private func commands(under heading: String, in file: String) throws -> String {
         let text = try String(
             contentsOf: PluginRig.root.appending(path: file), encoding: .utf8)
@@ -30,7 +30,8 @@ import Testing
         let path =
             prefix.appending(path: "bin").path + ":"
             + (ProcessInfo.processInfo.environment["PATH"] ?? "")
-        // Job control, as in the shell that an author sits at; what goes wrong must not leave a gateway behind.
+        // Job control, as in an author's interactive shell; a failure must not
+        // leave a gateway running.
         let walk = "set -eum; trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + script
         let ended = try await Tool.run(
             ["timeout", "240", "bash", "-c", walk], at: folder, environment: ["PATH": path])

@@ -28,7 +28,7 @@ import Testing
         try await rig.register("ben", "0c0d", "ios")
         let body = try PluginRig.fixture("ZendeskMessaging/message.json")
         let secret = [("x-api-key", "hook-secret")]
-        // On a busy machine the look-up may take longer than Zendesk waits; it sends a 503 again.
+        // On a busy machine the look-up may take longer than Zendesk waits; it resends after a 503.
         for _ in 0..<60 {
             let (status, _, _) = try await rig.call(
                 "POST", "/in/zendesk-messaging", body, headers: secret)
@@ -36,7 +36,7 @@ import Testing
             #expect(status == 503)
         }
         let asked = api.requests.count
-        // Zendesk may send it again, also after a 200.
+        // Zendesk may resend even after a 200.
         let (again, _, _) = try await rig.call(
             "POST", "/in/zendesk-messaging", body, headers: secret)
         #expect(again == 200)

@@ -1,7 +1,7 @@
 import CAllocator
 import Testing
 
-/// What is linked with the program is what it uses.
+/// The program uses the allocator that it is linked with.
 @Suite struct AllocatorTests {
     @Test func `memory comes from the allocator that the program brings`() {
         #expect(allocator_version() != nil)

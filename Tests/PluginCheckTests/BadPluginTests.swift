@@ -41,7 +41,7 @@ import Testing
     func `a plugin that breaks a rule is found out`(bad: Bad) async throws {
         let rule = try #require(CheckRule(rawValue: bad.rule))
         let library = try await CheckRig.compile(source: bad.source, flags: bad.flags)
-        // Rules that every step can break need every step.
+        // Rules that any step can break need every step.
         let isLocal = !["threads", "payloads", "secrets"].contains(rule.section)
         let report = try await CheckRig.check(
             library, samples: Self.samples, only: isLocal ? [rule.section] : [],
@@ -81,13 +81,13 @@ import Testing
         let report = try await CheckRig.check(library, samples: Self.samples, checksMemory: true)
         #expect(CheckRig.failures(report) == [])
         #expect(CheckRig.unchecked(report) == [])
-        // It defines no credential.
+        // The plugin defines no credential.
         #expect(report.count(.notApplicable) == 1)
     }
 
     @Test(arguments: ["send-http", "register"])
     func `a good plugin may put the time into its requests`(section: String) async throws {
-        // Hundredths of a second, and calls that take so long that the time goes on between them.
+        // Hundredths of a second, and calls long enough that the time changes between them.
         let source = """
             #define GLOBALS \\
               static char *the_time(const sbx_host *h, char *room, size_t size) { \\

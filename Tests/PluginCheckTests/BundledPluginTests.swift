@@ -5,9 +5,9 @@ import SignalboxCrypto
 import SignalboxJSON
 import Testing
 
-/// The conformance suite on every plugin that comes with the project.
+/// The conformance suite on every bundled plugin.
 @Suite(.serialized) struct BundledPluginTests {
-    /// A config with secrets, and requests and events that the plugin must take.
+    /// A config with secrets, and requests and events that the plugin must accept.
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String
         var config: String
@@ -87,7 +87,7 @@ import Testing
                  "api":{"subdomain":"d3v","key_id":"key","key_secret":"zendesk-key-secret"}}
                 """,
             samples: {
-                // There is no API to ask for the user.
+                // There is no API to ask about the user.
                 let body = try PluginRig.fixture("ZendeskMessaging/message.json").replacing(
                     #""payload": {"#, with: #""payload": {"user":{"externalId":"anna"},"#)
                 let data = #"{"text":"B","message":{"author":{"displayName":"T"}}}"#
@@ -168,7 +168,7 @@ import Testing
             try PluginRig.bundled(one.name), config: one.config,
             samples: try one.samples().text, checksMemory: true, secrets: try one.secrets())
         #expect(CheckRig.failures(report) == [])
-        // Nothing is left unchecked but what has no sample.
+        // Nothing is left unchecked except what has no sample.
         let left = CheckRig.unchecked(report).filter { !$0.hasSuffix(".samples") }
         #expect(left == [])
     }
@@ -176,7 +176,7 @@ import Testing
     @Test func `every plugin of the project is here`() async throws {
         let folder = PluginRig.root.appending(path: "Plugins").path
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-        // Checked below; or code that plugins share.
+        // Checked below, or code that plugins share.
         let others: Set = ["HelloC", "SendbirdPush"]
         #expect(Set(names) == Set(Self.all.map(\.name)).union(others))
     }

@@ -3,18 +3,18 @@ import PluginRig
 import SignalboxConformance
 import Testing
 
-/// Runs of the conformance suite with the program that was built beside the tests.
+/// Runs the conformance suite with the program built beside the tests.
 enum CheckRig {
     static let bad = PluginRig.root.appending(path: "Tests/PluginCheckTests/Bad")
 
-    /// Compiles a file into a library in a folder of its own.
+    /// Compiles a file into a library in its own folder.
     static func compile(_ file: URL) async throws -> String {
         let folder = try Workshop.folder()
         let library = folder.appending(path: "libplugin.so").path
         return try await PluginRig.compile(file: file.path, to: library)
     }
 
-    /// Compiles lines of C in front of base.h into a library in a folder of its own.
+    /// Compiles lines of C, followed by base.h, into a library in its own folder.
     static func compile(source: String, flags: [String] = []) async throws -> String {
         let folder = try Workshop.folder()
         let library = folder.appending(path: "libplugin.so").path
@@ -47,7 +47,7 @@ enum CheckRig {
         }
     }
 
-    /// What failed, with its words.
+    /// The failures with their messages.
     static func failures(_ report: CheckReport) -> [String] {
         report.lines.filter { $0.verdict == .fail }.flatMap { line in
             line.words.map { "\(line.rule.rawValue): \($0)" }

@@ -1,6 +1,9 @@
-/// Texts of every script, with what makes them hard to cut; by chance, from a seed.
+/// Random texts of every script, with characters that are hard to cut; from a seed.
 package struct AnyText {
-    /// Visible characters: a family, flags, a skin tone, conjuncts, marks, right to left, controls, quotes.
+    /// Visible characters.
+    ///
+    /// Among them are a family, flags, a skin tone, conjuncts, marks, right to left,
+    /// controls and quotes.
     private static let pieces: [[String]] = [
         ["a", "b", " ", "The quick brown fox. ", "\"", "\\", "/", "\n", "\r\n", "\t", "\u{1}"],
         ["안", "녕", "하", "세", "요 ", "각", "\u{1100}\u{1161}\u{11A8}"],
@@ -11,12 +14,12 @@ package struct AnyText {
         ["e\u{301}", "n\u{303}", "a" + String(repeating: "\u{310}", count: 40), "\u{FEFF}", "ß"],
     ]
 
-    /// A webhook has room for it.
+    /// A text of this size fits into a webhook.
     private static let bytesMax = 100_000
 
     private var state: UInt64
 
-    /// Starts with a seed, which a failing test names.
+    /// Starts with a seed, which failing tests report.
     package init(seed: UInt64) { state = seed }
 
     /// The next number (splitmix64).
@@ -28,13 +31,15 @@ package struct AnyText {
         return z ^ (z >> 31)
     }
 
-    /// A text of 1 to `most` pieces of one script or of several; short and long ones are equally likely.
+    /// A text of 1 to `most` pieces of one or several scripts.
+    ///
+    /// Short and long texts are equally likely.
     package mutating func text(most: Int) -> String {
         let digits = UInt64(most).leadingZeroBitCount
         let bound = UInt64(1) << (next() % UInt64(65 - digits))
         let count = Int(next() % min(bound, UInt64(most))) + 1
         if next() % 20 == 0 {
-            // One letter with marks without end is a single character.
+            // A letter with any number of marks is a single character.
             return "a" + String(repeating: "\u{301}", count: min(count, Self.bytesMax / 2))
         }
         let script = Self.pieces[Int(next() % UInt64(Self.pieces.count))]

@@ -1,14 +1,15 @@
 import Foundation
 import Synchronization
 
-/// Ports for what must come back on the same one, or must be known before it listens.
+/// Ports for listeners that must reopen on the same port or announce it beforehand.
 package enum OwnPort {
-    /// Below the range from which the system takes ports, so that nobody else of this machine's tests gets it
-    /// while it is not in use.
+    /// Below the range from which the system assigns ports.
+    ///
+    /// No other test on this machine gets the port while it is unused.
     private static let range = 20_000..<32_000
     private static let taken = Mutex<Set<Int>>([])
 
-    /// A port that nobody listens on, given out once.
+    /// Returns a port on which nobody listens; each port is given out once.
     package static func take() throws -> Int {
         for _ in 0..<1_000 {
             let port = Int.random(in: range)

@@ -4,7 +4,7 @@ import SignalboxJSON
 import SignalboxPluginHost
 import Synchronization
 
-/// Plugins for tests: the bundled ones as they were built, and small ones compiled from C.
+/// Plugins for tests: the bundled ones as built, and small ones compiled from C.
 package enum PluginRig {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
@@ -14,7 +14,7 @@ package enum PluginRig {
     package static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The file of a bundled plugin, beside the test program.
+    /// The file of a bundled plugin, in the folder of the test program.
     package static func bundled(_ name: String) throws -> String {
         var folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         while folder.path != "/" {
@@ -25,13 +25,13 @@ package enum PluginRig {
         throw Failure(description: "lib\(name).so was not built")
     }
 
-    /// The program that runs isolated plugins, beside the test program.
+    /// The program that runs isolated plugins, in the folder of the test program.
     package static func runner() throws -> [String] {
         let folder = URL(filePath: try bundled("APNs")).deletingLastPathComponent()
         return [folder.appending(path: "signalbox").path]
     }
 
-    /// Makes a started instance of a library in a process of its own.
+    /// Makes a started instance of a library in its own process.
     package static func isolated(
         _ library: String, config: JSONValue = .object([]), secrets: [String: [UInt8]] = [:],
         name: String = "test", services: RigServices,
@@ -55,7 +55,7 @@ package enum PluginRig {
         return instance
     }
 
-    /// Compiles C into a plugin library in a folder of its own.
+    /// Compiles C into a plugin library in its own folder.
     package static func compile(_ source: String) async throws -> String {
         let folder = try Workshop.folder()
         let file = folder.appending(path: "plugin.c")
@@ -63,7 +63,7 @@ package enum PluginRig {
         return try await compile(file: file.path, to: folder.appending(path: "libplugin.so").path)
     }
 
-    /// Compiles a C file among the fixtures into a plugin library in a folder of its own.
+    /// Compiles a C fixture into a plugin library in its own folder.
     package static func compileFixture(_ path: String) async throws -> String {
         let folder = try Workshop.folder()
         return try await compile(
@@ -98,7 +98,7 @@ package enum PluginRig {
         return instance
     }
 
-    /// The config of a plugin, checked against its own schema; defaults are filled in.
+    /// The config of a plugin, checked against its schema, with defaults filled in.
     package static func checked(
         _ config: ConfigValue, library: String
     ) throws -> (config: CheckedConfig, diagnostics: [Diagnostic]) {
@@ -107,13 +107,13 @@ package enum PluginRig {
         return schema.check(config, at: config.position, owner: "plugin \"test\"")
     }
 
-    /// JSON text as a config value, with secrets where the marks stand.
+    /// JSON text as a config value, with secrets in place of the marks.
     package static func config(_ json: String) throws -> ConfigValue {
         ConfigValue(
             try JSONValue.parse(json), at: SourcePosition(file: "test.yaml", line: 1, column: 1))
     }
 
-    /// Puts files of a folder where `${file:NAME}` stands, as a configuration is read.
+    /// Replaces `${file:NAME}` with files of a folder, as for a configuration.
     private static func fill(_ value: inout ConfigValue, from folder: String) {
         switch value.kind {
         case .string(let text) where text.hasPrefix("${file:"):

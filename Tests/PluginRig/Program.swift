@@ -3,8 +3,8 @@ import Foundation
 
 /// A program that a test has started.
 ///
-/// Not by Foundation's `Process`: to learn which descriptors are open it copies whole directory entries, also where the
-/// last one ends before its 256 bytes do, and now and then reads beyond its memory.
+/// Not Foundation's `Process`: to list the open descriptors it copies whole directory entries, even
+/// if the last one is shorter than 256 bytes, and sometimes reads past the end of its memory.
 package final class Program: @unchecked Sendable {
     package let processIdentifier: pid_t
     private let lock = NSLock()
@@ -40,14 +40,14 @@ package final class Program: @unchecked Sendable {
             )
         }
         processIdentifier = pid
-        // Ours, so that a reader sees the end when the program is gone.
+        // Our ends are closed, so that a reader sees the end when the program is gone.
         try? output.fileHandleForWriting.close()
         if errors !== output { try? errors.fileHandleForWriting.close() }
     }
 
     package func terminate() { kill(processIdentifier, SIGTERM) }
 
-    /// Waits for its end: the exit status, or a signal's number, negative. It blocks.
+    /// Blocks until the program ends. Returns the exit status, or a signal's number, negated.
     @discardableResult
     package func wait() -> Int32 {
         lock.lock()

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A client that no library would be: it sends the bytes it is told to, and reads when it is told to.
+/// A client that sends exactly the bytes it is given, and reads only when told to.
 package final class RawClient: Sendable {
     package let descriptor: Int32
 
-    /// Connects to a port of this machine; `takesLittle`: the system keeps few bytes for it either way.
+    /// Connects to a port of this machine; `takesLittle`: with small system buffers both ways.
     package init(port: Int, takesLittle: Bool = false) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
@@ -33,7 +33,7 @@ package final class RawClient: Sendable {
         setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Sends all of it, unless the server closes; how many bytes the system took.
+    /// Sends everything unless the server closes. Returns how many bytes the system took.
     @discardableResult
     package func send(_ text: String) -> Int { send(Array(text.utf8)) }
 
@@ -49,7 +49,9 @@ package final class RawClient: Sendable {
         return sent
     }
 
-    /// Sends a text again and again until so many bytes are out or the server closes; how many the system took.
+    /// Repeats a text until `bytes` are sent or the server closes.
+    ///
+    /// Returns how many the system took.
     package func flood(_ text: String, bytes: Int) async throws -> Int {
         let part = Array(String(repeating: text, count: max(1, 65_536 / text.utf8.count)).utf8)
         return try await Tool.aside { [self] in
@@ -65,7 +67,7 @@ package final class RawClient: Sendable {
 
     package func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Everything up to the close, or until `isEnough`.
+    /// Reads up to the close, or until `isEnough`.
     package func read(until isEnough: @escaping @Sendable (String) -> Bool) async -> String {
         let text = try? await Tool.aside { [self] in
             var all: [UInt8] = []
@@ -80,12 +82,12 @@ package final class RawClient: Sendable {
         return text ?? ""
     }
 
-    /// Everything up to the close, or until `word` stands in it.
+    /// Reads up to the close, or until `word` has arrived.
     package func read(until word: String? = nil) async -> String {
         await read { text in word.map { text.contains($0) } ?? false }
     }
 
-    /// How many bytes come up to the close.
+    /// The number of bytes up to the close.
     package func readCount() async -> Int {
         let count = try? await Tool.aside { [self] in
             var all = 0

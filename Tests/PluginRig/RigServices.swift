@@ -4,7 +4,7 @@ import SignalboxCrypto
 import SignalboxPluginHost
 import Synchronization
 
-/// Host services for tests: real signatures, a clock that can be set, REST calls by closure.
+/// Host services for tests: real signatures, a settable clock, REST calls answered by a closure.
 package final class RigServices: HostServices {
     package typealias Server = @Sendable (PluginHTTPCall) -> Result<PluginHTTPAnswer, PluginFault>
 
@@ -36,14 +36,14 @@ package final class RigServices: HostServices {
 
     /// Log lines as `instance level message key=value`.
     package var lines: [String] { state.withLock { $0.lines } }
-    /// What plugins did against the contract.
+    /// How plugins violated the contract.
     package var faults: [String] { state.withLock { $0.faults } }
     /// REST calls.
     package var calls: [PluginHTTPCall] { state.withLock { $0.calls } }
     /// Metrics by name.
     package var counts: [String: Int64] { state.withLock { $0.counts } }
 
-    /// Waits for something that a plugin does in its own time; a minute at most.
+    /// Waits, at most a minute, for something that a plugin does in its own time.
     package func waitFor(_ isThere: () -> Bool) async {
         for _ in 0..<60_000 where !isThere() { try? await Task.sleep(for: .milliseconds(1)) }
     }
@@ -57,7 +57,7 @@ package final class RigServices: HostServices {
             ?? DispatchTime.now().uptimeNanoseconds / 1_000_000
     }
 
-    /// Somebody sets the wall clock; no time goes by.
+    /// Sets the wall clock without letting time pass.
     package func setWall(unixMs: UInt64) { state.withLock { $0.nowUnixMs = unixMs } }
 
     package var hasSystemClock: Bool { state.withLock { $0.nowUnixMs } == nil }
@@ -192,7 +192,7 @@ package final class RigServices: HostServices {
         }
     }
 
-    /// Devices that the registry knows.
+    /// The devices in the registry.
     package var devices: [Device] {
         get { state.withLock { $0.devices } }
         set { state.withLock { $0.devices = newValue } }
@@ -200,13 +200,13 @@ package final class RigServices: HostServices {
 
     package func onWorker(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 
-    /// Timers wait for `advance` instead of for time.
+    /// Whether timers wait for `advance` instead of real time.
     package var isVirtual: Bool {
         get { state.withLock { $0.isVirtual } }
         set { state.withLock { $0.isVirtual = newValue } }
     }
 
-    /// Lets virtual time go by, and runs on this thread what is due.
+    /// Lets virtual time pass, and runs due timers on this thread.
     package func advance(ms: UInt64) {
         let due = state.withLock { state in
             state.nowUnixMs = (state.nowUnixMs ?? 0) + ms
@@ -237,7 +237,7 @@ package final class RigServices: HostServices {
         state.withLock { $0.shortened.append(field) }
     }
 
-    /// Fields whose texts were shortened, in order.
+    /// The fields whose texts were shortened, in order.
     package var shortenedFields: [String] { state.withLock { $0.shortened } }
 
     package func misbehaved(instance: String, _ what: String) {

@@ -4,7 +4,7 @@ import SignalboxCrypto
 import SignalboxJSON
 import SignalboxPluginHost
 
-/// A bundled plugin under test, with the roles that it has.
+/// A bundled plugin under test, with its roles.
 package final class RoleRig: Sendable {
     package let services: RigServices
     package let instance: PluginInstance
@@ -23,13 +23,13 @@ package final class RoleRig: Sendable {
         register = RegisterRole(instance)
     }
 
-    /// Ends the instance; what it did against the contract.
+    /// Ends the instance. Returns its violations of the contract.
     package func end() async -> [String] {
         let isStopped = await instance.stop(deadlineMs: 5_000)
         return services.faults + (isStopped ? [] : ["it did not stop"])
     }
 
-    /// What the plugin makes of a request.
+    /// Runs a request through the plugin.
     package func handle(
         _ body: [UInt8], path: String, method: String = "POST", pattern: String? = nil,
         params: [Attribute] = [], headers: [(String, String)] = [], certificate: String = ""
@@ -54,7 +54,7 @@ package final class RoleRig: Sendable {
             headers: headers, certificate: certificate)
     }
 
-    /// What the plugin builds of an event.
+    /// Builds notifications from an event.
     package func build(
         _ event: Event, _ recipients: [Recipient], options: String = "{}"
     ) throws -> BuildResult {
@@ -65,7 +65,7 @@ package final class RoleRig: Sendable {
         .get()
     }
 
-    /// What the plugin does about changes of devices: requests as text, and outcomes.
+    /// Prepares changes of devices. Returns requests as text, and outcomes.
     package func prepare(
         app: String = "", _ changes: [DeviceChange]
     ) throws -> (requests: [WebRequest], settled: [Outcome]) {

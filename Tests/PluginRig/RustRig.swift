@@ -1,21 +1,21 @@
 import Foundation
 
-/// What is written in Rust, built by cargo into the build folder.
+/// The Rust code, built by cargo in the build folder.
 package enum RustRig {
-    /// Where cargo keeps what it makes.
+    /// The folder for cargo's output.
     package static let target = PluginRig.root.appending(path: ".build/cargo").path
 
-    /// The bundled plugins, built once for all tests of this process.
+    /// The bundled plugins, built once per process.
     private static let plugins = Task.detached {
-        // Beside the plugins that SwiftPM has built.
+        // The folder of the plugins that SwiftPM has built.
         let folder = URL(filePath: try PluginRig.bundled("APNs")).deletingLastPathComponent()
         try await tool(["scripts/rust-plugins.sh", "debug", folder.path])
     }
 
-    /// Builds the bundled plugins, unless that was done.
+    /// Builds the bundled plugins, unless they are built.
     package static func plugins() async throws { _ = try await plugins.value }
 
-    /// Runs a tool at the root; a failure carries all that it said.
+    /// Runs a tool at the root; a failure contains all of its output.
     @discardableResult
     package static func tool(_ arguments: [String]) async throws -> String {
         let ended = try await Tool.run(arguments)
@@ -26,16 +26,16 @@ package enum RustRig {
         return ended.text
     }
 
-    /// Makes a project of a template as an author does, and builds it: its library.
+    /// Creates and builds a project from a template, as an author does. Returns its library.
     package static func template(_ role: String, name: String) async throws -> String {
         let kit = PluginRig.root.appending(path: "Sources/RustPluginKit")
         return try await project(kit.appending(path: "templates/\(role)"), name: name)
     }
 
-    /// Copies a project with its place holders filled in, and builds it; a warning is a failure.
+    /// Copies a project, fills in its placeholders, and builds it; a warning is a failure.
     package static func project(_ source: URL, name: String) async throws -> String {
         let kit = PluginRig.root.appending(path: "Sources/RustPluginKit").path
-        // Always the same folder, so that cargo knows it again.
+        // Always the same folder, so that cargo reuses it.
         let project = URL(filePath: target).appending(path: "projects/\(name)")
         for file in ["Cargo.toml", "src/lib.rs"] {
             let text = try String(contentsOf: source.appending(path: file), encoding: .utf8)

@@ -32,7 +32,7 @@ final class SMTPConnection {
         tls?.end()
     }
 
-    /// Does what the script says, or what is usual.
+    /// Follows the script, or does the usual.
     private func act(_ line: String, _ usual: () -> Void) {
         let moment = SMTPServer.Moment(connection: number, line: line, isSecure: tls != nil)
         switch server.options.script(moment) {
@@ -60,7 +60,7 @@ final class SMTPConnection {
                     .joined(separator: "\r\n"))
         case "STARTTLS":
             say("220 go ahead")
-            // What came with the command in the clear would be taken for what came after it.
+            // Plaintext sent along with the command must not count as part of the TLS session.
             input = []
             tls = server.tls?.accept(fd)
             isOver = tls == nil
@@ -121,7 +121,7 @@ final class SMTPConnection {
         isOver = true
     }
 
-    /// A line without its CRLF; a bare LF is part of it, so that a test would see one.
+    /// A line without its CRLF. A bare LF stays in the line, so that a test sees it.
     private func line() -> String? {
         while true {
             if let end = input.indices.first(where: {

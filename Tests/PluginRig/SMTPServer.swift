@@ -3,36 +3,37 @@ import Glibc
 import SignalboxCrypto
 import SignalboxThreads
 
-/// A mail server for tests: real sockets and TLS, everything recorded, and a script for where it is to
-/// misbehave. Each connection has a thread of its own.
+/// A mail server for tests, with real sockets and TLS.
+///
+/// It records everything and misbehaves by script. Each connection has its own thread.
 package final class SMTPServer: Sendable {
     /// What a client has just done.
     package struct Moment: Sendable {
-        /// 1, 2, ...
+        /// Counts from 1.
         package var connection: Int
-        /// The command; empty when it has connected, "." at the end of a message.
+        /// The command; empty on connecting, "." at the end of a message.
         package var line: String
         package var isSecure: Bool
     }
 
-    /// What the server does then.
+    /// The server's reaction.
     package enum Action: Sendable {
         case usual
-        /// Says this, line by line, and goes on.
+        /// Says this, line by line, and continues.
         case say(String)
         case hangUp
         case sayAndHangUp(String)
-        /// Does nothing until `release`, then what is usual.
+        /// Waits for `release`, then does the usual.
         case stall
     }
 
-    /// A message that was taken.
+    /// An accepted message.
     package struct Mail: Sendable {
         package var connection: Int
         package var isSecure: Bool
         package var from: String
         package var to: String
-        /// As it came over the wire, without the last dot.
+        /// The bytes on the wire, without the final dot.
         package var wire: String
     }
 
@@ -41,7 +42,7 @@ package final class SMTPServer: Sendable {
         /// TLS from the first byte.
         package var isTLSFirst = false
         package var offers = ["PIPELINING", "SIZE 1000000", "8BITMIME", "ENHANCEDSTATUSCODES"]
-        /// Whoever may log in.
+        /// The only user who may log in.
         package var username = ""
         package var password = ""
         package var script: @Sendable (Moment) -> Action = { _ in .usual }
@@ -88,23 +89,23 @@ package final class SMTPServer: Sendable {
     }
 
     package var mails: [Mail] { state.update { $0.mails } }
-    /// Commands of all connections, as they came.
+    /// Commands of all connections, in order of arrival.
     package var lines: [String] { state.update { $0.lines } }
-    /// What came in one read each.
+    /// The text of each single read.
     package var chunks: [String] { state.update { $0.chunks } }
     package var connections: Int { state.update { $0.connections } }
-    /// Connections that are open now.
+    /// Open connections.
     package var openConnections: Int { state.update { $0.sockets.count } }
     package var isListening: Bool { state.update { $0.isListening } }
-    /// How often somebody tried to log in.
+    /// The number of login attempts.
     package var logins: Int { state.update { $0.logins } }
 
-    /// Lets those go on that stall, now and later.
+    /// Ends current and later stalls.
     package func release() { state.updateAll { $0.isReleased = true } }
 
     /// Closes everything.
     package func shutdown() {
-        // Under the lock: one that is in the set has not been closed, so its number is still its own.
+        // Under the lock: a descriptor in the set is not closed yet, so its number is not reused.
         state.update { state in
             state.isOver = true
             for one in state.sockets { _ = Glibc.shutdown(one, Int32(SHUT_RDWR)) }

@@ -3,7 +3,8 @@ import SignalboxCrypto
 
 /// The TLS side of an `SMTPServer`.
 ///
-/// `@unchecked Sendable`: OpenSSL counts and locks contexts itself; nothing is set after `init`.
+/// `@unchecked Sendable`: OpenSSL counts and locks contexts itself, and nothing
+/// is set after `init`.
 final class SMTPServerTLS: @unchecked Sendable {
     private let context: OpaquePointer
 
@@ -33,14 +34,14 @@ final class SMTPServerTLS: @unchecked Sendable {
         return body(bio)
     }
 
-    /// Shakes hands; nil: the client did not.
+    /// Does the handshake; nil if the client did not.
     func accept(_ fd: Int32) -> Stream? {
         guard let ssl = SSL_new(context) else { return nil }
         let stream = Stream(ssl)
         return SSL_set_fd(ssl, fd) == 1 && SSL_accept(ssl) == 1 ? stream : nil
     }
 
-    /// One connection; its thread has all signals blocked, so that a client that has gone is no matter.
+    /// One connection. Its thread has all signals blocked, so a client that is gone does no harm.
     final class Stream {
         private let ssl: OpaquePointer
 

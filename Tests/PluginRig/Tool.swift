@@ -1,14 +1,15 @@
 import Foundation
 
-/// Programs that the tests run: compilers, cargo, nm, the gateway itself. Whatever waits does so on a thread of
-/// its own: a test that blocks would hold one of the few threads that all tests share, and those with deadlines
-/// would miss them.
+/// Programs that the tests run: compilers, cargo, nm, the gateway itself.
+///
+/// Every wait has its own thread: a test that blocks would hold one of the few threads that all
+/// tests share, and tests with deadlines would miss them.
 package enum Tool {
     /// How a program ended.
     package struct Ended: Error, Sendable {
         package var output: String
         package var errors = ""
-        /// The exit status; the signal's number, negative, if one ended it.
+        /// The exit status, or a signal's number, negated.
         package var status: Int32
 
         package init(output: String, errors: String = "", status: Int32) {
@@ -17,12 +18,12 @@ package enum Tool {
             self.status = status
         }
 
-        /// Both streams.
+        /// Output and errors.
         package var text: String { output + errors }
         package var lines: [String] { output.split(separator: "\n").map { String($0) } }
     }
 
-    /// Runs a program to its end; `environment` is laid over the process's own.
+    /// Runs a program to its end; `environment` is merged into the process's own.
     package static func run(
         _ command: [String], at folder: URL = PluginRig.root,
         environment: [String: String] = [:]
@@ -37,7 +38,7 @@ package enum Tool {
         return try ended.get()
     }
 
-    /// What a program prints that must succeed; a failure carries all that it said.
+    /// The output of a program that must succeed; a failure contains all of its output.
     @discardableResult
     package static func output(
         _ command: [String], at folder: URL = PluginRig.root
@@ -51,7 +52,7 @@ package enum Tool {
         return ended.output
     }
 
-    /// Runs something that blocks on a thread of its own.
+    /// Runs blocking code on its own thread.
     package static func aside<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -60,13 +61,13 @@ package enum Tool {
         }
     }
 
-    /// What comes next through a pipe; empty at its end.
+    /// The next data from a pipe; empty at its end.
     package static func next(_ pipe: Pipe) async throws -> String {
         let handle = pipe.fileHandleForReading
         return try await aside { String(decoding: handle.availableData, as: UTF8.self) }
     }
 
-    /// All that still comes through a pipe.
+    /// The remaining data from a pipe.
     package static func rest(_ pipe: Pipe) async throws -> String {
         let handle = pipe.fileHandleForReading
         return try await aside {
@@ -74,13 +75,13 @@ package enum Tool {
         }
     }
 
-    /// Waits for the end of a program that was started; its status.
+    /// Waits for the end of a program. Returns its status.
     @discardableResult
     package static func end(_ program: Program) async throws -> Int32 {
         try await aside { program.wait() }
     }
 
-    /// The machine has other things to do as well.
+    /// Limits how many programs run at once.
     private static let slots = Slots(2)
 
     private static func runHere(
@@ -89,7 +90,7 @@ package enum Tool {
         let (output, errors) = (Pipe(), Pipe())
         let program = try Program(
             command, at: folder, environment: environment, output: output, errors: errors)
-        // Both at a time: a program that fills one pipe waits until it is read.
+        // Both at once: a program that fills one pipe blocks until somebody reads it.
         nonisolated(unsafe) var complaints = Data()
         let reader = DispatchGroup()
         let handle = errors.fileHandleForReading
@@ -106,7 +107,7 @@ package enum Tool {
     }
 }
 
-/// Lets so many through at a time.
+/// Lets a limited number through at a time.
 private actor Slots {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []

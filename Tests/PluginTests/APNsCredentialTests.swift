@@ -25,7 +25,7 @@ import Testing
             authority: try ThrowAway.certificateAuthority(name: "test"))
     }
 
-    /// An instance whose secrets come from files, as `${file:...}` does it.
+    /// An instance whose secrets come from files, as with `${file:...}`.
     static func rig(
         _ config: String, files: [String: [UInt8]], services: RigServices
     ) async throws -> (rig: SendRig, folder: URL) {
@@ -108,7 +108,7 @@ import Testing
             $0.body = "b"
         }
         #expect(voip.headers["apns-topic"] == "com.example.app.voip")
-        // Not in the list of the certificate.
+        // Not in the certificate's list.
         let other = SendRig.note { $0.pushType = "complication" }
         let (_, settled) = try await rig.prepare([SendRig.delivery(1, other)])
         #expect(settled.first?.reason == "topic_not_in_certificate")
@@ -144,7 +144,7 @@ import Testing
         let end = try Certificate.read(identity.certificatePEM, password: nil).notAfterUnixS
         #expect(services.counts["certificate_expires_unix_seconds"] == end)
         #expect(services.lines.contains { $0.contains("the certificate expires soon") })
-        // A new file: the metric follows, and the endpoint has the new certificate.
+        // With a new file the metric follows, and the endpoint gets the new certificate.
         let next = try Self.identity(days: 200)
         let later = try Certificate.read(next.certificatePEM, password: nil).notAfterUnixS
         try Data(next.certificatePEM + next.privateKeyPEM).write(

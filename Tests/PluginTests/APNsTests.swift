@@ -283,7 +283,7 @@ import Testing
                 ]))
         #expect(request.headers["apns-push-type"] == "background")
         #expect(request.headers["apns-priority"] == "5")
-        // It takes the place of one that still waits at Apple.
+        // It replaces one that still waits at Apple.
         #expect(request.headers["apns-collapse-id"] == name)
         await rig.end()
     }

@@ -7,7 +7,7 @@ import SignalboxJSON
 import SignalboxPluginHost
 import Testing
 
-/// The plugin in Rust for CloudEvents: who may send, who gets it, and hostile bodies.
+/// The Rust plugin for CloudEvents: who may send, who receives, and hostile bodies.
 @Suite struct CloudEventsDoorTests {
     typealias Events = CloudEventsTests
 
@@ -98,7 +98,7 @@ import Testing
         #expect(await refusing.end() == [])
 
         let rig = try await Events.rig(Self.signed(#","binary":"signed""#))
-        // As the README says it.
+        // The text that the README describes.
         let text =
             "ce-id:1\nce-source:/s\nce-specversion:1.0\nce-type:t\ncontent-type:application/json\n\n{}"
         let signature = ("x-signature-256", "sha256=\(Self.hex(text))")
@@ -113,7 +113,7 @@ import Testing
             let result = await rig.handle(body, path: Events.path, headers: headers + [signature])
             #expect(result.fault?.kind == .auth)
         }
-        // What was signed as a binary event is no structured one.
+        // A signed binary event is not accepted as a structured one.
         let moved = await rig.handle(
             text, path: Events.path, headers: [Events.structured, signature])
         #expect(moved.fault?.kind == .invalid)
@@ -249,7 +249,7 @@ import Testing
         let first = try #require(plain.contents.first)
         #expect(first.notification.title == "T" && first.notification.body == "7")
         #expect(first.notification.link == "https://l" && first.notification.sound == "")
-        // Words are no payload.
+        // Text is not a payload.
         #expect(first.notification.data == "")
         let given = try rig.build(
             event, recipients,
@@ -283,7 +283,7 @@ import Testing
             #expect(
                 nested.fault?.kind == (["empty", "only spaces"].contains(name) ? nil : .invalid),
                 "\(name)")
-            // As data they may be anything that is JSON; nobody is named in them.
+            // As data they may be any JSON; they name no recipients.
             let data = await rig.handle(
                 bytes, path: Events.path, headers: [Events.bearer] + binary)
             #expect(data.fault == nil || data.fault?.kind == .invalid, "\(name)")
@@ -330,7 +330,7 @@ import Testing
 }
 
 extension Result where Failure == any Error, Success: Sendable {
-    /// What came of something that waits.
+    /// The result of asynchronous code.
     fileprivate init(_ body: () async throws -> Success) async {
         do { self = .success(try await body()) } catch { self = .failure(error) }
     }

@@ -6,7 +6,7 @@ import SignalboxJSON
 import SignalboxPluginHost
 import Testing
 
-/// The plugin in Rust for CloudEvents: the three content modes, and what they must not let in.
+/// The Rust plugin for CloudEvents: the three content modes, and what they must reject.
 @Suite struct CloudEventsTests {
     static let token = "token-of-the-sender"
     static let path = "/in/ce"
@@ -17,7 +17,7 @@ import Testing
         #"{"path":"/in/ce","bearer":["token-of-the-sender"],"recipients":\#(recipients)\#(more)}"#
     }
 
-    /// Builds the plugin, and makes an instance of it.
+    /// Builds the plugin and makes an instance.
     static func rig(
         _ config: String = config(), services: RigServices = RigServices()
     ) async throws -> RoleRig {
@@ -43,7 +43,7 @@ import Testing
         #expect(nobody.rejects.map(\.reason) == ["no_token_or_user"])
     }
 
-    /// What an instance makes of one structured event.
+    /// The result of one structured event.
     func structured(_ body: String, config: String = config()) async throws -> IngestResult {
         let rig = try await Self.rig(config)
         let result = await rig.handle(

@@ -261,11 +261,11 @@ import Testing
         let body = #"{"Status":"Success","Signature":"\#(signature)","FailureReason":""}"#
         let taken = await Self.tell(rig, nonce, body)
         #expect(taken.answer?.status == 202 && taken.answer?.body == [])
-        // Used up.
+        // The nonce is used up.
         #expect(await Self.tell(rig, nonce, body).fault?.kind == .invalid)
         let (polls, settled) = try rig.prepare(app: "a", changes)
         #expect(settled.map(\.item) == [1] && settled.map(\.kind) == [.delivered])
-        // The other one is still asked for: a callback that is lost is lost.
+        // The other one is still polled: its callback may be lost.
         #expect(polls.map(\.items) == [[2]])
         #expect(await rig.end() == [])
     }

@@ -7,7 +7,7 @@ import SignalboxJSON
 import SignalboxPluginHost
 import Testing
 
-/// The registration API in the place of Customer Insights.
+/// The registration API that replaces Customer Insights.
 @Suite struct CustomerInsightsServerTests {
     static let app = "00000000-0000-0000-0000-000000000001"
     static let user = "00aa00aa-bb11-cc22-dd33-44ee44ee44ee"
@@ -128,7 +128,7 @@ import Testing
         #expect(await rig.end() == [])
     }
 
-    /// Lets a dry run end, as the gateway tells it.
+    /// Reports the end of a dry run, as the gateway does.
     static func end(
         _ rig: RoleRig, _ event: Event, _ kind: DeviceChange.Kind, reason: String = ""
     ) throws {
@@ -154,7 +154,7 @@ import Testing
         for _ in 0..<1_000 where try await Self.status(rig, id).contains("Pending") {}
         #expect(try await Self.status(rig, id) == #"[{"Status":"Success"}]"#)
 
-        // The same again: known, so nothing is sent.
+        // The same registration again is known, so nothing is sent.
         let again = await Self.post(rig, "", try Self.fixture("registration-ios"), headers: track)
         #expect(again.answer?.status == 202 && again.events.isEmpty)
         let second = try #require(
@@ -230,7 +230,7 @@ import Testing
         let other = await Self.post(
             rig, "", one.replacing(Self.user, with: "other"), headers: track)
         let events = batch.events + single.events
-        // The gateway takes the first of equal keys.
+        // The gateway accepts the first of equal keys.
         #expect(events.count == 3 && Set(events.map(\.dedupe)).count == 1)
         #expect(events.allSatisfy { $0.dedupeWindowMs == 7 * 86_400_000 })
         #expect(other.events.first?.dedupe != events[0].dedupe)
@@ -242,13 +242,13 @@ import Testing
             #expect(try await Self.status(rig, id).contains(word))
         }
         await rig.services.waitFor { rig.services.counts["registrations_total"] == 3 }
-        // One whose event was taken all the same has its result already, and the other user waits.
+        // An event that was accepted after all has its result already; the other user still waits.
         try Self.end(rig, events[1], kind)
         #expect(rig.services.counts["registrations_total"] == 3)
         let waiting = String(try #require(other.events.first).subject.dropFirst(13))
         #expect(try await Self.status(rig, waiting).contains("Pending"))
         if kind == .unproven {
-            // The next registration is tried anew.
+            // The next registration starts a new attempt.
             let next = await Self.post(rig, "", one, headers: track)
             #expect(try #require(next.events.first).dedupe != events[0].dedupe)
         }
@@ -289,7 +289,7 @@ import Testing
                 == #"{"Status":"Failed","Signature":"\#(signature)","FailureReason":"DryRunSendingFailed"}"#
         )
         await rig.services.waitFor { rig.services.counts["callbacks_total"] == 1 }
-        // One attempt, whatever came of it.
+        // A single attempt, whatever its result.
         #expect(rig.services.calls.count == 1)
         #expect(await rig.end() == [])
     }

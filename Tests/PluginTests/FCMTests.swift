@@ -119,7 +119,7 @@ import Testing
             $0.isWithdrawn = true
             $0.collapse = long
         }
-        // The tag of a shown notification is the whole key.
+        // The tag of a visible notification is the whole key.
         #expect(
             android.body["message"]?["data"]
                 == .object([.init("signalbox_withdraw", .string(long))]))
@@ -218,7 +218,7 @@ import Testing
         let shown = message.at(isDataOnly ? "data" : "notification", "body")
         #expect(shown.hasSuffix("…") && body.hasPrefix(shown.dropLast()))
         #expect(message.at("data", "id") == "5")
-        // As many bytes as there is room for: twice on iOS, where data shows nothing.
+        // Uses the available space; on iOS the text appears twice, and data shows nothing.
         #expect(shown.utf8.count > (platform == "ios" && isDataOnly ? 1_700 : 3_700))
         #expect(rig.services.shortenedFields == ["body"])
         await rig.end()

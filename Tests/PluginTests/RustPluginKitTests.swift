@@ -6,9 +6,9 @@ import SignalboxJSON
 import SignalboxPluginHost
 import Testing
 
-/// The kit for authors in Rust: its own tests, and a plugin that asks this host for everything.
+/// The Rust kit: its own tests, and a plugin that asks this host for everything.
 @Suite struct RustPluginKitTests {
-    /// The probe with its ingest role; its login server hands out tokens, the other one answers JSON.
+    /// The probe with its ingest role. Its login server issues tokens, the other one answers JSON.
     private func probe(
         _ more: [String: [UInt8]] = [:], refreshed: Once<Bool>? = nil
     ) async throws -> (RigServices, PluginInstance, IngestRole) {
@@ -130,7 +130,7 @@ import Testing
         #expect(fault.kind == .internal)
         #expect(fault.message.hasPrefix("the plugin panicked at "), "\(fault.message)")
         #expect(!fault.message.contains("token-in-the-body"))
-        // In a callback nobody waits for it, and what it had taken along is given back.
+        // In a callback nobody waits for the answer, and everything the closure owned is released.
         let late = try #require(await ask(role, "late").fault)
         #expect(late.kind == .internal && late.message == "the plugin forgot the request")
         await services.waitFor { services.lines.contains { $0.contains("a callback panicked") } }

@@ -7,7 +7,7 @@ import SignalboxPluginHost
 import Synchronization
 import Testing
 
-/// The projects that authors in Rust begin with: each is built as they would, and does its work.
+/// The project templates for Rust: each is built as an author would, and does its work.
 @Suite struct RustTemplateTests {
     let services = RigServices(nowUnixMs: 1_767_323_045_000)
     static let token: [String: [UInt8]] = ["token": Array("token-of-the-sender".utf8)]
@@ -211,7 +211,7 @@ import Testing
     }
 }
 
-/// A Unix socket that takes one connection.
+/// A Unix socket that accepts one connection.
 private struct UnixListener {
     struct Failure: Error {}
     private let socket: Int32
@@ -228,7 +228,7 @@ private struct UnixListener {
         guard status == 0, listen(socket, 1) == 0 else { throw Failure() }
     }
 
-    /// Reads so many lines.
+    /// Reads a number of lines.
     func lines(_ count: Int) -> String {
         let peer = accept(socket, nil, nil)
         var text = ""

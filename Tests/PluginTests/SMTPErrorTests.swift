@@ -3,12 +3,12 @@ import SignalboxCore
 import SignalboxJSON
 import Testing
 
-/// What answers of a mail server mean.
+/// What a mail server's replies mean.
 @Suite(.timeLimit(.minutes(2))) struct SMTPErrorTests {
     typealias Kind = SignalboxCore.Outcome.Kind
     typealias Scope = SignalboxCore.Outcome.Scope
 
-    /// Where it is said, what is said, and what it means.
+    /// The place of a reply, the reply, and its meaning.
     struct Case: Sendable, CustomTestStringConvertible {
         var place: String
         var reply: String
@@ -89,7 +89,7 @@ import Testing
         Case(
             place: "RCPT", reply: "556 null MX", kind: .unregistered, reason: "domain_takes_no_mail"
         ),
-        // Only a plain statement about the mailbox removes an address.
+        // Only a clear statement about the mailbox removes an address.
         Case(place: "RCPT", reply: "550 rejected", kind: .rejected, reason: "recipient_refused"),
         Case(place: "RCPT", reply: "550 5.1.100 odd", kind: .rejected, reason: "recipient_refused"),
         Case(
@@ -144,7 +144,7 @@ import Testing
             place: ".", reply: "451 4.7.1 later", kind: .throttled, reason: "throttled",
             waitMs: 60_000),
         Case(place: ".", reply: "500 what", kind: .rejected, reason: "refused"),
-        // What has no place there.
+        // Replies that are out of place.
         Case(place: "DATA", reply: "250 fine", kind: .retry, reason: "protocol"),
         Case(place: "RCPT", reply: "354 go", kind: .retry, reason: "protocol"),
     ]
@@ -163,7 +163,7 @@ import Testing
         #expect(outcome.scope == one.scope && outcome.retryAfterMs == one.waitMs)
         #expect(outcome.providerCode == UInt32(one.reply.prefix(3)))
         #expect(outcome.detail.hasPrefix(one.place == "." ? "end of data: " : one.place))
-        // Only what we have written ourselves: never the server's words.
+        // Only our own text, never the server's.
         let words = outcome.detail + rig.services.lines.description
         #expect(!words.contains("you@") && !words.contains("no such") && !words.contains("busy"))
         #expect(rig.server.mails.isEmpty)
@@ -211,7 +211,7 @@ import Testing
         let rig = try await SMTPRig(options)
         let outcome = try await rig.send(
             SMTPRig.delivery { $0.body = String(repeating: "x", count: 1_000_000) })
-        // The system may have thrown the reply away together with the connection.
+        // The system may have dropped the reply together with the connection.
         #expect(outcome.reason == "message_too_large" || outcome.reason == "lost")
         await rig.end()
     }

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxJSON
 import Testing
 
-/// What the SMTP plugin makes of notifications.
+/// How the SMTP plugin turns notifications into mails.
 @Suite(.timeLimit(.minutes(2))) struct SMTPMessageTests {
     @Test func `a notification becomes a mail`() async throws {
         let rig = try await SMTPRig()
@@ -205,7 +205,7 @@ import Testing
         let outcome = try await refusing.send(SMTPRig.delivery(to: "jürgen@bücher.example"))
         #expect(outcome.kind == .rejected && outcome.reason == "smtputf8_unsupported")
         #expect(refusing.server.lines.allSatisfy { !$0.hasPrefix("RCPT") })
-        // The connection is as good as before.
+        // The connection stays usable.
         _ = try await refusing.mail(SMTPRig.delivery(2))
         #expect(refusing.server.connections == 1)
         await refusing.end()

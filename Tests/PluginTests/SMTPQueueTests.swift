@@ -5,7 +5,7 @@ import SignalboxJSON
 import SignalboxPluginHost
 import Testing
 
-/// What the SMTP plugin takes, and what becomes of it when it is to end.
+/// What the SMTP plugin accepts, and what happens to it on shutdown.
 @Suite(.timeLimit(.minutes(2))) struct SMTPQueueTests {
     static func stalling(at place: String) -> SMTPServer.Options {
         var options = SMTPServer.Options()
@@ -18,7 +18,7 @@ import Testing
         let room = Once<Bool>()
         rig.role.whenRoom { room.set(true) }
         let all = (1...60).map { SMTPRig.delivery($0) }
-        // 16 wait, and one is under way as soon as the worker has come for it.
+        // 16 wait, and one is in flight as soon as the worker has fetched it.
         var taken = 0
         while taken < 17 {
             taken += try rig.submit(Array(all[taken...]))
@@ -62,7 +62,7 @@ import Testing
         try rig.submit([SMTPRig.delivery(1)])
         await rig.services.waitFor { rig.server.lines.last == "." }
         #expect(try rig.submit((2...20).map { SMTPRig.delivery($0) }) == 19)
-        // The others find work, fail, and leave it to the one that is open.
+        // The other workers find work, fail, and leave it to the open connection.
         await rig.services.waitFor { rig.server.connections > 1 }
         rig.server.release()
         let outcomes = await rig.outcomes(20)

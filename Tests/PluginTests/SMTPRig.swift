@@ -7,9 +7,9 @@ import SignalboxPluginHost
 import Synchronization
 import Testing
 
-/// The SMTP plugin in front of a scripted server.
+/// The SMTP plugin with a scripted server.
 struct SMTPRig {
-    /// Made once: keys take their time.
+    /// Made once: generating keys takes time.
     static let authority = Result { try ThrowAway.certificateAuthority(name: "test") }
     /// 2026-03-01 12:34:56 UTC, a Sunday.
     static let now: UInt64 = 1_772_368_496_000
@@ -21,14 +21,14 @@ struct SMTPRig {
     let inbox = Inbox()
     let folder: URL
 
-    /// Outcomes that came.
+    /// The received outcomes.
     final class Inbox: Sendable {
         private let outcomes = Mutex<[SignalboxCore.Outcome]>([])
         var all: [SignalboxCore.Outcome] { outcomes.withLock { $0 } }
         func add(_ more: [SignalboxCore.Outcome]) { outcomes.withLock { $0 += more } }
     }
 
-    /// `config` is laid over one that reaches the server in the clear; null takes a key away.
+    /// `config` is merged into one that reaches the server without TLS; null removes a key.
     init(
         _ options: SMTPServer.Options = .init(), config: [(String, JSONValue)] = [],
         password: String = "", services: RigServices = RigServices(nowUnixMs: Self.now)
@@ -78,20 +78,20 @@ struct SMTPRig {
             device: Device(platform: "email", token: address))
     }
 
-    /// Offers deliveries; how many were taken.
+    /// Offers deliveries. Returns how many were accepted.
     @discardableResult
     func submit(_ deliveries: [SignalboxCore.Delivery]) throws -> Int {
         let inbox = inbox
         return try role.submit(app: "", deliveries: deliveries) { inbox.add($0) }.get()
     }
 
-    /// Waits for so many outcomes in all; they are in the order of their deliveries.
+    /// Waits for `count` outcomes in total, sorted by delivery.
     func outcomes(_ count: Int) async -> [SignalboxCore.Outcome] {
         await services.waitFor { inbox.all.count >= count }
         return inbox.all.sorted { $0.item < $1.item }
     }
 
-    /// Sends one mail; what became of it.
+    /// Sends one mail. Returns its outcome.
     func send(_ delivery: SignalboxCore.Delivery = Self.delivery()) async throws
         -> SignalboxCore.Outcome
     {
@@ -100,7 +100,7 @@ struct SMTPRig {
         return try #require(await outcomes(before + 1).first { $0.item == delivery.id })
     }
 
-    /// Sends one mail that arrives.
+    /// Sends one mail, which must arrive.
     func mail(_ delivery: SignalboxCore.Delivery = Self.delivery()) async throws -> Message {
         let outcome = try await send(delivery)
         #expect(outcome.kind == .delivered && outcome.providerCode == 250, "\(outcome.reason)")
@@ -144,7 +144,7 @@ struct Message {
             .joined(separator: "\r\n")
     }
 
-    /// A header with its encoded words read, and what stands between them dropped.
+    /// A header with its encoded words decoded, and the space between them removed.
     func words(_ name: String) -> String {
         var out: [UInt8] = []
         var isWord = false
@@ -166,7 +166,7 @@ struct Message {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// The body without its transfer encoding.
+    /// The body with its transfer encoding decoded.
     var text: String {
         switch headers["content-transfer-encoding"] {
         case "7bit": return body

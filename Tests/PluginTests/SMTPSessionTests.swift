@@ -5,7 +5,7 @@ import SignalboxJSON
 import SignalboxPluginHost
 import Testing
 
-/// How the SMTP plugin connects, logs in and keeps connections.
+/// How the SMTP plugin connects, logs in and reuses connections.
 @Suite(.timeLimit(.minutes(2))) struct SMTPSessionTests {
     static let login: [(String, JSONValue)] = [
         ("username", .string("me@example.com")), ("password", .string("${file:password}")),
@@ -171,7 +171,7 @@ import Testing
         await rig.services.waitFor {
             rig.services.lines.contains { $0.contains("a secret file has changed") }
         }
-        // The plugin is told on a thread of its own.
+        // The plugin learns of it on its own thread.
         var last = first
         for id in 100...160 where last.kind == .auth {
             last = try await rig.send(SMTPRig.delivery(UInt64(id)))
@@ -248,7 +248,7 @@ import Testing
         var options = SMTPServer.Options()
         options.script = { moment in
             guard moment.connection == 1 else { return .usual }
-            // Before the second mail: by a bare end, or by saying so when it is spoken to.
+            // Ends before the second mail: by closing, or by a reply to the next command.
             if how == "close", moment.line == "." { return .sayAndHangUp("250 taken") }
             if how == "421", moment.line.contains("two@") { return .sayAndHangUp("421 4.4.2 idle") }
             return .usual
@@ -310,7 +310,7 @@ import Testing
 
     @Test func `a reply without an end is given up`() async throws {
         var options = SMTPServer.Options()
-        // It has an end after all, but too late.
+        // The reply does end, but too late.
         let long = String(repeating: "220-and so on\r\n", count: 5_000) + "220 there"
         options.script = { $0.line == "" ? .say(long) : .usual }
         let rig = try await SMTPRig(options)

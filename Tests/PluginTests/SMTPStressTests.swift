@@ -2,8 +2,9 @@ import Foundation
 import PluginRig
 import Testing
 
-/// Tests/SMTPStress: the plugin's threads and memory under the sanitizers, against a server that
-/// misbehaves at random.
+/// Tests/SMTPStress: the plugin's threads and memory under the sanitizers.
+///
+/// The server misbehaves at random.
 @Suite(.timeLimit(.minutes(5))) struct SMTPStressTests {
     @Test(arguments: ["address,undefined", "thread"])
     func `no fault of memory or threads, and one outcome each`(sanitizer: String) async throws {
@@ -28,7 +29,7 @@ import Testing
         try #require(built.status == 0, "\(built.text)")
         var ran = try await Tool.run([program, "5"])
         if ran.text.contains("unexpected memory mapping") {
-            // The sanitizer of an older compiler on a newer kernel.
+            // An older compiler's sanitizer fails on a newer kernel.
             ran = try await Tool.run(["setarch", "-R", program, "5"])
         }
         #expect(ran.status == 0, "\(ran.text)")

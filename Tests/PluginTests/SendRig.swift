@@ -43,7 +43,7 @@ struct SendRig {
         return SharedNotification(note)
     }
 
-    /// Offers a batch until the credential is there.
+    /// Offers a batch until the credential is available.
     func prepare(
         app: String = "", _ deliveries: [SignalboxCore.Delivery]
     ) async throws -> (requests: [RenderedRequest], settled: [Outcome]) {
@@ -58,7 +58,7 @@ struct SendRig {
         throw PluginRig.Failure(description: "the credential never came")
     }
 
-    /// One notification to one device, rendered.
+    /// Renders one notification for one device.
     func render(
         platform: String = "ios", token: String = "0a1b", deadlineUnixMs: UInt64 = 0,
         _ change: (inout PushNotification) -> Void
@@ -70,7 +70,7 @@ struct SendRig {
         return try #require(requests.first)
     }
 
-    /// What an answer is classified as.
+    /// The outcome of an answer.
     func outcome(
         _ status: UInt32, _ body: String, headers: [Attribute] = []
     ) throws -> Outcome {
@@ -91,7 +91,7 @@ struct RenderedRequest {
     var method: String
     var path: String
     var headers: [String: String] = [:]
-    /// Headers that the peer's table does not keep.
+    /// Headers that the peer's HPACK table does not keep.
     var unindexed: Set<String> = []
     var body: JSONValue
     var text: String
@@ -113,7 +113,7 @@ struct RenderedRequest {
 }
 
 extension JSONValue {
-    /// The text at a place; empty: there is none.
+    /// The text at a place; empty if there is none.
     func at(_ keys: String...) -> String {
         keys.reduce(JSONValue?.some(self)) { $0?[$1] }?.string ?? ""
     }

@@ -109,7 +109,7 @@ import Testing
         #expect(await rig.end() == [])
     }
 
-    /// Kind, custom type, `data` and what becomes of it.
+    /// Kind, custom type, `data`, and the expected result.
     static let kinds: [(type: String, custom: String, data: String, outcome: String)] = [
         ("MESG", "", "\"\"", "message"), ("FILE", "", "\"\"", "message"),
         ("MESG", "some-type", "\"plain words\"", "message"),
@@ -278,7 +278,7 @@ import Testing
         let data = try JSONValue.parse(event.data)
         #expect(data["new"]?["x"]?.integer == 1)
         #expect(data["ticket"]?["priority"]?.string == "high")
-        // A push without words only if a route asks for it.
+        // A push without text only if a route asks for it.
         #expect(try Self.build(rig, event.data).skips.map(\.reason) == ["no_message"])
         let asked = try Self.build(rig, event.data, options: #"{"events":true}"#)
         #expect(asked.contents.count == 1)
@@ -297,12 +297,12 @@ import Testing
             #expect(await Self.post(rig, desk: Array(body.utf8)).events.isEmpty)
             #expect(try Self.build(rig, body, options: #"{"events":true}"#).contents.isEmpty)
         }
-        // What is not hidden shows the route's words alone.
+        // A ticket that is not hidden shows only the route's text.
         let other =
             #"{"ticket":{"id":7,"customer":{"sendbirdId":"customer"}},"payload":{"id":1,"message":"words"}}"#
         let built = try Self.build(rig, other, options: #"{"events":true}"#)
         #expect(built.contents.first?.notification.body == "")
-        // An empty type inside does not cover the one outside.
+        // An empty inner type does not override the outer one.
         let masked = Self.message(type: "MESG").replacing(
             #""type":"MESG""#,
             with: #""type":"MESG","custom_type":"SENDBIRD_DESK_ADMIN_MESSAGE_CUSTOM_TYPE""#)
@@ -347,7 +347,7 @@ import Testing
         #expect(await rig.end() == [])
     }
 
-    /// The members of Sendbird's documentation of push payloads, in its order.
+    /// The members in Sendbird's documentation of push payloads, in its order.
     static let documented = [
         "category", "type", "message", "custom_type", "message_id", "created_at", "app_id",
         "unread_message_count", "channel", "channel_type", "sender", "recipient", "files",
@@ -377,7 +377,7 @@ import Testing
         #expect(data["desk"]?["group_key"]?.string == "vip")
         #expect(data["desk"]?["ticket"]?["title"]?.string == "Lamp")
         #expect(note.body == #"Alice: Hello "Bob""#)
-        // The overrides that make FCM's envelope are Chat's, too.
+        // Chat and Desk have the same overrides, which make FCM's envelope.
         #expect(note.overrides == ofChat.contents.first?.notification.overrides)
         #expect(await desk.end() == [])
         #expect(await chat.end() == [])
@@ -406,7 +406,7 @@ import Testing
         let built = try Self.build(rig, event.data)
         let data = try JSONValue.parse(try #require(built.contents.first).notification.data)
         #expect(data["desk"]?["group_key"]?.string == "vip")
-        // The plugin of Chat, whose webhook it usually is, writes the same field.
+        // Chat's plugin, which usually gets this webhook, writes the same field.
         let chat = try await SendbirdTests.rig()
         let sent = body.replacing(#""app_id":"APP""#, with: #""app_id":"APP-1""#)
         let other = try #require(await SendbirdTests.post(chat, sent).events.first)

@@ -241,7 +241,7 @@ import Testing
                     == #"{"places":["/sendbird/push_alert","/sendbird/message","/sendbird/translations","/sendbird/push_title","/sendbird/channel/name","/sendbird/sender/name","/message"]}"#
             )
             #expect(await rig.end() == [])
-            // The same switch, by the same code, for Desk.
+            // The same switch in Desk, which shares the code.
             let desk = try await SendbirdDeskTests.rig(more)
             let other = try SendbirdDeskTests.build(desk, SendbirdDeskTests.message())
             #expect(other.contents.first?.notification.isMutable == isMutable)
@@ -308,7 +308,7 @@ import Testing
         #expect(await rig.end() == [])
     }
 
-    /// A Platform API that has one member and these counts; "": it has none.
+    /// A Platform API with one member and these counts; "": no count.
     static func counting(_ total: String, _ channel: String) -> RigServices {
         RigServices { call in
             let path = call.url.replacing("https://api-APP-1.sendbird.com/v3", with: "")
@@ -444,7 +444,7 @@ import Testing
             #expect(result.fault == nil)
             #expect((result.events.first?.recipients.count ?? 0) == (isChosen ? 1 : 0))
         }
-        // The second one came from the cache.
+        // The second answer came from the cache.
         #expect(services.calls.count == 1)
         #expect(await rig.end() == [])
     }
@@ -548,7 +548,7 @@ import Testing
             try Self.event(), [Self.device(locale: locale, Self.bobsAttributes)])
         let note = try #require(built.contents.first).notification
         #expect(note.body == #"Alice: \#(word) "Bob""#)
-        // What the sender typed stays what they typed.
+        // The sender's text is unchanged.
         let object = try #require(try JSONValue.parse(note.data)["sendbird"])
         #expect(object["message"]?.string == #"Hello "Bob""#)
         #expect(object["push_alert"]?.string == note.body)
@@ -610,7 +610,7 @@ import Testing
         #expect(await rig.end() == [])
     }
 
-    /// The table of "Enable multi-device support": rule, who is online (o) and offline (-), who gets it.
+    /// "Enable multi-device support": rule, who is online (o) and offline (-), who gets it.
     @Test(arguments: [
         ("all_offline", "-", "1"), ("all_offline", "o", "0"), ("any_offline", "-", "1"),
         ("any_offline", "o", "0"), ("all_offline", "--", "11"), ("all_offline", "o-", "00"),
@@ -709,14 +709,14 @@ import Testing
         #expect(event.type == "message.deleted")
         #expect(event.dedupe == "APP-1 message_delete 9007199254740993")
         #expect(event.recipients.map(\.device.user) == ["alice", "bob"])
-        // Not by presence: what is shown may have come while they were away.
+        // Presence does not matter: the notification may have been shown while they were away.
         let built = try rig.build(
             event, [Self.device("ios", [("user_online", "true")]), Self.device("android")])
         let content = try #require(built.contents.first)
         #expect(content.targets.map(\.recipient) == [0, 1])
         let note = content.notification
         #expect(note.isWithdrawn && note.title.isEmpty && note.body.isEmpty && note.data.isEmpty)
-        // The message was shown under the same key, and FCM got no collapse key of it.
+        // The message was shown under the same key, without a collapse key for FCM.
         let shown = try #require(
             try rig.build(try Self.event(), [Self.device()]).contents.first
         ).notification
@@ -909,7 +909,7 @@ import Testing
     }
 }
 
-/// What is under way when an instance stops.
+/// What is in flight when an instance stops.
 @Suite struct StopTests {
     @Test func `a stop waits for answers that the plugin waits for`() async throws {
         let gate = DispatchSemaphore(value: 0)
@@ -917,12 +917,12 @@ import Testing
             gate.wait()
             return .success(PluginHTTPAnswer(status: 500))
         }
-        // On a busy machine the request's own time would be up first.
+        // On a busy machine the request would time out first.
         services.isVirtual = true
         let rig = try await SendbirdTests.rig(#","members":"fetch""#, services: services)
         async let result = SendbirdTests.post(rig, SendbirdTests.noMembers)
         await services.waitFor { !services.calls.isEmpty }
-        // The answer has not come: the instance must not be taken away under it.
+        // There is no answer yet: the instance must not be destroyed.
         #expect(await rig.instance.stop(deadlineMs: 20) == false)
         gate.signal()
         #expect(await result.fault?.kind == .again)

@@ -16,7 +16,7 @@ import Testing
             event, locales.map { Recipient(device: Device(token: "t", locale: $0)) })
         #expect(built.contents.map(\.notification.title) == ["Versandt", "Shipped", "Enviado"])
         #expect(built.contents.map { $0.targets.map(\.recipient) } == [[0, 5], [1, 3, 4], [2]])
-        // A text without this language: the instance's, else the first.
+        // A text that lacks this language uses the instance's, else its first language.
         #expect(built.contents.map(\.notification.body) == ["Heute", "Heute", "Heute"])
         #expect(built.contents.allSatisfy { $0.notification.link == "app://o/1" })
         #expect(built.contents.allSatisfy { $0.notification.data == #"{"order":1}"# })

@@ -21,7 +21,7 @@ import Testing
                 """#, services: services)
     }
 
-    /// Answers for participants of every conversation.
+    /// Answers with the participants of every conversation.
     static func services(_ participants: String? = nil, status: UInt32 = 200) throws
         -> RigServices
     {
@@ -203,7 +203,7 @@ import Testing
             result.rejects.map(\.reason) == [
                 "participants_unavailable", "participants_unavailable",
             ])
-        // One call that fails is enough.
+        // One failed call is enough.
         #expect(rig.services.calls.count == 2)
         isDown.withLock { $0 = false }
         let again = await Self.post(rig, mixed)
@@ -226,7 +226,7 @@ import Testing
         #expect(result.answer?.status == 200)
         #expect(result.events.flatMap(\.recipients).map(\.device.user) == users)
         #expect(result.rejects.map(\.reason) == (users.isEmpty ? ["no_user"] : []))
-        // Somebody without an id may log in at any time.
+        // A user without an id may log in at any time.
         _ = await Self.post(rig, Self.webhook([Self.event("1")]))
         #expect(rig.services.calls.count == (users.isEmpty ? 2 : 1))
         #expect(await rig.end() == [])

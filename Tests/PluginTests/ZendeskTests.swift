@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `text comes through whatever is in it and wherever it stands`() async throws {
-        // Plain runs of all lengths around what must be escaped, and text of several bytes.
+        // Plain runs of all lengths around characters that need escapes, and multi-byte text.
         let special = [
             "\"", "\\", "\n", "\r", "\t", "\u{1}", "\u{1f}", "\u{7f}", "é", "😀", " ", "!", "[", "]",
             "#",
@@ -115,7 +115,7 @@ import Testing
         }
         let result = try await ingest(
             #"{"devices":[\#(devices.joined(separator: ","))],"notification":{"ticket_id":"5"}}"#)
-        // 20 of iOS, 20 of Android: t20...t29 and then t0...t9.
+        // 20 for iOS, 20 for Android: t20...t29 and then t0...t9.
         #expect(result.events.first?.recipients.count == 40 && result.rejects.isEmpty)
         let twice = devices + devices.prefix(3)
         let again = try await ingest(
@@ -186,7 +186,8 @@ import Testing
                 ("x-zendesk-webhook-signature-timestamp", "2026-01-02T03:04:05Z"),
             ])
         if abs(ageMs) < 300_000 {
-            // The vector's body is another provider's: past the door it is malformed.
+            // The vector's body is another provider's: its signature is accepted,
+            // then it is malformed.
             #expect(result.fault?.kind == .invalid)
         } else {
             #expect(result.fault?.kind == .auth)

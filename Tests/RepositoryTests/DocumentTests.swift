@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The pages of docs/ that list what the code has: nothing is missing in them, and nothing is too many.
+/// The pages in docs/ that list parts of the code: they miss nothing and list nothing else.
 @Suite struct DocumentTests {
     static let documents =
         ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `every code of a fault is explained, and every explained code is used`() throws {
-        // The first argument of what makes a fault.
+        // The first argument of functions that make a fault.
         let maker = #/(?:Diagnostic|StoreError|LoadFault|report|stop|refuse)\(\s*([^,()]*),/#
         let code = #/"([a-z]+(?:-[a-z]+)*)"/#
         var used: Set<String> = []
@@ -40,11 +40,11 @@ import Testing
         let explained = try firstCells(of: "docs/errors.md", under: ["code", "warning"])
         #expect(used.count > 40)
         #expect(used.subtracting(explained).sorted() == [])
-        // Codes that are given on by a helper, too.
+        // Includes codes that a helper passes on.
         #expect(explained.filter { !literals.contains($0) && !isBuilt($0) }.sorted() == [])
     }
 
-    /// `unknown-route` and others are put together: `"unknown-\(what)"`.
+    /// `unknown-route` and others are composed: `"unknown-\(what)"`.
     private func isBuilt(_ code: String) -> Bool { code.hasPrefix("unknown-") }
 
     @Test func `every metric is explained, and every explained metric is there`() throws {
@@ -57,7 +57,8 @@ import Testing
         }
         // A key of a push's data, not a metric.
         used.remove("signalbox_event")
-        // `signalbox_plugin_` and the name that a plugin gives; the host's own for isolated plugins.
+        // `signalbox_plugin_` followed by the plugin's own name; the host's own
+        // for isolated plugins.
         used.formUnion([
             "signalbox_plugin_NAME", "signalbox_plugin_up", "signalbox_plugin_restarts_total",
         ])
@@ -65,7 +66,7 @@ import Testing
         #expect(used == (try firstCells(of: "docs/metrics.md", under: ["name"])))
     }
 
-    /// What stands in backticks in the first cells of all tables whose header begins so.
+    /// The text in backticks in the first cells of all tables with such a header.
     private func firstCells(of document: String, under headers: [String]) throws -> Set<String> {
         var cells: Set<String> = []
         var isInside = false

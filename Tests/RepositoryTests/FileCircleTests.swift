@@ -1,9 +1,11 @@
 import Testing
 
-/// No circle of more than two files in a room: to understand one file, nobody needs to read twenty.
+/// No circle of more than two files in a room.
 ///
-/// A file uses another one if it names a type that the other declares. `Type+topic.swift` counts as a part of the
-/// type's own file.
+/// Nobody should have to read twenty files to understand one.
+///
+/// A file uses another one if it names a type that the other declares. `Type+topic.swift` counts as
+/// part of the type's own file.
 @Suite struct FileCircleTests {
     static let rooms: [String] = Set(
         Repository.files(under: "Sources", endings: [".swift"]).map {
@@ -27,7 +29,7 @@ import Testing
         String(path.split(separator: "/").last?.dropLast(".swift".count) ?? "")
     }
 
-    /// Which files of a room each file uses.
+    /// The files of a room, each with the files that it uses.
     private static func graph(_ room: String) throws -> [String: Set<String>] {
         var words: [String: [String]] = [:]
         var owner: [String: String] = [:]
@@ -49,7 +51,7 @@ import Testing
         return graph
     }
 
-    /// Types that a file declares for others: at the beginning of a line, and not private.
+    /// Types that a file declares for others: not indented, and not private.
     private static func declared(_ code: String) -> [String] {
         let kinds: Set = ["class", "struct", "enum", "protocol", "actor", "typealias"]
         let marks: Set = ["public", "package", "internal", "final", "indirect", "open"]
@@ -62,7 +64,7 @@ import Testing
         }
     }
 
-    /// The text without comments and without the letters of strings.
+    /// The code without comments and the content of strings.
     private static func code(_ text: String) -> String {
         var out: [String] = []
         var isText = false
@@ -73,7 +75,7 @@ import Testing
                 continue
             }
             let plain = line.split(separator: "//", maxSplits: 1, omittingEmptySubsequences: false)
-            // Every second piece is inside of quotes.
+            // Every second piece is inside quotes.
             let pieces = (plain.first ?? "").replacing("\\\"", with: "")
                 .split(separator: "\"", omittingEmptySubsequences: false)
             out.append(
@@ -82,7 +84,7 @@ import Testing
         return out.joined(separator: "\n")
     }
 
-    /// Sets of files each of which reaches all the others.
+    /// Sets of files in which each file reaches all others.
     private static func circles(_ graph: [String: Set<String>]) -> [Set<String>] {
         var reach: [String: Set<String>] = [:]
         for start in graph.keys {

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// What follows from the contract's headers is generated and committed.
+/// The files generated from the contract's headers are committed and current.
 @Suite struct GeneratedTests {
-    /// Runs the generator of a tree; what it said, and how it ended.
+    /// Runs a tree's generator. Returns its exit status and output.
     private func generate(
         _ root: URL, _ arguments: String...
     ) throws -> (status: Int32, output: String) {
@@ -57,10 +57,10 @@ import Testing
             try String(contentsOf: tree.appending(path: $0), encoding: .utf8)
                 .contains(#/ticker_?[tT]ext/#)
         }
-        // The struct of the core and of both kits, the conversions, the record, the layout in Rust, and what a
-        // check lays out.
+        // The struct in the core and in both kits, the conversions, the record, the layout in Rust,
+        // and the conformance suite's layout.
         #expect(changed.count == 7, "\(changed)")
-        // A text is 16 bytes; plugins of the first contract go without.
+        // A text has 16 bytes; plugins of the first contract do not have it.
         let (before, after) = (try sizes(Repository.root), try sizes(tree))
         #expect(after.first == before.first && before.first == 216)
         #expect(after.last == before.last.map { $0 + 16 })

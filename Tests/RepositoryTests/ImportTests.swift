@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The arrows of ARCHITECTURE.md, and the libraries from outside that each room may import.
+/// The arrows of ARCHITECTURE.md, and the external libraries that each room may import.
 @Suite struct ImportTests {
     static let standard: Set = ["Swift", "Synchronization", "Glibc", "FoundationEssentials"]
 
@@ -19,7 +19,7 @@ import Testing
         "SignalboxStore": ["GRDB", "GRDBSQLite", "Foundation"],
         "SignalboxPostgres": ["CPostgres"],
         "SignalboxObservability": ["Logging"],
-        // Foundation: the time zones, in Services/TimeZones.swift; GRDB brings it anyway.
+        // Foundation for the time zones, in Services/TimeZones.swift; GRDB links it anyway.
         "Signalbox": ["Logging", "Foundation"],
         "SignalboxSimulators": [
             "CNghttp2", "NIOCore", "NIOPosix", "NIOConcurrencyHelpers", "Logging",
@@ -37,7 +37,7 @@ import Testing
             .map { $0.split(separator: "/").prefix(2).joined(separator: "/") }
     ).sorted()
 
-    /// `A & B --> C & D` of the diagram: what each room may import.
+    /// The imports allowed to each room by `A & B --> C & D` in the diagram.
     static func arrows() throws -> [String: Set<String>] {
         let text = try Repository.text("ARCHITECTURE.md")
         let diagram = try #require(text.split(separator: "```mermaid\n").dropFirst().first)

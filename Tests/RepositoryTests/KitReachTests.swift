@@ -1,8 +1,8 @@
 import Testing
 
-/// The Swift kit leaves nothing of the contract out.
+/// The Swift kit covers the whole contract.
 @Suite struct KitReachTests {
-    /// Members that only the side which made them looks at.
+    /// Members that only the side that made them reads.
     static let opaque: Set = ["struct_size", "reserved", "state", "document", "position"]
 
     @Test func `the Swift kit reads or writes every member of the contract`() throws {
@@ -13,7 +13,7 @@ import Testing
         for line in try Repository.text("Tests/ContractTests/Releases/1.1/layout.txt")
             .split(separator: "\n")
         {
-            // field STRUCT OFFSET TYPE... NAME; what is of gateway.h is for programs, not for plugins.
+            // field STRUCT OFFSET TYPE... NAME; gateway.h is for host programs, not for plugins.
             let words = line.split(separator: " ")
             guard words.first == "field", words.count > 4, let name = words.last else { continue }
             if Self.hostSide.contains(String(words[1])) || Self.opaque.contains(String(name)) {

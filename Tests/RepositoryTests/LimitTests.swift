@@ -1,7 +1,8 @@
 import Testing
 
-/// docs/limits.md: each row, and the code that sets its figure. If a figure moves or changes, this
-/// table says which row of the page to look at.
+/// docs/limits.md: each row with the code that sets its figure.
+///
+/// If a figure moves or changes, this table tells which row to look at.
 @Suite struct LimitTests {
     static let bounds: [(row: String, code: [String])] = [
         ("body of an inbound request", ["requestBodyBytesMax = 1 << 20"]),

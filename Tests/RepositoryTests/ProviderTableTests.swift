@@ -1,6 +1,6 @@
 import Testing
 
-/// docs/providers.md: every test that it names is there.
+/// docs/providers.md: every test that it names exists.
 @Suite struct ProviderTableTests {
     @Test func `every test named in the tables of docs-providers is in its suite`() throws {
         let tests = Repository.files(under: "Tests", endings: [".swift"])
@@ -28,7 +28,7 @@ import Testing
                 }
                 count += 1
                 let known = texts[suite] ?? ""
-                // A name may be broken over two lines after `func`, never inside.
+                // A name may start on the line after `func`, but is never broken itself.
                 let isThere = known.contains("`\(part)`")
                 #expect(isThere, "\(suite) has no test `\(part)`")
             }

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// The repository as files.
+/// The files of the repository.
 enum Repository {
     static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Paths below a folder, relative to the root, with one of these endings.
+    /// Paths of files in a folder with one of these endings, relative to the root.
     static func files(under folder: String, endings: [String]) -> [String] {
         let base = root.appending(path: folder)
         let paths = FileManager.default.enumerator(atPath: base.path)?.allObjects as? [String] ?? []

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What every file of the project must be like.
+/// Rules for every file of the project.
 @Suite struct TextTests {
     static let sources =
         Repository.files(under: "Sources", endings: [".swift", ".h", ".cpp", ".rs"])

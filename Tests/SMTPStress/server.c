@@ -57,7 +57,7 @@ static int get_line(connection *c, char *line, size_t room) {
 
 static int put(connection *c, const char *text) {
   size_t len = strlen(text);
-  /* In pieces, now and then. */
+  /* Sometimes in pieces. */
   size_t first = random_below(&c->seed, 4) ? len : random_below(&c->seed, (unsigned)len) + 1;
   for (size_t from = 0; from < len; from += first) {
     size_t piece = len - from < first ? len - from : first;
@@ -67,7 +67,7 @@ static int put(connection *c, const char *text) {
   return 1;
 }
 
-/* The reply to a command, or something else; 0: the connection is over. */
+/* Replies to a command or misbehaves. Returns 0 when the connection is over. */
 static int reply(connection *c, const char *good, int *went_well) {
   *went_well = 0;
   if (random_below(&c->seed, 1000) >= c->s->trouble) {
@@ -94,7 +94,7 @@ static int take_message(connection *c) {
   int went_well;
   for (; get_line(c, line, sizeof line); lines++) {
     if (!strcmp(line, ".")) {
-      /* Said 354 after it had refused the recipient: this is how a client gets out of that. */
+      /* The server said 354 after refusing the recipient; this is how a client gets out of that. */
       if (!lines) return put(c, "554 nothing for nobody\r\n");
       if (!reply(c, "250 2.0.0 queued\r\n", &went_well)) return 0;
       if (number >= DELIVERIES_MAX) fail("a message without a Message-ID of ours");

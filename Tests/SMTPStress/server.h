@@ -15,11 +15,11 @@ typedef struct server {
   atomic_uchar received[DELIVERIES_MAX];  /* by the number in the Message-ID */
 } server;
 
-/* Ends the program if it cannot. ca_file gets the certificate. */
+/* Ends the program on failure. Writes the certificate to ca_file. */
 void server_start(server *s, const char *ca_file);
-/* Waits until its threads have ended. */
+/* Waits until the server's threads have ended. */
 void server_stop(server *s);
-/* A number below `below`, from a seed of the caller's own. */
+/* A number less than `below`, from the caller's own seed. */
 unsigned random_below(unsigned *seed, unsigned below);
 void fail(const char *what);
 

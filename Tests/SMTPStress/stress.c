@@ -1,6 +1,7 @@
-/* stress.c - runs the SMTP plugin against a server that misbehaves at random, many instances one after the
- * other, each stopped in the middle; meant for the sanitizers. Counts outcomes: exactly one per delivery
- * taken, soon enough, none after stop(), and "delivered" only for what the server took.
+/* stress.c - runs the SMTP plugin against a server that misbehaves at random: many instances
+ * one after another, each stopped midway; made for the sanitizers. Counts outcomes: exactly one
+ * per accepted delivery, soon enough, none after stop(), and "delivered" only for mails that
+ * the server accepted.
  *
  * stress SECONDS [SEED]; Tests/PluginTests/SMTPStressTests.swift has the compiler's flags. */
 #include "server.h"
@@ -32,7 +33,8 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* JSON for the plugin: the document is its text, lines of "/pointer=value", numbers behind a #. */
+/* JSON for the plugin: the document is its text, lines of "/pointer=value",
+ * with a # before numbers. */
 static sbx_status json_parse(const sbx_host *host, sbx_str text, sbx_json_value *root, sbx_error *error) {
   (void)host, (void)error;
   *root = (sbx_json_value){text.ptr, 0};
@@ -86,7 +88,7 @@ static void complete(const sbx_host *host, const sbx_outcome *given, size_t n, s
     if (one->item >= DELIVERIES_MAX || one->kind < 1 || one->kind > 7 || !one->reason.len) fail("a bad outcome");
     if (atomic_fetch_add(&outcomes[one->item], 1 + (one->kind << 8)) & 255) fail("a second outcome");
     if (one->kind == SBX_OUTCOME_DELIVERED && !atomic_load(&the_server->received[one->item])) {
-      /* The server counts when it has answered, which we may see first. */
+      /* The server counts a mail after its answer, so we may get there first. */
       for (int k2 = 0; k2 < 1000 && !atomic_load(&the_server->received[one->item]); k2++) poll(NULL, 0, 1);
       if (!atomic_load(&the_server->received[one->item])) fail("delivered what never arrived");
     }
@@ -122,7 +124,7 @@ static const void *service(const sbx_host *host, const char *id) {
   return strcmp(id, SBX_SVC_LOG) ? NULL : &log;
 }
 
-/* Offers one batch; how many were taken. */
+/* Offers one batch. Returns how many deliveries were accepted. */
 static size_t offer(unsigned *seed) {
   static const char *const bodies[] = {"hello", ".\r\n..\n.dot", "Gr\xc3\xbc\xc3\x9f""e aus Wien", "", "\xe6\x97\xa5\xe6\x9c\xac"};
   static const sbx_str tokens[] = {{"a@example.com", 13}, {"b.c@example.org", 15}, {"no address", 10}};
@@ -210,7 +212,7 @@ int main(int count, char **words) {
   int file = mkstemp(ca_file), lives = 0;
   if (file < 0) fail("no temporary file");
   close(file);
-  /* The default action, which ends the program: the plugin must not raise it. */
+  /* The default action ends the program: the plugin must not raise SIGPIPE. */
   signal(SIGPIPE, SIG_DFL);
   printf("seed %u\n", seed);
   fflush(stdout);
@@ -218,7 +220,7 @@ int main(int count, char **words) {
   role = plugin->role(SBX_ROLE_SEND);
   for (; now_ns() < until; lives++) one_life(&seed, ca_file);
   unlink(ca_file);
-  /* One step may be under way when its time is up, and threads have to be run. */
+  /* One step may be running when its time is up, and threads need time to be scheduled. */
   if (longest_ns > SMTP_GIVE_UP_NS + 3000000000u) fail("an outcome came too late");
   printf("%d lives, %u taken: %u delivered, %u retry, %u throttled, %u unregistered, %u auth, %u config, %u rejected; "
          "%u credits\n", lives, totals[0], totals[1], totals[2], totals[3], totals[4], totals[5], totals[6], totals[7],

@@ -2,9 +2,9 @@ import Foundation
 import SignalboxConfig
 import Testing
 
-/// docs/configuration.md has a table of keys under each heading; the reader knows the same keys.
+/// Each heading in docs/configuration.md has a table of keys; the reader knows the same keys.
 @Suite struct ConfigDocumentTests {
-    /// A heading, and a file with the unknown key `zz` in that place.
+    /// A heading, and a file with the unknown key `zz` in its place.
     static let places: [(heading: String, yaml: String)] = [
         ("Sections", "zz: 1"),
         ("gateway", "gateway: { zz: 1 }"),

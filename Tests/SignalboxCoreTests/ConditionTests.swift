@@ -1,7 +1,7 @@
 import SignalboxCore
 import Testing
 
-/// Builds the values a configuration file would give.
+/// Makes a value as a configuration file would.
 func value(_ json: JSONValue, line: Int = 1) -> ConfigValue {
     let place = SourcePosition(file: "g.yaml", line: line, column: 1)
     let kind: ConfigValue.Kind =

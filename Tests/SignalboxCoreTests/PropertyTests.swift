@@ -1,8 +1,9 @@
 import SignalboxCore
 import Testing
 
-/// The retry policy against what must always hold, in virtual time, by chance; the seed is named in
-/// every failure.
+/// Random checks of what must always hold for the retry policy, in virtual time.
+///
+/// Every failure reports the seed.
 @Suite struct PropertyTests {
     static let seeds: [UInt64] = (0..<20).map { _ in UInt64.random(in: 0 ... .max) }
 
@@ -23,7 +24,7 @@ import Testing
                 last = plain
                 let chance = Double(random.next() % 1_000) / 1_000
                 let spread = policy.waitMs(afterAttempt: attempt, hintMs: 0, random: chance) ?? 0
-                // `plain` was cut to a whole number before it was spread.
+                // `plain` was rounded down before the jitter was added.
                 let most = (Double(plain) + 1) * (1 + policy.jitter)
                 #expect(spread >= plain && Double(spread) <= most, "seed \(seed)")
                 let hint = random.next() % 20_000_000

@@ -1,7 +1,7 @@
 import SignalboxCore
 import Testing
 
-/// Records: the form that nouns have on disk and on their way to isolated plugins.
+/// Records: the format of nouns on disk and on the way to isolated plugins.
 @Suite struct RecordTests {
     static func bytes(_ record: some RecordValue) -> [UInt8] {
         var out = RecordWriter()
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func `a part cannot be counted twice`() {
-        // Two texts whose slots name the same bytes.
+        // Two texts whose slots refer to the same bytes.
         var bytes = Self.bytes(Attribute("aaaa", "bbbb"))
         bytes.replaceSubrange(24..<32, with: bytes[16..<24])
         #expect(throws: RecordFault(what: "a part is at the wrong offset")) {
@@ -123,7 +123,7 @@ import Testing
             }
             bytes.withUnsafeBytes { bytes in
                 guard var record = try? RecordReader(bytes) else { return }
-                // What can be read can be written, and is no larger, but for bytes that are no UTF-8.
+                // What can be read can be written, and grows only where bytes are not UTF-8.
                 if let event = try? record.read(as: Event.self) {
                     #expect(Self.bytes(event).count <= 3 * bytes.count, "seed \(seed)")
                 }

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `types that are not asked for cost nothing`() {
-        // 10,000 routes for other types: only one is a candidate.
+        // 10,000 routes for other types, of which only one is a candidate.
         let routes = (0..<10_000).map {
             Route(
                 name: "r\($0)", sources: ["a"], condition: condition(["t\($0)"]), builder: "b",
@@ -146,7 +146,7 @@ import Testing
         wanted.collapse = "k-7"
         wanted.priority = .normal
         #expect(made.deliveries.map(\.content.notification) == [wanted])
-        // Without a key there is nothing that a device could look for.
+        // Without a key a device cannot find the notification.
         route.set.fields.removeLast()
         let nameless = run(route, [content])
         #expect(nameless.deliveries.isEmpty)

@@ -117,7 +117,7 @@ import Testing
         #expect(!(try Self.isTrusted(server, authority, ["-verify_hostname", "other.test"])))
         #expect(!(try Self.isTrusted(server, authority, ["-purpose", "sslclient"])))
         #expect(!(try Self.isTrusted(server, other, [])))
-        // The key is the certificate's.
+        // The key belongs to the certificate.
         let signature = try SigningKey(pem: server.privateKeyPEM).signES256(Self.body)
         #expect(
             try VerifyingKey(anyPEM: server.certificatePEM).verifyES256(signature, data: Self.body))

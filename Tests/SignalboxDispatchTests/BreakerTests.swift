@@ -13,7 +13,7 @@ import Testing
         return breaker
     }
 
-    /// How long it waits before each of its probes, all of which end with the same verdict.
+    /// The waits before each of its probes, which all end with the same verdict.
     func waits(_ breaker: inout Breaker, _ count: Int, _ verdict: Breaker.Verdict) -> [UInt64] {
         var now: UInt64 = 0
         var waits: [UInt64] = []
@@ -77,7 +77,7 @@ import Testing
         var breaker = opened()
         for id in 0..<UInt64(500) { breaker.take(Self.down, of: id, nowMs: 0, random: 0) }
         #expect(breaker.permission(nowMs: 0) == .none(untilMs: 1_000))
-        // Also while one tries.
+        // Also while a probe is running.
         breaker.probe(7, nowMs: 1_000)
         breaker.take(Self.down, of: 8, nowMs: 1_000, random: 0)
         #expect(breaker.permission(nowMs: 1_000) == .none(untilMs: 1_000 + Breaker.probeMsMax))
@@ -98,7 +98,7 @@ import Testing
         let refused = Breaker.Verdict.closed(.misconfigured, hintMs: 0)
         breaker.take(refused, of: 1, nowMs: 0, random: 0)
         #expect(breaker.permission(nowMs: 0) == .none(untilMs: 30_000))
-        // It was sent before the key was revoked.
+        // This delivery was sent before the key was revoked.
         breaker.take(.up, of: 2, nowMs: 0, random: 0)
         #expect(breaker.cause == .misconfigured)
         let waited = waits(&breaker, 7, refused)

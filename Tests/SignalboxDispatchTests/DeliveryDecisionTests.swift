@@ -123,7 +123,7 @@ import Testing
         #expect(now == 86_400_000)
         #expect(Array(waits.prefix(4)) == [1_000, 2_000, 4_000, 8_000])
         #expect(waits.max() == 300_000)
-        // What counts still counts, from where it stood.
+        // Attempts that count continue from where they were.
         one.deadlineUnixMs = 0
         let counted = DeliveryDecision.decide(
             Outcome(item: 1, kind: .retry, reason: "timeout"), delivery: one, policy: .standard,

@@ -2,8 +2,9 @@ import SignalboxCore
 import SignalboxDispatch
 import Testing
 
-/// DeliveryDecision and breaker against what must always hold, in virtual time, by chance; the seed is named in
-/// every failure.
+/// Random checks of DeliveryDecision and breaker, in virtual time.
+///
+/// Every failure reports the seed.
 @Suite struct FlowPropertyTests {
     static let seeds: [UInt64] = (0..<20).map { _ in UInt64.random(in: 0 ... .max) }
 

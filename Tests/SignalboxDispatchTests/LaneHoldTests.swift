@@ -3,9 +3,9 @@ import Testing
 
 @testable import SignalboxDispatch
 
-/// A lane whose provider takes nothing: held, tried, released.
+/// A lane whose provider accepts nothing: held, probed, released.
 @Suite struct LaneHoldTests {
-    /// A lane with twelve deliveries in memory, eight of them in flight, that is held.
+    /// A held lane with twelve deliveries in memory, eight of them in flight.
     static func held() -> (rig: LaneStateRig, todo: LaneTodo) {
         var rig = LaneStateRig(batchMax: 8)
         rig.submit(1...12)
@@ -47,7 +47,7 @@ import Testing
         #expect(wish?.isProbe == true && wish?.max == 1)
         _ = rig.lend([9], wish)
         #expect(rig.run().sent == [9])
-        // Nothing more while it tries.
+        // Nothing more while the probe runs.
         #expect(rig.state.reserve([delivery(20)]).isEmpty)
         _ = rig.state.backlog()
         #expect(rig.run().todo.wish == nil)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// Offers what is ready, and the plugin has no credential.
+    /// Offers what is ready to a plugin without a credential.
     private static func refuse(_ rig: inout LaneStateRig) -> (ids: [UInt64], todo: LaneTodo) {
         let turn = rig.state.turn(rig.now, batchMax: rig.batchMax)
         let todo = rig.state.uncredentialed(
@@ -83,7 +83,7 @@ import Testing
         return (turn.batch.map(\.id), todo)
     }
 
-    /// A lane with two deliveries whose plugin has waited for a credential for too long.
+    /// A lane with two deliveries whose plugin has waited too long for a credential.
     private static func uncredentialed() -> (rig: LaneStateRig, todo: LaneTodo) {
         var rig = LaneStateRig()
         rig.submit(1...2)
@@ -101,7 +101,7 @@ import Testing
         #expect(rig.state.hold?.cause == .down && rig.state.hold?.reason == "credential")
         guard case .held(.down, _) = todo.holds.first else { return #expect(Bool(false)) }
         #expect(todo.kinds == [1: .released, 2: .released])
-        // It is tried less and less often.
+        // It is tried at growing intervals.
         for wait in [1_000, 2_000, 4_000] as [UInt64] {
             _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
             rig.wait(ms: wait - 1)
@@ -180,7 +180,7 @@ import Testing
         rig.wait(ms: 1_000)
         _ = rig.state.woken()
         var wish = rig.run().todo.wish
-        // A probe that found nothing but what is due later; after that the lane is only curious.
+        // A probe found only deliveries due later; afterwards the lane merely checks.
         _ = rig.lend([], wish, nextDueInMs: 1_000)
         rig.wait(ms: 1_000)
         wish = rig.run().todo.wish

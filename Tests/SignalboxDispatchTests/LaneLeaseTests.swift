@@ -3,7 +3,9 @@ import Testing
 
 @testable import SignalboxDispatch
 
-/// What a lane does so that nobody else sends what it sends: extend in time, stop by itself, drop what it lost.
+/// How a lane makes sure that nobody else sends its deliveries.
+///
+/// It extends leases in time, stops by itself, and drops what it lost.
 @Suite struct LaneLeaseTests {
     private static let leaseMs = LaneStateRig().state.rules.leaseMs
 
@@ -23,7 +25,7 @@ import Testing
         let wish = rig.state.tended(rig.now).extension
         #expect(wish?.ids.sorted() == Array(1...6))
         #expect(wish?.token == rig.token && wish?.forMs == Self.leaseMs)
-        // One question at a time.
+        // One request at a time.
         rig.wait(ms: 10_000)
         #expect(rig.state.tended(rig.now).extension == nil)
     }
@@ -44,7 +46,7 @@ import Testing
         guard let wish = rig.state.tended(rig.now).extension else {
             return #expect(Bool(false))
         }
-        // The answer takes its time.
+        // The answer is slow.
         rig.wait(ms: Self.leaseMs / 8)
         _ = rig.state.extended(wish, LeaseRefusal(), rig.now)
         rig.wait(ms: Self.leaseMs / 8 - 1)
@@ -63,7 +65,7 @@ import Testing
         guard let wish = rig.state.tended(rig.now).extension else {
             return #expect(Bool(false))
         }
-        // Reserved before that, and committed after it.
+        // Reserved before that, and committed afterwards.
         _ = rig.state.committed(
             [delivery(2)], under: rig.token, askedMs: asked, isMoreOnDisk: false)
         _ = rig.state.extended(wish, LeaseRefusal(), rig.now)
@@ -74,14 +76,14 @@ import Testing
     @Test func `a lane whose leases are not extended stops by itself at half of their time`() {
         var rig = Self.busy()
         rig.wait(ms: Self.leaseMs / 2)
-        // Nobody has told it anything: the turn looks at the clock.
+        // No notice has come: the turn looks at the clock.
         let (sent, todo) = rig.run()
         #expect(sent.isEmpty)
-        // What was not sent is dropped, and what waits for a connection is called back.
+        // Unsent deliveries are dropped, and those that wait for a connection are withdrawn.
         #expect(todo.isWithdrawal && todo.arrived == -3 && rig.state.count == 3)
         #expect(todo.lines.map(\.count) == [3] && todo.lines.map(\.reason) == ["not_extended"])
         #expect(todo.leasesLost == 3)
-        // Nothing is taken in until the leases are sure again.
+        // Nothing is accepted until the leases are safe again.
         #expect(todo.wish == nil && rig.state.reserve([delivery(20)]).isEmpty)
         #expect(rig.run().todo.isWithdrawal == false)
     }
@@ -90,11 +92,11 @@ import Testing
         var rig = Self.busy()
         rig.wait(ms: Self.leaseMs / 2)
         _ = rig.run()
-        // Released, it might be taken from a successor that has leased it under the same token.
+        // If it were released, a successor that has leased it under the same token might lose it.
         let todo = rig.fault([1], .withdrawn)
         #expect(todo.endings.isEmpty && todo.arrived == -1)
         #expect(rig.run().sent.isEmpty)
-        // What a plugin has no use for now is not offered again either.
+        // Deliveries that a plugin holds back are not offered again either.
         rig.state.heldBack([delivery(2)], pauseEndings: 0, rig.now)
         let (sent, held) = rig.run()
         #expect(sent.isEmpty && held.arrived == -1)
@@ -129,7 +131,7 @@ import Testing
         var rig = LaneStateRig()
         _ = rig.state.backlog()
         let wish = rig.run().todo.wish
-        // The store's answer was on its way all the time.
+        // The store's answer was in transit all that time.
         rig.wait(ms: 2 * Self.leaseMs)
         _ = rig.lend([1, 2], wish)
         let (sent, todo) = rig.run()
@@ -148,10 +150,10 @@ import Testing
         let todo = rig.state.extended(wish, refusal, rig.now)
         #expect(todo.arrived == -2 && todo.leasesLost == 2)
         #expect(todo.lines.map(\.reason) == ["taken_over"] && todo.lines.map(\.count) == [2])
-        // 2 may still wait for a connection.
+        // Delivery 2 may still wait for a connection.
         #expect(todo.isWithdrawal)
         #expect(rig.run().sent == [4, 6])
-        // Whoever has it tells how it ended.
+        // The new holder reports how it ended.
         #expect(rig.take([2], .delivered, code: 200).endings.isEmpty)
         #expect(rig.fault([1], .withdrawn).endings.isEmpty)
     }
@@ -166,13 +168,13 @@ import Testing
         let late = rig.state.takeLate(
             [Outcome(item: 3, kind: .delivered)], rig.now, random: { 0 })
         #expect(late.endings.isEmpty)
-        // It goes on under the token that the store gives next.
+        // It continues under the store's next token.
         let old = rig.token
         rig.token.epoch = 2
         let wish = rig.run().todo.wish
         _ = rig.lend([1, 2], wish)
         #expect(rig.state.token?.epoch == 2)
-        // What was asked for under the old one changes nothing.
+        // What was requested under the old token changes nothing.
         #expect(rig.state.fenced(under: old, rig.now).isEmpty)
         rig.token = old
         _ = rig.lend([7], nil)
@@ -187,10 +189,10 @@ import Testing
         #expect(rig.lend([1, 2, 4], wish).arrived == 3)
         #expect(rig.run().sent == [4])
         #expect(rig.take([1], .delivered, code: 200).kinds == [1: .delivered])
-        // What never left is sent now.
+        // A delivery that never left is sent now.
         #expect(rig.fault([2], .withdrawn).endings.isEmpty)
         #expect(rig.run().sent == [2] || rig.state.count == 2)
-        // What was not leased again says nothing, and can come back later.
+        // A delivery that was not leased again reports nothing, and can come back later.
         #expect(rig.fault([3], .withdrawn).endings.isEmpty)
         #expect(rig.lend([3], nil).arrived == 1)
     }

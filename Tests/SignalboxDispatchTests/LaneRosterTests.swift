@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxDispatch
 
-/// Every transition of the table of lanes, one at a time; a lane is a word here.
+/// Every transition of the table of lanes, one at a time; lanes are plain strings here.
 @Suite struct LaneRosterTests {
     private let apns = LaneKey(sender: "apns", app: "")
     private let fcm = LaneKey(sender: "fcm", app: "")

@@ -3,9 +3,9 @@ import Testing
 
 @testable import SignalboxDispatch
 
-/// What the shell of a lane asks of store and plugin, with the simulation's store and providers.
+/// What a lane's shell asks of store and plugin, with the simulation's store and providers.
 @Suite struct LaneShellTests {
-    /// A gateway with one lane, whose provider is well and store quick.
+    /// A gateway with one lane, a healthy provider and a fast store.
     private static func world() -> (SimWorld, SimProvider) {
         let world = SimWorld(seed: 4, lanes: 1)
         return (world, world.providers[0])
@@ -27,7 +27,7 @@ import Testing
         }
         world.clock.run(untilMs: world.clock.now.steadyMs + 3_000)
         #expect(world.store.waiting.isEmpty)
-        // Those that were tried would wait for times of their own, up to half a minute.
+        // Deliveries that were tried would wait up to half a minute each.
         #expect(world.store.hastenings == hastenings + 1)
     }
 
@@ -40,7 +40,7 @@ import Testing
         #expect(world.gateways[0].inMemory > 0)
         world.store.trouble(failures: 1, delayMs: 5)
         provider.mood = .well
-        // The requests end, and nobody can be told.
+        // The requests end, but the outcomes cannot be reported.
         world.clock.run(untilMs: 120_000)
         #expect(world.lanes.allSatisfy { $0.count == 0 })
         world.store.trouble(failures: 0, delayMs: 5)

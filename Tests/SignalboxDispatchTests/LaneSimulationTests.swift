@@ -4,8 +4,10 @@ import Testing
 
 @testable import SignalboxDispatch
 
-/// Lanes, a store and providers in virtual time, with faults by chance: deterministic, so that a seed that fails
-/// fails again. `SIGNALBOX_SEED=N swift test --filter LaneSimulation` runs that seed alone.
+/// Lanes, a store and providers in virtual time, with random faults.
+///
+/// Deterministic: a seed that fails fails again.
+/// `SIGNALBOX_SEED=N swift test --filter LaneSimulation` runs that seed alone.
 @Suite struct LaneSimulationTests {
     static let seeds: [UInt64] = {
         let given = ProcessInfo.processInfo.environment["SIGNALBOX_SEED"].flatMap { UInt64($0) }
@@ -54,7 +56,7 @@ import Testing
         return world.gateways.flatMap(\.faults) + judge(world)
     }
 
-    /// Two minutes of trouble, then everything is well for an hour.
+    /// Two minutes of faults, then an hour without any.
     private static func run(seed: UInt64) -> SimWorld {
         let world = SimWorld(seed: seed, lanes: 4)
         let clock = world.clock
@@ -79,12 +81,12 @@ import Testing
         case 3: world.store.trouble(failures: 0.3, delayMs: 500)
         case 4: world.store.trouble(failures: 0, delayMs: 5)
         case 5:
-            // A storm.
+            // A burst.
             for _ in 0..<12 { world.submit(to: provider) }
         case 6: for lane in gateway.lanes { lane.credentialsChanged() }
         case 7: gateway.stop(ms: clock.dice(2 * SimGateway.leaseMs))
         case 8: gateway.fence()
-        // Out of reach for longer than a lease lasts.
+        // Unreachable for longer than a lease lasts.
         case 9: world.store.trouble(failures: 0.97, delayMs: 2_000)
         default:
             let moods = SimProvider.Mood.allCases
@@ -111,7 +113,7 @@ import Testing
         let replaced = Set(world.gateways.flatMap(\.replaced))
         let excused = Set(
             world.providers.filter { replaced.contains($0.key) }.flatMap(\.unknown.keys))
-        // What went to another lease while the first holder could not know may end with both of them.
+        // If the first holder could not know of another lease, the delivery may end with both.
         let takenOver = world.store.takenOver
         for (id, count) in world.finals
         where count < 1 || count > 1 + (takenOver[id] ?? 0) && !excused.contains(id) {

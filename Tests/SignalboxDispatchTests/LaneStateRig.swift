@@ -7,7 +7,7 @@ struct LaneStateRig {
     var state: LaneState
     var now = LaneTime(unixMs: 1_000_000, steadyMs: 1_000)
     var policy = RetryPolicy.standard
-    /// Under which the store lends.
+    /// The token of the store's leases.
     var token = LeaseToken(owner: "me", epoch: 1)
 
     let batchMax: Int?
@@ -28,7 +28,7 @@ struct LaneStateRig {
         now.steadyMs += ms
     }
 
-    /// Waits, and the store extends the leases meanwhile.
+    /// Waits while the store extends the leases.
     mutating func waitWithLeases(ms: UInt64) {
         var left = ms
         while left > 0 {
@@ -40,7 +40,7 @@ struct LaneStateRig {
         }
     }
 
-    /// Deliveries come from an event, and the lane takes them over.
+    /// Submits the deliveries of an event, which the lane takes over.
     @discardableResult
     mutating func submit(_ deliveries: [Delivery]) -> LaneTodo {
         let taken = state.reserve(deliveries)
@@ -55,7 +55,7 @@ struct LaneStateRig {
         submit(ids.map { delivery($0) })
     }
 
-    /// Turns until the lane rests: what was offered, and what is to be done.
+    /// Runs turns until the lane is idle. Returns what it offered and what is to be done.
     mutating func run() -> (sent: [UInt64], todo: LaneTodo) {
         var sent: [UInt64] = []
         var todo = LaneTodo()
@@ -68,7 +68,7 @@ struct LaneStateRig {
         }
     }
 
-    /// Outcomes of what was sent.
+    /// Reports outcomes of sent deliveries.
     mutating func take(_ outcomes: [Outcome]) -> LaneTodo {
         state.take(outcomes, now, random: { 0 }, policy: { [policy] _ in policy })
     }
@@ -86,14 +86,14 @@ struct LaneStateRig {
             })
     }
 
-    /// The requests of these got no answer.
+    /// Reports a transport fault for these deliveries.
     mutating func fault(_ ids: [UInt64], _ fault: TransportFault) -> LaneTodo {
         var todo = state.answered([PushResult(items: ids, answer: .fault(fault))])
         todo.add(run().todo)
         return todo
     }
 
-    /// The store lends these.
+    /// Lets the store lease these deliveries to the lane.
     mutating func lend(
         _ ids: [UInt64], _ wish: LeaseWish?, hasMore: Bool = false, nextDueInMs: UInt64? = nil
     ) -> LaneTodo {
@@ -105,7 +105,7 @@ struct LaneStateRig {
             lease, wish ?? LeaseWish(max: 0, forMs: 0), now)
     }
 
-    /// Holds the lane: the provider is out of reach.
+    /// Holds the lane: the provider is unreachable.
     mutating func hold(_ ids: [UInt64]) -> LaneTodo { fault(ids, .unreachable) }
 }
 

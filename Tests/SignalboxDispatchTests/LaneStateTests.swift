@@ -25,7 +25,7 @@ import Testing
     @Test func `room of a commit that failed is for what waits on disk`() {
         var rig = LaneStateRig(inMemoryMax: 2)
         let taken = rig.state.reserve([delivery(1), delivery(2)])
-        // Something else is committed meanwhile: there is no room to ask for it.
+        // Meanwhile something else is committed, for which there is no room.
         _ = rig.state.backlog()
         #expect(rig.run().todo.wish == nil)
         let todo = rig.state.cancelled(taken.count)
@@ -67,7 +67,7 @@ import Testing
     @Test func `a lease that overtakes the answer to a settlement loses nothing`() {
         var (rig, held) = LaneHoldTests.held()
         let released = held.endings.filter { $0.kind == .released }.map(\.end)
-        // The lease overtakes the answer of the store.
+        // The lease arrives before the store's answer.
         #expect(rig.lend([9], nil).returned?.ids == [9])
         #expect(
             rig.state.stored(released, wereLate: false, rig.now).isTurn
@@ -149,7 +149,7 @@ import Testing
         rig.submit(1...4)
         _ = rig.run()
         _ = rig.hold([1, 2, 3, 4])
-        // An hour back: the wait is over all the same.
+        // The wall clock is set back; the wait is over all the same.
         rig.now.unixMs -= 900_000
         rig.now.steadyMs += 2_000
         _ = rig.state.woken()
@@ -171,7 +171,7 @@ import Testing
         var rest = rig.run()
         #expect(rest.sent.isEmpty && rest.todo.wakeInMs == 1_000)
         #expect(rig.state.resume().isTurn)
-        // It said so while it was asked.
+        // The plugin resumed while it was being asked.
         turn = rig.state.turn(rig.now, batchMax: rig.batchMax)
         #expect(turn.batch.map(\.id) == [2, 3])
         _ = rig.state.resume()
@@ -214,7 +214,7 @@ import Testing
     }
 }
 
-/// What a lane does with connections, late answers, and its own end.
+/// How a lane treats connections, late answers, and its own end.
 @Suite struct LaneLifeTests {
     @Test func `what a closing connection has not sent goes first to the next one`() {
         var rig = LaneStateRig(batchMax: 3)
@@ -226,7 +226,7 @@ import Testing
             PushResult(items: [2], answer: .fault(.withdrawn)),
         ])
         let next = rig.run()
-        // No attempt is counted, the store hears nothing, and the order is as before.
+        // No attempt is counted, the store is not told, and the order stays.
         #expect(next.sent == [4, 5, 6, 2, 3] || next.sent == [2, 3, 4, 5, 6])
         #expect(next.todo.endings.isEmpty)
     }
@@ -238,7 +238,7 @@ import Testing
         let todo = rig.fault([1], .timeout)
         #expect(todo.kinds == [1: .retry(atUnixMs: rig.now.unixMs + 5_000, isFree: false)])
         _ = rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now)
-        // A lease is on its way when the answer comes.
+        // A lease is in transit when the answer arrives.
         _ = rig.state.backlog()
         let wish = rig.run().todo.wish
         let late = rig.state.takeLate(
@@ -304,13 +304,13 @@ import Testing
         let todo = rig.state.leave(rig.now)
         #expect(todo.isWithdrawal)
         #expect(todo.kinds == [3: .released, 4: .released, 5: .released])
-        // Its successor is told as soon as they are on disk.
+        // Its successor is notified once they are on disk.
         #expect(
             rig.state.stored(todo.endings.map(\.end), wereLate: false, rig.now).isForSuccessor)
         // What the pool had not sent follows; what is in flight ends here.
         #expect(rig.fault([1], .withdrawn).kinds == [1: .released])
         #expect(rig.take([2], .delivered, code: 200).kinds == [2: .delivered])
-        // What comes now is not for this lane.
+        // Later deliveries are not for this lane.
         let late = rig.state.committed(
             [delivery(9)], under: rig.token, askedMs: 0, isMoreOnDisk: false)
         #expect(late.todo.returned?.ids == [9])
@@ -327,7 +327,7 @@ import Testing
         #expect(todo.kinds == [1: .delivered, 2: .released, 3: .released])
         #expect(rig.state.isStopped)
         #expect(!rig.state.backlog().isTurn)
-        // A lease that comes too late goes back, too.
+        // A lease that comes too late is returned, too.
         #expect(rig.lend([4], nil).returned?.ids == [4])
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxDispatch
 
-/// What two steps ask for is done once, and nothing of it is dropped.
+/// The combined requests of two steps are done once, and none is lost.
 @Suite struct LaneTodoTests {
     private func todo(_ change: (inout LaneTodo) -> Void) -> LaneTodo {
         var todo = LaneTodo()

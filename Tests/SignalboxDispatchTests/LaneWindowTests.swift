@@ -46,7 +46,7 @@ import Testing
         let new = window.arrive([delivery(1), delivery(2), delivery(3)])
         #expect(new == 1)
         #expect(window.count == 3)
-        // Settled, but the store does not know yet.
+        // Settled, but the store does not know it yet.
         _ = window.settle(1)
         let early = window.arrive([delivery(1)])
         #expect(early == 0)

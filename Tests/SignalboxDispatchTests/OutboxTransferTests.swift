@@ -10,7 +10,7 @@ import Testing
         expect(transfer.appended(), .remove(through: 7))
         expect(transfer.removed(), .read)
         expect(transfer.found(last: nil), .rest)
-        // At rest, the next one begins anew.
+        // At rest, the next report starts a new round.
         expect(transfer.written(), .read)
     }
 
@@ -45,7 +45,7 @@ import Testing
             _ = transfer.written()
             way(&transfer)
             expect(transfer.failed(), .pause)
-            // The pause is a step, too.
+            // The pause is a step as well.
             expect(transfer.written(), .rest)
             expect(transfer.waited(), .read)
             expect(transfer.found(last: nil), .rest)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxDispatch
 
-/// Every step of an event on its routes, without plugins and stores.
+/// Every step of an event through its routes, without plugins and stores.
 @Suite struct RoutedEventTests {
     private let phone = Recipient(
         device: Device(app: "a", platform: "ios", token: "t1", user: "ann"))
@@ -23,7 +23,7 @@ import Testing
         return RoutedEvent(event, router: Router(routes: routes), receivedUnixMs: 1_000)
     }
 
-    /// One content for so many recipients.
+    /// One content for this many recipients.
     private func content(_ count: Int, _ edit: (inout PushNotification) -> Void = { _ in })
         -> [BuiltContent]
     {
@@ -39,7 +39,7 @@ import Testing
         DeliveryIDs(last: last, stableIDs: StableIDs(seed: (1, 2)))
     }
 
-    /// Who is left out while asking: `route recipient reason`.
+    /// The recipients that are skipped before the next question: `route recipient reason`.
     private func next(_ routed: inout RoutedEvent) -> (RoutedEvent.Question?, skips: [String]) {
         var skips: [String] = []
         let question = routed.next { route, found in
@@ -96,7 +96,7 @@ import Testing
         var routed = routed([nobody, tablet, phone], route("ios", "ios"))
         let question = try #require(next(&routed).0)
         var ids = ids()
-        // Nothing says which notification is taken back, so there is nothing to send.
+        // It does not name the notification to withdraw, so there is nothing to send.
         let late = routed.built(content(1) { $0.isWithdrawn = true }, for: question, ids: &ids)
         #expect(late == [.init(recipient: 2, reason: "withdraw_without_collapse")])
     }
@@ -122,7 +122,7 @@ import Testing
         #expect(routed.result == "accepted")
         let item = routed.item(dedupeMs: 5)
         #expect(item.deliveries.map(\.route) == ["two"])
-        // Sent again, it must not be taken for a duplicate.
+        // A repeated event must not count as a duplicate.
         #expect(item.event.dedupe.isEmpty)
     }
 

@@ -74,7 +74,7 @@ import Testing
         ])
         #expect(users.resolved(change(.unregistered)).map(\.device.token) == ["1", "2"])
         #expect(users.resolved(change(.unregistered, token: "2")).map(\.device.token) == ["2"])
-        // Somebody else's token is left alone.
+        // Another user's token is left alone.
         #expect(users.resolved(change(.unregistered, token: "9")).isEmpty)
         #expect(users.resolved(change(.registered, token: "9")).map(\.device.token) == ["9"])
     }

@@ -8,9 +8,9 @@ import Testing
     import Glibc
 #endif
 
-/// What happens when the system has no descriptors left, each in a process of its own.
+/// What happens when the system runs out of descriptors; each test has its own process.
 @Suite(.timeLimit(.minutes(2))) struct DescriptorTests {
-    /// Lets the process open so many more descriptors.
+    /// Lets the process open this many more descriptors.
     static func allow(_ count: Int) {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -25,9 +25,9 @@ import Testing
 
     @Test func `room is asked for before it is needed`() async {
         await #expect(processExitsWith: .success) {
-            // The test runner itself may use some in passing.
+            // The test runner itself may briefly use some.
             Self.allow(30)
-            // What is opened to find out is closed again.
+            // The descriptors opened for the check are closed again.
             for _ in 0..<3 { try Descriptors.require(20) }
             let error = #expect(throws: ResourceError.self) { try Descriptors.require(31) }
             #expect(error?.message.contains("31 more file descriptors") == true)

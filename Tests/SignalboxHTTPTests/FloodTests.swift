@@ -7,7 +7,7 @@ import Testing
 
 @testable import SignalboxHTTP
 
-/// Peers that make a connection answer again and again, and read nothing of it.
+/// Peers that provoke endless answers and read none of them.
 @Suite(.timeLimit(.minutes(10))) struct FloodTests {
     enum Flood: CaseIterable { case ping, settings, keyUpdate }
 
@@ -19,7 +19,7 @@ import Testing
         let rig = try await PushRig { $0.port = peer.port }
         rig.submit(1...1)
         let sent = try await peer.flood(flood)
-        // What a system keeps for a socket is a few megabytes at most.
+        // The system buffers a few megabytes per socket at most.
         #expect(sent < FloodingPeer.bytesMax, "\(sent) bytes were taken and answered")
         let isClosed = await rig.settle { _ in rig.events.contains { $0.kind == .closed } }
         let event = rig.events.first { $0.kind == .closed }
@@ -29,7 +29,7 @@ import Testing
     }
 }
 
-/// A server that shakes hands, says its SETTINGS and then whatever it is told to, without reading.
+/// A server that does the handshake, sends its SETTINGS, then sends as told, without reading.
 private final class FloodingPeer: Sendable {
     static let bytesMax = 24 << 20
 
@@ -38,7 +38,7 @@ private final class FloodingPeer: Sendable {
 
     init() throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        // Little room on the way, so that it is soon full.
+        // A small buffer, so that it is soon full.
         var room: Int32 = 4_096
         setsockopt(
             listener, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
@@ -59,7 +59,9 @@ private final class FloodingPeer: Sendable {
 
     func end() { close(listener) }
 
-    /// Floods the next connection until it is closed, or took far too much; how many bytes it took.
+    /// Floods the next connection until it is closed or took far too much.
+    ///
+    /// Returns the number of bytes.
     func flood(_ flood: FloodTests.Flood) async throws -> Int {
         try await Tool.aside { [self] in
             let descriptor = accept(listener, nil, nil)
@@ -67,7 +69,7 @@ private final class FloodingPeer: Sendable {
             let identity = try ThrowAway.serverIdentity(authority: PushRig.authority.get())
             let session = try TLSSession(server: TLSRig.server(identity))
             try shakeHands(session, descriptor)
-            // SETTINGS without any.
+            // An empty SETTINGS frame.
             try session.write(ByteBuffer(bytes: [0, 0, 0, 4, 0, 0, 0, 0, 0]))
             var sent = 0
             while sent < Self.bytesMax {
@@ -75,7 +77,8 @@ private final class FloodingPeer: Sendable {
                 case .ping: try session.write(Self.frames([0, 0, 8, 6, 0, 0, 0, 0, 0], 8))
                 case .settings: try session.write(Self.frames([0, 0, 0, 4, 0, 0, 0, 0, 0], 0))
                 case .keyUpdate:
-                    // Each is a record of some bytes: one by one they would take minutes on a busy machine.
+                    // Each one is a small record: one by one they would take
+                    // minutes on a busy machine.
                     for _ in 0..<500 {
                         SSL_key_update(session.pointer, SSL_KEY_UPDATE_REQUESTED)
                         _ = session.handshake()
@@ -90,7 +93,7 @@ private final class FloodingPeer: Sendable {
         }
     }
 
-    /// Fewer than a session counts as a flood when it reads them at once.
+    /// Fewer frames than a session counts as a flood when it reads them at once.
     private static func frames(_ head: [UInt8], _ body: Int) -> ByteBuffer {
         let frame = head + Array(repeating: 0, count: body)
         return ByteBuffer(bytes: (0..<200).flatMap { _ in frame })

@@ -5,7 +5,7 @@ import SignalboxCore
 import SignalboxHTTP
 import Testing
 
-/// The listener against clients that no library would be: raw bytes over a socket.
+/// The listener with clients that send raw bytes over a socket, as no library would.
 @Suite struct ListenerTests {
     private func count(_ word: String, in text: String) -> Int {
         text.components(separatedBy: word).count - 1
@@ -152,7 +152,7 @@ import Testing
 }
 
 extension RESTClient {
-    /// The status, whatever comes of it.
+    /// The status; 0 on any failure.
     fileprivate func asked(_ call: RESTCall) async -> UInt32 {
         (try? await answer(call).status) ?? 0
     }

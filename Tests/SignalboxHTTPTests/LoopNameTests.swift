@@ -15,7 +15,7 @@ import Testing
     func `the loops of an engine are numbered`(threads: Int, names: [String]) async throws {
         let engine = try PushEngine(threads: threads)
         let (found, report) = AsyncStream.makeStream(of: String.self)
-        // Nothing listens there, and a connect that fails is told on the pool's loop.
+        // Nothing listens there, and a failed connect is reported on the pool's loop.
         let endpoint = try PushEndpoint(origin: "https://127.0.0.1:1")
         let pools = try (0..<threads).map { _ in
             try engine.makePool(endpoint: endpoint) { _ in

@@ -6,7 +6,7 @@ import SignalboxHTTP
 import Synchronization
 import Testing
 
-/// Clients that send many requests at once, and those that do not read what they get.
+/// Clients that send many requests at once, and clients that do not read their answers.
 @Suite struct PipelineTests {
     /// Counts the bytes of its answers.
     private final class Counter: HTTPServerHandler {
@@ -50,7 +50,7 @@ import Testing
         let third = try RawClient(port: server.port)
         third.send("GET /refused HTTP/1.1\r\nconnection: close\r\n\r\n")
         #expect(await third.read().contains("404"))
-        // It was closed without an answer.
+        // The connection was closed without an answer.
         #expect(await first.read().isEmpty)
         second.send("connection: close\r\n\r\n")
         #expect(await second.read().contains("404"))
@@ -67,7 +67,8 @@ import Testing
         let part = String(repeating: "x", count: 800)
         let first = try RawClient(port: server.port)
         first.send(head + part)
-        // The server has one loop: it has read the first one when it answers the second.
+        // The server has one loop: once it answers the second client, it has read
+        // the first one's bytes.
         let second = try RawClient(port: server.port)
         second.send("POST /answered HTTP/1.1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
         #expect(await second.read().contains("200"))
@@ -91,7 +92,7 @@ import Testing
         let server = try await Self.server(counter, requestSeconds: 0)
         let client = try RawClient(port: server.port, takesLittle: true)
         let sent = try await client.flood("GET \(path) HTTP/1.1\r\n\r\n", bytes: 35_000_000)
-        // What the kernel keeps for both, and little more.
+        // Little more than the kernel's buffers on both sides.
         #expect(sent < 16 << 20)
         #expect(counter.bytes.load(ordering: .relaxed) < 16 << 20)
         await server.shutdown()
@@ -105,7 +106,7 @@ import Testing
         let server = try await Self.server(counter, requestSeconds: 30)
         let client = try RawClient(port: server.port, takesLittle: true)
         async let received = client.readCount()
-        // On a thread of its own: it waits until the server reads.
+        // On its own thread, because it blocks until the server reads.
         try await Tool.aside {
             client.send(String(repeating: "GET \(path) HTTP/1.1\r\n\r\n", count: 10_000))
             client.endSending()
@@ -124,7 +125,7 @@ import Testing
                     + String(repeating: "GET /known HTTP/1.1\r\n\r\n", count: 5_000))
             client.endSending()
         }
-        // The first ones are read once the server answers somebody else.
+        // The first ones have been read once the server answers another client.
         _ = try await rig.client.answer(rig.call("GET", "/known"))
         rig.release.finish()
         let text = await client.read()

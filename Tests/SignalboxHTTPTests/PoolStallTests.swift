@@ -2,11 +2,11 @@ import Testing
 
 @testable import SignalboxHTTP
 
-/// Connections that answer nothing, and peers that refuse connections, in virtual time.
+/// Connections that never answer, and peers that refuse connections, in virtual time.
 @Suite struct PoolStallTests {
     static let second: UInt64 = 1_000_000_000
 
-    /// A pool with one ready connection, and a success on it if wanted.
+    /// A pool with one ready connection, proven by a success if `isProven`.
     func ready(connections: Int = 2, oneFirst: Bool = false, isProven: Bool) -> PoolState {
         var pool = PoolState(
             connectionsMax: connections, streamsMax: 0, isOneStreamFirst: oneFirst,
@@ -34,7 +34,7 @@ import Testing
         #expect(pool.timedOut(1, flights[0]) == [])
         #expect(pool.timedOut(1, flights[1]) == [])
         _ = pool.ended(1, flights[2], isAnswer: true, isSuccess: false, nowNs: 12 * Self.second)
-        // They were under way while something was answered.
+        // They were in flight while something was answered.
         for flight in flights[3...] {
             #expect(pool.timedOut(1, flight) == [])
         }
@@ -69,7 +69,7 @@ import Testing
         _ = pool.timedOut(1, other)
         #expect(pool.stop() == [.close(1)])
 
-        // What may still be answered in time is waited for, until it times out.
+        // The pool waits for requests that may still be answered in time, until they time out.
         pool = ready(isProven: true)
         let last = pool.opened(1, nowNs: 2 * Self.second)
         #expect(pool.stop() == [])
@@ -144,7 +144,7 @@ import Testing
         #expect(begun == 1_000)
     }
 
-    /// A thousand pools ask once a second each; a connect takes 100 ms.
+    /// A thousand pools each ask once per second; a connect takes 100 ms.
     private func run(
         _ budget: inout ConnectBudget, fromMs: UInt64, toMs: UInt64, works: Bool,
         pools: Int = 1_000

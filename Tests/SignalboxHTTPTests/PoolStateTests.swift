@@ -63,7 +63,7 @@ import Testing
         pool.connected(2, peerMax: 0)
         #expect(pool.need(waiting: 1, nowNs: 0) == [])
         #expect(pool.starved() == [.stalled(1), .close(1), .stalled(2), .close(2)])
-        // They were of no use, so the next connect waits.
+        // They were useless, so the next connect waits.
         for id in UInt64(1)...2 {
             let isFailure = pool.closed(id, nowNs: 0, random: 0.5)
             #expect(isFailure)
@@ -79,7 +79,7 @@ import Testing
         _ = pool.need(waiting: 1, nowNs: 0)
         pool.connected(1, peerMax: 1000)
         #expect(fill(&pool) == [1])
-        // It is being proven, not full: no second connection for it.
+        // It is being proven, not full: it needs no second connection.
         #expect(pool.need(waiting: 5, nowNs: 0) == [])
         _ = pool.ended(1, isSuccess: false)
         #expect(fill(&pool) == [1])
@@ -157,7 +157,7 @@ import Testing
 }
 
 extension PoolState {
-    /// A request that is sent now ends at once.
+    /// Ends a request that was sent at this moment.
     mutating func ended(_ id: UInt64, isSuccess: Bool) -> [Action] {
         ended(
             id, Flight(sentNs: 0, answersBefore: 0), isAnswer: true, isSuccess: isSuccess, nowNs: 0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxHTTP
 
-/// What a peer is told to keep in its HPACK table.
+/// Which header fields a peer may keep in its HPACK table.
 @Suite struct PushBatchTests {
     private func batch(_ headers: [String], unindexed: UInt64) -> PushBatch {
         var batch = RequestBatch()

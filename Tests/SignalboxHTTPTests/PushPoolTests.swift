@@ -76,7 +76,7 @@ import Testing
         rig.submit(1...50)
         let outcomes = await rig.outcomes(50)
         #expect(outcomes.values.count { $0 == "200" } == 49)
-        // The first two came alone; the third shows that the gate opened.
+        // The first two were sent alone; the third shows that the gate opened.
         #expect(Set(rig.handler.seen.map(\.connection)).count == 1)
         await rig.end()
     }
@@ -89,7 +89,7 @@ import Testing
         #expect(await rig.outcomes(60).count == 60)
         rig.server.setMaxConcurrentStreams(0)
         #expect(await rig.settle { $0.waiting == 0 && $0.inFlight == 0 })
-        // Given with 0 allowed, they wait; raised again, they go.
+        // With a limit of 0 they wait; once it is raised, they are sent.
         rig.submit(61...70)
         rig.server.setMaxConcurrentStreams(2)
         let outcomes = await rig.outcomes(70)
@@ -157,7 +157,7 @@ import Testing
         await rig.end()
     }
 
-    /// Each connection takes one request and says that it takes no more.
+    /// Each connection accepts one request and says that it accepts no more.
     @Test func `what a GOAWAY leaves moves as often as it must, in its order`() async throws {
         let count = 20
         let rig = try await PushRig(
@@ -166,7 +166,7 @@ import Testing
         rig.submit(1...count)
         let outcomes = await rig.outcomes(count)
         #expect(outcomes.count == count && outcomes.values.allSatisfy { $0 == "200" })
-        // What came first on each connection: the others were only looked at.
+        // The first request on each connection; the others were never processed.
         var first: [UInt64: String] = [:]
         for request in rig.handler.seen where first[request.connection] == nil {
             first[request.connection] = request.path
@@ -194,7 +194,7 @@ import Testing
         }
         rig.submit(1...2)
         #expect(await rig.outcomes(2) == [1: "timeout", 2: "200"])
-        // Its stream was reset: the place is free again and the connection still serves.
+        // Its stream was reset, so the slot is free and the connection still works.
         rig.submit(3...3)
         #expect(await rig.outcomes(3)[3] == "200")
         #expect(Set(rig.handler.seen.map(\.connection)).count == 1)
@@ -262,7 +262,7 @@ import Testing
 }
 
 extension PushRig {
-    /// Looks at the pool until it is as wanted; false if it never is.
+    /// Polls the pool until its status is as wanted; false if it never is.
     func settle(_ isWanted: (PushPoolStatus) -> Bool) async -> Bool {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(120)

@@ -7,17 +7,17 @@ import SignalboxSimulators
 import Synchronization
 import Testing
 
-/// What the test server is told to do with one request.
+/// What the test server does with one request.
 enum Order: Sendable {
     case answer(Int, String)
     case refuse, reset, stall, drop
-    /// Answered when the test says so.
+    /// Answered when the test calls `release`.
     case hold
     case answerLater(ms: Int)
     case goAway(includingThis: Bool, debug: String)
 }
 
-/// Answers by script: the first orders in turn, then 200.
+/// Answers by script: first the orders in turn, then 200.
 final class ScriptedHandler: HTTP2ServerHandler {
     private struct State: Sendable {
         var orders: [Order] = []
@@ -32,8 +32,7 @@ final class ScriptedHandler: HTTP2ServerHandler {
     private let paceMs: Int
     private let swallowing: Set<UInt64>
 
-    /// `swallowing`: connections that answer nothing; `paceMs`: answers come one by one, each so long
-    /// after the one before.
+    /// `swallowing` connections answer nothing; with `paceMs` answers come this far apart.
     init(
         _ orders: [Order] = [], holdMs: Int = 0, paceMs: Int = 0, swallowing: Set<UInt64> = []
     ) {
@@ -43,7 +42,7 @@ final class ScriptedHandler: HTTP2ServerHandler {
         self.swallowing = swallowing
     }
 
-    /// Answers what is held.
+    /// Answers the held requests.
     func release() {
         let held = state.withLock { state in
             defer { state.held = [] }
@@ -89,7 +88,7 @@ final class ScriptedHandler: HTTP2ServerHandler {
     }
 }
 
-/// A server, a pool on it, and the results as they come.
+/// A server, a pool connected to it, and the results as they arrive.
 final class PushRig: Sendable {
     private struct Waiter {
         var id: UInt64
@@ -150,12 +149,12 @@ final class PushRig: Sendable {
         options.offersALPN = offersALPN
         options.maxConcurrentStreams = streams
         options.connectionsMax = serverConnectionsMax
-        // A listener that goes must find its port free when it comes back.
+        // A listener that closes must find its port free when it reopens.
         options.port = try OwnPort.take()
         server = try await HTTP2Server.start(options, handler: handler)
         var endpoint = try PushEndpoint(origin: "https://127.0.0.1:\(server.port)")
         endpoint.caFile = caFile.path
-        // However busy the machine is.
+        // Enough even on a busy machine.
         endpoint.requestTimeoutMs = 120_000
         configure(&endpoint)
         let box = StateBox()
@@ -187,8 +186,9 @@ final class PushRig: Sendable {
         pool.submit(batch)
     }
 
-    /// Waits until so many results are in, or for a hundred seconds: a test that misses one must fail, and
-    /// not hold the others up.
+    /// Waits for `count` results, at most a hundred seconds.
+    ///
+    /// A test that misses one must fail without delaying the others.
     func wait(for count: Int) async -> [PushResult] {
         let id = state.mutex.withLock { state in
             state.nextWaiter += 1

@@ -15,7 +15,7 @@ import Testing
         let second = await rig.outcomes(10)
         #expect((6...10).allSatisfy { second[$0] == "200" }, "\(second)")
         #expect(rig.events.contains { $0.kind == .stalled && $0.connection == 1 })
-        // Once nothing late can come, it is closed.
+        // It is closed once no late answer can come.
         #expect(await rig.settle { $0.draining == 0 && $0.ready == 1 && $0.inFlight == 0 })
         await rig.end()
     }
@@ -43,13 +43,13 @@ import Testing
         #expect(await rig.outcomes(1) == [1: "timeout"])
         let start = ContinuousClock.now
         await rig.pool.shutdown(deadlineMs: 60_000)
-        // The late answer alone would be waited for as long as the time-out.
+        // Waiting for the late answer alone would take as long as the time-out.
         #expect(ContinuousClock.now - start < .seconds(8))
         await rig.end()
     }
 
     @Test func `an answer that comes late is reported as such`() async throws {
-        // The answer is awaited as long again: enough to release it on a busy machine.
+        // The pool waits for the answer as long again: enough to release it on a busy machine.
         let rig = try await PushRig([.hold]) { $0.requestTimeoutMs = 15_000 }
         rig.submit(1...1)
         let first = await rig.wait(for: 1)
@@ -72,7 +72,7 @@ import Testing
         async throws
     {
         let rig = try await PushRig([.answer(200, ""), .hold], streams: 1) {
-            // As much time, again, to look before the stream is free.
+            // The same time again to look before the stream is free.
             $0.requestTimeoutMs = 15_000
             $0.connectionsMax = 1
         }
@@ -80,7 +80,7 @@ import Testing
         _ = await rig.outcomes(1)
         rig.submit(2...2)
         #expect(await rig.outcomes(2)[2] == "timeout")
-        // The stream still counts against the peer's limit.
+        // The stream still counts towards the peer's limit.
         #expect(await rig.pool.status().inFlight == 1)
         #expect(await rig.settle { $0.inFlight == 0 })
         rig.handler.release()
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func `a slow peer means slow progress, not a wave of time-outs`() async throws {
-        // 40 answers fit into a time-out.
+        // 40 answers fit into one time-out.
         let rig = try await PushRig(paceMs: 50) {
             $0.requestTimeoutMs = 2_000
             $0.connectionsMax = 1

@@ -6,10 +6,10 @@ import Testing
 @Suite struct StreamWindowTests {
     static let ms: UInt64 = 1_000_000
 
-    /// A peer that answers requests one by one, and the pool in front of it.
+    /// A peer that answers requests one by one, and the pool that uses it.
     struct Simulation {
         var pool: PoolState
-        /// Sent and not answered, in order.
+        /// Sent and unanswered requests, in order.
         var queue: [(flight: Flight, id: UInt64)] = []
         var waiting = 0
         var answered = 0
@@ -25,7 +25,7 @@ import Testing
             pool.connected(1, peerMax: peerMax)
         }
 
-        /// Runs for so long; the peer answers `perSecond` requests, each after `delayMs` at least.
+        /// Runs for a time; the peer answers `perSecond` requests, each after at least `delayMs`.
         mutating func run(forMs: UInt64, perSecond: Double, delayMs: UInt64 = 0, demand: Int) {
             var capacity = 0.0
             for _ in 0..<forMs {
@@ -70,7 +70,7 @@ import Testing
     @Test func `a healthy peer is never held back`() {
         var simulation = Simulation(peerMax: 1_000)
         simulation.run(forMs: 5_000, perSecond: 20_000, delayMs: 45, demand: 2_000)
-        // All that a pool takes of a thousand.
+        // The most that a pool uses of a thousand.
         #expect(simulation.peak == 985)
         #expect(simulation.pool.place() == nil)
         #expect(simulation.answered > 90_000)
@@ -81,7 +81,7 @@ import Testing
         simulation.run(forMs: 5_000, perSecond: 20_000, delayMs: 45, demand: 2_000)
         // Now 20 per second: what is in flight would take 50 seconds.
         simulation.run(forMs: 120_000, perSecond: 20, delayMs: 45, demand: 2_000)
-        // Those that were in flight when it happened, and hardly any other.
+        // The requests that were in flight at that moment, and hardly any others.
         #expect(simulation.timedOut < 1_200, "\(simulation.timedOut) time-outs")
         let (timedOut, answered) = (simulation.timedOut, simulation.answered)
         simulation.run(forMs: 120_000, perSecond: 20, delayMs: 45, demand: 2_000)
@@ -112,7 +112,7 @@ import Testing
         var window = StreamWindow(timeoutNs: 10_000 * Self.ms)
         for _ in 0..<50 { window.timedOut(answers: 80) }
         #expect(window.limit == 40)
-        // One request that hangs beside many that are answered.
+        // One request hangs while many are answered.
         window.timedOut(answers: 5_000)
         #expect(window.limit == 40)
         window.timedOut(answers: 20)

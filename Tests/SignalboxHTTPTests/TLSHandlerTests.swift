@@ -8,9 +8,9 @@ import Testing
 
 @testable import SignalboxHTTP
 
-/// The handler in a channel, on virtual time.
+/// The handler in a channel, in virtual time.
 @Suite struct TLSHandlerTests {
-    /// What comes out behind the handler.
+    /// Records what the handler passes on.
     private final class Behind: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
@@ -52,7 +52,7 @@ import Testing
                 to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
         }
 
-        /// What the channel has sent reaches the server.
+        /// Passes what the channel has sent to the server.
         func toServer() throws {
             while let bytes = try channel.readOutbound(as: ByteBuffer.self) {
                 server.receive(bytes)
@@ -63,7 +63,7 @@ import Testing
             if let bytes { try channel.writeInbound(bytes) }
         }
 
-        /// How a promise ends, as far as the loop has come.
+        /// How a promise has ended so far.
         func ending(of future: EventLoopFuture<Void>) -> Ending {
             let ending = Ending()
             future.whenComplete { result in
@@ -142,7 +142,7 @@ import Testing
         rig.server.session.sayGoodbye()
         try rig.toClient(rig.server.session.takeOutgoing())
         #expect(rig.behind.inputEnds == 1 && rig.channel.isActive)
-        // The end of TCP that follows says nothing new.
+        // The end of TCP that follows adds nothing.
         rig.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         #expect(rig.behind.inputEnds == 1 && rig.behind.faults.isEmpty)
         rig.channel.writeAndFlush(ByteBuffer(string: "answer"), promise: nil)
@@ -208,7 +208,7 @@ import Testing
         try broken.toClient(
             ByteBuffer(bytes: [23, 3, 3, 0, 20] + [UInt8](repeating: 7, count: 20)))
         #expect(broken.behind.faults.map(\.kind) == [.record] && !broken.channel.isActive)
-        // It hears why.
+        // The peer learns why.
         try broken.toServer()
         #expect("\(broken.server.reading)".contains("bad record mac"))
     }

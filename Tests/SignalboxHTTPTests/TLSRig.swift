@@ -5,7 +5,7 @@ import Testing
 
 @testable import SignalboxHTTP
 
-/// One end of a connection: what it makes of the bytes that it is given.
+/// One end of a connection, and what it makes of received bytes.
 final class TLSEnd {
     let session: TLSSession
     private(set) var handshake = TLSSession.Handshake.pending
@@ -27,7 +27,7 @@ final class TLSEnd {
 
     func write(_ text: String) throws { try session.write(ByteBuffer(string: text)) }
 
-    /// Speaks no newer version of TLS than this one, and any older one.
+    /// Limits TLS to this version and older ones.
     func limit(to version: Int32) {
         SSL_ctrl(session.pointer, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(version), nil)
         SSL_ctrl(session.pointer, SSL_CTRL_SET_MIN_PROTO_VERSION, 0, nil)
@@ -79,7 +79,7 @@ struct TLSRig {
             clientRoots: clientRoots)
     }
 
-    /// Carries bytes to and fro, so many at a time, until neither has any.
+    /// Exchanges bytes, `step` at a time, until neither end has any left.
     func talk(by step: Int = .max) {
         if client.handshake == .pending { client.begin() }
         var isMoving = true

@@ -6,9 +6,9 @@ import SignalboxCrypto
 import SignalboxHTTP
 import Testing
 
-/// TLS over sockets, with peers that do not do as they should.
+/// TLS over sockets, with misbehaving peers.
 @Suite struct TLSServerTests {
-    /// A listener that nobody serves: the system takes connections, and nothing is ever said on them.
+    /// A listener that nobody serves: the system accepts connections, and nothing is ever sent.
     private final class SilentPeer {
         private let descriptor: Int32
         let port: Int
@@ -90,7 +90,7 @@ import Testing
         await server.shutdown()
     }
 
-    /// Answers when so many requests have come.
+    /// Answers once a number of requests has arrived.
     private actor Crowd: AsyncHTTPServerHandler {
         private var missing: Int
         private var waiting: [CheckedContinuation<Void, Never>] = []

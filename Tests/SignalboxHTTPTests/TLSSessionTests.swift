@@ -5,7 +5,7 @@ import Testing
 
 @testable import SignalboxHTTP
 
-/// TLS as two parties that exchange bytes in memory.
+/// TLS between two parties that exchange bytes in memory.
 @Suite struct TLSSessionTests {
     static let versions = [TLS1_2_VERSION, TLS1_3_VERSION]
 
@@ -46,7 +46,7 @@ import Testing
         rig.client.limit(to: TLS1_2_VERSION)
         rig.talk()
         let pointer = rig.client.session.pointer
-        // SSL_OP_NO_RENEGOTIATION, which clients of ours have set, too.
+        // SSL_OP_NO_RENEGOTIATION, which our clients set as well.
         SSL_clear_options(pointer, 1 << 30)
         #expect(SSL_renegotiate(pointer) == 1)
         #expect(SSL_do_handshake(pointer) != 1)
@@ -134,7 +134,7 @@ import Testing
         rig.client.limit(to: version)
         rig.talk()
         #expect(fault(rig.server)?.contains("not trusted") == true)
-        // In TLS 1.3 the client was done before the server saw its certificate.
+        // In TLS 1.3 the client had finished before the server saw its certificate.
         let ending = "\(rig.client.handshake) \(rig.client.reading)"
         #expect(ending.contains("unknown ca"))
     }
@@ -236,7 +236,7 @@ import Testing
         first.client.begin()
         first.server.receive(try #require(first.client.session.takeOutgoing()))
         let size = try #require(first.server.session.takeOutgoing()).readableBytes
-        // Primes, so that all parts of the messages have their turn.
+        // Prime steps, so that every part of the messages is hit.
         for place in stride(from: 0, to: size, by: 13) {
             let rig = try TLSRig()
             rig.client.begin()

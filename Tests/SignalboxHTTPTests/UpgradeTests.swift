@@ -3,17 +3,17 @@ import PluginRig
 import SignalboxHTTP
 import Testing
 
-/// Requests for an upgrade: none is taken, and the connection goes on in HTTP/1.1.
+/// Upgrade requests: none is accepted, and the connection continues in HTTP/1.1.
 @Suite struct UpgradeTests {
-    /// What Java's HttpClient sends by default over plain HTTP.
+    /// The headers that Java's HttpClient sends by default over plain HTTP.
     static let java =
         "connection: Upgrade, HTTP2-Settings\r\nhost: 127.0.0.1\r\nhttp2-settings: "
         + "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\nupgrade: h2c\r\nuser-agent: Java\r\n"
-    /// What `curl --http2` sends.
+    /// The headers that `curl --http2` sends.
     static let curl =
         "Host: 127.0.0.1\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\nConnection: Upgrade, "
         + "HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"
-    /// The decoder goes on by itself after this one.
+    /// The decoder continues by itself after this one.
     static let partial = "Host: a\r\nUpgrade: h2c\r\n"
 
     static let requests = [
@@ -52,7 +52,7 @@ import Testing
         for cut in 0..<bytes.count {
             let client = try RawClient(port: rig.server.port)
             client.send(String(decoding: bytes[..<cut], as: UTF8.self))
-            // The server has one loop: it has read the first part when it answers somebody else.
+            // The server has one loop: once it answers another client, it has read the first part.
             if cut > request.utf8.count - 8 {
                 _ = try await rig.client.answer(rig.call("GET", "/known"))
             }

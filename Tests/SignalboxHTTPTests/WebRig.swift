@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxHTTP
 import Synchronization
 
-/// A server that echoes, and a client.
+/// An echo server and a client.
 final class WebRig: Sendable {
     struct Echo: AsyncHTTPServerHandler {
         let gate: AsyncStream<Void>?
@@ -50,7 +50,7 @@ final class WebRig: Sendable {
     func call(_ method: String, _ path: String, body: [UInt8] = []) -> RESTCall {
         var call = RESTCall(
             method: method, url: "http://127.0.0.1:\(server.port)\(path)", body: body)
-        // However busy the machine is.
+        // Enough even on a busy machine.
         call.timeoutMs = 120_000
         return call
     }
@@ -61,7 +61,9 @@ final class WebRig: Sendable {
     }
 }
 
-/// This process's sockets with that port at one of their ends, and whether a program that it starts gets them.
+/// Counts this process's sockets with that port at either end.
+///
+/// `inherited` counts those that a started program would inherit.
 func inheritedSockets(port: Int) -> (count: Int, inherited: Int) {
     var found = (count: 0, inherited: 0)
     for descriptor in Int32(0)..<4_096 {

@@ -123,7 +123,8 @@ import Testing
     }
 
     @Test func `nothing listens`() async throws {
-        // Bound and not listening: refused for certain, and no other test can get the port meanwhile.
+        // Bound but not listening: connects are refused, and no other test can
+        // get the port meanwhile.
         let held = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(held) }
         var address = sockaddr_in()

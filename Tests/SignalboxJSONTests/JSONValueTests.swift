@@ -44,7 +44,7 @@ import Testing
 
     @Test(arguments: [65, 100_000])
     func `a document is refused for its depth, not for its end`(levels: Int) {
-        // Closed on every level, so that only the depth is wrong.
+        // Closed at every level, so that only the depth is wrong.
         let object = String(repeating: "{\"a\":", count: levels) + "1"
         for text in [
             object + String(repeating: "}", count: levels),

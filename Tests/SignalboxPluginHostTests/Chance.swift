@@ -3,7 +3,7 @@ import SignalboxJSON
 
 @testable import SignalboxPluginHost
 
-/// Values by chance, from a seed.
+/// Random values from a seed.
 struct Chance {
     var state: UInt64
 
@@ -187,7 +187,7 @@ struct Chance {
 
     mutating func create() -> CreateMessage {
         var secrets: [String: PluginSecret] = [:]
-        // One at most: the order of more is nobody's.
+        // At most one: the order of several is undefined.
         for _ in 0..<below(2) {
             secrets[text()] = PluginSecret(bytes: bytes(), file: maybe { $0.text() })
         }

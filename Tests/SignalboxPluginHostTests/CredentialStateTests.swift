@@ -2,7 +2,7 @@ import Testing
 
 @testable import SignalboxPluginHost
 
-/// A credential's life in virtual time.
+/// The life of a credential, in virtual time.
 @Suite struct CredentialStateTests {
     @Test func `there is none until the first refresh`() {
         let state = CredentialState(minIntervalMs: 1000)

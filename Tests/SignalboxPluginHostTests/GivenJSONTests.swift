@@ -19,7 +19,7 @@ import Testing
         try CallScope.run { arena in
             let given = arena.event(event).pointee.data
             #expect(try document(given) == parsed.root.document)
-            // A copy is as good, and other text is the plugin's own.
+            // A copy counts as the same text; other text is the plugin's own.
             #expect(try document(arena.text(event.data)) == parsed.root.document)
             #expect(try document(arena.text(#"{"a":"z"}"#)) != parsed.root.document)
             event.data = #"{"a":"y"}"#

@@ -7,11 +7,11 @@ import Testing
 
 @testable import SignalboxPluginHost
 
-/// Processes that end when they should not.
+/// Processes that end unexpectedly.
 @Suite struct IsolatedCrashTests {
     typealias Roles = IsolatedRoleTests
 
-    /// An isolated instance of a plugin that ends when it is told to.
+    /// An isolated instance of a plugin that ends on demand.
     struct Crashing {
         let instance: IsolatedInstance
         let roles: PluginRoles
@@ -35,13 +35,13 @@ import Testing
                 change(&options)
             }
             roles = try await instance.roles(limits: Limits())
-            // Told when a credential is there, and when the process is.
+            // Notified when a credential is available, and when the process is up.
             let (ups, up) = AsyncStream<Void>.makeStream()
             self.ups = ups
             instance.whenCredentialReady { up.yield() }
         }
 
-        /// Offers deliveries until the plugin has something to say about them.
+        /// Offers deliveries until the plugin reacts to them.
         func prepare(_ deliveries: [Delivery]) async throws -> PrepareResult {
             let role = try #require(roles.sendHTTP)
             var turns = ups.makeAsyncIterator()
@@ -52,7 +52,7 @@ import Testing
             }
         }
 
-        /// As often as a lane would: in batches of the size that is asked for, until all are settled.
+        /// Prepares like a lane: in batches of the requested size, until all are settled.
         func deliverAll(_ deliveries: [Delivery]) async throws -> [UInt64: String] {
             let role = try #require(roles.sendHTTP)
             var left = deliveries
@@ -132,7 +132,7 @@ import Testing
         #expect(await lost.value()?.fault?.kind == .again)
         let open = await deferred.value()?.fault?.kind
         #expect(open == .again || open == .timeout)
-        // Down from now on.
+        // Down from here on.
         let down = Once<IngestResult>()
         ingest.handle(Roles.request("plain")) { down.set($0) }
         #expect(await down.value()?.fault?.kind == .again)
@@ -148,7 +148,7 @@ import Testing
         let taken = rig.roles.send?.submit(app: "", deliveries: deliveries) { _ in }
         #expect(try taken?.get() == 0)
         await rig.services.waitFor { rig.services.counts["up"] == 0 }
-        // A stop does not wait for the new start.
+        // A stop does not wait for the restart.
         await rig.end()
     }
 
@@ -196,7 +196,7 @@ import Testing
             throw PluginRig.Failure(description: "no exception came")
         }
         #expect(fault.kind == .again)
-        // The next one finds it again.
+        // The next call finds the plugin running again.
         while case .failure = build("fine") { await Task.yield() }
         #expect(services.counts["restarts_total"] == 1)
         let line = services.lines.first { $0.contains("the plugin's process") }
@@ -236,7 +236,7 @@ import Testing
         let first = classify("a")
         #expect(first.count == 9 && first.values.count { $0.kind == .delivered } == 8)
         #expect(first[4]?.kind == .retry && first[4]?.reason == "plugin_failed")
-        // Where nothing may go out twice, an answer that nobody could read is no reason to try again.
+        // If nothing may be sent twice, an unreadable answer is no reason for a retry.
         let atMostOnce = classify("once")
         #expect(atMostOnce[4]?.kind == .rejected)
         await rig.end()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SignalboxPluginHost
 
-/// Processes that are not what they should be: the gateway must live, and keep its memory.
+/// Hostile processes: the gateway must survive and limit its memory.
 @Suite struct IsolatedHostilityTests {
     /// Starts an instance whose process runs a shell script instead of a plugin; its socket is 3.
     func fault(
@@ -46,12 +46,12 @@ import Testing
     }
 
     @Test(arguments: [
-        // Noise; a length of four thousand million; an unknown kind; an unknown method.
+        // Noise; a length of four billion; an unknown kind; an unknown method.
         "exec cat /dev/urandom >&3",
         #"printf '\377\377\377\377\001\000\002\000\001\000\000\000\000\000\000\000' >&3; exec sleep 1000"#,
         #"printf '\000\000\000\000\001\000\011\000\001\000\000\000\000\000\000\000' >&3; exec sleep 1000"#,
         #"printf '\000\000\000\000\143\000\001\000\001\000\000\000\000\000\000\000' >&3; exec sleep 1000"#,
-        // A reply to create() that is none; a notice that a gateway does not take; a metric that is not.
+        // A malformed reply to create(); a notice that a gateway rejects; a malformed metric.
         #"printf '\001\000\000\000\001\000\002\000\001\000\000\000\000\000\000\000\007' >&3; exec sleep 1000"#,
         #"printf '\000\000\000\000\001\000\004\000\001\000\000\000\000\000\000\000' >&3; exec sleep 1000"#,
         #"printf '\015\000\000\000\101\000\004\000\000\000\000\000\000\000\000\000\011\000\000\000\000\001\000\000\000\000\000\000\000' >&3; exec sleep 1000"#,
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func `one that never reads does not hold anybody up`() async throws {
-        // Asks for values without end, and reads no answer.
+        // Requests values without end, and reads no answer.
         let services = RigServices()
         let fault = await fault(
             #"while printf '\005\000\000\000\043\000\001\000\001\000\000\000\000\000\000\000\001\000\000\000k' >&3; do :; done; exec sleep 1000"#,
@@ -80,7 +80,7 @@ import Testing
         let lost = Once<IngestResult>()
         let ingest = try #require(rig.roles.ingest)
         ingest.handle(IsolatedRoleTests.request("garbage")) { lost.set($0) }
-        // Either its answer was faster than what came of the garbage, or it was lost.
+        // The answer either came before the effects of the garbage, or was lost.
         _ = await lost.value()
         await rig.services.waitFor { rig.restarts == 1 && rig.services.counts["up"] == 1 }
         #expect(rig.services.faults.count == 1)
@@ -105,7 +105,7 @@ import Testing
 
 /// The socket itself, with both ends in this process.
 @Suite struct WirePeerTests {
-    /// Two peers; each runs on a thread of its own until its channel is closed.
+    /// Two peers; each runs on its own thread until its channel is closed.
     static func pair(
         _ serve: @escaping @Sendable (WirePeer, WireMethod, WireFrame) throws(WireFault) -> Void
     ) -> (near: WirePeer, far: WirePeer) {
@@ -120,7 +120,7 @@ import Testing
         return (near, far)
     }
 
-    /// Gives back what it gets, from another thread for odd calls.
+    /// Returns what it gets; odd calls are answered from another thread.
     static func echo() -> (near: WirePeer, far: WirePeer) {
         let workers = WorkerThreads(count: 3, waitingMax: .max)
         return pair { peer, _, frame throws(WireFault) in
@@ -140,7 +140,7 @@ import Testing
                 group.addTask {
                     var chance = Chance(state: UInt64(thread))
                     for round in 0..<60 {
-                        // Some larger than any buffer in between.
+                        // Some are larger than any buffer in between.
                         let size = round % 20 == 0 ? 3_000_000 : Int(chance.below(100_000))
                         let bytes = [UInt8](
                             repeating: UInt8(truncatingIfNeeded: round), count: size)
@@ -165,7 +165,7 @@ import Testing
         async let lost = SystemThread.value {
             near.call(.prepare, onAnswer: { answered.set($0 == nil) })
         }
-        // Nobody replies; then the other end goes.
+        // Nobody replies; then the other end closes.
         while near.openCount == 0 { await Task.yield() }
         far.channel.close()
         guard case .failure(.gone) = await lost else {
@@ -224,7 +224,7 @@ import Testing
         message.finish(method: 1, kind: 4, call: 0)
         var count = 0
         while channel.send(message), count < 1_000 { count += 1 }
-        // 64 MiB and what the system keeps.
+        // 64 MiB and the system's buffers.
         #expect((15...17).contains(count))
     }
 }

@@ -6,13 +6,13 @@ import Testing
 
 @testable import SignalboxPluginHost
 
-/// A plugin with every role in a process of its own does what it does in this one.
+/// A plugin with every role behaves the same in its own process as in this one.
 @Suite struct IsolatedRoleTests {
     static let library = Task.detached {
         try await PluginRig.compileFixture("Isolation/everything.c")
     }
 
-    /// An instance with its roles, here or in a process of its own.
+    /// An instance with its roles, in this process or its own.
     struct Hosted {
         let instance: any HostedInstance
         let roles: PluginRoles
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// What `body` comes to must not depend on where the plugin runs.
+    /// Checks that the result of `body` does not depend on where the plugin runs.
     func same(
         _ services: @Sendable () -> RigServices = { RigServices() },
         _ body: (Hosted) async throws -> String
@@ -117,7 +117,7 @@ import Testing
             #expect(hosted.services.counts["level"] == -5)
             #expect(hosted.services.lines.contains("test info a line k=v"))
             #expect(hosted.services.calls.map(\.url) == ["https://x/y"])
-            // The clock has gone on between the two.
+            // The clock has moved between the two runs.
             return text.split(separator: "\n").filter { !$0.hasPrefix("time") }
                 .joined(separator: "\n")
         }
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    /// Offers a batch until the credential is there.
+    /// Offers a batch until the credential is available.
     static func prepared(
         _ role: any Translating, _ deliveries: [Delivery]
     ) async -> PrepareResult {
@@ -242,7 +242,7 @@ import Testing
             _ = await Self.prepared(role, Self.deliveries(["settle"]))
             let ready = Once<Bool>()
             hosted.instance.whenCredentialReady { ready.set(true) }
-            // An empty name: the one that there is.
+            // An empty name means the only credential.
             hosted.instance.credentialRefused("")
             #expect(await ready.value() == true)
             let again = await Self.prepared(role, Self.deliveries(["settle"]))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxPluginHost
 
-/// When a process is started again, who is blamed for its end, and what is believed of what it says.
+/// When a process is restarted, what is blamed for its end, and which of its messages count.
 @Suite struct IsolationRuleTests {
     @Test func `the wait doubles, and is short again after a healthy time`() {
         var options = IsolationOptions()
@@ -30,7 +30,7 @@ import Testing
         suspects.cleared([1, 3])
         #expect(suspects.isOn(nowMs: 12))
         let alone = suspects.crashed([2], isAlone: true, nowMs: 13)
-        // Something else was under way, too: that proves nothing.
+        // Something else was in flight, too, so that proves nothing.
         let unclear = suspects.crashed([2], isAlone: false, nowMs: 14)
         let twice = suspects.crashed([2], isAlone: true, nowMs: 15)
         #expect(!alone && !unclear && twice)
@@ -42,7 +42,7 @@ import Testing
         _ = suspects.crashed([1, 2], isAlone: true, nowMs: 0)
         #expect(suspects.isOn(nowMs: 599_999))
         #expect(!suspects.isOn(nowMs: 600_000))
-        // And what is remembered of one does not grow for ever.
+        // The record of suspects does not grow without limit.
         for round in 0..<100 {
             let first = UInt64(round * 1_000)
             _ = suspects.crashed(Array(first..<first + 1_000), isAlone: true, nowMs: 700_000)

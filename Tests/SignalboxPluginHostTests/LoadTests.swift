@@ -5,7 +5,7 @@ import SignalboxPluginHost
 import Testing
 
 @Suite struct LoadTests {
-    /// A plugin in C whose descriptor is changed by `change`, run once in the entry.
+    /// A plugin in C; `change` runs once in the entry and modifies its descriptor.
     static func source(_ change: String = "", entry: String = "sbx_plugin_entry_v1") -> String {
         """
         #include <signalbox/plugin.h>

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxPluginHost
 import Testing
 
-/// What becomes of a plugin when its file changes, and where a plugin finds its libraries.
+/// What happens to a plugin when its file changes, and where a plugin finds its libraries.
 @Suite struct PluginFileTests {
     enum Harm: CaseIterable { case overwritten, cut, removed }
 
@@ -37,8 +37,9 @@ import Testing
         #expect(await instance.stop(deadlineMs: 5_000))
     }
 
-    /// The system's loader accepts a file that was cut short, and the first access to the missing part ends the
-    /// process.
+    /// The system's loader accepts a truncated file.
+    ///
+    /// The first access to the missing part would end the process.
     @Test(arguments: [0.1, 0.3, 0.5])
     func `a file that is not whole is refused with words`(share: Double) async throws {
         let file = try await PluginRig.compile(LoadTests.source())
@@ -63,7 +64,7 @@ import Testing
         let first = try PluginLibrary.load(file)
         #expect(try PluginLibrary.load(file) === first)
         let other = try await PluginRig.compile(LoadTests.source("plugin.version = \"0.2\";"))
-        // Into the file itself, as `cp` does.
+        // Written into the file itself, as `cp` does.
         try Data(contentsOf: URL(filePath: other)).write(to: URL(filePath: file), options: [])
         let second = try PluginLibrary.load(file)
         #expect(second.descriptor.version == "0.2" && second.descriptor.path == file)
@@ -97,7 +98,7 @@ import Testing
             file: main.path, to: plugins.appending(path: name).path,
             flags: ["-L\(beside.path)", "-lpart", "-Wl,-rpath,\(origin)"])
         #expect(try PluginLibrary.load(library).descriptor.summary == "beside")
-        // Nothing of the loading is left.
+        // Loading leaves no files behind.
         for folder in [NSTemporaryDirectory(), "/tmp", "/dev/shm", "/var/tmp"] {
             let left = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
             for entry in left where entry.hasPrefix("signalbox-load-") {

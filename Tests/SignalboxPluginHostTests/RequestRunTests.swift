@@ -3,9 +3,9 @@ import Testing
 
 @testable import SignalboxPluginHost
 
-/// Requests are copied in one go only where their bytes are one run.
+/// Requests are copied in one go only if their bytes are contiguous.
 @Suite struct RequestRunTests {
-    /// A request over these places of one piece of memory: method, path, a header, a body in two parts.
+    /// A request at these places of a block: method, path, a header, a body in two parts.
     private func run(_ places: [Range<Int>]) -> String? {
         let memory = Array("POST/ka-bBODY.".utf8)
         return memory.withUnsafeBufferPointer { memory in
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // A gap, an overlap, both in balance, another order, something behind the end.
+        // A gap, an overlap, both in balance, another order, bytes past the end.
         [0..<4, 4..<5, 5..<7, 8..<9, 9..<11, 11..<13],
         [0..<4, 4..<5, 5..<7, 6..<9, 9..<11, 11..<13],
         [0..<4, 4..<5, 4..<6, 7..<9, 9..<11, 11..<13],

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxPluginHost
 import Testing
 
-/// Plugins in C that keep the contract, and some that do not.
+/// Plugins in C, some of which break the contract.
 @Suite struct RoleTests {
     let services = RigServices()
 

@@ -4,11 +4,11 @@ import SignalboxPluginHost
 import Synchronization
 import Testing
 
-/// The send role: plugins in C with a transport of their own.
+/// The send role: plugins in C with their own transport.
 @Suite struct SendRoleTests {
     let services = RigServices()
 
-    /// Outcomes that a plugin gave.
+    /// The outcomes that a plugin reported.
     final class Inbox: Sendable {
         private let outcomes = Mutex<[Outcome]>([])
         var all: [Outcome] { outcomes.withLock { $0 } }
@@ -146,7 +146,7 @@ import Testing
         let inbox = Inbox()
         _ = source.role.submit(app: "", deliveries: RoleTests.deliveries(1...2)) { inbox.add($0) }
         #expect(inbox.all.isEmpty)
-        // A wall clock that is set back does not let the plugin keep them for longer.
+        // Setting the wall clock back does not let the plugin keep them longer.
         services.setWall(unixMs: 1_000)
         services.advance(ms: 59_999)
         #expect(inbox.all.isEmpty)

@@ -1,9 +1,9 @@
 import SignalboxPluginHost
 import Testing
 
-/// Sizes of structs across minors: this host as a host of contract 1.1.
+/// Sizes of structs across minors, with this host as a host of contract 1.1.
 @Suite struct StructReaderTests {
-    /// A struct that has grown in 1.1.
+    /// A struct that gained a field in 1.1.
     struct Grown: PluginStruct, Equatable {
         static var name: String { "sbx_grown" }
         static func size(minor: UInt32) -> Int { minor < 1 ? 8 : 16 }
@@ -26,7 +26,7 @@ import Testing
 
     @Test func `what an older plugin's struct does not reach is not given`() throws {
         #expect(try read(8, minor: 0) == Grown(struct_size: 8, old: 7, new: 0))
-        // A plugin may be compiled with new headers and fill a struct as it was before.
+        // A plugin may be compiled with new headers and still fill only the old fields.
         #expect(try read(8, minor: 1) == Grown(struct_size: 8, old: 7, new: 0))
         #expect(try read(16, minor: 1) == Grown(struct_size: 16))
     }

@@ -4,21 +4,23 @@ import Testing
 
 @testable import SignalboxPluginHost
 
-/// Every message between a gateway and the process of a plugin, with values by chance; the seed is named
-/// in every failure.
+/// Every message between a gateway and a plugin's process, with random values.
+///
+/// Every failure reports the seed.
 @Suite struct WireTests {
     static let seeds: [UInt64] = (0..<8).map { _ in UInt64.random(in: 0 ... .max) }
 
-    /// Writes and reads one kind of message.
+    /// Encodes and decodes one kind of message.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// A message by chance: its bytes, and what reading and writing it again comes to; in words, too,
-        /// which takes long.
+        /// A random message: its bytes, and the result of a round trip.
+        ///
+        /// With `inWords` also as text, which is slow.
         let roundTrip:
             @Sendable (inout Chance, _ inWords: Bool) throws -> (
                 bytes: [UInt8], again: [UInt8], words: (String, String)
             )
-        /// Reads bytes, whatever they are; throws a fault if they are no such message.
+        /// Decodes arbitrary bytes; throws a fault if they are no such message.
         let read: @Sendable ([UInt8]) throws(WireFault) -> Void
     }
 
@@ -36,7 +38,7 @@ import Testing
                 )
             },
             read: { bytes throws(WireFault) in
-                // What can be read can be written.
+                // What can be decoded can be encoded.
                 _ = encoded(try decoded(bytes, as: Value.self))
             })
     }
@@ -258,7 +260,7 @@ import Testing
     }
 
     @Test func `a list cannot claim more than its message holds`() {
-        // A count of four thousand million, and nothing behind it.
+        // A count of four billion with nothing after it.
         let bomb: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF]
         #expect(throws: WireFault.self) { try Self.decoded(bomb, as: [Device].self) }
         #expect(throws: WireFault.self) { try Self.decoded(bomb, as: String.self) }

@@ -4,7 +4,7 @@ import SignalboxPluginHost
 import SignalboxPluginKit
 import Testing
 
-/// What the kit hands on from the contract, seen through a real host.
+/// What the kit passes on from the contract, seen through a real host.
 @Suite struct KitTests {
     let services = RigServices(nowUnixMs: 1_000) { _ in
         .success(PluginHTTPAnswer(status: 200, headers: [], body: []))

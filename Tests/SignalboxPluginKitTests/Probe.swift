@@ -2,7 +2,7 @@ import CSignalbox
 import SignalboxPluginKit
 import Synchronization
 
-/// A plugin that is linked into the tests. It does what the tests look at, and nothing else.
+/// A plugin that is linked into the tests and does only what they check.
 final class Probe: SendHTTPPlugin, BuildPlugin {
     static let info = PluginInfo(
         id: "org.example.probe", version: "1", summary: "asks the host", needsMinor: 1,
@@ -10,7 +10,7 @@ final class Probe: SendHTTPPlugin, BuildPlugin {
 
     static let entry: sbx_entry_fn = { _, _ in pluginEntry(Probe.self) }
 
-    /// Hosts by the name of their instance, so that a test can call one.
+    /// Hosts by the names of their instances, so that a test can call one.
     static let hosts = Mutex<[String: Host]>([:])
 
     init(host: Host, config: JSON) throws(PluginError) {
@@ -28,7 +28,7 @@ final class Probe: SendHTTPPlugin, BuildPlugin {
         return endpoint
     }
 
-    /// Answers with what a sender reads of the device.
+    /// Answers with the fields of the device that a sender reads.
     func prepare(_ batch: borrowing DeliveryBatch, _ sink: borrowing RequestSink)
         throws(PluginError)
     {
@@ -45,7 +45,7 @@ final class Probe: SendHTTPPlugin, BuildPlugin {
         throws(PluginError)
     {}
 
-    /// Builds a text of what a builder reads of the event.
+    /// Builds a text from the fields of the event that a builder reads.
     func build(_ input: borrowing BuildInput, _ sink: borrowing BuildSink) throws(PluginError) {
         var note = PushNotification()
         note.body = "\(input.instance) \(input.timeUnixMs) \(input.dedupe)"

@@ -4,7 +4,7 @@ import SignalboxPluginHost
 import SignalboxPluginKit
 import Synchronization
 
-/// The probe as a library of a real host.
+/// The probe as a library in a real host.
 enum Rig {
     static let library = Result {
         try PluginLibrary.linked(
@@ -15,7 +15,7 @@ enum Rig {
 
     struct Failure: Error {}
 
-    /// A started instance, and the host that its plugin has.
+    /// A started instance, and its plugin's host.
     static func probe(_ services: RigServices, isVirtual: Bool = false) async throws -> (
         PluginInstance, Host
     ) {

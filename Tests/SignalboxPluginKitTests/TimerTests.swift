@@ -4,11 +4,11 @@ import SignalboxPluginKit
 import Synchronization
 import Testing
 
-/// Timers of the kit over a host with virtual time.
+/// The kit's timers on a host with virtual time.
 @Suite struct TimerTests {
     let services = RigServices(nowUnixMs: 1_000)
 
-    /// Counts how often a closure ran; gone when the last closure that holds it is.
+    /// Counts how often a closure ran; released with the last closure that holds it.
     private final class Runs: Sendable {
         let count = Atomic<Int>(0)
         func add() { count.add(1, ordering: .relaxed) }

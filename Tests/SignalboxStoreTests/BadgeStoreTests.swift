@@ -31,7 +31,7 @@ import Testing
         return item
     }
 
-    /// The numbers that an answer tells, by event.
+    /// The badge numbers in an answer, by event.
     static func numbers(_ answer: StoreTests.Answer) -> [Int: [Int32?]]? {
         if case .committed(_, let badges) = answer { badges } else { nil }
     }
@@ -83,7 +83,7 @@ import Testing
         let rig = try await Self.rig()
         #expect(try await rig.store.setBadge(41, of: Self.user))
         #expect(await Self.add(rig, 1) == 42)
-        // Registering a device again, or giving one away, is no end.
+        // Registering a device again, or moving it to another user, does not reset the counter.
         try await Self.register(rig, "t1")
         try await Self.register(rig, "t1", user: "v")
         #expect(await Self.add(rig, 2) == 43)
@@ -106,7 +106,7 @@ import Testing
         let rig = try await Self.rig()
         #expect(await Self.add(rig, 1) == 1)
         #expect(await Self.add(rig, 2) == 2)
-        // What a killed process leaves: the files as they are now.
+        // What a killed process leaves behind: the current files.
         let place = Workshop.place()
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
         for name in ["signalbox.sqlite", "signalbox.sqlite-wal"] {

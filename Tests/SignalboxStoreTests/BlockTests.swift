@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxStore
 import Testing
 
-/// Deliveries that were never tried stand many in a row of the file.
+/// New deliveries are stored in blocks: many in one row of the file.
 @Suite struct BlockTests {
     typealias Rig = StoreTests.Rig
 
@@ -21,7 +21,7 @@ import Testing
         while true {
             let lease = await rig.lease(max: 77)
             #expect(lease.deliveries.count <= 77)
-            // One content for all that share it, so that a sender renders it once.
+            // Deliveries that share a content share one object, so that a sender renders it once.
             #expect(Set(lease.deliveries.map { ObjectIdentifier($0.content) }).count <= 2)
             seen += lease.deliveries.map(\.id)
             #expect(lease.hasMore == (seen.count < 900))
@@ -186,11 +186,11 @@ import Testing
                     BEGIN SELECT RAISE(FAIL, 'not now'); END
                     """)
         }
-        // It says that its disk fails, and does without the marks.
+        // The store reports the failing disk, and continues without the marks.
         await rig.settle([.delivered(1)])
         #expect(rig.faults.value.contains { $0.contains("not now") })
         #expect(rig.store.waitingCount == 3)
-        // They are written with the next commit; that fails, with all that is in it.
+        // They are written with the next commit, which fails with everything in it.
         let lost = await rig.append([StoreTests.item([StoreTests.delivery(9)], taken: [9])])
         #expect(lost != .committed(duplicates: []))
         #expect(await rig.lease().deliveries.map(\.id) == [3, 4])

@@ -7,7 +7,7 @@ import StoreConformance
 import Synchronization
 import Testing
 
-/// Both engines keep every rule of the suite that is published for authors of others.
+/// Both engines keep every rule of the suite that is published for engine authors.
 @Suite struct ConformanceTests {
     @Test(arguments: StoreConformance.rules)
     func `SQLite keeps the rule`(rule: StoreRule) async throws {
@@ -55,7 +55,7 @@ import Testing
     }
 }
 
-/// The clock of an engine under examination.
+/// The clock of an examined engine.
 final class EngineTime: Sendable {
     private let ms = Mutex<UInt64>(1_000_000)
     var now: UInt64 { ms.withLock { $0 } }
@@ -68,7 +68,7 @@ final class MemoryEngine: StoreEngine {
     private let storage = Mutex<MemoryStorage?>(nil)
     private let speed: UInt64
 
-    /// `speed`: how much faster the clock goes than it says.
+    /// `speed`: how much faster than stated the clock runs.
     init(speed: UInt64 = 1) { self.speed = speed }
 
     func open(owner: String, _ setup: StoreSetup) async throws -> any GatewayStore {
@@ -98,7 +98,7 @@ final class SQLiteEngine: StoreEngine {
     ]
     private let time = EngineTime()
     private let folder = Mutex(Workshop.place())
-    /// Stores opened before a simulated crash still have their files open.
+    /// Stores from before a simulated crash, whose files are still open.
     private let crashed = Mutex<[any GatewayStore]>([])
 
     func open(owner: String, _ setup: StoreSetup) async throws -> any GatewayStore {
@@ -110,7 +110,7 @@ final class SQLiteEngine: StoreEngine {
         return try SQLiteStore.open(options)
     }
 
-    /// The files as they are, while the first process still has them open.
+    /// Copies the files while the first process still has them open.
     func crash(_ store: any GatewayStore) async throws {
         let copy = Workshop.place()
         let old = folder.withLock { $0 }

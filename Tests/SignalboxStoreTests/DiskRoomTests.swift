@@ -6,7 +6,7 @@ import Testing
 
 /// A disk that the gateway itself has filled.
 @Suite struct DiskRoomTests {
-    /// A disk that holds nothing but the store, with 2 MiB more than the reserve.
+    /// A disk with nothing but the store, 2 MiB larger than the reserve.
     static func freeBytes(_ path: String) -> UInt64 {
         let used = [path, "\(path)-wal"].reduce(into: UInt64(0)) { sum, file in
             let facts = try? FileManager.default.attributesOfItem(atPath: file)
@@ -31,7 +31,7 @@ import Testing
             leased = await rig.lease(max: 1_000).deliveries
         }
         #expect(rig.store.waitingCount == 0)
-        // Nothing else is done here: the store looks by itself.
+        // The store checks by itself.
         for _ in 0..<300_000 where rig.store.isDiskFull {
             _ = try await rig.store.devices(app: "", user: "u")
         }

@@ -11,7 +11,7 @@ import Testing
         let folder = Workshop.place().path
         let files = try StoreFiles(folder: folder)
         let queue = try files.database(bytesMax: 0)
-        // 2: FULL. With 1, NORMAL, a log is synced only when it is moved into the file.
+        // 2 is FULL. With 1, NORMAL, the log is synced only when it is moved into the file.
         #expect(try queue.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 2)
         #expect(try queue.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
         try queue.close()

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxStore
 import Testing
 
-/// The database file is taken away from a store that has it open.
+/// The database file disappears while a store has it open.
 @Suite struct FileGoneTests {
     @Test(arguments: [true, false])
     func `a database file that is removed or replaced is noticed, and when it is back`(

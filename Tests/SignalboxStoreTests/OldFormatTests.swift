@@ -8,7 +8,7 @@ import Testing
 @Suite struct OldFormatTests {
     typealias Rig = StoreTests.Rig
 
-    /// A block as an older gateway wrote it.
+    /// A block in the format of an older gateway.
     struct OldWriter {
         var bytes: [UInt8]
 
@@ -81,7 +81,7 @@ import Testing
             locale: "de-AT", registeredUnixMs: 8, attributes: [Attribute("muted", "all")])
     }
 
-    /// A file with two deliveries in a block, changed behind the store's back.
+    /// A file with two deliveries in a block, changed without the store's knowledge.
     private func file(
         _ change: @escaping @Sendable (Database) throws -> Void
     ) async throws -> Rig {

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxStore
 import Testing
 
-/// What the store does for deliveries whose provider is down, and for rows that are damaged.
+/// Deliveries whose provider is down, and damaged rows.
 @Suite struct OutageStoreTests {
     typealias Rig = StoreTests.Rig
 
@@ -101,7 +101,7 @@ import Testing
                     DeviceReport(to: "z", DeviceChange(kind: .invalid, device: $0))
                 }
             }, done: { tell.yield((try? $0.get()) != nil) })
-        // It is asked for again after the first try, so the store has failed by then.
+        // The report is requested again after the first try, so the store has failed by then.
         for _ in 0..<3_000 where rig.faults.value.count < 2 {
             _ = await rig.waitingLanes()
         }

@@ -31,7 +31,7 @@ final class HandClock: Sendable {
         _ = await rig.settle(ends, pack)
     }
 
-    /// What a receiver would be sent from a place on.
+    /// What a receiver would get from a position on.
     static func batch(
         _ rig: StoreTests.Rig, from first: UInt64, countMax: Int = OutcomeBatch.countMax
     ) async throws -> OutcomeBatch {
@@ -52,7 +52,7 @@ final class HandClock: Sendable {
             StoreTests.item((1...3).map { StoreTests.delivery($0) }, taken: [1, 2, 3])
         ])
         await Self.settle(rig, [.delivered(1), .delivered(2)], Self.pack(1...2))
-        // As after kill -9: the files as they are, while the first process still has them open.
+        // As after kill -9: a copy of the files while the first process still has them open.
         let copy = Workshop.place()
         try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
         for name in ["signalbox.sqlite", "signalbox.sqlite-wal"] {
@@ -68,7 +68,7 @@ final class HandClock: Sendable {
             Self.text(batch).hasPrefix(
                 #"{"outcomes":[{"sequence":1,"result":"delivered","unix_ms":5000,"event_id":900,"#))
         #expect(Self.text(batch).contains(#""delivery":"uuid-2","reason":"ok","provider_id":"p2""#))
-        // Neither the token nor the text.
+        // Contains neither the token nor the text.
         for secret in ["t1", "t2", "T1"] {
             #expect(!Self.text(batch).contains("\"\(secret)\""))
         }
@@ -85,12 +85,12 @@ final class HandClock: Sendable {
         #expect(try rig.count("outcome") == 2)
         try await rig.store.outcomesTaken(by: "b", next: 11)
         #expect(try rig.count("outcome") == 1)
-        // A place within a row.
+        // A position within a row.
         try await rig.store.outcomesTaken(by: "b", next: 15)
         let batch = try await Self.batch(rig, from: 15)
         #expect(batch.count == 6 && batch.next == 21)
         #expect(Self.text(batch).hasPrefix(#"{"outcomes":[{"sequence":15,"#))
-        // One that is gone holds nothing up, and a new one begins now.
+        // A removed receiver delays nothing, and a new one starts at the current position.
         #expect(try await rig.store.setOutcomeReceivers(["a", "c"]) == ["a": 21, "c": 21])
         #expect(try rig.count("outcome") == 0)
         await rig.store.close()
@@ -129,7 +129,7 @@ final class HandClock: Sendable {
             place = batch.next
         }
         #expect(seen == [500, 500, 500, 500] && place == 2_001)
-        // Long texts: as many as fit.
+        // With long texts, as many as fit.
         var pack = OutcomePack()
         var long = StoreTests.delivery(1)
         long.subject = String(repeating: "ä", count: 500)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxStore
 
-/// Lanes and dead letters of reports, as older versions kept them.
+/// Lanes and dead letters of reports, in the format of older versions.
 @Suite struct ReportStoreTests {
     private typealias Rig = StoreTests.Rig
 
@@ -53,7 +53,7 @@ import Testing
         let letters = try await next.store.deadLetters(DeadFilter(), fromID: 0, limit: 10)
         #expect(letters.map(\.sender) == ["zendesk"])
         #expect(letters.map(\.kind) == [.report])
-        // Replayed, it goes where it came from.
+        // A replay sends it to its original lane.
         _ = try await next.store.replay(DeadFilter(), fromID: 0, limit: 10)
         let found = await next.lease(lane).deliveries
         #expect(Set(found.map(\.id)) == Set(ids))

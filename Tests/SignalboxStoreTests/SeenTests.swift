@@ -5,7 +5,7 @@ import Testing
 
 @testable import SignalboxStore
 
-/// Keys of events that were seen: few in memory, many in a tree.
+/// Keys of seen events: few in memory, many in a tree.
 @Suite struct SeenTests {
     typealias Rig = StoreTests.Rig
 
@@ -51,7 +51,7 @@ import Testing
         }
         #expect(try rig.count("seen_key") == 0)
         #expect(try rig.count("seen_group") == first / part)
-        // Four times as many move as come.
+        // Four times as many keys move as are added.
         for start in stride(from: first, to: first + 4 * part, by: part) {
             #expect(await append(start..<start + part, rig, nowUnixMs: 1_000).isEmpty)
         }
@@ -59,13 +59,13 @@ import Testing
         for known in [0, first / 2, first - 1, first + 17] {
             #expect(await append(known..<known + 1, rig, nowUnixMs: 2_000) == [0], "\(known)")
         }
-        // In the middle of it the process dies, as far as the file can tell.
+        // In the middle of it the process dies, as far as the file shows.
         await rig.store.close()
         rig = try Rig(folder: rig.folder)
         #expect(
             await append(0..<first + 4 * part, rig, nowUnixMs: 2_000)
                 == Set(0..<first + 4 * part))
-        // The rest moves, and what was moved before is one row less in the notes.
+        // The rest moves, and the notes have one row less for what was moved before.
         for start in stride(from: first + 4 * part, to: first + 24 * part, by: part) {
             #expect(await append(start..<start + part, rig, nowUnixMs: 3_000).isEmpty)
         }

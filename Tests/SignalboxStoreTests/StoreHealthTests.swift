@@ -8,7 +8,7 @@ import Testing
 @Suite struct StoreHealthTests {
     typealias Rig = StoreTests.Rig
 
-    /// Makes a statement fail, as a damaged page does, until the trigger is dropped.
+    /// Makes a statement fail, like a damaged page, until the trigger is dropped.
     static func refuse(_ rig: Rig, _ what: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(60)
@@ -42,7 +42,7 @@ import Testing
             [.delivered(1)], under: token, outcomes: OutcomePack()
         ) { _ in tell.yield() }
         for _ in 0..<100_000 where !rig.store.isFailing { _ = await rig.waitingLanes() }
-        // It can write other things, and stays failing for what it cannot.
+        // It can write other rows, and keeps failing for those that it cannot write.
         await rig.settle([.delivered(2)])
         #expect(rig.store.isFailing && rig.store.waitingCount == 1)
         try await queue.write { try $0.execute(sql: "DROP TRIGGER refuse") }

@@ -8,7 +8,7 @@ import Testing
 @testable import SignalboxStore
 
 @Suite struct StoreTests {
-    /// What the store said that went wrong.
+    /// The faults that the store reported.
     final class Faults: Sendable {
         private let all = Mutex<[String]>([])
 
@@ -17,7 +17,7 @@ import Testing
         func add(_ words: String) { all.withLock { $0.append(words) } }
     }
 
-    /// What an append came to.
+    /// The result of an append.
     enum Answer: Equatable {
         case committed(duplicates: Set<Int>, badges: [Int: [Int32?]] = [:])
         case refused(StoreAnswer)
@@ -31,14 +31,14 @@ import Testing
         func set(_ new: UInt64) { unixMs.withLock { $0 = new } }
     }
 
-    /// A store in a folder of its own, and its calls as something to await.
+    /// A store in its own folder, with calls that can be awaited.
     final class Rig: Sendable {
         let folder: String
         let store: SQLiteStore
         let faults = Faults()
         /// The store's clock.
         let time = Time()
-        /// Of the last lease.
+        /// The token of the last lease.
         let token = Mutex(LeaseToken(owner: "", epoch: 0))
 
         init(
@@ -61,7 +61,7 @@ import Testing
                 path: URL(filePath: folder).appending(path: "signalbox.sqlite").path)
         }
 
-        /// How many rows of a table the file holds.
+        /// The number of rows in a table of the file.
         func count(_ table: String) throws -> Int {
             let queue = try connection()
             defer { try? queue.close() }
@@ -85,7 +85,7 @@ import Testing
             return .committed(duplicates: commit.duplicates, badges: commit.badges)
         }
 
-        /// How many milliseconds a time is away.
+        /// The milliseconds until a time.
         func until(_ unixMs: UInt64) -> UInt64 { unixMs - min(unixMs, time.value) }
 
         func lease(
@@ -124,7 +124,7 @@ import Testing
             }
         }
 
-        /// The token of the last lease, or of one that gives nothing.
+        /// The token of the last lease, or of an empty one.
         func currentToken() async -> LeaseToken {
             let known = token.withLock { $0 }
             guard known.owner.isEmpty else { return known }
@@ -206,7 +206,7 @@ import Testing
         let next = try Rig(folder: rig.folder)
         #expect(next.store.waitingCount == 2)
         #expect(await next.waitingLanes() == [LaneKey(sender: "apns", app: "")])
-        // The lease of the old process ended with it.
+        // The old process's lease ended with the process.
         #expect(await next.lease().deliveries.map(\.id) == [1, 3])
         await next.store.close()
     }
@@ -296,7 +296,7 @@ import Testing
         #expect(fault?.code == "store-not-writable")
     }
 
-    /// Against a model in memory: whatever is asked for in whatever order, nothing is lost or doubled.
+    /// Compares the store with a model in memory: under random calls, nothing is lost or doubled.
     @Test(arguments: [UInt64(3), 11, 2_024])
     func `random use and restarts lose nothing`(seed: UInt64) async throws {
         var random = Random(state: seed)
@@ -367,7 +367,7 @@ extension StoreTests {
         let rig = try Rig()
         for round in UInt64(1)...50 {
             _ = await rig.append([Self.item([Self.delivery(round)], taken: [round])])
-            // All of these reach the writer before it is through with the first.
+            // All of these reach the writer before it has finished the first.
             async let first = rig.settle([.released(0)])
             rig.store.settle(
                 [.retry(round, afterMs: 0, Self.attempt(), isFree: false)],

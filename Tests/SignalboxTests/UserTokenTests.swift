@@ -78,7 +78,7 @@ import Testing
             return UserToken("\(text).\(Base64.encode(signature, url: true))")
         }
         #expect(try signed(#"{"alg":"ES256"}"#, by: key)?.isSigned(by: keys) == true)
-        // A PEM has no kid, so it is tried on every token.
+        // A PEM key has no kid, so it is tried on every token.
         #expect(try signed(#"{"alg":"ES256","kid":"7"}"#, by: key)?.isSigned(by: keys) == true)
         #expect(try signed(#"{"alg":"ES256"}"#, by: other)?.isSigned(by: keys) == false)
         for algorithm in ["none", "HS256", "RS256", "ES384", ""] {

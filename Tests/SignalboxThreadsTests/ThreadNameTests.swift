@@ -2,7 +2,7 @@ import Foundation
 import SignalboxThreads
 import Testing
 
-/// What `top -H` and debuggers show.
+/// The names that `top -H` and debuggers show.
 @Suite struct ThreadNameTests {
     private func name() -> String {
         let text = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 @Suite struct WorkerThreadsTests {
-    /// Stands for what a job holds on to: an event, a batch.
+    /// Stands for an object that a job holds: an event, a batch.
     private final class Burden: Sendable {
         let count: CountOfBurdens
         init(_ count: CountOfBurdens) {
@@ -20,7 +20,7 @@ import Testing
     @Test func `what a job held is let go while other jobs are waiting`() async {
         let threads = WorkerThreads(count: 1, waitingMax: 10)
         let count = CountOfBurdens()
-        // Two chains of jobs, each of which submits its next one: there is always one that waits.
+        // Two chains of jobs that each submit their next one, so that one job is always waiting.
         let most: Int = await withCheckedContinuation { continuation in
             @Sendable func step(_ left: Int, most: Int, isFirst: Bool) {
                 let now = max(most, count.value.load(ordering: .relaxed))
@@ -45,7 +45,7 @@ import Testing
         let order = Mutex<[Int]>([])
         let isHeld = Gate(true)
         threads.submitBounded { isHeld.wait { $0 ? nil : () } }
-        // The one that is held may or may not have been taken from the queue.
+        // The held job may or may not have left the queue.
         var taken = 0
         for number in 0..<10
         where threads.submit({ order.withLock { $0.append(number) } }) { taken += 1 }

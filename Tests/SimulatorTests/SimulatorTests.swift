@@ -6,7 +6,7 @@ import SignalboxJSON
 import SignalboxSimulators
 import Testing
 
-/// The simulators as a client sees them that is not ours: libcurl.
+/// The simulators as seen by a client that is not ours: libcurl.
 @Suite struct SimulatorTests {
     final class Rig: Sendable {
         let simulators: Simulators
@@ -114,7 +114,7 @@ import Testing
         #expect(try await reason(rig.token(ageSeconds: -600)) == "InvalidProviderToken")
         #expect(try await reason(rig.token(ageSeconds: 3700)) == "ExpiredProviderToken")
         #expect(try await reason(rig.token(ageSeconds: 10)) == "")
-        // The same connection, another token, too soon.
+        // Another token on the same connection, too soon.
         #expect(try await reason(rig.token(ageSeconds: 5)) == "TooManyProviderTokenUpdates")
         await rig.end()
     }
@@ -126,7 +126,7 @@ import Testing
         #expect(try await rig.push("/4/x").reason == "BadPath")
         #expect(try await rig.push("/3/device/").reason == "MissingDeviceToken")
         #expect(try await rig.push(method: "PUT").reason == "MethodNotAllowed")
-        // One token for the connection: a new one so soon would be refused itself.
+        // One token per connection: a new one so soon would be rejected itself.
         let token = try rig.token()
         #expect(try await rig.push("/3/device/xyz", token: token).reason == "BadDeviceToken")
         #expect(try await rig.push(token: token, body: "").reason == "PayloadEmpty")
@@ -322,7 +322,7 @@ import Testing
 }
 
 extension RESTClient {
-    /// An answer, however busy the machine is.
+    /// Gets an answer, however busy the machine is.
     func patient(_ call: RESTCall) async throws -> RESTAnswer {
         var call = call
         call.timeoutMs = 120_000

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Keeps the headers of include/ and their layout as those of a version: freeze.sh 1.0
-# Tests compare every later contract with what lies here. A version that is tagged stays as it is.
+# Saves the headers of include/ and their layout as those of a version: freeze.sh 1.0
+# Tests compare every later contract with the saved one. A tagged version never changes.
 set -euo pipefail
 
 fail() { printf 'freeze.sh: %s\n' "$*" >&2; exit 1; }
@@ -16,7 +16,7 @@ if git -C "$root" rev-parse --quiet --verify "refs/tags/$tag" >/dev/null 2>&1; t
   fail "contract $version is tagged ($tag) and stays as it is: raise SBX_ABI_MINOR"
 fi
 
-# The layout first: if that fails, nothing is touched.
+# The layout comes first: if it fails, nothing is changed.
 layout=$("$root/scripts/abi/layout.sh" "$root/include")
 release="$root/Tests/ContractTests/Releases/$version"
 rm -rf "$release"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints what is binary about the headers below a folder (default: include), one fact a line:
+# Prints the binary facts of the headers in a folder (default: include), one per line:
 #
 #   struct    NAME SIZE align ALIGNMENT
 #   field     STRUCT OFFSET TYPE NAME
@@ -8,8 +8,8 @@
 #   constant  NAME VALUE
 #   id        NAME VALUE              of a role or a service
 #
-# Layouts are clang's own; signatures keep the names of parameters, because two parameters of one type
-# that change places break callers as well.
+# Layouts are clang's own. Signatures keep parameter names, because swapping two parameters of one
+# type breaks callers as well.
 set -euo pipefail
 
 fail() { printf 'layout.sh: %s\n' "$*" >&2; exit 1; }
@@ -28,7 +28,7 @@ clang=(clang -std=c11 -I "$include" "$work/all.c")
 "${clang[@]}" -E -P >"$work/text"
 "${clang[@]}" -E -dM >"$work/macros"
 
-# Structs and their own fields; what is inside an embedded struct is told at that struct.
+# Structs and their own fields; an embedded struct is listed once, on its own.
 awk '
   /^\*\*\* Dumping/ { name = ""; count = 0; next }
   name == "" && /^ *0 \| struct / { name = $4; next }
@@ -48,7 +48,7 @@ awk '
   }
 ' "$work/records"
 
-# Signatures and types: the text without comments, one declaration a line.
+# Signatures and types: the text without comments, one declaration per line.
 tr '\n' ' ' <"$work/text" | sed 's/[;{}]/&\n/g' | awk '
   { gsub(/[ \t]+/, " "); sub(/^ /, ""); sub(/ ?[;{]$/, "") }
   /^typedef struct sbx_[a-z0-9_]+$/ { inside = $3; next }

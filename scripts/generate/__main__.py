@@ -8,13 +8,13 @@ import swift
 from header import Header
 from nouns import nouns, recorded
 
-# What plugins hand to the host.
+# Structs that plugins pass to the host.
 FROM_PLUGINS = """plugin ingest build send_http send register ingest_path event recipient device change notification
 target endpoint http_request outcome http_call error fit_request"""
-# What the host hands to plugins, in arrays or by a pointer.
+# Structs that the host passes to plugins, in arrays or by a pointer.
 TO_PLUGINS = "device recipient event notification delivery change http_response request build_input"
 
-# Files of the Rust kit and the headers that each holds.
+# Files of the Rust kit, each with its headers.
 RUST = {
     "model": "model",
     "plugin": "plugin",

@@ -8,11 +8,11 @@ import textwrap
 from dataclasses import dataclass
 
 ACRONYMS = {"url": "URL", "id": "ID"}
-# Flags and members whose names do not follow the rule.
+# Flags and members with irregular names.
 NAMES = {"SBX_N_WITHDRAW": "is_withdrawn"}
-# Numbers that are one of a few; 0: not given.
+# Numbers with a few named values; 0: not given.
 ENUMS = {("sbx_notification", "priority"): "Priority"}
-# Pairs that are more than a name with a value: their type in the core and in the kit.
+# Pairs that are more than a name with a value: their types in the core and in the kit.
 PAIRS = {("sbx_notification", "overrides"): ("PayloadOverride", "(family: String, json: String)")}
 # Never logged.
 SECRETS = {"token", "source_token", "new_token"}
@@ -59,7 +59,7 @@ class Noun:
 
     def __init__(self, header, c_name, swift, doc, prefix=""):
         self.c_name, self.swift, self.doc, self.prefix = c_name, swift, doc, prefix
-        # Foundation has a Notification; Rust has no such thing.
+        # Foundation has a Notification, so only Swift needs the prefix.
         self.rust = swift.removeprefix("Push")
         struct, flags = header.structs[c_name], []
         for name, (value, doc) in header.constants.items():
@@ -74,7 +74,7 @@ class Noun:
             part = self.part(one, given.get(one.name))
             part.field = len([own for own in self.parts if own.kind != "flag"]) + bool(prefix)
             self.parts.append(part)
-        # A record has a mask of 32 fields.
+        # A record's mask has room for 32 fields.
         assert self.parts[-1].field < 32, c_name
 
     def part(self, one, flag):

@@ -30,7 +30,7 @@ static void count(size_t bytes) {
   atomic_fetch_add_explicit(&counts->bytes, bytes, memory_order_relaxed);
 }
 
-/* dlsym() may allocate before it has an answer: it gets this. */
+/* dlsym() may allocate before it returns; these allocations come from here. */
 static char room[65536];
 static size_t used;
 static void *first_room(size_t bytes) {

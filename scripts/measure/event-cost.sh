@@ -2,7 +2,8 @@
 # Counts what one webhook with two pushes costs the built gateway, with the shipped gateway.yaml against the simulators:
 # JSON parses, allocations and their bytes, and voluntary context switches. Prints one line of JSON.
 #   scripts/measure/event-cost.sh [EVENTS]
-# The webhooks come one after the other, 10 ms apart; what an idle gateway does in the same time is subtracted.
+# The webhooks are sent one after another, 10 ms apart. The cost of an idle gateway over the
+# same time is subtracted.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 signalbox="$root/.build/release/signalbox"

@@ -1,15 +1,15 @@
 import Foundation
 
-/// One run: where everything is, and what was found.
+/// One run: its paths and its results.
 final class Bench {
-    /// The program that is measured.
+    /// The measured program.
     let signalbox: String
-    /// Measures inside of it: `signalbox-bench`, beside it.
+    /// `signalbox-bench`, in the same folder, measures inside the program.
     var measure: String { "\(signalbox)-bench" }
     let wire: String
-    /// Keys and databases of this run; removed at its end.
+    /// Keys and databases of this run, removed at its end.
     let folder: String
-    /// The sink has a core of its own; what is measured alone has the other.
+    /// The sink has a core of its own; a program that is measured alone has the other.
     let sinkCore = ProcessInfo.processInfo.activeProcessorCount > 1 ? 1 : 0
     let workCore = 0
     /// h2load's rates so far: the machine's speed drifts.
@@ -30,7 +30,7 @@ final class Bench {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// A folder that was never used.
+    /// Returns a new folder.
     func fresh(_ name: String) throws -> String {
         count += 1
         let path = "\(folder)/\(name)-\(count)"
@@ -40,7 +40,7 @@ final class Bench {
         return path
     }
 
-    /// Keeps a figure and prints it.
+    /// Records a figure and prints it.
     func note(_ name: String, _ value: Double, _ words: String) {
         figures.append((name, value))
         let number = value >= 100 ? String(Int(value.rounded())) : String(format: "%.3f", value)
@@ -51,14 +51,14 @@ final class Bench {
         Output.line(columns.joined(separator: " ") + "  " + words)
     }
 
-    /// What must be so for the figures to mean anything.
+    /// Checks a condition that the figures depend on.
     func require(_ isSo: Bool, _ words: String) {
         guard !isSo else { return }
         faults.append(words)
         Output.line("WRONG: \(words)")
     }
 
-    /// Runs a figure between two of h2load; its rate, and the ratio of the two.
+    /// Takes a figure between two runs of h2load. Returns its rate, and its ratio to h2load's.
     func compared(_ sink: Sink, _ body: () throws -> Double) throws -> (rate: Double, ratio: Double)
     {
         let before = try limit(sink)

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What went wrong, in words for whoever runs the benchmark.
+/// An error message for whoever runs the benchmark.
 struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// A program that runs beside this one; it is ended with it.
+/// A program that runs beside this one and ends with it.
 final class Child {
     let process = Process()
     private let orders = Pipe()
@@ -14,7 +14,9 @@ final class Child {
     private var unread = Data()
     private let name: String
 
-    /// Starts a program, on one core alone if `core` is given. Its errors go where ours go, unless `isQuiet`.
+    /// Starts a program, pinned to one core if `core` is given.
+    ///
+    /// It shares our standard error unless `isQuiet`.
     init(_ command: [String], core: Int? = nil, isQuiet: Bool = false) throws {
         name = command[0]
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -25,7 +27,7 @@ final class Child {
         try process.run()
     }
 
-    /// The next line that it prints.
+    /// The next line that the program prints.
     func line() throws -> String {
         while true {
             if let end = unread.firstIndex(of: 10) {
@@ -38,7 +40,7 @@ final class Child {
         }
     }
 
-    /// All that it prints until its end, which must be a good one.
+    /// Everything that the program prints until its end, which must be a success.
     func rest() throws -> String {
         unread.append(answers.fileHandleForReading.readDataToEndOfFile())
         process.waitUntilExit()
@@ -50,30 +52,30 @@ final class Child {
         return String(decoding: unread, as: UTF8.self)
     }
 
-    /// Sends it a line; what it answers.
+    /// Sends the program a line. Returns the answer.
     func ask(_ order: String) throws -> String {
         orders.fileHandleForWriting.write(Data((order + "\n").utf8))
         return try line()
     }
 
-    /// Ends it, and waits for its end.
+    /// Stops the program and waits for its end.
     func stop(_ signal: Int32 = SIGTERM) {
         kill(process.processIdentifier, signal)
         process.waitUntilExit()
     }
 
-    /// Runs a program to its end; the numbers of the JSON that is its last line.
+    /// Runs a program to its end. Returns the numbers of the JSON on its last line.
     static func figures(_ command: [String], core: Int? = nil) throws -> [String: Double] {
         let text = try Child(command, core: core).rest()
         return try Figures.parse(String(text.split(separator: "\n").last ?? ""))
     }
 }
 
-/// A process as the system sees it.
+/// Figures of a process from /proc.
 struct ProcessFacts {
     let pid: Int32
 
-    /// Memory in MiB: resident now, and at its highest.
+    /// Memory in MiB: current resident size, and peak.
     var memory: (now: Double, peak: Double) {
         (status("VmRSS:"), status("VmHWM:"))
     }
@@ -86,7 +88,7 @@ struct ProcessFacts {
             / 1024
     }
 
-    /// Processor time that it has used, in seconds.
+    /// The processor time used, in seconds.
     var cpuSeconds: Double {
         let text = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
         let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
@@ -96,7 +98,7 @@ struct ProcessFacts {
     }
 }
 
-/// Lines of JSON with numbers by name.
+/// Parses lines of JSON with numbers by name.
 enum Figures {
     static func parse(_ line: String) throws -> [String: Double] {
         guard let json = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]

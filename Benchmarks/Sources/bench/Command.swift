@@ -1,6 +1,6 @@
 import Foundation
 
-/// make bench: every figure beside h2load in the same run.
+/// make bench: takes every figure beside h2load in the same run.
 @main struct Command {
     static let usage =
         "usage: bench SIGNALBOX [--json FILE] [--only NAME,NAME...] [--long] | --check FOLDER"
@@ -8,7 +8,7 @@ import Foundation
     var program = ""
     var json: String?
     var only: [String]?
-    /// Count instructions and compare them with this folder's thresholds, instead of taking times.
+    /// Compare instruction counts with this folder's thresholds, instead of taking times.
     var thresholds: String?
     /// Take the figures that need many minutes.
     var isLong = false
@@ -28,7 +28,7 @@ import Foundation
         if program.isEmpty { throw Failure(Self.usage) }
     }
 
-    /// True: all that the figures stand on was as it should be.
+    /// Returns true if every condition that the figures depend on was met.
     func run() throws -> Bool {
         let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         let bench = try Bench(signalbox: program, wire: own.appending(path: "wire").path)
@@ -65,7 +65,7 @@ import Foundation
     }
 }
 
-/// Lines that are seen at once, also through a pipe.
+/// Prints lines without buffering, also through a pipe.
 enum Output {
     static func line(_ text: String) {
         FileHandle.standardOutput.write(Data((text + "\n").utf8))

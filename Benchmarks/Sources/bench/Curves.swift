@@ -1,7 +1,8 @@
 import Foundation
 
-/// (j) What a delivery costs as the work grows: processor time of the gateway, so that the load generator and the
-/// sink are not in it.
+/// (j) The cost of a delivery as the work grows.
+///
+/// It is the gateway's processor time, without load generator and sink.
 extension Bench {
     func routes() throws {
         try curve("routes", [1, 100, 10_000]) { count, sink in
@@ -14,7 +15,7 @@ extension Bench {
         }
     }
 
-    /// An event to a hundred users of a larger and larger registry.
+    /// An event for a hundred users, in registries of growing size.
     func devices(isLong: Bool) throws {
         try curve("devices", [1_000, 100_000, isLong ? 10_000_000 : 1_000_000]) { count, sink in
             let data = try fresh("registry")
@@ -26,7 +27,7 @@ extension Bench {
                 gateway.stop()
                 try? FileManager.default.removeItem(atPath: data)
             }
-            // Users all over the registry, each event to a hundred of them.
+            // Each event has a hundred users, spread over the whole registry.
             let step = count / 100
             let names = (0..<100).map { "\"u\($0 * step)\"" }.joined(separator: ",")
             return try cost(sink, gateway, pushes: 60_000) { pass in
@@ -36,10 +37,10 @@ extension Bench {
         }
     }
 
-    /// An event to a thousand devices of more and more apps, each with connections of its own.
+    /// An event for a thousand devices of a growing number of apps, each with its own connections.
     func senders() throws {
         try curve("senders", [1, 100, 1_000]) { count, sink in
-            // An instance may have 400 apps.
+            // An instance may have up to 400 apps.
             let perSender = min(count, 250)
             let senders = stride(from: 0, to: count, by: perSender).map { first in
                 (first..<first + perSender).map { "com.example.app\($0)" }
@@ -77,7 +78,9 @@ extension Bench {
         }
     }
 
-    /// The file of an event with these members; each pass has ids of its own, or it would be known.
+    /// Writes an event with these members to a file.
+    ///
+    /// Each pass has its own ids, or the event would be a duplicate.
     private func event(
         _ members: String, _ pass: String, type: String = "parcel.sent"
     ) throws -> String {
@@ -89,7 +92,7 @@ extension Bench {
         return "@" + path
     }
 
-    /// Microseconds per push; the first half warms up. `load` is told which half it is.
+    /// Microseconds per push; the first half warms up. `load` gets the number of the half.
     private func cost(
         _ sink: Sink, _ gateway: GatewayProcess, pushes: Int, _ load: (Int) throws -> Void
     ) throws -> Double {

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A `signalbox run` with a configuration of its own.
+/// A `signalbox run` with its own configuration.
 final class GatewayProcess {
     private let child: Child
     let port: Int
     let data: String
     var facts: ProcessFacts { ProcessFacts(pid: child.process.processIdentifier) }
 
-    /// Starts one; its database is new unless `data` is given.
+    /// Starts a gateway; its database is new unless `data` is given.
     init(_ bench: Bench, _ yaml: String, data: String? = nil) throws {
         self.data = try data ?? bench.fresh("data")
         let file = bench.folder + "/gateway.yaml"
@@ -15,7 +15,7 @@ final class GatewayProcess {
         port = 20_000 + Int.random(in: 0..<12_000)
         setenv("BENCH_LISTEN", "127.0.0.1:\(port)", 1)
         setenv("BENCH_DATA", self.data, 1)
-        // Its log lines are not what is measured, and a dead provider makes many.
+        // Log lines are not measured, and a dead provider causes many.
         child = try Child([bench.signalbox, "run", "--config", file], isQuiet: true)
         try Self.waitUntilItAnswers(port, child, seconds: 60)
     }
@@ -48,9 +48,10 @@ final class GatewayProcess {
 }
 
 extension Bench {
-    /// A configuration with one route from Zendesk's webhook, and one from CloudEvents, to the sink.
+    /// A configuration with two routes to the sink, from Zendesk's webhook and from CloudEvents.
     ///
-    /// `senders`: the apps of each further APNs instance, for events of the types `parcel.sent1`, ....
+    /// `senders`: the apps of each further APNs instance, for events of the types
+    /// `parcel.sent1`, ....
     func yaml(
         sinkPort: Int, routes: Int = 1, senders: [[String]] = [], when: String? = nil
     ) -> String {
@@ -95,9 +96,9 @@ extension Bench {
                 "  - {name: shop\(number), from: events, when: {type: parcel.sent\(number)}, "
                 + "build: {with: events}, send: {ios: apns\(number)}}\n"
         }
-        // All but the last are for events that never come.
+        // All but the last are for events that never occur.
         for number in 1..<max(2, routes) where number < routes {
-            // A configuration may have 1 MiB.
+            // A configuration may have up to 1 MiB.
             text +=
                 "  - {name: n\(number), from: zendesk, when: {type: n.\(number)}, "
                 + "build: {with: zendesk}, send: {ios: apns}}\n"

@@ -1,9 +1,11 @@
 import Foundation
 
-/// Instructions per unit of work, counted by callgrind: unlike times they are nearly the same on every machine and
-/// in every run, so they can be held to.
+/// Instructions per unit of work, counted by callgrind.
+///
+/// Unlike times they are nearly the same on every machine and in every run, so thresholds can be
+/// enforced.
 extension Bench {
-    /// What is counted: the difference of two runs, so that starting and stopping are not in it.
+    /// The counts. Each is the difference of two runs, which leaves out startup and shutdown.
     func instructions() throws -> [(name: String, count: Double)] {
         [
             ("sender_per_delivery", try perUnit(1_000, 4_000, senderRun)),
@@ -13,7 +15,7 @@ extension Bench {
         ]
     }
 
-    /// Compares the counts with the files of a folder: `NAME` holds the most that is allowed.
+    /// Compares the counts with the files of a folder: `NAME` holds the maximum.
     func check(thresholds folder: String) throws {
         for (name, count) in try instructions() {
             let file = "\(folder)/\(name)"
@@ -68,7 +70,7 @@ extension Bench {
         } / 20
     }
 
-    /// Webhooks with two devices each, one after the other, which is the most that one can cost.
+    /// Webhooks with two devices each, sent one after another, which is the most expensive case.
     private func webhookRun(_ count: Int) throws -> Double {
         let sink = try Sink(self)
         defer { sink.stop() }
@@ -82,7 +84,7 @@ extension Bench {
         }
     }
 
-    /// The program and its plugins without what debuggers want to know: valgrind cannot read that of Swift.
+    /// The program and its plugins without debug information: valgrind cannot read Swift's.
     private func stripped() throws -> String {
         let target = folder + "/stripped"
         let program = target + "/signalbox-bench"
@@ -98,7 +100,7 @@ extension Bench {
         return program
     }
 
-    /// Runs the program under callgrind; how many instructions it took.
+    /// Runs the program under callgrind. Returns the number of instructions.
     private func counted(
         _ body: (Child) throws -> Void, command: () -> [String]
     ) throws -> Double {

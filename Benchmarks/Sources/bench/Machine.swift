@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the figures were taken on.
+/// Describes the machine of the measurement.
 enum Machine {
     static var words: String {
         let info = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
@@ -23,7 +23,7 @@ enum Machine {
 }
 
 extension Bench {
-    /// (a) What the wire allows.
+    /// (a) The limit that the wire sets.
     func limits() throws {
         let sink = try Sink(self)
         defer { sink.stop() }

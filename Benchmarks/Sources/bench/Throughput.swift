@@ -1,8 +1,8 @@
 import Foundation
 
-/// How much goes through, each figure beside h2load in the same run.
+/// Throughput, each figure beside h2load in the same run.
 extension Bench {
-    /// (b) Deliveries that are leased to answers that are settled, on one core; no disk.
+    /// (b) From leased deliveries to settled answers, on one core, without a disk.
     func sender() throws {
         let sink = try Sink(self)
         defer { sink.stop() }
@@ -27,7 +27,7 @@ extension Bench {
         note("sender_ratio", found.ratio, "of h2load (target 0.85)")
     }
 
-    /// (c) Webhooks that no route wants: read, checked, decoded, written down, answered.
+    /// (c) Webhooks that match no route: read, checked, decoded, stored, answered.
     func ingest() throws {
         let gateway = try GatewayProcess(self, yaml(sinkPort: 1, when: "never"))
         defer { gateway.stop() }
@@ -48,7 +48,7 @@ extension Bench {
             "events with two deliveries, committed and settled")
     }
 
-    /// (e) What a plugin call costs.
+    /// (e) The cost of a plugin call.
     func calls() throws {
         for (flags, name) in [([], "call"), (["--isolated"], "call_isolated")] {
             let report = try Child.figures([measure, "calls"] + flags)
@@ -60,7 +60,9 @@ extension Bench {
         }
     }
 
-    /// (f) All of it: webhooks with two devices each in, durable, pushed, settled; everything on this machine.
+    /// (f) End to end: webhooks with two devices each, received, stored, pushed and settled.
+    ///
+    /// Everything runs on this machine.
     func endToEnd() throws {
         let sink = try Sink(self)
         defer { sink.stop() }
@@ -100,7 +102,7 @@ extension Bench {
         return (found.rate, found.ratio, us)
     }
 
-    /// (g) One event to 10,000 users of the registry.
+    /// (g) One event for 10,000 users of the registry.
     func fanOut() throws {
         let sink = try Sink(self)
         defer { sink.stop() }
@@ -127,7 +129,7 @@ extension Bench {
         note("fan_out_ratio", found.ratio, "of h2load (target 0.75)")
     }
 
-    /// The file of a CloudEvent for some users of the registry.
+    /// Writes a CloudEvent for some users of the registry to a file.
     func fanOutBody(users: Range<Int>) throws -> String {
         let names = users.map { "\"u\($0)\"" }.joined(separator: ",")
         let path = folder + "/event-\(users.count).json"

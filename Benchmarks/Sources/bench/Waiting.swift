@@ -1,8 +1,8 @@
 import Foundation
 
-/// Memory, and time.
+/// Memory and latency.
 extension Bench {
-    /// (h) Resident memory; the figure at full rate is taken with (f).
+    /// (h) Resident memory; (f) takes the figure at full rate.
     func memory() throws {
         let idle = try GatewayProcess(self, yaml(sinkPort: 1))
         usleep(500_000)
@@ -29,7 +29,7 @@ extension Bench {
             "from the start with 1,000,000 waiting to the first lease")
     }
 
-    /// (i) From the moment a webhook is due to its answer, and to its push at the provider.
+    /// (i) The time from when a webhook is due to its answer, and to its push at the provider.
     func latency() throws {
         let fsync =
             try Child.figures([
@@ -41,8 +41,8 @@ extension Bench {
             try sink.begin(numbers: 1)
             _ = try load(gateway, count: 2_000)
             _ = try sink.wait(for: 4_000)
-            // The files of what was measured before are gone; the file system takes until its next commit,
-            // five seconds at most, to free their blocks, and holds up every fsync of others meanwhile.
+            // The files of earlier measurements are deleted. The file system frees their blocks by
+            // its next commit, at most five seconds later, and holds up every fsync until then.
             usleep(7_000_000)
             let webhooks = rate * 6
             try sink.begin(numbers: webhooks * 2)
@@ -70,7 +70,7 @@ extension Bench {
         }
     }
 
-    /// What reloads cost.
+    /// The cost of a reload.
     func reload() throws {
         let report = try Child.figures([
             measure, "reload", "--folder", try fresh("reload"), "--listen",

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The sink: an APNs on a core of its own.
+/// The sink: an APNs server on a core of its own.
 final class Sink {
     private let child: Child
     let port: Int
@@ -12,12 +12,12 @@ final class Sink {
         port = Int(try child.line().dropFirst("port ".count)) ?? 0
     }
 
-    /// Forgets what has come; numbers of devices below `numbers` are expected.
+    /// Resets the sink; it expects device numbers below `numbers`.
     func begin(numbers: Int) throws { _ = try child.ask("begin \(numbers)") }
 
     func report() throws -> [String: Double] { try Figures.parse(try child.ask("report")) }
 
-    /// Waits until so many requests have come, or none has come for ten seconds.
+    /// Waits until this many requests have arrived, or none has arrived for ten seconds.
     func wait(for count: Int) throws -> [String: Double] {
         var last = (requests: -1.0, at: Date())
         while true {
@@ -37,7 +37,7 @@ final class Sink {
 }
 
 extension Bench {
-    /// Webhooks, or the body in a file, to a gateway; what the load generator saw.
+    /// Sends webhooks, or the body in a file, to a gateway. Returns the load generator's report.
     func load(
         _ gateway: GatewayProcess, path: String = "/in/zendesk", connections: Int = 256, count: Int,
         perSecond: Int = 0, body: String = "2", headers: [String] = []
@@ -51,7 +51,9 @@ extension Bench {
         return try Figures.parse(line)
     }
 
-    /// h2load at the sink: what the wire allows with one core, in requests per second.
+    /// Runs h2load against the sink.
+    ///
+    /// Returns the wire's limit with one core, in requests per second.
     func limit(_ sink: Sink, seconds: Double = 2) throws -> Double {
         let urls = folder + "/urls-\(sink.port)"
         if !FileManager.default.fileExists(atPath: urls) {
@@ -91,7 +93,7 @@ extension Bench {
     }
 }
 
-/// Device tokens that say which number they have.
+/// Device tokens that contain their number.
 enum Token {
     static func text(_ number: Int) -> String {
         var mixer = UInt64(number) &+ 0x9e37_79b9_7f4a_7c15

@@ -22,7 +22,7 @@ static bool hex(const uint8_t *text, size_t count, uint64_t *value) {
   return true;
 }
 
-/* A token has 64 hexadecimal digits: 16 of a time, 32 of anything, 16 of its number. */
+/* A token has 64 hexadecimal digits: 16 for a time, 32 arbitrary ones, 16 for its number. */
 static bool path(struct push *push, const uint8_t *value, size_t length) {
   uint64_t middle;
   if (length != sizeof(PREFIX) - 1 + 64 || memcmp(value, PREFIX, sizeof(PREFIX) - 1) != 0) return false;
@@ -31,7 +31,7 @@ static bool path(struct push *push, const uint8_t *value, size_t length) {
          hex(token + 48, 16, &push->number);
 }
 
-/* The app, or one of its numbered siblings. */
+/* Accepts the app or one of its numbered siblings. */
 static bool topic(const uint8_t *value, size_t length) {
   size_t count = sizeof(TOPIC) - 1;
   if (length < count || memcmp(value, TOPIC, count) != 0) return false;
@@ -49,7 +49,7 @@ void check_field(struct push *push, const uint8_t *name, size_t name_length, con
   else if (IS("authorization")) push->has_authorization = length > 100 && memcmp(value, "bearer ey", 9) == 0;
 }
 
-/* Braces that stand in no text must match; what comes behind the last one is wrong. */
+/* Braces outside of strings must match, and nothing may follow the last one. */
 void check_body(struct push *push, const uint8_t *bytes, size_t length) {
   for (size_t i = 0; i < length; i++) {
     uint8_t c = bytes[i];

@@ -132,7 +132,7 @@ struct connection *connection_open(int socket, SSL_CTX *tls, struct counts *coun
   return c;
 }
 
-/* False: the peer is gone, or does not keep the rules. */
+/* Returns false if the peer is gone or violates the protocol. */
 static bool read_all(struct connection *c) {
   static uint8_t bytes[256 * 1024];
   for (;;) {
@@ -147,7 +147,7 @@ static bool read_all(struct connection *c) {
   }
 }
 
-/* Fills the buffer with all that the session has, and writes it at once. */
+/* Fills the buffer with everything the session has to send, and writes it at once. */
 static bool write_all(struct connection *c) {
   for (;;) {
     if (c->out_sent == c->out_used) {
@@ -187,7 +187,7 @@ bool connection_wants_write(const struct connection *c) { return c->out_sent < c
 int connection_socket(const struct connection *c) { return c->socket; }
 
 void connection_close(struct connection *c) {
-  /* Streams that are open go with the session; their memory is given back by the system at the end. */
+  /* Open streams end with the session; their memory is freed when the process exits. */
   if (c->session) nghttp2_session_del(c->session);
   if (c->ssl) SSL_free(c->ssl);
   while (c->spare) {

@@ -25,7 +25,7 @@ void counts_begin(struct counts *counts, size_t numbers) {
   counts->connections = connections;
 }
 
-/* A request that has come before is counted: a gateway that sends twice is not a fast one. */
+/* Counts duplicate requests: a gateway that sends twice is not a fast one. */
 void counts_number(struct counts *counts, uint64_t number) {
   if (number >= counts->seen_bits) return;
   uint8_t bit = (uint8_t)(1u << (number & 7));

@@ -1,11 +1,11 @@
-/* What has come in, and how late: the books of both ends. */
+/* What has arrived, and how late; both ends use it. */
 #ifndef WIRE_COUNTS_H
 #define WIRE_COUNTS_H
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* Latencies in classes that are 1.6 % wide: 64 for each power of two. */
+/* Latencies in buckets that are 1.6 % wide: 64 for each power of two. */
 #define HISTOGRAM_CLASSES (64 * 64)
 
 struct counts {
@@ -13,10 +13,10 @@ struct counts {
   uint64_t first_ns, last_ns;
   uint64_t bytes;
   uint64_t latency[HISTOGRAM_CLASSES];
-  /* Which numbers have come: one bit each. */
+  /* The numbers that have arrived, one bit each. */
   uint8_t *seen;
   size_t seen_bits;
-  /* The first wrong request, in words. */
+  /* Describes the first invalid request. */
   char fault[160];
 };
 

@@ -57,7 +57,7 @@ static char *hex(char *out, uint64_t value) {
   return out;
 }
 
-/* The file's text with the webhook's number in it; the end. */
+/* Writes the file's text with the webhook's number. Returns the end. */
 static char *write_text(const struct load *load, char *b, uint64_t number) {
   const char *rest = load->text, *mark;
   while ((mark = strstr(rest, "@NUMBER@"))) {
@@ -96,7 +96,7 @@ static uint64_t due(const struct load *load, uint64_t number) {
   return load->begin_ns + (uint64_t)((double)number * 1e9 / load->per_second);
 }
 
-/* Sends the next webhook over a lane; false: it is gone. */
+/* Sends the next webhook over a lane. Returns false if the lane is gone. */
 static bool post(struct load *load, struct lane *lane) {
   static char request[BODY_BYTES + 4096];
   uint64_t number = load->next++;
@@ -112,7 +112,7 @@ static bool post(struct load *load, struct lane *lane) {
   return true;
 }
 
-/* An answer that is whole: its status; 0: not yet; -1: the lane is gone. */
+/* The status of a complete answer; 0: not complete yet; -1: the lane is gone. */
 static int answer(struct lane *lane) {
   ssize_t n = recv(lane->socket, lane->in + lane->in_used, sizeof lane->in - 1 - lane->in_used, MSG_DONTWAIT);
   if (n <= 0) return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
@@ -126,7 +126,7 @@ static int answer(struct lane *lane) {
   return atoi(lane->in + 9);
 }
 
-/* A webhook is answered, or its lane is gone. */
+/* Records that a webhook was answered or its lane is gone. */
 static void settle(struct load *load, struct lane *lane, int status) {
   if (status < 0) load->lanes--;
   if (!lane->is_waiting) return;
@@ -156,7 +156,8 @@ static struct lane *dial(int port) {
   return lane;
 }
 
-/* Sends what is due over lanes that are free; nanoseconds until the next is, -1: whenever an answer comes. */
+/* Sends what is due over free lanes. Returns the nanoseconds until the next webhook, or -1
+ * to wait for an answer. */
 static int64_t send_due(struct load *load) {
   while (load->idle_count > 0 && load->next < load->count) {
     if (load->per_second > 0) {
@@ -186,7 +187,7 @@ static void run(struct load *load, int poll) {
   }
 }
 
-/* What is sent: the webhook of so many devices, or a file's text with its header lines. */
+/* Chooses what to send: a webhook for so many devices, or a file's text with its header lines. */
 static bool choose_body(struct load *load, int argc, char **argv) {
   strcpy(load->headers, "content-type: application/json\r\n");
   if (argv[6][0] != '@') return (load->devices = atoi(argv[6])) >= 1 && load->devices <= 1000;

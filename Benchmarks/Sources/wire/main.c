@@ -1,5 +1,5 @@
-/* Both ends of what is measured, cheaper than what stands between them: `wire load` sends webhooks, `wire sink` takes
- * pushes. */
+/* Both ends of a measurement, cheaper than the program between them: `wire load` sends webhooks,
+ * `wire sink` receives pushes. */
 #include "wire.h"
 #include <stdio.h>
 #include <string.h>

@@ -55,7 +55,7 @@ static int make_listener(int *port) {
   return listener;
 }
 
-/* False: there are no more orders to come. */
+/* Returns false when there are no more orders. */
 static bool obey(void) {
   char line[64];
   if (!fgets(line, sizeof line, stdin)) return false;

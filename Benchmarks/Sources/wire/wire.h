@@ -1,4 +1,4 @@
-/* The two programs in one. */
+/* The two commands of this program. */
 #ifndef WIRE_H
 #define WIRE_H
 int sink_main(int argc, char **argv);

@@ -24,7 +24,7 @@ static unsigned delivered;
 
 static sbx_str str(const char *text) { return (sbx_str){text, strlen(text)}; }
 
-/* On a thread of the gateway. */
+/* Runs on a thread of the gateway. */
 static void results(void *context, const sbx_delivery_result *list, size_t n, size_t stride) {
   (void)context;
   pthread_mutex_lock(&lock);

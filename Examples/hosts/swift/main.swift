@@ -17,7 +17,7 @@ options.onOutcome = { if $0.result == .delivered { found.yield($0) } }
 
 let gateway = try await Gateway.start(options)
 
-// Events of the program itself: on disk when this returns.
+// The program's own events: stored on disk when this returns.
 let event = Event(
     type: "order.shipped", data: #"{"title":{"en":"Shipped","de":"Versandt"}}"#,
     recipients: [

@@ -1,4 +1,4 @@
-/* What Swift cannot import of libcurl: variadic functions. */
+/* The part of libcurl that Swift cannot import: variadic functions. */
 #ifndef SIGNALBOX_CCURL_H
 #define SIGNALBOX_CCURL_H
 #include <curl/curl.h>
@@ -34,7 +34,7 @@ static inline long csbx_curl_status(CURL *h) {
 }
 static inline CURLcode csbx_curl_result(const CURLMsg *message) { return message->data.result; }
 
-/* Is this an address that only machines near us can reach? */
+/* Is this an address that only nearby machines can reach? */
 static inline int csbx_is_private_v4(const unsigned char *a) {
   return a[0] == 0 || a[0] == 10 || a[0] == 127 || a[0] >= 224 || (a[0] == 100 && (a[1] & 0xc0) == 64) ||
          (a[0] == 169 && a[1] == 254) || (a[0] == 172 && (a[1] & 0xf0) == 16) || (a[0] == 192 && a[1] == 168) ||
@@ -53,7 +53,7 @@ static inline int csbx_is_private(const struct sockaddr *address) {
     default: return 1;
   }
 }
-/* No program that is started meanwhile inherits it. */
+/* Programs started later do not inherit the socket. */
 static inline curl_socket_t csbx_open_any(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
   (void)context;
   (void)purpose;
@@ -62,7 +62,8 @@ static inline curl_socket_t csbx_open_any(void *context, curlsocktype purpose, s
 static inline CURLcode csbx_curl_close_on_exec(CURL *h) {
   return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, csbx_open_any);
 }
-/* Called after DNS, so that a name cannot lead to an address that was checked under another name. */
+/* Called after DNS, so that a name cannot lead to an address that was
+ * checked under another name. */
 static inline curl_socket_t csbx_open_public(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
   (void)context;
   (void)purpose;
@@ -70,7 +71,7 @@ static inline curl_socket_t csbx_open_public(void *context, curlsocktype purpose
   return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 static inline CURLcode csbx_curl_public_only(CURL *h) {
-  /* A connection that another call has opened was not checked, and this one's must serve no other. */
+  /* A reused connection was not checked, and this one must not serve another call. */
   curl_easy_setopt(h, CURLOPT_FRESH_CONNECT, 1L);
   curl_easy_setopt(h, CURLOPT_FORBID_REUSE, 1L);
   /* A proxy would resolve the name itself. */

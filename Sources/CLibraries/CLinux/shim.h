@@ -1,6 +1,6 @@
 #ifndef SIGNALBOX_CLINUX_H
 #define SIGNALBOX_CLINUX_H
-/* Calls of Linux that Swift's Glibc leaves out: variadic ones, and those of small headers. */
+/* Linux calls that Swift's Glibc lacks: variadic ones, and those of small headers. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,37 +13,38 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* SIGKILL for this process as soon as the thread that started it ends. */
+/* Kills this process with SIGKILL as soon as the thread that started it ends. */
 static inline int linux_die_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
 
 /* Names the calling thread; the system keeps the first 15 bytes. */
 static inline void linux_name_thread(const char *name) { (void)prctl(PR_SET_NAME, name, 0, 0, 0); }
 
-/* A program that is started gets no descriptor from `first` on. (glibc 2.34; declared for GNU sources only.) */
+/* Closes the descriptors from `first` on in a program to be started. (glibc 2.34; declared
+ * for GNU sources only.) */
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
 static inline int linux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
-/* A pair of connected stream sockets that no program started later inherits. */
+/* A pair of connected stream sockets that programs started later do not inherit. */
 static inline int linux_socket_pair(int ends[2]) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }
 
 /* A counter that poll() can wait for. */
 static inline int linux_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
-/* A file in memory that no program started later inherits, and that can be sealed. (The call has no wrapper
- * outside of GNU sources.) */
+/* A file in memory that programs started later do not inherit, and that can be sealed. (The call
+ * has a wrapper for GNU sources only.) */
 static inline int linux_memory_file(const char *name) {
   return (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
-/* Nobody writes to it from now on, this process included; 0, or -1. */
+/* Makes the file read-only for everybody, this process included. Returns 0 or -1. */
 static inline int linux_seal(int file) {
   /* F_ADD_SEALS with F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE; defined for GNU sources only. */
   return fcntl(file, 1033, 0xF);
 }
 
-/* As many bytes as there is room for, without waiting; -1: none now, -2: the peer is gone. */
+/* Sends as many bytes as fit, without waiting; -1: none now, -2: the peer is gone. */
 static inline long linux_send_now(int socket, const void *bytes, size_t count) {
   for (;;) {
     ssize_t sent = send(socket, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -53,7 +54,7 @@ static inline long linux_send_now(int socket, const void *bytes, size_t count) {
   }
 }
 
-/* As many bytes as are there, without waiting; -1: none now, 0 or -2: the peer is gone. */
+/* Receives the available bytes, without waiting; -1: none now, 0 or -2: the peer is gone. */
 static inline long linux_receive_now(int socket, void *bytes, size_t room) {
   for (;;) {
     ssize_t got = recv(socket, bytes, room, MSG_DONTWAIT);

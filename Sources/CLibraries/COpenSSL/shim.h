@@ -1,4 +1,4 @@
-/* What Swift cannot import of OpenSSL 3: macros and variadic functions. */
+/* The parts of OpenSSL 3 that Swift cannot import: macros and variadic functions. */
 #ifndef SIGNALBOX_COPENSSL_H
 #define SIGNALBOX_COPENSSL_H
 #include <openssl/bio.h>
@@ -22,7 +22,7 @@
 static inline int csbx_print_name(BIO *bio, const X509_NAME *name) { return X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253); }
 static inline EVP_PKEY *csbx_generate_p256(void) { return EVP_EC_gen("P-256"); }
 static inline EVP_PKEY *csbx_generate_rsa(size_t bits) { return EVP_RSA_gen(bits); }
-/* Public keys from the numbers of a JWK, big endian; NULL: they are no key. */
+/* Public keys from the numbers of a JWK, big endian; NULL if they form no key. */
 static inline EVP_PKEY *csbx_public_key(const char *type, OSSL_PARAM *parameters) {
   EVP_PKEY *key = NULL;
   EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
@@ -48,7 +48,7 @@ static inline EVP_PKEY *csbx_rsa_public(const unsigned char *n, int n_length, co
   BN_free(exponent);
   return key;
 }
-/* point: 0x04, then x and y of 32 bytes each. */
+/* point: 0x04, then x and y with 32 bytes each. */
 static inline EVP_PKEY *csbx_p256_public(const unsigned char *point) {
   char curve[] = "prime256v1";
   OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string("group", curve, 0),
@@ -65,8 +65,9 @@ static inline void csbx_set_issuer(X509V3_CTX *context, X509 *issuer, X509 *subj
   X509V3_set_ctx(context, issuer, subject, NULL, NULL, 0);
 }
 
-/* A library context of its own that also has the ciphers of old tools (RC2, 3DES, RC4): PKCS#12 files
- * that were made with them open in it, and nothing else can ever choose them. Made once, kept. */
+/* A separate library context that adds the ciphers of old tools (RC2, 3DES, RC4). It
+ * opens PKCS#12 files made with them, and nothing else can choose these ciphers.
+ * Created once and kept. */
 static inline OSSL_LIB_CTX *csbx_legacy_context(void) {
   OSSL_LIB_CTX *context = OSSL_LIB_CTX_new();
   if (context == NULL) return NULL;
@@ -78,7 +79,8 @@ static inline OSSL_LIB_CTX *csbx_legacy_context(void) {
   return context;
 }
 
-/* 0: opened; 1: not PKCS#12; 2: wrong password; 3: no key or certificate in it, or a cipher that is not there. */
+/* 0: opened; 1: not PKCS#12; 2: wrong password; 3: a key or certificate is missing, or a
+ * cipher is unavailable. */
 static inline int csbx_open_p12(OSSL_LIB_CTX *context, const void *bytes, int length, const char *password, EVP_PKEY **key,
                                 X509 **leaf, STACK_OF(X509) **others) {
   BIO *bio = BIO_new_mem_buf(bytes, length);
@@ -89,7 +91,7 @@ static inline int csbx_open_p12(OSSL_LIB_CTX *context, const void *bytes, int le
     result = 2;
     int fits = PKCS12_verify_mac(file, opener, password == NULL ? 0 : -1);
     if (!fits && (password == NULL || *password == 0)) {
-      /* "No password" is written in two ways by different tools. */
+      /* Tools write "no password" in two ways. */
       opener = password == NULL ? "" : NULL;
       fits = PKCS12_verify_mac(file, opener, opener == NULL ? 0 : -1);
     }
@@ -104,7 +106,7 @@ static inline int csbx_chain_count(const STACK_OF(X509) *chain) { return chain =
 static inline X509 *csbx_chain_at(const STACK_OF(X509) *chain, int index) { return sk_X509_value(chain, index); }
 static inline void csbx_chain_free(STACK_OF(X509) *chain) { sk_X509_pop_free(chain, X509_free); }
 
-/* A PKCS#12 file as old tools make it (RC2 and 3DES) or with today's ciphers; for tests. */
+/* Makes a PKCS#12 file with current ciphers or those of old tools (RC2 and 3DES); for tests. */
 static inline int csbx_make_p12(OSSL_LIB_CTX *context, EVP_PKEY *key, X509 *leaf, const char *password, int legacy, BIO *out) {
   PKCS12 *file = PKCS12_create_ex(password, "push", key, leaf, NULL, legacy ? NID_pbe_WithSHA1And3_Key_TripleDES_CBC : 0,
                                   legacy ? NID_pbe_WithSHA1And40BitRC2_CBC : 0, 0, legacy ? 2048 : 0, 0, context, NULL);
@@ -114,7 +116,7 @@ static inline int csbx_make_p12(OSSL_LIB_CTX *context, EVP_PKEY *key, X509 *leaf
   return result;
 }
 
-/* TLS: what ssl.h offers as macros. */
+/* TLS: what ssl.h offers only as macros. */
 static inline int csbx_tls_settle(SSL_CTX *context) {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
@@ -135,7 +137,7 @@ static inline int csbx_tls_choose(SSL *ssl, const unsigned char **chosen, unsign
   *chosen = found;
   return SSL_TLSEXT_ERR_OK;
 }
-/* wire: one protocol behind its length; the caller keeps it for as long as the context. */
+/* wire: one protocol after its length; the caller keeps it as long as the context. */
 static inline int csbx_tls_offer(SSL_CTX *context, const unsigned char *wire, int is_server) {
   if (!is_server) return SSL_CTX_set_alpn_protos(context, wire, 1u + wire[0]) == 0;
   SSL_CTX_set_alpn_select_cb(context, csbx_tls_choose, (void *)(uintptr_t)wire);

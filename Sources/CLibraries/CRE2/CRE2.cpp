@@ -12,7 +12,7 @@ RE2::Options options(int64_t memory_max) {
   RE2::Options out;
   out.set_max_mem(memory_max);
   out.set_never_capture(true);
-  // RE2 would write to standard error, with the expression in it.
+  // RE2 would write the expression to standard error.
   out.set_log_errors(false);
   return out;
 }
@@ -59,7 +59,8 @@ const char *cre_pattern_fault(const cre_pattern *pattern, const char **part, siz
 
 int cre_pattern_matches(const cre_pattern *pattern, const char *bytes, size_t length) {
   try {
-    // Without groups RE2 only asks whether there is a match, which its automaton answers alone.
+    // Without groups RE2 only has to find out whether there is a match, which its
+    // automaton can do alone.
     return pattern->expression.Match(re2::StringPiece(bytes, length), 0, length, RE2::UNANCHORED, nullptr, 0);
   } catch (...) {
     return 0;

@@ -9,7 +9,7 @@
 
 namespace dom = simdjson::dom;
 
-// A value crosses as the two words that a dom::element is made of.
+// A value is passed as the two words of a dom::element.
 static_assert(sizeof(dom::element) == sizeof(csj_value), "simdjson changed its element");
 static_assert(std::is_trivially_copyable<dom::element>::value, "simdjson changed its element");
 static_assert(sizeof(dom::array::iterator) <= 16, "simdjson changed its iterator");
@@ -37,15 +37,15 @@ template <typename Iterator> void store(const Iterator &iterator, uint64_t *word
   std::memcpy(words, static_cast<const void *>(&iterator), sizeof iterator);
 }
 
-// An iterator with the position that store() kept; made from bytes, since simdjson's own default
-// iterator must not be made without a document.
+// An iterator at the position that store() saved. It is built from bytes, because simdjson's
+// default iterator must not be created without a document.
 template <typename Iterator> struct Restored {
   alignas(Iterator) unsigned char bytes[sizeof(Iterator)];
   explicit Restored(const uint64_t *words) { std::memcpy(bytes, words, sizeof bytes); }
   Iterator &operator*() { return *reinterpret_cast<Iterator *>(bytes); }
 };
 
-// What a word of the tape says beside its type.
+// The part of a tape word without its type.
 size_t payload(uint64_t word) { return word & 0x00FFFFFFFFFFFFFF; }
 
 const char *words(simdjson::error_code code) {
@@ -74,10 +74,10 @@ void csj_parser_free(csj_parser *parser) { delete parser; }
 int csj_parse(csj_parser *parser, const char *bytes, size_t length, size_t depth_max, csj_value *root,
               const char **fault) {
   try {
-    // A byte order mark, which RFC 8259 lets a reader skip.
+    // Skips a byte order mark, as RFC 8259 permits.
     if (length >= 3 && std::memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) bytes += 3, length -= 3;
     if (parser->parser.capacity() < length || parser->parser.max_depth() != depth_max) {
-      // The extra level lets a document of exactly depth_max levels pass.
+      // The extra level admits documents of exactly depth_max levels.
       auto code = parser->parser.allocate(length < 1024 ? 1024 : length, depth_max);
       if (code) {
         *fault = words(code);
@@ -102,7 +102,8 @@ const void *csj_keep(csj_value root) {
   auto *from = static_cast<const dom::document *>(root.document);
   const uint64_t *tape = from->tape.get();
   const uint8_t *strings = from->string_buf.get();
-  // The first word says where the tape ends. Strings lie in its order, each behind its length and before a zero.
+  // The first word says where the tape ends. The strings follow in tape order, each with its length
+  // before it and a zero after it.
   size_t words = payload(tape[0]);
   size_t bytes = 0;
   for (size_t place = 1; place < words; place++) {
@@ -123,7 +124,7 @@ const void *csj_keep(csj_value root) {
   if (room == nullptr) return nullptr;
   std::memcpy(room + head, tape, numbers);
   if (bytes > 0) std::memcpy(room + head + numbers, strings, bytes);
-  // Its destructor never runs: what it points to is in the same piece of memory.
+  // The destructor never runs: everything it points to is in the same block of memory.
   auto *kept = new (room) dom::document;
   kept->tape.reset(reinterpret_cast<uint64_t *>(room + head));
   kept->string_buf.reset(room + head + numbers);
@@ -211,7 +212,7 @@ uint64_t csj_count(csj_value value) {
 }
 
 // state[0..1] is the iterator (a document and a place on its tape), state[2] the place of the end,
-// state[3] whether members have names. Only plain words, so that a cursor can be copied freely.
+// state[3] whether members have names. These are plain words, so a cursor can be copied freely.
 int csj_first(csj_value value, csj_cursor *cursor) {
   dom::array array;
   if (!element(value).get_array().get(array)) {

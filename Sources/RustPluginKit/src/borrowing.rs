@@ -1,4 +1,4 @@
-//! What the compiler keeps authors from. Each of these is legal but for one word.
+//! What the compiler rejects. In each pair, the second example differs from the first by a detail.
 //!
 //! Parsed JSON does not outlive its call:
 //!
@@ -11,7 +11,7 @@
 //! fn body<'a>(request: &Request<'a>) -> Json<'static> { request.json().unwrap() }
 //! ```
 //!
-//! Nor does text:
+//! Neither does text:
 //!
 //! ```
 //! # use signalbox_plugin::*;
@@ -22,7 +22,7 @@
 //! fn token<'a>(delivery: &Delivery<'a>) -> &'static str { delivery.device().token }
 //! ```
 //!
-//! Not even that of a delivery of the plugin's own, beyond the delivery:
+//! Text of an owned delivery does not outlive that delivery:
 //!
 //! ```
 //! # use signalbox_plugin::*;
@@ -33,7 +33,7 @@
 //! fn token(delivery: OwnedDelivery) -> &'static str { delivery.device().token }
 //! ```
 //!
-//! JSON stays on the thread of its call, while text may be read elsewhere:
+//! JSON stays on the thread of its call; text may be read on any thread:
 //!
 //! ```
 //! # use signalbox_plugin::*;
@@ -44,7 +44,7 @@
 //! fn elsewhere(json: Json<'_>) { std::thread::scope(|scope| drop(scope.spawn(|| json.len()))); }
 //! ```
 //!
-//! An answer is gone when the closure has returned:
+//! An answer does not outlive the closure that reads it:
 //!
 //! ```
 //! # use signalbox_plugin::*;
@@ -55,7 +55,7 @@
 //! fn get(host: &Host) -> Result<HttpAnswer<'_>> { host.http_wait(&HttpCall::default(), |answer| Ok(answer)) }
 //! ```
 //!
-//! A request that stays open is used through what `defer` returns, by one thread at a time:
+//! After `defer`, only the value it returns reaches the request, from one thread at a time:
 //!
 //! ```
 //! # use signalbox_plugin::*;

@@ -4,31 +4,31 @@ use crate::memory;
 use crate::sys::{self, *};
 use std::fmt;
 
-/// What a call came to, if it was not well.
+/// The ways in which a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
-    /// A fault of the side that answers.
+    /// The side that answers failed internally.
     Internal,
     /// The two sides share no version.
     Version,
     /// An argument, a config or a body is malformed.
     Invalid,
-    /// Well-formed, but not offered.
+    /// Well-formed, but not supported.
     Unsupported,
-    /// Not now: no room, or a credential is on its way.
+    /// Not now: there is no room, or a credential is being fetched. Try again later.
     Again,
-    /// The deadline passed; whether it happened is unknown.
+    /// The deadline passed; the outcome is unknown.
     Timeout,
-    /// A signature, a password or a token does not fit.
+    /// A signature, a password or a token is wrong.
     Auth,
-    /// There is no such thing.
+    /// It does not exist.
     NotFound,
-    /// Over a bound.
+    /// It exceeds a limit.
     TooLarge,
     /// No connection was made, so nothing was sent.
     Unreachable,
-    /// The connection broke; whether it happened is unknown.
+    /// The connection broke; the outcome is unknown.
     Lost,
     /// The host is shutting down, or the instance is stopped.
     Stopping,
@@ -54,7 +54,7 @@ impl Status {
         Status::ALL.iter().find(|one| one.0 == self).map_or(SBX_E_INTERNAL, |one| one.1)
     }
 
-    /// `None`: it went well. What is not known counts as internal.
+    /// `None` means success. An unknown code counts as internal.
     pub(crate) fn of(code: sbx_status) -> Option<Status> {
         if code == SBX_OK {
             return None;
@@ -68,18 +68,18 @@ impl Status {
     }
 }
 
-/// A failure with words for people.
+/// A failure with a message for people.
 ///
-/// Never put a secret, a device token or a message body into the words: the host logs them.
+/// Never put a secret, a device token or a message body into the message: the host logs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What kind of failure.
+    /// The kind of failure.
     pub status: Status,
-    /// For people; what is over 243 bytes is cut.
+    /// For people; cut after 243 bytes.
     pub message: String,
 }
 
-/// What a call came to.
+/// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
@@ -88,7 +88,7 @@ impl Error {
         Error { status, message: message.into() }
     }
 
-    /// A fault of the plugin.
+    /// The plugin failed internally.
     pub fn internal(message: impl Into<String>) -> Error {
         Error::new(Status::Internal, message)
     }
@@ -98,27 +98,27 @@ impl Error {
         Error::new(Status::Invalid, message)
     }
 
-    /// Well-formed, but not offered.
+    /// Well-formed, but not supported.
     pub fn unsupported(message: impl Into<String>) -> Error {
         Error::new(Status::Unsupported, message)
     }
 
-    /// Not now.
+    /// Not now; try again later.
     pub fn again(message: impl Into<String>) -> Error {
         Error::new(Status::Again, message)
     }
 
-    /// A signature, a password or a token does not fit.
+    /// A signature, a password or a token is wrong.
     pub fn auth(message: impl Into<String>) -> Error {
         Error::new(Status::Auth, message)
     }
 
-    /// There is no such thing.
+    /// It does not exist.
     pub fn not_found(message: impl Into<String>) -> Error {
         Error::new(Status::NotFound, message)
     }
 
-    /// `Ok`, or an error that says what the status means.
+    /// `Ok`, or an error with a message for the status.
     pub(crate) fn check(code: sbx_status) -> Result<()> {
         match Status::of(code) {
             None => Ok(()),
@@ -126,7 +126,7 @@ impl Error {
         }
     }
 
-    /// The same with what the host wrote, if it wrote something.
+    /// Like `check`, with the host's message if there is one.
     pub(crate) fn check_with(code: sbx_status, error: &sbx_error) -> Result<()> {
         Error::check(code).map_err(|fault| {
             let bytes: Vec<u8> =
@@ -138,13 +138,13 @@ impl Error {
         })
     }
 
-    /// Writes it where the host reads it.
+    /// Writes the error where the host reads it.
     ///
     /// # Safety
     /// `error` is null or a struct that the host made.
     pub(crate) unsafe fn report(&self, error: *mut sbx_error) -> sbx_status {
         let code = self.status.code();
-        // All of its fields are of the first version; a shorter one cannot be written to.
+        // Every field exists since the first version, so a shorter struct is not written.
         let size = std::mem::size_of::<sbx_error>();
         if !error.is_null() && (*error).struct_size as usize >= size {
             *error = self.raw((*error).struct_size);
@@ -175,8 +175,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A call of a service that fills a buffer: once with room that mostly does, and once more with what it
-/// asks for.
+/// Calls a service that fills a buffer: first with the usual capacity, then once more with the size
+/// that the service asks for.
 pub(crate) fn filled(
     capacity: usize,
     mut call: impl FnMut(*mut u8, *mut usize, *mut sbx_error) -> Result<sbx_status>,

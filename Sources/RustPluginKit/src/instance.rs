@@ -1,4 +1,4 @@
-//! An instance as the host holds it, and the functions of `sbx_plugin`.
+//! The plugin instance that the host holds, and the functions of `sbx_plugin`.
 
 use crate::error::{Error, Result, Status};
 use crate::host::{lock, Credential, Host};
@@ -11,7 +11,7 @@ use std::any::Any;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// What an `sbx_instance` is.
+/// What an `sbx_instance` points to.
 pub(crate) struct Instance {
     pub host: Host,
     plugin: Box<dyn Any + Send + Sync>,
@@ -21,15 +21,15 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// # Safety
-    /// The pointer came from `create` and not yet to `destroy`.
+    /// The pointer came from `create` and was not passed to `destroy` yet.
     pub unsafe fn from<'a>(raw: *mut sbx_instance) -> Result<&'a Instance> {
         raw.cast::<Instance>().as_ref().ok_or_else(|| Error::internal("there is no instance"))
     }
 
-    /// The plugin, and the host that the call belongs to.
+    /// The plugin, and the host of this call.
     ///
     /// # Safety
-    /// As `from`; 'a is the call.
+    /// As for `from`; 'a is the duration of the call.
     pub unsafe fn plugin<'a, P: Plugin>(raw: *mut sbx_instance) -> Result<(&'a P, Call<'a>)> {
         let instance = Instance::from(raw)?;
         Ok((plugin(&*instance.plugin)?, Call::new(&instance.host)))
@@ -39,7 +39,7 @@ impl Instance {
         (self.refresh)(&*self.plugin, name)
     }
 
-    /// Keeps what the host may read until `destroy`.
+    /// Keeps a value that the host may read until `destroy`.
     pub fn keep(&self, value: impl Any + Send) {
         lock(&self.kept).push(Box::new(value));
     }
@@ -49,7 +49,7 @@ fn plugin<P: Plugin>(any: &dyn Any) -> Result<&P> {
     any.downcast_ref().ok_or_else(|| Error::internal("the instance is another plugin's"))
 }
 
-/// Closes a host unless an instance has come of it.
+/// Closes a host, unless an instance has taken it over.
 struct Opened(Option<Host>);
 
 impl Drop for Opened {
@@ -103,7 +103,7 @@ pub(crate) unsafe extern "C" fn stop<P: Plugin>(
 ) -> sbx_status {
     let left = Duration::from_nanos(deadline_monotonic_ns.saturating_sub(monotonic_ns()));
     guard(error, || {
-        // The contract knows one failure here: that it could not end in time.
+        // The contract has one failure here: the instance could not stop in time.
         let stopped = Instance::plugin::<P>(instance)?.0.stop(left);
         stopped.map_err(|fault| Error::new(Status::Timeout, fault.message))
     })
@@ -116,7 +116,7 @@ pub(crate) unsafe extern "C" fn destroy(instance: *mut sbx_instance) {
     guard(std::ptr::null_mut(), || {
         let Instance { host, plugin, kept, .. } = *Box::from_raw(instance.cast::<Instance>());
         let closing = Opened(Some(host));
-        // The plugin's own drop may still log.
+        // Dropping the plugin may still log.
         drop(plugin);
         drop(closing);
         drop(kept);
@@ -124,7 +124,7 @@ pub(crate) unsafe extern "C" fn destroy(instance: *mut sbx_instance) {
     });
 }
 
-/// The host's deadlines count on this clock.
+/// Reads the clock of the host's deadlines.
 fn monotonic_ns() -> u64 {
     #[repr(C)]
     struct Timespec {
@@ -136,7 +136,7 @@ fn monotonic_ns() -> u64 {
     }
     const CLOCK_MONOTONIC: i32 = 1;
     let mut now = Timespec { seconds: 0, nanoseconds: 0 };
-    // Of the C library, which every program here is linked with.
+    // From the C library, which every program here links.
     let code = unsafe { clock_gettime(CLOCK_MONOTONIC, &mut now) };
     match code {
         0 => now.seconds as u64 * 1_000_000_000 + now.nanoseconds as u64,

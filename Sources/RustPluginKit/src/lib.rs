@@ -1,7 +1,7 @@
 //! Plugins for the Signalbox notification gateway, without unsafe code.
 //!
-//! A plugin is a type that implements [`Plugin`] and the traits of its roles, and a line that makes it
-//! the plugin of its library:
+//! A plugin is a type that implements [`Plugin`] and the traits of its roles. One line makes it the
+//! plugin of its library:
 //!
 //! ```
 //! use signalbox_plugin::*;
@@ -28,9 +28,9 @@
 //! # fn main() {}
 //! ```
 //!
-//! What the host hands over is borrowed for the call, and the compiler sees to it that nothing of it is
-//! kept. A panic becomes an internal fault with words; it never leaves the plugin. The contract itself is
-//! in [`sys`].
+//! What the host passes is borrowed for the call; the compiler rejects code that keeps it. A
+//! panic becomes an internal error with a message and never leaves the plugin. The contract
+//! itself is in [`sys`].
 #![deny(missing_docs)]
 
 #[cfg(doctest)]

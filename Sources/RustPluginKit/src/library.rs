@@ -1,4 +1,4 @@
-//! What the host finds behind the one exported function.
+//! What the exported function returns to the host.
 
 use crate::error::Error;
 use crate::host::lock;
@@ -11,15 +11,15 @@ use std::os::raw::{c_char, c_void};
 use std::ptr;
 use std::sync::Mutex;
 
-/// A role of a plugin: its id, its table, and a service that it cannot do without.
+/// A role of a plugin: its id, its table, and the service that it requires.
 pub struct Role {
     pub(crate) id: &'static str,
     pub(crate) table: *const c_void,
     pub(crate) needs: Option<&'static str>,
 }
 
-/// The tables of a library, made at the first call of its entry. A library is never unloaded, so they
-/// are never freed.
+/// The tables of a library, made at the first call of its entry. A library is never unloaded, so
+/// they are never freed.
 pub struct Library {
     made: Mutex<Option<Made>>,
 }
@@ -30,7 +30,7 @@ struct Made {
     roles: &'static [Role],
 }
 
-// Tables are written before they are shared, and never again.
+// Tables are written before they are shared, and never afterwards.
 unsafe impl Send for Made {}
 unsafe impl Sync for Role {}
 
@@ -38,7 +38,7 @@ unsafe impl Sync for Role {}
 pub type RoleFunction = unsafe extern "C" fn(*const c_char) -> *const c_void;
 
 impl Library {
-    /// An empty one, for a static.
+    /// An empty library, for a static.
     #[allow(clippy::new_without_default)]
     pub const fn new() -> Library {
         Library { made: Mutex::new(None) }
@@ -107,12 +107,12 @@ fn make<P: Plugin>(role: RoleFunction, roles: Vec<Role>) -> Made {
     Made { plugin: constant(plugin), roles: Box::leak(roles.into()) }
 }
 
-/// A value at an address that never changes.
+/// Puts a value at an address that never changes.
 pub(crate) fn constant<T>(value: T) -> *const T {
     Box::leak(Box::new(value))
 }
 
-/// Static text with its NUL; a NUL inside would cut it, so it is left out.
+/// Static text that ends with NUL. NULs inside would cut it, so they are left out.
 pub(crate) fn text(text: &str) -> *const c_char {
     let bytes: Vec<u8> = text.bytes().filter(|byte| *byte != 0).collect();
     CString::new(bytes).map_or(ptr::null(), |text| text.into_raw() as *const c_char)
@@ -123,7 +123,7 @@ fn texts<'a>(list: impl Iterator<Item = &'a str>) -> *const *const c_char {
     Box::leak(all.into_boxed_slice()).as_ptr()
 }
 
-/// Makes a type that implements [`Plugin`] and the traits of its roles the plugin of this library:
+/// Makes a type that implements [`Plugin`] and its role traits the plugin of this library:
 ///
 /// ```text
 /// signalbox_plugin::plugin!(Echo: Build, SendHttp);

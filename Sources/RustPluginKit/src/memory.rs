@@ -1,10 +1,10 @@
-//! Text, pairs and arrays as they cross the contract: a pointer and a length, borrowed.
+//! Text, pairs and arrays as they cross the contract: a borrowed pointer with a length.
 
 use crate::sys::{self, sbx_kv, sbx_str, Growing};
 use std::marker::PhantomData;
 use std::{fmt, ptr, slice, str};
 
-/// Borrowed bytes in the contract's own form; usually made from a `&str` or a `&[u8]`.
+/// Borrowed bytes in the contract's form; usually made from a `&str` or a `&[u8]`.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Text<'a> {
@@ -12,14 +12,14 @@ pub struct Text<'a> {
     borrowed: PhantomData<&'a [u8]>,
 }
 
-// Bytes that are read and never written.
+// The bytes are only read.
 unsafe impl Send for Text<'_> {}
 unsafe impl Sync for Text<'_> {}
 
 impl<'a> Text<'a> {
     /// The bytes.
     pub fn bytes(&self) -> &'a [u8] {
-        // Borrowed for 'a by whoever made it.
+        // Whoever made it has borrowed the bytes for 'a.
         unsafe { bytes(self.raw) }
     }
 
@@ -42,7 +42,7 @@ impl<'a> From<&'a str> for Text<'a> {
 }
 
 impl fmt::Debug for Text<'_> {
-    /// Says how much, not what: it may be a token.
+    /// Shows the length only: the text may be a token.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "<{} bytes>", self.bytes().len())
     }
@@ -72,7 +72,7 @@ impl<'a> Pair<'a> {
         self.value.as_str()
     }
 
-    /// The first value of that name.
+    /// The first value with this name.
     pub fn find(pairs: &[Pair<'a>], key: &str) -> Option<&'a str> {
         pairs.iter().find(|pair| pair.key.bytes() == key.as_bytes()).map(Pair::value)
     }
@@ -81,7 +81,7 @@ impl<'a> Pair<'a> {
         if pairs.is_empty() {
             return ptr::null();
         }
-        // The same layout: two texts, one after the other.
+        // Same layout: a pair is two texts in a row.
         pairs.as_ptr().cast()
     }
 }
@@ -124,7 +124,7 @@ pub(crate) fn raw_bytes(bytes: &[u8]) -> sbx_str {
     sbx_str { ptr: bytes.as_ptr().cast(), len: bytes.len() }
 }
 
-/// An array of structs that may be longer or shorter than those of this side.
+/// An array of structs that may be longer or shorter than this side's version.
 #[derive(Clone, Copy)]
 pub(crate) struct Strided<'a, T> {
     start: *const T,
@@ -145,12 +145,12 @@ impl<'a, T: Growing> Strided<'a, T> {
         self.count
     }
 
-    /// What both sides know of an element.
+    /// The part of an element that both sides know.
     pub fn get(&self, index: usize) -> Option<T> {
         if index >= self.count {
             return None;
         }
-        // Inside of the array, whose elements begin with their size.
+        // Within the array, whose elements begin with their size.
         unsafe { Some(sys::read(self.start.cast::<u8>().add(index * self.stride).cast())) }
     }
 
@@ -162,10 +162,10 @@ impl<'a, T: Growing> Strided<'a, T> {
     }
 }
 
-/// Overwrites what may have been a secret; the compiler must not leave it out.
+/// Overwrites what may have been a secret. The compiler cannot optimise it away.
 pub(crate) fn wipe(bytes: &mut [u8]) {
     for byte in bytes.iter_mut() {
-        // A place in a slice that is borrowed for writing.
+        // The byte is in a slice that is borrowed for writing.
         unsafe { ptr::write_volatile(byte, 0) };
     }
     std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);

@@ -1,7 +1,7 @@
-//! Nothing unwinds out of a plugin: a panic becomes `SBX_E_INTERNAL` with words.
+//! Nothing unwinds out of a plugin: a panic becomes `SBX_E_INTERNAL` with a message.
 //!
-//! What a panic says may hold a body or a token, so only text that stands in the source is repeated.
-//! The place where it happened says the rest.
+//! A panic message may contain a body or a token, so only literals from the source are passed on,
+//! with the place of the panic.
 
 use crate::error::{Error, Result};
 use crate::sys::{sbx_error, sbx_status, SBX_OK};
@@ -16,7 +16,7 @@ thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Keeps panics inside of guarded calls off the standard error stream, and remembers where they were.
+/// Keeps panics of guarded calls off the standard error stream, and remembers where they happened.
 pub(crate) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -34,14 +34,14 @@ pub(crate) fn install() {
     });
 }
 
-/// Runs what a panic must not leave.
+/// Runs code and catches its panics.
 pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Result<T> {
     DEPTH.with(|depth| depth.set(depth.get() + 1));
     let result = panic::catch_unwind(AssertUnwindSafe(body));
     DEPTH.with(|depth| depth.set(depth.get() - 1));
     result.map_err(|payload| {
         let fault = Error::internal(words(&*payload));
-        // Its own drop might panic; that is worth a few bytes.
+        // Dropping the payload might panic; leaking it costs a few bytes.
         std::mem::forget(payload);
         fault
     })
@@ -55,8 +55,8 @@ fn words(payload: &(dyn Any + Send)) -> String {
     }
 }
 
-/// The body of an exported function: what fails becomes a status, with its words where the host reads
-/// them.
+/// The body of an exported function: a failure becomes a status, and its message is written
+/// where the host reads it.
 ///
 /// # Safety
 /// `error` is null or a struct that the host made.

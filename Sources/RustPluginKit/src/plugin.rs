@@ -1,11 +1,11 @@
-//! What a plugin is.
+//! The trait that every plugin implements.
 
 use crate::error::{Error, Result};
 use crate::host::{Credential, Host};
 use crate::json::Json;
 use std::time::Duration;
 
-/// What a plugin says of itself.
+/// What a plugin declares about itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     pub(crate) id: &'static str,
@@ -32,13 +32,13 @@ impl Info {
         }
     }
 
-    /// JSON Schema of the config; without it the plugin takes none.
+    /// JSON Schema of the config; without it the plugin takes no config.
     pub const fn config_schema(mut self, schema: &'static str) -> Info {
         self.config_schema = Some(schema);
         self
     }
 
-    /// Services without which the plugin cannot run, beside JSON and the clock: `sbx.sign/1`.
+    /// Services that the plugin requires in addition to JSON and the clock: `sbx.sign/1`.
     pub const fn needs(mut self, services: &'static [&'static str]) -> Info {
         self.needs = services;
         self
@@ -50,38 +50,41 @@ impl Info {
         self
     }
 
-    /// The host calls no two role functions of one instance at the same time.
+    /// The host never calls two role functions of one instance at the same time.
     pub const fn serial(mut self) -> Info {
         self.is_serial = true;
         self
     }
 }
 
-/// A plugin: a type whose values are instances with a config. Its roles are the traits that
-/// [`crate::plugin!`] names.
+/// A plugin: a type whose values are instances, each with a config. [`crate::plugin!`] names its
+/// roles, which are traits.
 ///
-/// Life: `create`, `start`, calls of the roles, `stop`, drop. `create`, `start`, `stop` and `refresh`
-/// are called one at a time and may block; role functions run on several threads at once and must not.
+/// Life cycle: `create`, `start`, calls of the roles, `stop`, drop. `create`, `start`, `stop` and
+/// `refresh` are called one at a time and may block. Role functions run on several threads at
+/// once and must not block.
 pub trait Plugin: Sized + Send + Sync + 'static {
-    /// What it is.
+    /// Describes the plugin.
     const INFO: Info;
 
-    /// Makes an instance from its part of gateway.yaml, which fits the schema. No network, no threads yet.
+    /// Makes an instance from its part of gateway.yaml, which matches the schema. It may not use
+    /// the network or start threads yet.
     fn create(host: Host, config: Json<'_>) -> Result<Self>;
 
-    /// Ready to work: define credentials, start own threads.
+    /// Gets the instance ready for work: defines credentials, starts its own threads.
     fn start(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Completes or gives back everything in the time that is left. Afterwards no thread and no callback of
-    /// the instance runs. Failing means that it could not: the host then never calls it again.
+    /// Completes or returns all work in the time left. Afterwards no thread or callback of the
+    /// instance runs. If it fails, the host never calls the instance again.
     fn stop(&self, _time_left: Duration) -> Result<()> {
         Ok(())
     }
 
-    /// A new value for a credential that `start` has defined. May block and use [`Host::http_wait`].
-    /// `Unreachable` and `Timeout` mean try again, `Auth` and `Invalid` a wrong set-up.
+    /// Fetches a new value for a credential that `start` defined. May block and use
+    /// [`Host::http_wait`]. `Unreachable` and `Timeout` mean try again; `Auth` and `Invalid` mean a
+    /// wrong configuration.
     fn refresh(&self, name: &str) -> Result<Credential> {
         Err(Error::not_found(format!("there is no credential {name}")))
     }

@@ -1,4 +1,5 @@
-//! A plugin through its C tables: what crosses, what is refused, and that nothing unwinds out of it.
+//! Runs a plugin through its C tables: what crosses, what is rejected, and that
+//! nothing unwinds out of it.
 
 mod mock;
 
@@ -10,7 +11,7 @@ use std::ptr;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Hosts and requests that a careless plugin would keep.
+/// Hosts that a careless plugin would keep.
 static KEPT: Mutex<Vec<Host>> = Mutex::new(Vec::new());
 
 struct Probe {
@@ -19,7 +20,7 @@ struct Probe {
 }
 
 impl Probe {
-    /// Panics in the place that the config names, with text that came out of a body.
+    /// Panics where the config says so, with text from a body.
     fn trip(&self, place: &str) {
         if self.config.contains(&format!("panic {place}")) {
             panic!("token-{}", self.config.len());
@@ -212,7 +213,7 @@ impl SendOwn for Probe {
             host.credit(1)
         });
         worker.join().expect("no panic")?;
-        // More than there are: the host is told of those alone.
+        // More than were offered; the host is told of the offered ones alone.
         Ok(9)
     }
 }
@@ -281,7 +282,7 @@ fn a_refusal_has_words_that_are_cut_between_characters() {
     let _turn = turn();
     let (code, words) = create("refuse").unwrap_err();
     assert_eq!(code, SBX_E_INVALID);
-    // 243 bytes are there, and each character has two.
+    // There is room for 243 bytes, and each character has two.
     assert_eq!(words, "ä".repeat(121));
 }
 
@@ -294,7 +295,7 @@ fn a_panic_is_an_internal_fault_wherever_it_happens() {
     assert!(words.contains("roles.rs") && words.ends_with(": a fixed text"), "{words}");
     let (code, words) = create("panic start").unwrap_err();
     assert_eq!(code, SBX_E_INTERNAL);
-    // This one was put together at run time: it may hold anything.
+    // This message was composed at run time, so it may contain anything.
     assert!(words.contains("roles.rs") && !words.contains("token"), "{words}");
 
     let check = |place: &str, call: &dyn Fn(*mut sbx_instance, *mut sbx_error) -> sbx_status| {
@@ -348,7 +349,7 @@ fn a_stop_that_is_late_is_a_timeout_and_the_time_left_counts_on_the_hosts_clock(
     assert_eq!(end(instance), SBX_E_TIMEOUT);
     let instance = create("{}").unwrap();
     unsafe {
-        // A deadline that has passed.
+        // A deadline in the past.
         assert_eq!(plugin().stop.unwrap()(instance, 1, ptr::null_mut()), SBX_OK);
         plugin().destroy.unwrap()(instance);
     }
@@ -370,7 +371,7 @@ fn a_host_that_is_kept_too_long_does_nothing() {
     assert_eq!(host.secret("key").unwrap_err().status, Status::Stopping);
     assert!(host.after(1, || ()).is_none());
     assert_eq!(seen(), Vec::<String>::new());
-    // So it is when there never was an instance.
+    // The same if there never was an instance.
     create("refuse").unwrap_err();
     let host = KEPT.lock().unwrap().pop().unwrap();
     assert_eq!(host.secret("key").unwrap_err().status, Status::Stopping);
@@ -419,7 +420,7 @@ fn timers_run_once_or_never_and_watchers_often() {
         unsafe { run(context as *mut _) };
     };
     let run = Dropped("run");
-    // By a method: a field alone would not take the whole along.
+    // Through a method: a field alone would not capture the whole value.
     assert!(host.after(5, move || run.note("ran")).is_some());
     fire(0);
     assert_eq!(seen(), ["after 5", "ran run", "drop run"]);

@@ -2,19 +2,19 @@ internal import CSignalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// Calls of the role build.
+/// Calls the build role.
 ///
 /// `@unchecked Sendable`: the table is only read.
 struct BuildDriver: @unchecked Sendable {
-    /// What became of one event.
+    /// What the build of one event produced.
     struct Built: Sendable {
         var result: CallResult
         var made: BuildResult
         var refusals: [String]
-        /// Services that were called.
+        /// The services that were called.
         var services: Set<String>
 
-        /// A text for comparison: equal texts, equal outputs.
+        /// Equal fingerprints mean equal outputs.
         var fingerprint: String {
             let contents = made.contents.map { content in
                 let targets = content.targets.map { "\($0.recipient) \($0.badge ?? -1)" }

@@ -5,8 +5,10 @@ internal import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Host services for an examination: real signatures, values and devices in memory, REST answers from
-/// samples, and a clock that can be moved.
+/// Host services for an examination.
+///
+/// Signatures are real, values and devices are in memory, REST answers come from samples, and
+/// the clock can be moved.
 final class CheckServices: HostServices {
     private struct State {
         var shiftMs: UInt64 = 0
@@ -25,10 +27,10 @@ final class CheckServices: HostServices {
 
     init(answers: [CheckSamples.Answer]) { self.answers = answers }
 
-    /// Lets the clock jump ahead.
+    /// Moves the clock forward.
     func advance(ms: UInt64) { state.withLock { $0.shiftMs += ms } }
 
-    /// Runs something during which no time passes, so that what plugins make of the time can be compared.
+    /// Stops the clock while the body runs, so that what plugins make of the time can be compared.
     func holdingClock<Result>(_ body: () -> Result) -> Result {
         let now = nowUnixMs
         state.withLock { $0.heldUnixMs = now }
@@ -36,7 +38,7 @@ final class CheckServices: HostServices {
         return body()
     }
 
-    /// Log lines since the last call.
+    /// The log lines since the last call.
     func takeLines() -> [String] {
         state.withLock { state in
             defer { state.lines = [] }
@@ -44,7 +46,7 @@ final class CheckServices: HostServices {
         }
     }
 
-    /// REST calls so far: method and URL.
+    /// The REST calls so far: method and URL.
     var calls: [String] { state.withLock { $0.calls } }
 
     var nowUnixMs: UInt64 {
@@ -166,7 +168,7 @@ final class CheckServices: HostServices {
 
     func readFile(_ path: String) -> [UInt8]? { nil }
 
-    // Whatever the host notices is noticed by the probes around it, with more words.
+    // The probes around the host notice the same with more detail.
     func shortened(instance: String, field: String) {}
 
     func misbehaved(instance: String, _ what: String) {}

@@ -2,14 +2,14 @@ internal import Glibc
 internal import SignalboxCore
 internal import Synchronization
 
-/// What is found in this process, told line by line to the process that watches it over descriptor 3.
+/// Reports this process's findings, line by line, to the watching process over descriptor 3.
 final class Findings: Sendable {
     static let shared = Findings()
     static let descriptor: Int32 = 3
     private static let failuresMax = 4
     private let failed = Mutex<[CheckRule: Int]>([:])
 
-    /// What is done next: a crash is blamed on it.
+    /// Names the next action: a crash is blamed on it.
     func doing(_ what: String) { tell([.init("doing", .string(what))]) }
 
     func begin(step: String, ms: UInt64) {

@@ -3,7 +3,7 @@ internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// Deliveries that a plugin with a transport of its own has taken, and what it said of them.
+/// The deliveries that a plugin with its own transport has accepted, and their outcomes.
 final class FlightBook: Sendable {
     private struct State {
         var open: Set<UInt64> = []
@@ -14,7 +14,7 @@ final class FlightBook: Sendable {
 
     private let gate = Gate(State())
 
-    /// These are offered; those that are not taken are given back.
+    /// Records deliveries before they are offered; rejected ones are given back.
     func offer(_ ids: [UInt64]) { gate.updateAll { $0.open.formUnion(ids) } }
 
     func giveBack(_ ids: some Sequence<UInt64>) {
@@ -29,7 +29,7 @@ final class FlightBook: Sendable {
         }
     }
 
-    /// Waits until nothing is open; what is still open at the deadline.
+    /// Waits until nothing is open. Returns what is still open at the deadline.
     func settled(deadlineNs: UInt64) -> Set<UInt64> {
         gate.wait(until: { state in
             if state.open.isEmpty || SystemClock.monotonicNs >= deadlineNs {
@@ -39,7 +39,7 @@ final class FlightBook: Sendable {
         })
     }
 
-    /// Waits for a credit after `seen` of them; false: none came.
+    /// Waits for a credit after the first `seen`; false if none came.
     func creditCame(after seen: Int, deadlineNs: UInt64) -> Bool {
         gate.wait(until: { state in
             if state.credits > seen { return (true, nil) }
@@ -49,7 +49,7 @@ final class FlightBook: Sendable {
 
     var credits: Int { gate.wait(for: { $0.credits }) }
 
-    /// Outcomes since the last call.
+    /// The outcomes since the last call.
     func takeOutcomes() -> [Outcome] {
         gate.update { state in
             defer { state.outcomes = [] }
@@ -57,7 +57,7 @@ final class FlightBook: Sendable {
         }
     }
 
-    /// The plugin settles deliveries.
+    /// The plugin reports outcomes.
     func complete(
         _ given: UnsafePointer<sbx_outcome>?, _ count: Int, _ stride: Int, _ structs: StructReader
     ) {

@@ -4,31 +4,33 @@ internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import Synchronization
 
-/// The host of one examined instance: the gateway's services, with an eye on who calls them from where.
+/// The host of one examined instance: the gateway's services, with a check of their callers.
 ///
-/// `@unchecked Sendable`: `raw` is written in `init` alone; everything else is locked.
+/// `@unchecked Sendable`: `raw` is written only in `init`; everything else is locked.
 final class HostProbe: @unchecked Sendable {
-    /// From where a function may be called.
+    /// Where a function may be called from.
     enum Allowed { case any, control, call, refresh }
 
-    /// Finds the table of a service by its id.
+    /// Finds a service's table by the service's id.
     typealias Lookup =
         @convention(c) (
             UnsafePointer<sbx_host>?, UnsafePointer<CChar>?
         ) -> UnsafeRawPointer?
 
     private static let known = Mutex<[UInt: HostProbe]>([:])
-    /// Bytes that a struct of a newer host has behind those that are known today.
+    /// Bytes that a struct of a newer host has after the ones known today.
     static let tailBytes = 64
     static let tailByte: UInt8 = 0xA5
 
     let bare: BareHost
     let services: CheckServices
-    /// What the plugin gets. It is never freed: a plugin that keeps it too long must be found, not crash.
+    /// What the plugin gets.
+    ///
+    /// It is never freed: a plugin that uses it too late is reported and does not crash.
     let raw: UnsafeMutablePointer<sbx_host>
-    /// Everything is longer than today's contract says.
+    /// Whether every struct is longer than today's contract says.
     let isNewer: Bool
-    /// For the role send: where outcomes go.
+    /// Where outcomes of the send role go.
     let flights = FlightBook()
     private let isOver = Atomic<Bool>(false)
     private let used = Mutex<Set<String>>([])
@@ -61,16 +63,16 @@ final class HostProbe: @unchecked Sendable {
         Self.known.withLock { $0[UInt(bitPattern: raw)] = self }
     }
 
-    /// The probe behind a host that a plugin hands to a service.
+    /// The probe for a host that a plugin passes to a service.
     static func from(_ host: UnsafePointer<sbx_host>?) -> HostProbe? {
         guard let host else { return nil }
         return known.withLock { $0[UInt(bitPattern: host)] }
     }
 
-    /// stop() has returned: from here on every call is a fault.
+    /// stop() has returned: every later call is a fault.
     func end() { isOver.store(true, ordering: .releasing) }
 
-    /// Services that were called since the last time this was asked.
+    /// The services that were called since the last call of this function.
     func takeUsed() -> Set<String> {
         used.withLock { used in
             defer { used = [] }
@@ -78,7 +80,7 @@ final class HostProbe: @unchecked Sendable {
         }
     }
 
-    /// A plugin calls a function of a service; nil: with a host that was never given out.
+    /// Notes a plugin's call of a service function; nil if the host was never given out.
     @discardableResult
     static func note(
         _ host: UnsafePointer<sbx_host>?, _ service: String, _ function: String, _ allowed: Allowed
@@ -98,7 +100,7 @@ final class HostProbe: @unchecked Sendable {
         return probe
     }
 
-    /// Whether this thread may call it.
+    /// Checks that this thread may call the function.
     static func check(_ name: @autoclosure () -> String, _ allowed: Allowed) {
         let note = ThreadNote.current
         let isFine: Bool

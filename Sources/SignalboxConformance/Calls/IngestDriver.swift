@@ -3,11 +3,11 @@ internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// Calls of the role ingest.
+/// Calls the ingest role.
 struct IngestDriver: Sendable {
-    /// What became of one request.
+    /// The result of one request.
     struct Answer: Sendable {
-        /// What handle() returned, or what finish() was given.
+        /// What handle() returned, or what was passed to finish().
         var result: CallResult
         /// What the gateway makes of it; nil: the request was never finished.
         var made: IngestResult?
@@ -54,7 +54,7 @@ struct IngestDriver: Sendable {
         return result.isOK ? .success(found) : .failure(CallFault(result: result))
     }
 
-    /// Hands a request over and waits for its end, at most three seconds.
+    /// Handles a request and waits for its end, at most three seconds.
     func handle(_ request: IngestRequest, shape: Shape = .plain) -> Answer {
         let gate = Gate<IngestResult?>(nil)
         let sink = subject.probe.bare.ingestSink(
@@ -69,7 +69,7 @@ struct IngestDriver: Sendable {
                 table.handle(subject.raw, shaped, probe.raw, error)
             }
         }
-        // The memory of a finished sink stays allocated, so that a plugin that still uses it is found.
+        // A finished sink stays allocated, so that a plugin that still uses it is reported.
         _ = Unmanaged.passRetained(sink)
         _ = sink.returned(
             result.isOK

@@ -1,6 +1,6 @@
 internal import SignalboxCore
 
-/// Deliveries, changes and contents that are made up for an examination, every part of them marked.
+/// Made-up deliveries, changes and contents for an examination; every part carries a mark.
 struct MadeUp: Sendable {
     let samples: CheckSamples
     let nowUnixMs: UInt64
@@ -25,7 +25,7 @@ struct MadeUp: Sendable {
         return SharedNotification(note)
     }
 
-    /// `count` deliveries of three contents in turn; numbers and ids begin at `first`.
+    /// `count` deliveries that use three contents in turn; numbers and ids begin at `first`.
     func deliveries(_ count: Int, first: Int = 1) -> [Delivery] {
         let contents = (0..<3).map { content(first + $0) }
         return (0..<count).map { index in
@@ -53,13 +53,13 @@ struct MadeUp: Sendable {
         }
     }
 
-    /// Tokens that no provider gave out.
+    /// Tokens that no provider would issue.
     static let oddTokens = [
         "", " ", "a b", "x\r\nx-injected: yes", "\"}", "../../etc/passwd", "?a=b&c#d", "\u{0}",
         "\u{e9}\u{1F514}", "%00%2f", String(repeating: "f", count: 5_000), "{\"a\":1}", "\\u0000",
     ]
 
-    /// Contents of every kind, and some that cannot be sent.
+    /// Contents of every kind, including some that cannot be sent.
     static var oddContents: [(name: String, note: PushNotification)] {
         var out: [(String, PushNotification)] = [("an empty one", PushNotification())]
         func add(_ name: String, _ change: (inout PushNotification) -> Void) {

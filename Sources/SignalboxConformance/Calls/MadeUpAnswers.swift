@@ -5,7 +5,7 @@ struct MadeUpAnswer: Sendable {
     var name: String
     var status: UInt32
     var headers: [Attribute]
-    /// `{token}` is replaced by the token of the first item.
+    /// `{token}` is replaced with the token of the first item.
     var body: [UInt8]
     var echoes = false
 
@@ -21,7 +21,7 @@ struct MadeUpAnswer: Sendable {
     }
 }
 
-/// Answers that providers, proxies and attackers give.
+/// Answers as given by providers, proxies and attackers.
 enum MadeUpAnswers {
     private static let statuses: [UInt32] = [
         200, 201, 204, 301, 400, 401, 403, 404, 408, 410, 413, 418, 429, 500, 502, 503, 504, 599,

@@ -1,17 +1,18 @@
 internal import Glibc
 internal import SignalboxCore
 
-/// Words that are found again wherever a plugin writes them: tokens, users, contents and bodies with a
-/// beginning that nothing else has, and a number.
+/// Marks that can be found wherever a plugin writes them.
+///
+/// Tokens, users, contents and bodies each have a unique prefix and a number.
 enum Marks {
-    /// Hexadecimal, so that senders that are strict about tokens take it.
+    /// Hexadecimal, so that senders with strict token rules accept it.
     static let token = "feedc0deca5eb10c"
     static let content = "feedc0deca5eb10d"
     static let user = "feedc0deca5eb10e"
     static let body = "feedc0deca5eb10f"
-    /// In a UUID.
+    /// Part of a UUID.
     static let stable = "feedc0de-ca5e-4b10-8c00-0000"
-    /// In what a provider answers.
+    /// Part of a provider's answer.
     static let needle = "feedc0deca5eb10b"
 
     static func digits(_ number: Int) -> String {
@@ -19,7 +20,7 @@ enum Marks {
         return String(repeating: "0", count: max(0, 8 - text.utf8.count)) + text
     }
 
-    /// The token of a device: 64 hexadecimal digits, or by the author's pattern.
+    /// The token of a device: 64 hexadecimal digits, or the author's pattern.
     static func token(_ number: Int, pattern: String?) -> String {
         let mark = token + digits(number)
         guard let pattern else { return mark + String(repeating: "7a", count: 20) }
@@ -29,7 +30,7 @@ enum Marks {
 
     static func stableID(_ number: Int) -> String { stable + digits(number) }
 
-    /// Numbers after a mark, anywhere in the bytes.
+    /// The numbers after a mark, anywhere in the bytes.
     static func numbers(of mark: String, in bytes: [UInt8]) -> [Int] {
         places(of: mark, in: bytes).compactMap { place in
             let end = place + mark.utf8.count
@@ -38,7 +39,7 @@ enum Marks {
         }
     }
 
-    /// The bytes with zeros for the numbers of the marks that deliveries of one content do not share.
+    /// The bytes with zeros for the marks' numbers that differ between deliveries of a content.
     static func blanked(_ bytes: [UInt8]) -> [UInt8] {
         var out = bytes
         for mark in [token, user, stable] {
@@ -76,17 +77,17 @@ enum Marks {
     }
 }
 
-/// Finds what must not be in a log line or in words for people.
+/// Finds confidential text in log lines and error messages.
 struct Confidential {
-    /// Values of the instance's secrets.
+    /// The values of the instance's secrets.
     let secrets: [[UInt8]]
 
     init(config: [String: [UInt8]]) {
-        // Short ones turn up by chance.
+        // Short values turn up by chance.
         secrets = config.values.filter { $0.count >= 8 }
     }
 
-    /// What a text gives away; nil: nothing.
+    /// Describes what a text reveals; nil if nothing.
     func leak(in text: String) -> String? {
         if Marks.contains(text, Marks.token) { return "a device token" }
         if Marks.contains(text, Marks.content) { return "the text of a notification" }

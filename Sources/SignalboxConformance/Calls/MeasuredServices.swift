@@ -1,7 +1,7 @@
 package import SignalboxPluginHost
 
-/// Host services without a gateway, for measurements of a plugin's calls.
+/// Host services without a gateway, for measuring a plugin's calls.
 package enum MeasuredServices {
-    /// Makes them.
+    /// Makes host services.
     package static func make() -> any HostServices { CheckServices(answers: []) }
 }

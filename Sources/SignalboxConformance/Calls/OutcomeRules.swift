@@ -1,14 +1,14 @@
 internal import SignalboxCore
 
-/// What outcomes must be like, whichever role gave them.
+/// Rules for outcomes of any role.
 enum OutcomeRules {
-    /// Fit for a metric label: a word, not a sentence.
+    /// Whether the text fits a metric label: a word, not a sentence.
     static func isLabel(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 64
             && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }
     }
 
-    /// Checks reasons and bounds; `rule` gets the blame.
+    /// Checks reasons and limits; a fault counts against `rule`.
     static func check(_ outcomes: [Outcome], _ rule: CheckRule, _ findings: Findings) {
         for outcome in outcomes {
             let reason = outcome.reason

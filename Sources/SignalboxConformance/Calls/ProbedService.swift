@@ -1,7 +1,7 @@
 internal import CSignalbox
 internal import SignalboxPluginHost
 
-/// A service of the host with an eye on its callers: each function notes the call and passes it on.
+/// A host service that watches its callers: each function notes the call and passes it on.
 struct ProbedService<Table: BitwiseCopyable & Sendable>: Sendable {
     private let id: String
     /// The host's own table.
@@ -15,7 +15,7 @@ struct ProbedService<Table: BitwiseCopyable & Sendable>: Sendable {
         real = raw.assumingMemoryBound(to: Table.self).pointee
     }
 
-    /// Passes a call on; `refused` is the answer to a host that was never given out.
+    /// Passes a call on; `refused` is the answer if the host was never given out.
     func pass<Answer>(
         _ host: UnsafePointer<sbx_host>?, _ function: String,
         _ allowed: HostProbe.Allowed = .any, else refused: Answer, _ call: (Table) -> Answer
@@ -24,7 +24,7 @@ struct ProbedService<Table: BitwiseCopyable & Sendable>: Sendable {
         return call(real)
     }
 
-    /// The same for a function that answers with a status.
+    /// The same for a function that returns a status.
     func pass(
         _ host: UnsafePointer<sbx_host>?, _ function: String,
         _ allowed: HostProbe.Allowed = .any, _ call: (Table) -> sbx_status
@@ -32,7 +32,7 @@ struct ProbedService<Table: BitwiseCopyable & Sendable>: Sendable {
         pass(host, function, allowed, else: SBX_E_INVALID, call)
     }
 
-    /// The same for a function that gets no host, so that the thread alone tells.
+    /// The same for a function without a host parameter: only the thread is checked.
     func pass<Answer>(inCall function: String, _ call: (Table) -> Answer) -> Answer {
         HostProbe.check("\(id) \(function)()", .call)
         return call(real)

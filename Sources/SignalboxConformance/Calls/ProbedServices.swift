@@ -1,16 +1,17 @@
 internal import CSignalbox
 internal import SignalboxPluginHost
 
-/// The host's services as an examined plugin finds them.
+/// The host services that an examined plugin gets.
 enum ProbedServices {
-    /// The table of a service for the host that asks, or nil: it is not offered.
+    /// The table of a service for the asking host; nil if it is not offered.
     static let lookup: HostProbe.Lookup = { host, id in
         guard let probe = HostProbe.from(host), let id = String(plugin: id) else { return nil }
         return tables[id].map { probe.isNewer ? $0.newer : $0.plain }
     }
 
-    /// A table at two addresses that never change: at its size, and with a tail that today's contract
-    /// does not know.
+    /// A table at two addresses that never change.
+    ///
+    /// One has the table's own size, the other a tail that today's contract does not know.
     ///
     /// `@unchecked Sendable`: it is never written after `init`.
     final class Pair: @unchecked Sendable {

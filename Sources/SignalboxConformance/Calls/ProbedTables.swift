@@ -1,7 +1,7 @@
 internal import CSignalbox
 internal import SignalboxPluginHost
 
-// The functions below are C functions, which reach nothing but what is global.
+// The functions below are C functions, which can only use globals.
 private let realLog = ProbedService(SBX_SVC_LOG, sbx_log.self)
 private let realMetrics = ProbedService(SBX_SVC_METRICS, sbx_metrics.self)
 private let realSecrets = ProbedService(SBX_SVC_SECRETS, sbx_secrets.self)
@@ -16,7 +16,7 @@ private let realKV = ProbedService(SBX_SVC_KV, sbx_kv_store.self)
 private let realRegistry = ProbedService(SBX_SVC_REGISTRY, sbx_registry.self)
 private let realJSON = ProbedService(SBX_SVC_JSON, sbx_json.self)
 
-/// The tables of the services with an eye on their callers.
+/// The services' tables, which watch their callers.
 enum ProbedTables {
     static var log: sbx_log {
         var table = realLog.real
@@ -99,7 +99,7 @@ enum ProbedTables {
         table.fit = { host, request, out, error in
             realFit.pass(host, "fit", .call) {
                 let status = $0.fit(host, request, out, error)
-                // A sender settles such a delivery, so that nothing else shows it.
+                // A sender settles such a delivery, so nothing else reveals the fault.
                 if status == SBX_E_INVALID, CallScope.current != nil,
                     let note = ThreadNote.current
                 {
@@ -216,7 +216,7 @@ enum ProbedTables {
         return table
     }
 
-    /// `sbx.send-host/1`, which leads into the book of the instance.
+    /// `sbx.send-host/1`, which leads to the instance's flight book.
     static var sendHost: sbx_send_host {
         var table = sbx_send_host()
         table.struct_size = UInt32(MemoryLayout<sbx_send_host>.size)

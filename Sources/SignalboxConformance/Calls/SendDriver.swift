@@ -4,14 +4,14 @@ internal import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
 
-/// Calls of the role send.
+/// Calls the send role.
 ///
-/// `@unchecked Sendable`: the table is only read, and what is kept is locked.
+/// `@unchecked Sendable`: the table is only read, and kept deliveries are locked.
 final class SendDriver: @unchecked Sendable {
     let subject: Subject
     let app: String
     private let table: sbx_send
-    /// What the plugin has taken stays readable until the examination lets go of the driver.
+    /// What the plugin has accepted stays readable until the examination releases the driver.
     private let kept = Mutex<[Kept]>([])
 
     private struct Kept: @unchecked Sendable {
@@ -25,12 +25,12 @@ final class SendDriver: @unchecked Sendable {
         self.table = table
     }
 
-    /// How many deliveries go into a call where `wanted` would be liked.
+    /// The size of a call, at most `wanted`.
     func size(_ wanted: Int) -> Int {
         table.max_batch > 0 ? min(wanted, Int(table.max_batch)) : wanted
     }
 
-    /// Offers deliveries; how many were taken, and how long it took.
+    /// Offers deliveries. Returns how many were accepted, and how long it took.
     func submit(
         _ deliveries: [Delivery], shape: Shape = .plain
     ) -> (result: CallResult, taken: Int, tookMs: UInt64) {

@@ -1,6 +1,6 @@
 internal import CSignalbox
 
-/// What a plugin is called with, laid out anew.
+/// Lays out the arguments of a plugin call anew.
 extension Shaper {
     func device(_ given: UnsafePointer<sbx_device>?) -> UnsafePointer<sbx_device>? {
         one(given) { shape(&$0) }

@@ -2,17 +2,17 @@ internal import CSignalbox
 internal import Glibc
 internal import SignalboxPluginHost
 
-/// How structs for a plugin lie in memory.
+/// The memory layout of structs for a plugin.
 enum Shape: Sendable {
     /// As the gateway makes them.
     case plain
-    /// As a newer host makes them: longer than today's contract says, with strides to match.
+    /// As a newer host makes them: longer than today's contract says, with matching strides.
     case longer
-    /// Each ends where readable memory ends: reading beyond it is a crash.
+    /// Each ends where readable memory ends, so reading past it crashes.
     case exact
 }
 
-/// Lays structs out anew and keeps the memory until it is released.
+/// Lays structs out anew and keeps their memory until it is released.
 final class Shaper {
     let shape: Shape
     private var owned: [UnsafeMutableRawPointer] = []
@@ -25,14 +25,14 @@ final class Shaper {
         for map in mapped { munmap(map.start, map.bytes) }
     }
 
-    /// Text in its place; what is not given stays so.
+    /// A text in its new place; a text that is not given stays so.
     func text(_ given: sbx_str) -> sbx_str {
         guard shape == .exact, !given.isEmpty else { return given }
         let room = place(bytes: given.raw)
         return sbx_str(ptr: room.assumingMemoryBound(to: CChar.self), len: given.len)
     }
 
-    /// Pairs; they never grow.
+    /// Pairs, whose size is fixed.
     func pairs(_ given: UnsafePointer<sbx_kv>?, _ count: Int) -> UnsafePointer<sbx_kv>? {
         guard shape == .exact, let given, count > 0 else { return given }
         let copies = (0..<count).map {
@@ -41,20 +41,20 @@ final class Shaper {
         return plain(copies)
     }
 
-    /// Words that never grow, such as ids.
+    /// Values of a fixed size, such as ids.
     func plain<Element: BitwiseCopyable>(_ values: [Element]) -> UnsafePointer<Element> {
         let room = values.withUnsafeBytes { place(bytes: $0) }
         return UnsafePointer(room.assumingMemoryBound(to: Element.self))
     }
 
-    /// The same of an array that is somewhere already.
+    /// The same for an existing array.
     func plain<Element: BitwiseCopyable>(
         _ given: UnsafePointer<Element>?, _ count: Int
     ) -> UnsafePointer<Element> {
         plain(Array(UnsafeBufferPointer(start: given, count: count)))
     }
 
-    /// An array of structs that begin with their size; `visit` shapes what each of them points to.
+    /// An array of structs that begin with their size; `visit` shapes what each one points to.
     func list<Element: BitwiseCopyable>(
         _ given: UnsafePointer<Element>?, _ count: Int, _ visit: (inout Element) -> Void
     ) -> (start: UnsafePointer<Element>?, stride: Int) {
@@ -91,7 +91,7 @@ final class Shaper {
         return room
     }
 
-    /// An unreadable page follows the last byte.
+    /// Copies the bytes so that an unreadable page follows the last one.
     private func mapped(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutableRawPointer {
         let page = Int(sysconf(Int32(_SC_PAGESIZE)))
         let used = (bytes.count + page - 1) / page * page

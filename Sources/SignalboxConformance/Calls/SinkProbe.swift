@@ -3,10 +3,12 @@ internal import Glibc
 internal import SignalboxPluginHost
 internal import Synchronization
 
-/// A sink that a plugin gets in place of the host's: it notes who calls it and when, and passes the call on.
+/// A sink that a plugin gets in place of the host's.
 ///
-/// It is never freed, so that a plugin which keeps it too long is found and does not crash.
-/// `@unchecked Sendable`: `raw` and `inner` are written in `init` alone; the rest is locked.
+/// It notes who calls it and when, and passes the call on.
+///
+/// It is never freed, so that a plugin that uses it too late is reported and does not crash.
+/// `@unchecked Sendable`: `raw` and `inner` are written only in `init`; the rest is locked.
 final class SinkProbe<Table: BitwiseCopyable>: @unchecked Sendable {
     private struct State {
         var isOpen = true
@@ -14,7 +16,7 @@ final class SinkProbe<Table: BitwiseCopyable>: @unchecked Sendable {
         var calls = 0
     }
 
-    /// What the plugin gets; longer than the contract says, as a newer host's would be.
+    /// What the plugin gets: longer than the contract says, like a newer host's.
     let raw: UnsafeMutablePointer<Table>
     /// The host's own sink.
     let inner: UnsafeMutablePointer<Table>
@@ -22,7 +24,7 @@ final class SinkProbe<Table: BitwiseCopyable>: @unchecked Sendable {
     private let place: String
     private let state = Mutex(State())
 
-    /// `fill` replaces the functions of the table; its `state` leads back here.
+    /// `fill` replaces the table's functions; its `state` leads back here.
     init(
         _ inner: UnsafeMutablePointer<Table>, place: String,
         fill: (inout Table, UnsafeMutableRawPointer) -> Void
@@ -37,18 +39,18 @@ final class SinkProbe<Table: BitwiseCopyable>: @unchecked Sendable {
         fill(&raw.pointee, Unmanaged.passRetained(self).toOpaque())
     }
 
-    /// The probe behind a table's `state`.
+    /// The probe that a table's `state` leads to.
     static func from(_ state: UnsafeMutableRawPointer?) -> SinkProbe? {
         state.map { Unmanaged<SinkProbe>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// The call is over.
+    /// Marks the end of the call.
     func close() { state.withLock { $0.isOpen = false } }
 
-    /// What was refused, and why.
+    /// The refused calls, and why.
     var refusals: [String] { state.withLock { $0.refusals } }
 
-    /// How often it was called.
+    /// How often the sink was called.
     var calls: Int { state.withLock { $0.calls } }
 
     /// Passes a call on if the sink may be used now.
@@ -70,7 +72,7 @@ final class SinkProbe<Table: BitwiseCopyable>: @unchecked Sendable {
         return status
     }
 
-    /// Whether the sink may be used now, by this thread.
+    /// Whether this thread may use the sink now.
     func check(_ function: String, mustBeOwner: Bool) -> Bool {
         let isOpen = state.withLock { state in
             state.calls += 1
@@ -96,7 +98,7 @@ enum SinkProbes {
     typealias Build = SinkProbe<sbx_build_sink>
     typealias Ingest = SinkProbe<sbx_ingest_sink>
 
-    /// Around the sink of prepare() or classify(); `sink` says why it refused.
+    /// Wraps the sink of prepare() or classify(); `sink` says why it refused.
     static func http(
         _ sink: HTTPSink, _ arena: CArena, place: String
     ) -> HTTP {
@@ -123,7 +125,7 @@ enum SinkProbes {
         return Unmanaged<HTTPSink>.fromOpaque(state).takeUnretainedValue().refusal
     }
 
-    /// Around the sink of build().
+    /// Wraps the sink of build().
     static func build(_ sink: BuildSink, _ arena: CArena) -> Build {
         Build(sink.table(in: arena), place: "build()") { table, state in
             table.state = state
@@ -140,7 +142,7 @@ enum SinkProbes {
         }
     }
 
-    /// Around the sink of handle().
+    /// Wraps the sink of handle().
     static func ingest(_ sink: IngestSink) -> Ingest {
         Ingest(sink.table, place: "handle()") { table, state in
             table.state = state

@@ -4,7 +4,7 @@ internal import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
 
-/// What a call into a plugin came to.
+/// The result of a call into a plugin.
 struct CallResult: Sendable {
     var status: Int32
     /// What the plugin wrote into the error; may be empty.
@@ -12,7 +12,7 @@ struct CallResult: Sendable {
 
     var isOK: Bool { status == 0 }
 
-    /// `INVALID: the path is missing`.
+    /// For example `INVALID: the path is missing`.
     var text: String {
         let name = Self.names[status] ?? "the unknown status \(status)"
         return words.isEmpty ? "\(name) without words" : "\(name): \(words)"
@@ -25,10 +25,12 @@ struct CallResult: Sendable {
     ]
 }
 
-/// One instance under examination; its functions are called here as the contract allows, and not only
-/// as the gateway does.
+/// An examined instance.
 ///
-/// `@unchecked Sendable`: `raw` is set by `create` and cleared by `destroy`, which no other call overlaps.
+/// It is called in every way that the contract allows, also in ways the gateway never uses.
+///
+/// `@unchecked Sendable`: `raw` is set by `create` and cleared by `destroy`, which no
+/// other call overlaps.
 final class Subject: @unchecked Sendable {
     let table: sbx_plugin
     let probe: HostProbe
@@ -51,7 +53,7 @@ final class Subject: @unchecked Sendable {
             isNewer: isNewer, lookup: ProbedServices.lookup)
     }
 
-    /// Runs a call with a fresh error, which must be written as the contract says.
+    /// Makes a call with a fresh error, and checks that it is written as the contract says.
     func call(
         _ tag: ThreadNote.Tag, _ name: String, isRefresh: Bool = false,
         _ body: (CArena, UnsafeMutablePointer<sbx_error>) -> sbx_status
@@ -72,16 +74,16 @@ final class Subject: @unchecked Sendable {
         return result
     }
 
-    /// Reports words that give something away.
+    /// Reports a text that reveals something confidential.
     func watch(_ text: String, _ place: @autoclosure () -> String) {
         guard let leak = confidential.leak(in: text) else { return }
         Findings.shared.fail(.secretsWords, "\(leak) is in \(place())")
     }
 
-    /// Makes the instance of the config that fits, or of this text.
+    /// Creates the instance with the valid config, or with this text.
     func create(json text: [UInt8]? = nil) -> CallResult {
         let json = text ?? Array(config.json.text.utf8)
-        // A value that is surely no pointer of the plugin's.
+        // No plugin would return this value as its pointer.
         let untouched = OpaquePointer(bitPattern: 0x5b0c)
         var made = untouched
         let result = call(.control, "create()") { arena, error in
@@ -104,13 +106,15 @@ final class Subject: @unchecked Sendable {
         call(.control, "start()") { _, error in table.start(raw, error) }
     }
 
-    /// Lets credentials that are due be refreshed.
+    /// Refreshes the credentials that are due.
     func refresh() -> [BareHost.Refresh] {
         guard let raw else { return [] }
         return ThreadNote.run(.control, "refresh()", isRefresh: true) { probe.bare.refresh(raw) }
     }
 
-    /// Ends it as the gateway does; false: the plugin left something running, so it is not destroyed.
+    /// Stops the instance as the gateway does.
+    ///
+    /// False: the plugin left something running, so it must not be destroyed.
     @discardableResult
     func stop(withinMs ms: UInt64 = 3_000) -> Bool {
         let deadline = SystemClock.monotonicNs + ms * 1_000_000
@@ -141,11 +145,11 @@ final class Subject: @unchecked Sendable {
         raw = nil
     }
 
-    /// stop() and destroy().
+    /// Calls stop() and destroy().
     func end() { if stop() { destroy() } }
 }
 
-/// An error struct with canaries behind it.
+/// An error struct followed by canaries.
 private final class ErrorRoom {
     private static let canary: UInt64 = 0x5b0c_ca5e_feed_c0de
     let pointer: UnsafeMutablePointer<sbx_error>
@@ -170,7 +174,7 @@ private final class ErrorRoom {
 
     var words: String { String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
 
-    /// What is wrong with how it was written.
+    /// Describes how the error was written wrongly; nil if it was not.
     var fault: String? {
         let size = MemoryLayout<sbx_error>.size
         for place in stride(from: size, to: size + 64, by: 8)

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// What this thread does for a plugin right now.
+/// What this thread is doing for a plugin.
 final class ThreadNote {
     enum Tag { case control, worker }
 
     let tag: Tag
-    /// `prepare()`, for the words of a finding.
+    /// `prepare()`, for the text of a finding.
     let name: String
-    /// Inside a refresh of a credential.
+    /// Whether the call refreshes a credential.
     let isRefresh: Bool
     private let outer: ThreadNote?
 
@@ -24,14 +24,14 @@ final class ThreadNote {
         return key
     }()
 
-    /// The note of this thread; nil: it is in no call of ours.
+    /// The note of this thread; nil if it is in no call of ours.
     static var current: ThreadNote? {
         pthread_getspecific(key).map {
             Unmanaged<ThreadNote>.fromOpaque($0).takeUnretainedValue()
         }
     }
 
-    /// Runs a call into a plugin.
+    /// Makes a call into a plugin.
     static func run<Result>(
         _ tag: Tag, _ name: String, isRefresh: Bool = false, _ body: () -> Result
     ) -> Result {

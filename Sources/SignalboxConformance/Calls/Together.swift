@@ -1,8 +1,8 @@
 internal import SignalboxThreads
 
-/// The same on several threads at once.
+/// Runs the same body on several threads at once.
 enum Together {
-    /// Starts the threads together and waits for the last.
+    /// Starts the threads together and waits for all of them.
     static func run(threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
         struct State {
             var ready = 0

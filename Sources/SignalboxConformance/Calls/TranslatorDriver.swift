@@ -2,11 +2,11 @@ internal import CSignalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// A request that a plugin rendered, copied.
+/// A copy of a request that a plugin rendered.
 struct RenderedRequest: Sendable, Equatable {
     var method: String
     var path: [UInt8]
-    /// `name: value`, in their order.
+    /// Each as `name: value`, in their order.
     var headers: [[UInt8]]
     var body: [UInt8]
     var items: [UInt64]
@@ -22,7 +22,7 @@ struct RenderedRequest: Sendable, Equatable {
             batch.items[Int(request.items.lowerBound)..<Int(request.items.upperBound)])
     }
 
-    /// Everything in it, without gaps.
+    /// All of the request, joined.
     var bytes: [UInt8] {
         var out = Array(method.utf8) + [0x20] + path
         for header in headers { out += [0x0A] + header }
@@ -35,12 +35,12 @@ struct Translation: Sendable {
     var result: CallResult
     var requests: [RenderedRequest]
     var outcomes: [Outcome]
-    /// What the host did not take.
+    /// What the host rejected.
     var refusals: [String]
-    /// What it took and calls misbehaviour: items that were forgotten, unknown kinds.
+    /// What the host accepted and calls misbehaviour: forgotten items, unknown kinds.
     var faults: [String]
 
-    /// A text for comparison: equal texts, equal translations.
+    /// Equal fingerprints mean equal translations.
     var fingerprint: [UInt8] {
         var out = Array("\(result.status)".utf8)
         for request in requests { out += request.bytes + Array("\(request.items)".utf8) }
@@ -51,7 +51,7 @@ struct Translation: Sendable {
     }
 }
 
-/// The calls that send-http and register have in common.
+/// The calls that send-http and register share.
 struct TranslatorDriver: Sendable {
     typealias Classify =
         @convention(c) (
@@ -81,7 +81,7 @@ struct TranslatorDriver: Sendable {
             return withExtendedLifetime(sink) { body(arena, made.raw, error) }
         }
         probe?.close()
-        // AGAIN and other failures that took nothing leave the batch to the host.
+        // AGAIN, like any failure that took nothing, leaves the batch to the host.
         if result.isOK || !sink.isUntouched { sink.settleForgotten() }
         let translation = Translation(
             result: result,

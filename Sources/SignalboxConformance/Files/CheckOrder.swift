@@ -1,22 +1,23 @@
 internal import SignalboxCore
 internal import SignalboxJSON
 
-/// What the examining process is to do; it reads it from standard input, so that no secret is in a
-/// list of processes.
+/// The task of the examining process.
+///
+/// The process reads it from standard input, so that no secret shows up in a process list.
 struct CheckOrder: Sendable {
     /// Absolute path of the library.
     var file: String
-    /// The author's config; nil: one is made up from the schema.
+    /// The author's config; nil: made up from the schema.
     var config: JSONValue?
-    /// Values that go into the config, by the path of their key: `apps.0.key`.
+    /// Values to put into the config, by the path of their key: `apps.0.key`.
     var secrets: [(name: String, value: [UInt8])] = []
     /// The author's samples.
     var samples = JSONValue.object([])
-    /// Steps that were done by a process before this one.
+    /// Steps that an earlier process has done.
     var done: [String] = []
-    /// Sections that are asked for; empty: all.
+    /// The sections to check; empty: all.
     var only: [String] = []
-    /// Smaller amounts, for tools that make everything slow.
+    /// Whether to use smaller amounts, for tools that slow everything down.
     var isLight = false
 
     init(file: String) { self.file = file }
@@ -50,7 +51,7 @@ struct CheckOrder: Sendable {
         ])
     }
 
-    /// Secrets may be any bytes, which text in JSON may not.
+    /// Secrets may be any bytes; JSON text may not.
     private static func bytes(_ json: JSONValue) -> [UInt8] {
         guard case .array(let items) = json else { return [] }
         return items.compactMap { $0.integer.map { UInt8(truncatingIfNeeded: $0) } }

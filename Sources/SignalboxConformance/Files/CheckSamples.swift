@@ -1,10 +1,11 @@
 internal import SignalboxCore
 internal import SignalboxJSON
 
-/// What an author gives so that a check reaches further than made-up input does; docs/plugin-check.md
-/// lists the keys.
+/// Samples by the plugin's author, which let a check reach further than made-up input.
+///
+/// docs/plugin-check.md lists the keys.
 struct CheckSamples: Sendable {
-    /// A request that the plugin must take.
+    /// A request that the plugin must accept.
     struct Request: Sendable {
         var method: String
         var path: String
@@ -12,20 +13,20 @@ struct CheckSamples: Sendable {
         var body: [UInt8]
     }
 
-    /// An event that the plugin must build something of.
+    /// An event for which the plugin must build something.
     struct SampleEvent: Sendable {
         var type: String
         var data: String
     }
 
-    /// What a REST call is answered whose URL begins so.
+    /// The answer to REST calls whose URL begins with `url`.
     struct Answer: Sendable {
         var url: String
         var status: UInt32
         var headers: [Attribute]
         var body: [UInt8]
 
-        /// What token endpoints answer; other calls mostly ignore it.
+        /// A valid answer of a token endpoint; other calls mostly ignore it.
         static let fallback = Answer(
             url: "", status: 200, headers: [Attribute("content-type", "application/json")],
             body: Array(
@@ -36,7 +37,7 @@ struct CheckSamples: Sendable {
     var requests: [Request] = []
     var events: [SampleEvent] = []
     var answers: [Answer] = []
-    /// With `{n}` where the number of the device goes; nil: made up, hexadecimal.
+    /// `{n}` stands for the device's number; nil: made up, hexadecimal.
     var token: String?
     var platform = "ios"
     var provider = ""
@@ -76,7 +77,7 @@ struct CheckSamples: Sendable {
         return members.map { Attribute($0.key.lowercased(), $0.value.string ?? $0.value.text) }
     }
 
-    /// Text is the body itself; anything else is its JSON.
+    /// A string is the body itself; any other value is sent as JSON.
     private static func bytes(_ json: JSONValue?) -> [UInt8] {
         guard let json else { return [] }
         return Array((json.string ?? json.text).utf8)

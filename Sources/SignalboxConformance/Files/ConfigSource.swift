@@ -1,14 +1,14 @@
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// The config of the examined plugin: the author's or a made-up one, with the author's secrets.
+/// The config of the examined plugin, from the author or made up, with the author's secrets.
 enum ConfigSource {
-    /// Why there is none, in lines.
+    /// Why there is no config, in lines.
     struct Fault: Error {
         var lines: [String]
     }
 
-    /// Where the config came from, for the words of a refusal.
+    /// Where the config came from, for error messages.
     enum Origin { case given, madeUp }
 
     static func config(
@@ -35,7 +35,7 @@ enum ConfigSource {
         return (checked, order.config == nil ? .madeUp : .given)
     }
 
-    /// Puts a secret where its name leads, through maps and lists, which are made where they are missing.
+    /// Puts a secret where its name leads, through maps and lists; missing ones are created.
     private static func put(
         _ bytes: [UInt8], at path: ArraySlice<String>, into value: inout ConfigValue
     ) {

@@ -1,18 +1,18 @@
 internal import SignalboxCore
 
-/// What a shared library says of itself without being loaded: 64-bit ELF of this machine's byte order.
+/// Reads a shared library without loading it: 64-bit ELF in this machine's byte order.
 struct ELFFile {
-    /// Names that others may link to.
+    /// Symbols that others may link to.
     private(set) var exports: [String] = []
-    /// Names that it wants from others.
+    /// Symbols that it needs from others.
     private(set) var imports: [String] = []
-    /// Libraries that it wants.
+    /// Libraries that it needs.
     private(set) var libraries: [String] = []
     private(set) var hasTextRelocations = false
     private(set) var wantsExecutableStack = false
     private let bytes: [UInt8]
 
-    /// Nil: it is not such a file.
+    /// Nil if the bytes are no such file.
     init?(_ bytes: [UInt8]) {
         self.bytes = bytes
         guard bytes.count >= 64, Array(bytes[..<6]) == [0x7F, 0x45, 0x4C, 0x46, 2, 1] else {
@@ -22,7 +22,7 @@ struct ELFFile {
         guard readSections() else { return nil }
     }
 
-    /// It was compiled with AddressSanitizer.
+    /// Whether it was compiled with AddressSanitizer.
     var isSanitized: Bool { imports.contains { $0.hasPrefix("__asan_") } }
 
     private func number<Word: FixedWidthInteger>(_ offset: Int, _ type: Word.Type) -> Word {
@@ -84,7 +84,7 @@ struct ELFFile {
             let info = number(place &+ 4, UInt8.self)
             let visibility = number(place &+ 5, UInt8.self) & 3
             let name = text(names &+ Int(number(place, UInt32.self)))
-            // Global, weak or unique; hidden and internal ones are nobody else's.
+            // Global, weak or unique symbols; hidden and internal ones are private.
             guard [1, 2, 10].contains(info >> 4), visibility == 0 || visibility == 3, !name.isEmpty
             else { continue }
             if number(place &+ 6, UInt16.self) == 0 {
@@ -95,7 +95,7 @@ struct ELFFile {
         }
     }
 
-    /// What linkers and sanitizers add.
+    /// Names that linkers and sanitizers add.
     private static let ofTools = [
         "_init", "_fini", "_edata", "__bss_start", "_end", "__asan", "___asan", "__odr_asan",
         "__start_asan", "__stop_asan",
@@ -115,7 +115,7 @@ struct ELFFile {
     }
 }
 
-/// The rules that are found out from the file alone.
+/// Checks the rules that need the file alone.
 enum FileRuleCheck {
     static func check(_ file: ELFFile, _ verdicts: inout CheckVerdicts) {
         func judge(_ rule: CheckRule, _ faults: [String]) {

@@ -4,7 +4,7 @@ internal import SignalboxPluginHost
 
 /// Tools that watch memory while a plugin is examined.
 enum MemoryTools {
-    /// The path of a program of PATH; nil: it is not installed.
+    /// The path of a program in PATH; nil if it is not installed.
     static func find(_ program: String) -> String? {
         let folders = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
         for folder in folders.split(separator: ":") {
@@ -14,9 +14,9 @@ enum MemoryTools {
         return nil
     }
 
-    /// The runtime that a library wants that was compiled with AddressSanitizer; nil: it is not here.
+    /// The runtime for a library compiled with AddressSanitizer; nil if it is not installed.
     static func sanitizer(for file: ELFFile) -> String? {
-        // The linker finds it by its name.
+        // The linker finds the runtime by this name.
         if let named = file.libraries.first(where: {
             $0.hasPrefix("libasan.so") || $0.contains("asan")
         }) {
@@ -36,7 +36,7 @@ enum MemoryTools {
         return nil
     }
 
-    /// Variables for a process with the sanitizer's runtime; frames are written one to a line.
+    /// Variables for a process with the sanitizer's runtime, which writes one frame per line.
     static func environment(sanitizer: String) -> [String: String] {
         [
             "LD_PRELOAD": sanitizer,
@@ -46,30 +46,30 @@ enum MemoryTools {
         ]
     }
 
-    /// Runs a program of this machine under memcheck.
+    /// The command that runs a program of this machine under memcheck.
     static func valgrind(_ path: String, log: String) -> [String] {
         [
             path, "--quiet", "--xml=yes", "--xml-file=\(log)", "--leak-check=full",
             "--show-leak-kinds=definite", "--num-callers=30", "--error-limit=no",
-            // Code is run few times here, so optimising it costs more than it brings.
+            // The code runs only a few times here, so optimising it costs more than it saves.
             "--max-threads=200", "--child-silent-after-fork=yes", "--vex-iropt-level=1",
         ]
     }
 }
 
-/// A fault of memory as a tool reports it.
+/// A memory fault as reported by a tool.
 struct MemoryFault: Equatable {
     var isLeak: Bool
     var words: String
 
-    /// `what` nil: it was lost.
+    /// `what` is nil for lost memory.
     init(what: String?, place: String) {
         isLeak = what == nil
         words = what.map { "\($0) in \(place)" } ?? "memory that was allocated in \(place)"
     }
 }
 
-/// Reads the sanitizer's report on standard error.
+/// Parses the sanitizer's report on standard error.
 enum SanitizerReport {
     static func faults(in text: String, plugin: String) -> [MemoryFault] {
         var out: [MemoryFault] = []
@@ -102,7 +102,7 @@ enum SanitizerReport {
     }
 }
 
-/// Reads memcheck's XML; it is made by a tool, one element to a line, so no parser is needed.
+/// Parses memcheck's XML. A tool writes it with one element per line, so it needs no XML parser.
 enum ValgrindReport {
     private struct Frame {
         var object = ""
@@ -130,10 +130,10 @@ enum ValgrindReport {
             return Frame(
                 object: part("obj"), function: part("fn"), file: part("file"), line: part("line"))
         }
-        // Swift's runtime, when it makes a type of the host during the plugin's call.
+        // Swift's runtime initialises a type of the host during the plugin's call.
         if frames.first?.function == "swift_initStructMetadata" { return nil }
-        // Who asked for lost memory is the first who is neither the allocator nor a runtime; memory is
-        // misused by whoever is on the way to it.
+        // Lost memory is blamed on the first frame that is neither the allocator nor a runtime;
+        // misused memory on any frame of the plugin in the stack.
         let suspects = isLeak ? Array(frames.drop { isTool($0.object) }.prefix(1)) : frames
         guard let frame = suspects.first(where: { $0.object == plugin }) else { return nil }
         let what = error.components(between: "<what>", and: "</what>").first.map(String.init)
@@ -151,7 +151,7 @@ enum ValgrindReport {
 }
 
 extension StringProtocol where SubSequence == Substring {
-    /// The text between two marks, repeatedly.
+    /// The texts between pairs of marks.
     fileprivate func components(between start: String, and end: String) -> [Substring] {
         var out: [Substring] = []
         for part in self[...].split(separator: start).dropFirst(hasPrefix(start) ? 0 : 1) {

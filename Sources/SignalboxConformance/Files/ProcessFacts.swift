@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What a plugin must leave alone in the process.
+/// Properties of the process that a plugin must not change.
 struct ProcessFacts: Equatable {
     private let handlers: [UInt]
     private let folder: String
@@ -8,7 +8,7 @@ struct ProcessFacts: Equatable {
     private let environment: [String]
     private let mask: mode_t
 
-    /// As it is now.
+    /// Reads the current state.
     init() {
         handlers = (Int32(1)...31).map { signal in
             var action = sigaction()
@@ -32,7 +32,7 @@ struct ProcessFacts: Equatable {
         umask(mask)
     }
 
-    /// What has become different.
+    /// Describes what changed.
     func changes(to later: ProcessFacts) -> [String] {
         var out: [String] = []
         for (index, handler) in handlers.enumerated() where later.handlers[index] != handler {
@@ -47,12 +47,12 @@ struct ProcessFacts: Equatable {
     }
 }
 
-/// Threads and open files of this process.
+/// Counts the threads and open files of this process.
 enum ProcessCounts {
-    /// Ids of threads.
+    /// The ids of the threads.
     static var threads: Set<String> { names("/proc/self/task") }
 
-    /// Open descriptors with what they lead to, without the one that reads the folder.
+    /// Open descriptors with their targets, except the one that reads the folder.
     static var files: [String: String] {
         var out: [String: String] = [:]
         for name in names("/proc/self/fd") {
@@ -62,14 +62,14 @@ enum ProcessCounts {
                 return readlink(
                     "/proc/self/fd/\(name)", start.assumingMemoryBound(to: CChar.self), room.count)
             }
-            // It was the reading itself.
+            // This descriptor was reading the folder.
             guard count > 0 else { continue }
             out[name] = String(decoding: target[..<count], as: UTF8.self)
         }
         return out
     }
 
-    /// The name that a thread was given.
+    /// The name of a thread.
     static func name(ofThread id: String) -> String {
         guard let file = fopen("/proc/self/task/\(id)/comm", "r") else { return "" }
         defer { fclose(file) }

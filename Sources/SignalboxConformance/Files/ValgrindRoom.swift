@@ -3,8 +3,9 @@ internal import SignalboxPluginHost
 
 /// A folder for a run under memcheck, removed with the object.
 ///
-/// Memcheck gives up when it cannot read a file's debug information, as with that of some compilers. So
-/// it gets copies whose section table is hidden: they run as before, and nothing is read from them.
+/// Memcheck gives up on files whose debug information it cannot read, as with some compilers. It
+/// gets copies whose section table is hidden: they run as usual, and memcheck reads no debug
+/// information from them.
 final class ValgrindRoom {
     let program: String
     let plugin: String
@@ -14,7 +15,7 @@ final class ValgrindRoom {
     private let folder: String
 
     init?(program: String, plugin: String) {
-        // mkdtemp() puts letters of its own in place of six of these.
+        // mkdtemp() replaces six of these with letters of its own.
         let pattern = "/tmp/signalbox-check-" + String(repeating: "X", count: 6)
         var name = Array(pattern.utf8CString)
         guard mkdtemp(&name) != nil else { return nil }
@@ -40,14 +41,14 @@ final class ValgrindRoom {
         guard case .success(var bytes) = FileReader.read(source), bytes.count > 64 else {
             return false
         }
-        // Offset, number and names of the section table in the header of a 64-bit ELF file.
+        // Offset, count and name index of the section table in a 64-bit ELF header.
         for place in Array(40..<48) + Array(60..<64) { bytes[place] = 0 }
         guard let file = fopen(target, "wb") else { return false }
         let written = fwrite(bytes, 1, bytes.count, file)
         return fclose(file) == 0 && written == bytes.count && chmod(target, 0o700) == 0
     }
 
-    /// Folders that this process has its Swift libraries from.
+    /// Folders from which this process loaded its Swift libraries.
     private static var libraryFolders: Set<String> {
         guard case .success(let bytes) = FileReader.read("/proc/self/maps") else { return [] }
         var out: Set<String> = []

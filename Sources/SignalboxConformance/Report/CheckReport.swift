@@ -1,16 +1,16 @@
 public import SignalboxCore
 
-/// What a check of a plugin found.
+/// The findings of a plugin check.
 public struct CheckReport: Sendable {
-    /// What became of a rule.
+    /// The result for a rule.
     public enum Verdict: String, Sendable {
-        /// It holds.
+        /// The rule holds.
         case pass
-        /// It is broken.
+        /// The rule is broken.
         case fail
-        /// The plugin has nothing that it could be broken by.
+        /// The plugin has nothing that the rule applies to.
         case notApplicable = "not applicable"
-        /// It could not be found out.
+        /// The rule could not be checked.
         case unchecked = "not checked"
     }
 
@@ -20,24 +20,24 @@ public struct CheckReport: Sendable {
         public var rule: CheckRule
         /// Its verdict.
         public var verdict: Verdict
-        /// What is wrong, or why there is no answer.
+        /// What is wrong, or why there is no verdict.
         public var words: [String]
     }
 
     /// The plugin in one line.
     public internal(set) var title: String
-    /// Every rule once, in their order.
+    /// Every rule once, in order.
     public internal(set) var lines: [Line]
 
-    /// How many rules have that verdict.
+    /// The number of rules with a verdict.
     public func count(_ verdict: Verdict) -> Int {
         lines.count { $0.verdict == verdict }
     }
 
-    /// Nothing failed.
+    /// Whether nothing failed.
     public var isClean: Bool { count(.fail) == 0 }
 
-    /// For people: a line for each rule; rules of a role that the plugin does not have share one.
+    /// For people: one line per rule. The rules of a role that the plugin lacks share a line.
     public var text: [String] {
         var out = [title]
         var left = lines[...]
@@ -87,7 +87,7 @@ public struct CheckReport: Sendable {
         return mark + name + String(repeating: " ", count: max(1, 22 - name.utf8.count))
     }
 
-    /// For scripts, one line.
+    /// For scripts, on one line.
     public var jsonText: String { json.text }
 
     /// For programs.
@@ -109,7 +109,7 @@ public struct CheckReport: Sendable {
     }
 }
 
-/// Verdicts on their way into a report: a failure outlives everything else.
+/// Collects verdicts for a report; a failure outranks everything else.
 struct CheckVerdicts {
     private static let wordsMax = 4
     private var found: [CheckRule: (verdict: CheckReport.Verdict, words: [String])] = [:]
@@ -121,7 +121,7 @@ struct CheckVerdicts {
             if all.count < Self.wordsMax, !all.contains(words) { all.append(words) }
             found[rule] = (.fail, all)
         } else if known == nil || known?.verdict == .pass {
-            // A rule that does not apply here and applies there, applies.
+            // A rule applies if it applies in any step.
             if known == nil || verdict != .notApplicable { found[rule] = (verdict, [words]) }
         }
     }

@@ -1,5 +1,5 @@
 extension CheckRule {
-    /// What the rule asks for, in one line.
+    /// What the rule requires, in one line.
     public var text: String { Self.texts[self] ?? rawValue }
 
     private static let texts: [CheckRule: String] = [

@@ -1,4 +1,4 @@
-/// A rule of the contract that can be checked from outside; the raw value is its stable name.
+/// A rule of the contract that can be checked from outside; its raw value is a stable name.
 public enum CheckRule: String, Sendable, CaseIterable {
     case fileMode = "file.mode"
     case fileExports = "file.exports"
@@ -90,6 +90,6 @@ public enum CheckRule: String, Sendable, CaseIterable {
     case memoryFaults = "memory.faults"
     case memoryLeaks = "memory.leaks"
 
-    /// The first word: rules of one section are checked together.
+    /// The first word of the name. Rules of one section are checked together.
     public var section: String { String(rawValue.prefix { $0 != "." }) }
 }

@@ -2,7 +2,7 @@ internal import CSignalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// The role build: a pure function from an event to notifications.
+/// The build role: a pure function from an event to notifications.
 enum BuildSteps {
     static let all = [
         CheckStep(
@@ -39,7 +39,7 @@ enum BuildSteps {
         }
     }
 
-    /// What every output must be like.
+    /// Checks what must hold for every output.
     private static func judge(_ built: BuildDriver.Built, _ event: Event, _ exam: Examination) {
         for refusal in built.refusals {
             exam.findings.fail(.buildEmits, "\(event.type): \(refusal)")
@@ -161,7 +161,7 @@ enum BuildSteps {
 }
 
 extension Examination {
-    /// A started instance with its role build.
+    /// A started instance with its build role.
     func builder(isNewer: Bool = false) -> BuildDriver? {
         guard let plugin, let raw = plugin.role(SBX_ROLE_BUILD, sbx_build.self),
             let subject = started(isNewer: isNewer)
@@ -178,7 +178,7 @@ extension Examination {
         return BuildDriver(subject: subject, table: table, options: options.text)
     }
 
-    /// The author's events, and one that builders often know.
+    /// The author's events, and one that many builders know.
     func events() -> [Event] {
         let now = services.nowUnixMs
         let known = CheckSamples.SampleEvent(

@@ -1,6 +1,6 @@
-/// All that is examined.
+/// All steps of an examination.
 enum CheckSteps {
-    /// In the order in which it is done.
+    /// The steps in the order in which they run.
     static let all =
         LoadSteps.all + LifeSteps.all + IngestSteps.all + BuildSteps.all + SendHTTPSteps.all
         + RegisterSteps.all + SendSteps.all + StructSteps.all

@@ -2,35 +2,35 @@ internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// A part of an examination; a crash costs the rest of its step and no other.
+/// A step of an examination; a crash costs the rest of this step and no other.
 struct CheckStep: Sendable {
     let name: String
-    /// The first of them gets the blame for a crash.
+    /// The first of them is blamed for a crash.
     let rules: [CheckRule]
     var seconds: UInt64 = 10
-    /// The role that it is about; nil: any plugin.
+    /// The role under examination; nil: any plugin.
     var role: String?
     let run: @Sendable (Examination) -> Void
 }
 
-/// The examination of one plugin in this process, whose end is watched by another one.
+/// The examination of one plugin in this process; another process watches how it ends.
 ///
-/// `@unchecked Sendable`: it is set up before the steps, which run one after the other.
+/// `@unchecked Sendable`: it is set up before the steps, which run one after another.
 final class Examination: @unchecked Sendable {
     let order: CheckOrder
     let samples: CheckSamples
     let services: CheckServices
     let findings = Findings.shared
-    /// Set by the step that loads.
+    /// Set by the step `load`.
     var plugin: LoadedPlugin?
-    /// Set by the step that finds one.
+    /// Set by the step that finds a config.
     var config: CheckedConfig?
-    /// Set by the step that creates: nothing else can be examined without an instance.
+    /// Set by the step `create`: without an instance nothing else can be examined.
     var canCreate = true
     private let factsBefore: ProcessFacts
     private var isLoaded = false
 
-    /// Rules that every step can break.
+    /// Rules that any step can break.
     static let common: [CheckRule] = [
         .lifeProcess, .structsSize, .structsStride, .threadsServices, .threadsSinks, .threadsLate,
         .payloadsFit, .secretsLogs, .secretsWords,
@@ -43,14 +43,14 @@ final class Examination: @unchecked Sendable {
         factsBefore = ProcessFacts()
     }
 
-    /// An amount, or a smaller one where everything is slow.
+    /// An amount, or a smaller one if a tool slows everything down.
     func amount(_ full: Int, light: Int) -> Int { order.isLight ? light : full }
 
-    /// Runs all steps that were not done before.
+    /// Runs all steps that no earlier process has done.
     func run(_ steps: [CheckStep]) {
         for step in steps {
             let isDone = order.done.contains(step.name)
-            // Without these there is nothing to examine, so they are done in every process.
+            // Every process needs these two.
             if isDone, step.name != "load", step.name != "config" { continue }
             findings.begin(step: step.name, ms: step.seconds * 1_000)
             run(step)
@@ -64,7 +64,7 @@ final class Examination: @unchecked Sendable {
         findings.finish()
     }
 
-    /// Not asked for, and nothing that others need.
+    /// Whether the step was not asked for and no other step needs it.
     private func isLeftOut(_ step: CheckStep) -> Bool {
         let sections = Set(step.rules.map(\.section))
         return !order.only.isEmpty && sections.isDisjoint(with: order.only)
@@ -89,7 +89,7 @@ final class Examination: @unchecked Sendable {
         for rule in step.rules { findings.pass(rule) }
     }
 
-    /// Why a step cannot be run.
+    /// Why a step cannot run; nil if it can.
     private func missing(_ step: CheckStep) -> String? {
         if step.name == "load" { return nil }
         if plugin == nil { return "the plugin cannot be loaded" }

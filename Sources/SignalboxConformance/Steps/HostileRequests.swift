@@ -2,7 +2,7 @@ internal import SignalboxCore
 internal import SignalboxJSON
 internal import SignalboxPluginHost
 
-/// Requests that broken senders and attackers make.
+/// Requests from broken senders and attackers.
 enum HostileRequests {
     /// The project's list, and bodies whose parts must not turn up in logs and errors.
     static func bodies(isLight: Bool) -> [(String, [UInt8])] {
@@ -21,7 +21,7 @@ enum HostileRequests {
         return isLight ? all.filter { $0.1.count < 4 * 1024 } : all
     }
 
-    /// The request with one part that is odd.
+    /// The request with one odd part.
     static func odd(_ request: IngestRequest) -> [(String, IngestRequest)] {
         func changed(_ change: (inout IngestRequest) -> Void) -> IngestRequest {
             var copy = request
@@ -57,7 +57,7 @@ enum HostileRequests {
         ]
     }
 
-    /// As much as the gateway lets through.
+    /// Requests of the largest size that the gateway lets through.
     static func huge(_ request: IngestRequest, bytes: Int) -> [(String, IngestRequest)] {
         func with(_ body: [UInt8], _ headers: [Attribute] = []) -> IngestRequest {
             var copy = request
@@ -81,7 +81,7 @@ enum HostileRequests {
         ]
     }
 
-    /// A body that is cut, or whose members are replaced.
+    /// The body cut short, or with some of its members replaced.
     static func broken(_ body: [UInt8], isLight: Bool) -> [(String, [UInt8])] {
         var out: [(String, [UInt8])] = []
         let cuts = min(body.count, isLight ? 3 : 12)
@@ -98,7 +98,7 @@ enum HostileRequests {
         return out
     }
 
-    /// The value with each member, two levels deep, replaced by each of `values` or left out.
+    /// The value with each member, two levels deep, left out or replaced by each of `values`.
     private static func replacements(
         _ json: JSONValue, _ values: [JSONValue], depth: Int = 0
     ) -> [(String, JSONValue)] {

@@ -4,7 +4,7 @@ internal import SignalboxJSON
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// The role ingest: paths, requests of every kind, answers.
+/// The ingest role: paths, requests of every kind, answers.
 enum IngestSteps {
     static let all = [
         CheckStep(
@@ -97,7 +97,7 @@ enum IngestSteps {
         }
     }
 
-    /// What every answer must be like.
+    /// Checks what must hold for every answer.
     static func judge(
         _ answer: IngestDriver.Answer, _ name: String, _ rule: CheckRule, _ exam: Examination
     ) {
@@ -185,7 +185,8 @@ enum IngestSteps {
             for _ in 0..<rounds {
                 for (index, request) in requests.enumerated() {
                     let status = driver.handle(request).status
-                    // What was taken before may be refused now; what failed before must not pass.
+                    // What was accepted before may be refused now, but what failed
+                    // before must not pass.
                     if (status == 500) != (alone[index] == 500) {
                         exam.findings.fail(
                             .ingestThreads, "a request is answered \(status), alone \(alone[index])"
@@ -201,7 +202,7 @@ enum IngestSteps {
 }
 
 extension Examination {
-    /// A started instance with its role ingest.
+    /// A started instance with its ingest role.
     func ingest(isNewer: Bool = false) -> (Subject, IngestDriver)? {
         guard let plugin, let raw = plugin.role(SBX_ROLE_INGEST, sbx_ingest.self),
             let subject = started(isNewer: isNewer)

@@ -4,7 +4,7 @@ internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// An instance from create to destroy.
+/// The life of an instance, from create to destroy.
 enum LifeSteps {
     static let all = [
         CheckStep(name: "create", rules: [.lifeCreate], run: create),
@@ -39,7 +39,7 @@ enum LifeSteps {
         subject.end()
     }
 
-    /// Configs that a schema would have refused; the plugin must live all the same.
+    /// Configs that a schema would have rejected; the plugin must survive them.
     private static func refusals(_ exam: Examination) {
         let configs: [(String, String)] = [
             ("empty text", ""), ("an empty object", "{}"), ("null", "null"), ("a list", "[]"),
@@ -49,7 +49,7 @@ enum LifeSteps {
         ]
         for (name, text) in configs { refuse(exam, name, Array(text.utf8)) }
         refuse(exam, "bytes that are no UTF-8", [0x7B, 0x22, 0xFF, 0xFE, 0x22, 0x3A, 0x31, 0x7D])
-        // The right keys with the wrong values.
+        // The right keys with wrong values.
         for wrong in [JSONValue.null, .integer(-1), .string(""), .array([]), .object([])] {
             guard case .object(let members) = exam.config?.json else { continue }
             let broken = JSONValue.object(members.map { .init($0.key, wrong) })
@@ -73,7 +73,7 @@ enum LifeSteps {
         }
     }
 
-    /// Three at once, which end in another order than they began.
+    /// Three instances at once, which end in another order than they began.
     private static func many(_ exam: Examination) {
         let subjects = (1...3).compactMap { exam.subject(name: "checked-\($0)") }
         for (index, subject) in subjects.enumerated() {
@@ -96,7 +96,7 @@ enum LifeSteps {
     }
 
     private static func rounds(_ exam: Examination) {
-        // Once before counting: what a library makes at its first use may stay.
+        // A first round before counting: what a library creates on first use may stay.
         round(exam, starts: true)
         let (threads, files) = (ProcessCounts.threads, ProcessCounts.files)
         for count in 1...exam.amount(50, light: 5) {
@@ -141,7 +141,7 @@ enum LifeSteps {
         subject.end()
     }
 
-    /// What is left when threads that are about to end have had a second to do so.
+    /// What is left after ending threads have had a second to do so.
     private static func settled(_ look: () -> Set<String>) -> Set<String> {
         let deadline = SystemClock.monotonicNs + 1_000_000_000
         var left = look()
@@ -176,13 +176,13 @@ enum LifeSteps {
 }
 
 extension Examination {
-    /// An instance to be; nil: the plugin or its config is missing.
+    /// An instance to create; nil if the plugin or its config is missing.
     func subject(name: String = "checked", isNewer: Bool = false) -> Subject? {
         guard let plugin, let config else { return nil }
         return Subject(plugin, name: name, config: config, services: services, isNewer: isNewer)
     }
 
-    /// A started instance with its credentials; nil: it was said what went wrong.
+    /// A started instance with its credentials; nil after a reported failure.
     func started(isNewer: Bool = false) -> Subject? {
         guard let subject = subject(isNewer: isNewer), subject.create().isOK else { return nil }
         guard subject.start().isOK else {

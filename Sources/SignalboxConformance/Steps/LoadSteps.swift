@@ -3,7 +3,7 @@ internal import Glibc
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// The library, its entry and what it says of itself.
+/// The library, its entry and its descriptor.
 enum LoadSteps {
     static let all = [
         CheckStep(
@@ -27,7 +27,7 @@ enum LoadSteps {
             let image = try PluginImage.open(exam.order.file)
             let given = try image.ask()
             let tookMs = (SystemClock.monotonicNs - began) / 1_000_000
-            // Under a tool that slows everything down the time says nothing.
+            // Under a tool that slows everything down the time means nothing.
             if tookMs >= 1_000, !exam.order.isLight {
                 findings.fail(.entryQuick, "they took \(tookMs) ms")
             }

@@ -2,7 +2,7 @@ internal import CSignalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// The role register.
+/// The register role.
 enum RegisterSteps {
     static let rules = TranslatorRules(
         endpoint: .registerEndpoint, prepare: .registerPrepare, hostile: .registerHostile,
@@ -47,7 +47,7 @@ enum RegisterSteps {
 }
 
 extension Examination {
-    /// Runs something with a started instance and its role register, for the kinds that it wants.
+    /// Runs a body with a started instance and its register role, for the kinds that it reports.
     func register(
         leaving rules: [CheckRule] = [], isNewer: Bool = false,
         _ body: (TranslatorExam<(id: UInt64, change: DeviceChange)>, [DeviceChange.Kind]) -> Void

@@ -1,7 +1,7 @@
 internal import CSignalbox
 internal import SignalboxPluginHost
 
-/// The tables behind the roles that a plugin lists.
+/// The tables of the roles that a plugin lists.
 enum RoleTables {
     /// The roles of today's contract.
     static let known = [

@@ -2,7 +2,7 @@ internal import CSignalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// The role send-http.
+/// The send-http role.
 enum SendHTTPSteps {
     static let rules = TranslatorRules(
         endpoint: .sendHTTPEndpoint, prepare: .sendHTTPPrepare, hostile: .sendHTTPHostile,
@@ -38,7 +38,7 @@ enum SendHTTPSteps {
 }
 
 extension Examination {
-    /// Runs something with a started instance and its role send-http.
+    /// Runs a body with a started instance and its send-http role.
     func sendHTTP(
         isNewer: Bool = false, _ body: (TranslatorExam<Delivery>, sbx_send_http) -> Void
     ) {

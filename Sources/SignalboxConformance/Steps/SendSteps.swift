@@ -3,7 +3,7 @@ internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// The role send: a transport of the plugin's own.
+/// The send role: a plugin's own transport.
 enum SendSteps {
     static let all = [
         CheckStep(
@@ -17,7 +17,7 @@ enum SendSteps {
             run: threads),
     ]
 
-    /// How long outcomes may take where the transport leads nowhere.
+    /// How long outcomes may take when the transport has no working peer.
     private static let patienceMs: UInt64 = 15_000
 
     private static func submit(_ exam: Examination) {
@@ -29,7 +29,7 @@ enum SendSteps {
             let count = driver.size(wanted)
             exam.findings.doing("submit() of \(count) deliveries")
             settle(driver, made.deliveries(count, first: first), exam)
-            // What hangs once would hang again and again.
+            // What hangs once would hang again.
             if hangs(exam) { return }
             first += 1_000
         }
@@ -46,7 +46,7 @@ enum SendSteps {
         exam.findings.hasFailed(.sendOutcomes) || exam.findings.hasFailed(.sendSubmit)
     }
 
-    /// Offers deliveries until all are taken, and waits for their outcomes.
+    /// Offers deliveries until all are accepted, and waits for their outcomes.
     private static func settle(
         _ driver: SendDriver, _ deliveries: [Delivery], _ exam: Examination
     ) {
@@ -153,7 +153,7 @@ enum SendSteps {
 }
 
 extension Examination {
-    /// A started instance with its role send.
+    /// A started instance with its send role.
     func sender(isNewer: Bool = false) -> SendDriver? {
         guard let plugin, let raw = plugin.role(SBX_ROLE_SEND, sbx_send.self),
             let subject = started(isNewer: isNewer)

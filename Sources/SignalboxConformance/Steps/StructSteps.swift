@@ -2,7 +2,7 @@ internal import CSignalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 
-/// Structs of another size than the gateway's, and memory that ends where they end.
+/// Structs of other sizes than the gateway's, and memory that ends where they end.
 enum StructSteps {
     static let all = [
         CheckStep(name: "structs-longer", rules: [.structsLonger], seconds: 20) { exam in
@@ -13,7 +13,7 @@ enum StructSteps {
         },
     ]
 
-    /// Each role does the same as with the gateway's structs.
+    /// Checks that each role does the same as with the gateway's structs.
     private static func examine(_ exam: Examination, _ shape: Shape, _ rule: CheckRule) {
         let isNewer = shape == .longer
         guard let plugin = exam.plugin else { return }

@@ -2,13 +2,13 @@ internal import SignalboxCore
 internal import SignalboxPluginHost
 
 extension TranslatorExam {
-    /// Answers of every kind to requests that the plugin made itself.
+    /// Checks answers of every kind to requests that the plugin rendered.
     func checkAnswers() {
         var groups: [[UInt64]] = []
         let count = size(exam.amount(128, light: 16))
         groups = prepare(make(count, 1), .plain).requests.map(\.items)
         guard !groups.isEmpty else { return }
-        // Together and alone: a plugin may mix answers up.
+        // Together and alone, because a plugin may mix answers up.
         let bound = min(groups.count, size(64))
         var answers = MadeUpAnswers.all(isLight: exam.order.isLight)[...]
         while !answers.isEmpty {
@@ -36,7 +36,7 @@ extension TranslatorExam {
         for request in made.requests {
             let own = Set(request.items.map { Int($0) })
             let others = Set(Marks.numbers(of: Marks.token, in: request.bytes)).subtracting(own)
-            // What a provider sent may be sent back to it, but not to another item's place.
+            // What a provider sent may go back to it, but not under another item's token.
             if !others.isEmpty, responses.count > 1 {
                 findings.fail(rules.leaks, "\(name): a further request has another \(noun)'s token")
             }

@@ -2,7 +2,7 @@ internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxPluginHost
 
-/// Names of the rules of one translating role.
+/// The rules that one translating role is checked against.
 struct TranslatorRules: Sendable {
     var endpoint: CheckRule
     var prepare: CheckRule
@@ -14,12 +14,12 @@ struct TranslatorRules: Sendable {
     var threads: CheckRule
 }
 
-/// What send-http and register have in common: items in, requests out; answers in, outcomes out.
+/// What send-http and register share: items in, requests out; answers in, outcomes out.
 struct TranslatorExam<Item: Sendable>: Sendable {
     let exam: Examination
     let driver: TranslatorDriver
     let rules: TranslatorRules
-    /// `delivery` or `change`, for words.
+    /// `delivery` or `change`, for messages.
     let noun: String
     let maxBatch: Int
     let make: @Sendable (_ count: Int, _ first: Int) -> [Item]
@@ -29,12 +29,12 @@ struct TranslatorExam<Item: Sendable>: Sendable {
 
     var findings: Findings { exam.findings }
 
-    /// How many items go into a call where `wanted` would be liked.
+    /// The size of a call, at most `wanted`.
     func size(_ wanted: Int) -> Int { maxBatch > 0 ? min(wanted, maxBatch) : wanted }
 
     // MARK: endpoint
 
-    /// Where the requests go; false: nowhere, so there is nothing to render.
+    /// Checks where the requests go; false if there is nothing to render.
     func checkEndpoint(_ function: TranslatorDriver.Endpoint, mayRefuse: Bool) -> Bool {
         findings.doing("endpoint()")
         let (result, endpoint) = driver.endpoint(function)
@@ -53,7 +53,7 @@ struct TranslatorExam<Item: Sendable>: Sendable {
     }
 
     private func check(origin: String) {
-        // Sources' systems may be asked without TLS, senders never are.
+        // Sources' systems may be reached without TLS, providers may not.
         let secure =
             origin.hasPrefix("http://") && !rules.endpoint.rawValue.hasPrefix("send-http")
             ? "https://" + origin.dropFirst(7) : origin
@@ -66,7 +66,9 @@ struct TranslatorExam<Item: Sendable>: Sendable {
 
     // MARK: prepare
 
-    /// Batches of 1, 7 and 512: every item once, nothing of one in another, equal contents equally.
+    /// Checks batches of 1, 7 and 512.
+    ///
+    /// Every item appears once, no item leaks into another, and equal contents render equally.
     func checkBatches() {
         var hasRequests = false
         var settledAs = ""
@@ -89,7 +91,7 @@ struct TranslatorExam<Item: Sendable>: Sendable {
         }
     }
 
-    /// What every translation must be like.
+    /// Checks what must hold for every translation.
     func judge(_ made: Translation, _ name: String, _ rule: CheckRule) {
         if made.result.status == -5, made.requests.isEmpty, made.outcomes.isEmpty {
             findings.fail(
@@ -143,7 +145,9 @@ struct TranslatorExam<Item: Sendable>: Sendable {
         }
     }
 
-    /// One odd item beside one that is not: it is settled or sent soundly, and its neighbour lives.
+    /// Puts one odd item beside a plain one.
+    ///
+    /// The odd one must be settled or sent soundly, and the plain one must not be affected.
     func checkOdd(_ odd: [(name: String, item: Item)]) {
         let plain = make(1, 1)
         let alone = prepare(plain, .plain)
@@ -168,7 +172,7 @@ struct TranslatorExam<Item: Sendable>: Sendable {
 
     private func compareThreads(_ items: [Item]) {
         let alone = prepare(items, .plain)
-        // What depends on chance differs anyway.
+        // Output that depends on chance differs anyway.
         let isSteady = prepare(items, .plain).fingerprint == alone.fingerprint
         findings.doing("prepare() on four threads at once")
         let rounds = exam.amount(25, light: 3)

@@ -1,9 +1,9 @@
 internal import SignalboxCore
 internal import SignalboxHTTP
 
-/// What APNs asks of a request's headers.
+/// What APNs requires of a request's headers.
 enum APNsRules {
-    /// Push types with the suffix of their topics.
+    /// Push types, each with the suffix of its topics.
     private static let suffixes = [
         "alert": "", "background": "", "voip": ".voip", "complication": ".complication",
         "fileprovider": ".pushkit.fileprovider", "mdm": "",

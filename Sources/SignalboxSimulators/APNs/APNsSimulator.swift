@@ -4,21 +4,21 @@ internal import SignalboxHTTP
 internal import SignalboxJSON
 internal import Synchronization
 
-/// How the APNs simulator is set up.
+/// The options of the APNs simulator.
 public struct APNsSimulatorOptions: Sendable {
-    /// Team id of the key.
+    /// The key's team id.
     public var teamID = "SIMTEAM001"
-    /// Id of the key.
+    /// The key's id.
     public var keyID = "SIMKEY0001"
     /// Bundle ids that the key may send to; empty: all.
     public var topics: Set<String> = []
-    /// Takes tokens that are not hexadecimal.
+    /// Accepts tokens that are not hexadecimal.
     public var takesAnyToken = true
     /// How often one connection may change its provider token, in milliseconds.
     public var tokenUpdateMs: UInt64 = 20 * 60_000
-    /// How long ago the token of a 410 died, in milliseconds.
+    /// For a 410: how long ago the token became invalid, in milliseconds.
     public var goneAgoMs: UInt64 = 0
-    /// Streams of a connection after its first success.
+    /// The stream limit of a connection after its first success.
     public var streams: UInt32 = 1000
 
     /// The defaults.
@@ -35,9 +35,9 @@ final class APNsHandler: HTTP2ServerHandler {
 
     private struct State {
         var connections: [UInt64: Connection] = [:]
-        /// Tokens that were verified, with their time of issue.
+        /// Verified tokens with their time of issue.
         var verified: [String: UInt64] = [:]
-        /// Tokens issued up to here count as expired.
+        /// Tokens issued up to this time count as expired.
         var expiredBeforeSeconds: UInt64 = 0
     }
 
@@ -57,10 +57,10 @@ final class APNsHandler: HTTP2ServerHandler {
         answerer = Answerer(state: state, provider: "apns")
     }
 
-    /// Rejects all earlier provider tokens from now on.
+    /// Rejects all earlier provider tokens.
     func expire() {
         state.withLock { state in
-            // Only newer than the newest that was seen is good.
+            // Only a token newer than the newest one seen is accepted.
             state.expiredBeforeSeconds = state.verified.values.max() ?? 0
             state.verified = [:]
         }
@@ -83,7 +83,7 @@ final class APNsHandler: HTTP2ServerHandler {
             failure: { status, reason in answer(request, status, reason) })
     }
 
-    /// One stream until a request with a good token has succeeded, then many.
+    /// Allows one stream until a request with a valid token has succeeded, then many.
     private func prove(_ connection: UInt64, _ stream: HTTP2ServerStream) {
         let isFirst = state.withLock { state in
             guard state.connections[connection]?.isProven == false else { return false }
@@ -123,7 +123,7 @@ final class APNsHandler: HTTP2ServerHandler {
         guard !request.body.isEmpty else { return (400, "PayloadEmpty") }
         let isVoIP = request.header("apns-push-type") == "voip"
         guard request.body.count <= (isVoIP ? 5120 : 4096) else { return (413, "PayloadTooLarge") }
-        // Apple names no reason for this one.
+        // Apple names no reason for this case.
         guard case .object = body else { return (400, "BadPayload") }
         return nil
     }
@@ -161,7 +161,7 @@ final class APNsHandler: HTTP2ServerHandler {
         }
     }
 
-    /// When a good token was issued, in seconds; nil: its signature or its names do not fit.
+    /// When a valid token was issued, in seconds; nil if its signature or its names are wrong.
     private func verified(_ text: String) -> UInt64? {
         guard let jwt = JWT(text), jwt.header["alg"]?.string == "ES256",
             jwt.header["kid"]?.string == options.keyID,

@@ -2,8 +2,10 @@ internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxJSON
 
-/// The control API of the simulators, plain HTTP beside them: `POST /apns/orders`,
-/// `GET /apns/received?count=N&timeout_ms=M`, `DELETE /apns/received`, and the same under `/fcm`.
+/// The simulators' control API over plain HTTP.
+///
+/// It has `POST /apns/orders`, `GET /apns/received?count=N&timeout_ms=M`, `DELETE /apns/received`,
+/// and the same under `/fcm`.
 struct ControlService: AsyncHTTPServerHandler {
     let simulators: [Simulator]
 

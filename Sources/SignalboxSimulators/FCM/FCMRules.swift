@@ -1,6 +1,6 @@
 internal import SignalboxCore
 
-/// An error as FCM writes it.
+/// An error in FCM's format.
 struct FCMError {
     var status: Int
     /// `errorCode` of the FcmError detail; empty: no such detail.
@@ -53,7 +53,7 @@ struct FCMError {
     }
 }
 
-/// What FCM asks of a message.
+/// What FCM requires of a message.
 enum FCMRules {
     private static let messageFields: Set = [
         "token", "topic", "condition", "fid", "name", "notification", "data", "android", "apns",
@@ -64,7 +64,7 @@ enum FCMRules {
         "fcm_options", "direct_boot_ok", "bandwidth_constrained_ok", "restricted_satellite_ok",
     ]
     private static let bytesMax = 4096
-    /// About what FCM's members of a payload for Apple take.
+    /// The approximate size of FCM's own members in a payload for Apple.
     private static let addedForApple = 200
 
     static func error(in body: JSONValue) -> FCMError? {
@@ -113,7 +113,7 @@ enum FCMRules {
         }
         guard bytes <= bytesMax else { return invalid("message", "Message is too big.") }
         guard let apple = message["apns"]?["payload"] else { return nil }
-        // The JSON for Apple contains all of it, and what FCM adds.
+        // The JSON for Apple contains all of these and FCM's own members.
         let parts = [apple, message["notification"], message["data"]]
         let json = parts.reduce(addedForApple) { $0 + ($1?.text.utf8.count ?? 0) }
         return json <= bytesMax ? nil : invalid("message.apns.payload", "Message is too big.")

@@ -4,25 +4,25 @@ internal import SignalboxHTTP
 internal import SignalboxJSON
 internal import Synchronization
 
-/// How the FCM simulator is set up.
+/// The options of the FCM simulator.
 public struct FCMSimulatorOptions: Sendable {
     /// The Firebase project.
     public var projectID = "signalbox-sim"
-    /// Who asks for access tokens.
+    /// The account that requests access tokens.
     public var clientEmail = "gateway@signalbox-sim.iam.gserviceaccount.com"
-    /// Id of the service account's key.
+    /// The id of the service account's key.
     public var keyID = "sim-key-1"
-    /// Life of an access token, in seconds.
+    /// Lifetime of an access token, in seconds.
     public var tokenSeconds = 3599
 
     /// The defaults.
     public init() {}
 }
 
-/// Answers like FCM and like Google's token endpoint, which is at `/token`.
+/// Answers like FCM, and at `/token` like Google's token endpoint.
 final class FCMHandler: HTTP2ServerHandler {
     private struct State {
-        /// Access tokens with the end of their life, in Unix milliseconds.
+        /// Access tokens with their expiry, in Unix milliseconds.
         var tokens: [String: UInt64] = [:]
         var messages = 0
         var granted = 0
@@ -45,13 +45,13 @@ final class FCMHandler: HTTP2ServerHandler {
         answerer = Answerer(state: state, provider: "fcm")
     }
 
-    /// Where it can be reached; known once the server listens.
+    /// Sets the simulator's origin, which is known once the server listens.
     func set(origin: String) { state.withLock { $0.origin = origin } }
 
-    /// Access tokens that were given out.
+    /// The number of access tokens issued.
     var grantedCount: Int { state.withLock { $0.granted } }
 
-    /// Rejects all earlier access tokens from now on.
+    /// Rejects all earlier access tokens.
     func expire() { state.withLock { $0.tokens = [:] } }
 
     func handle(_ request: HTTP2ServerRequest, on stream: HTTP2ServerStream) {
@@ -100,7 +100,7 @@ final class FCMHandler: HTTP2ServerHandler {
             body: Array(JSONValue.object([.init("name", .string(name))]).text.utf8))
     }
 
-    /// The token endpoint.
+    /// Answers like the token endpoint.
     private func grant(_ request: HTTP2ServerRequest) -> (Int, JSONValue) {
         func refused(_ error: String, _ words: String) -> (Int, JSONValue) {
             (

@@ -7,19 +7,21 @@ internal import SignalboxHTTP
 public struct HTTP2ServerOptions: Sendable {
     /// Address to listen on.
     public var host = "127.0.0.1"
-    /// Port; 0 for any free one.
+    /// Port; 0: any free one.
     public var port = 0
     /// Certificate chain, PEM.
     public var certificateChainPEM: [UInt8]
     /// Private key, PEM.
     public var privateKeyPEM: [UInt8]
-    /// Roots for client certificates, PEM. A client may send a certificate, which must chain to one of them.
+    /// Roots for client certificates, PEM.
+    ///
+    /// A client may send a certificate, which must chain to one of them.
     public var clientRootsPEM: [UInt8]?
     /// Whether to offer `h2` by ALPN; otherwise the client must assume it.
     public var offersALPN = true
     /// The first SETTINGS of a connection.
     public var maxConcurrentStreams: UInt32 = 1000
-    /// Connections above this number are accepted and closed at once; nil for no limit.
+    /// Connections above this limit are accepted and closed at once; nil: no limit.
     public var connectionsMax: Int?
 
     /// Makes options with the server's identity.
@@ -29,7 +31,7 @@ public struct HTTP2ServerOptions: Sendable {
     }
 }
 
-/// An HTTP/2 server over TLS on nghttp2, for simulators: it answers, and misbehaves on demand.
+/// An HTTP/2 server over TLS on nghttp2, for simulators. It answers, and misbehaves on demand.
 public final class HTTP2Server: Sendable {
     private struct State: Sendable {
         var listener: (any Channel)?
@@ -44,7 +46,7 @@ public final class HTTP2Server: Sendable {
     private let handler: any HTTP2ServerHandler
     private let tls: ServerTLS
     private let state: NIOLockedValueBox<State>
-    /// The port it listens on; the same after `reopenListener`.
+    /// The listening port; the same after `reopenListener`.
     public let port: Int
 
     /// Starts the server.
@@ -93,7 +95,7 @@ public final class HTTP2Server: Sendable {
         onEach { $0.setMaxConcurrentStreams(count) }
     }
 
-    /// Sends GOAWAY on all connections: open streams are finished, new ones are not accepted.
+    /// Sends GOAWAY on all connections: open streams finish, new ones are rejected.
     public func goAwayAll(code: UInt32 = 0, debugData: String = "") {
         onEach { $0.goAway(lastStream: nil, code: code, debugData: debugData) }
     }

@@ -28,7 +28,7 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
     private var streams: [Int32: Stream] = [:]
     private var isInSession = false
     private var clientCertificate: [UInt8] = []
-    /// Complete requests of one read, passed to the handler when nghttp2 returns.
+    /// Complete requests of one read, passed to the handler once nghttp2 returns.
     private var arrived: [Int32] = []
     private var lastStream: Int32 = 0
 
@@ -79,7 +79,7 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
         flush()
     }
 
-    /// `lastStream` is nil for the last one received.
+    /// A nil `lastStream` means the last one received.
     func goAway(lastStream: Int32?, code: UInt32, debugData: String) {
         guard let session else { return }
         let bytes = Array(debugData.utf8)

@@ -14,9 +14,9 @@ public struct HTTP2ServerRequest: Sendable {
     public var headers: [Attribute]
     /// At most 16 MiB.
     public var body: [UInt8]
-    /// The connection it came on.
+    /// The connection of the request.
     public var connection: UInt64
-    /// The client's certificate, DER; empty if it sent none.
+    /// The client's certificate, DER; empty: none.
     public var clientCertificate: [UInt8]
 
     /// The first value of a field, or nil.
@@ -59,7 +59,7 @@ public struct HTTP2ServerStream: @unchecked Sendable {
         }
     }
 
-    /// Refuses the stream: says that nothing of it was processed.
+    /// Refuses the stream, which tells the client that nothing of it was processed.
     public func refuse() { reset(code: NGHTTP2_REFUSED_STREAM.rawValue) }
 
     /// Resets the stream with an HTTP/2 error code; 2: internal error.
@@ -91,7 +91,7 @@ public struct HTTP2ServerStream: @unchecked Sendable {
     }
 }
 
-/// Carries a body to the only event loop that runs it.
+/// Carries a body to the one event loop that runs it.
 private struct UncheckedBox: @unchecked Sendable {
     let body: (HTTP2ServerConnection) -> Void
     weak var connection: HTTP2ServerConnection?

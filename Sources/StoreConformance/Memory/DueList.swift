@@ -1,14 +1,15 @@
-/// Ids in the order in which they are due; those of one time in the order in which they came.
+/// Ids in the order in which they are due; ids due at the same time keep their arrival order.
 ///
-/// What became of an id elsewhere is not known here: whoever takes one checks whether it still counts.
+/// The list does not see changes made to an id elsewhere: the taker checks
+/// whether an id still counts.
 struct DueList: Sendable {
     private var items: [(id: UInt64, dueUnixMs: UInt64)] = []
     private var start = 0
 
-    /// All that were not taken.
+    /// All ids that were not taken.
     var all: ArraySlice<(id: UInt64, dueUnixMs: UInt64)> { items[start...] }
 
-    /// Most come in their order, and stand at the end at once.
+    /// Most ids arrive in order and go straight to the end.
     mutating func add(_ id: UInt64, dueUnixMs: UInt64) {
         var place = items.count
         if let last = items.last, last.dueUnixMs > dueUnixMs {
@@ -22,7 +23,7 @@ struct DueList: Sendable {
         items.insert((id, dueUnixMs), at: place)
     }
 
-    /// Takes the first that is due and counts; those before it are dropped.
+    /// Takes the first id that is due and counts; drops those before it.
     mutating func popDue(
         nowUnixMs: UInt64, where counts: (UInt64, UInt64) -> Bool
     ) -> UInt64? {
@@ -31,7 +32,7 @@ struct DueList: Sendable {
         return items[start].id
     }
 
-    /// When the first that counts is due; those before it are dropped.
+    /// When the first id that counts is due; drops those before it.
     mutating func firstDue(where counts: (UInt64, UInt64) -> Bool) -> UInt64? {
         while start < items.count {
             if counts(items[start].id, items[start].dueUnixMs) { return items[start].dueUnixMs }

@@ -42,7 +42,7 @@ struct MemoryOutcomes: Sendable {
         rows.removeAll { $0.row.first + UInt64($0.row.count) <= floor }
     }
 
-    /// What is too old goes, and the oldest of too many.
+    /// Removes rows that are too old, and the oldest ones above the limit.
     private mutating func trim(nowUnixMs: UInt64) {
         let oldest = nowUnixMs - min(nowUnixMs, OutcomeLimits.ageMs)
         let young = rows.first { $0.unixMs >= oldest }?.row.first ?? next

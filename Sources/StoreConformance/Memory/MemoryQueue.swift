@@ -1,16 +1,16 @@
 internal import SignalboxCore
 
-/// The queue as a value: deliveries, who holds them, and what is due when.
+/// The queue as a value: deliveries, their holders, and due times.
 struct MemoryQueue: Sendable {
     struct Entry: Sendable {
         var delivery: Delivery
         var event: Event
         var receivedUnixMs: UInt64
         var attempts: [Attempt] = []
-        /// Since when it can be leased; of one that is held, when its lease ends.
+        /// When it can be leased; for a held delivery, when its lease ends.
         var dueUnixMs: UInt64
         var holder: LeaseToken?
-        /// Whose lease ran out, as long as nobody took the delivery since.
+        /// Whose lease expired, until somebody takes the delivery again.
         var formerHolder: LeaseToken?
     }
 
@@ -23,9 +23,9 @@ struct MemoryQueue: Sendable {
 
     private(set) var entries: [UInt64: Entry] = [:]
     private struct Lane: Sendable {
-        /// What waits: high, normal, low.
+        /// Waiting ids by priority: high, normal, low.
         var waiting = [DueList(), DueList(), DueList()]
-        /// What is held, by the end of its lease.
+        /// Held ids, ordered by the end of their lease.
         var held = DueList()
     }
 
@@ -46,7 +46,7 @@ struct MemoryQueue: Sendable {
 
     // MARK: Coming
 
-    /// Whether an event's key was seen within its window; remembers it if not.
+    /// Whether an event's key was seen within its window. If not, remembers the key.
     mutating func isDuplicate(_ event: Event, nowUnixMs: UInt64, windowMs: UInt64) -> Bool {
         guard !event.dedupe.isEmpty, windowMs > 0 else { return false }
         while let id = seenEnds.popDue(nowUnixMs: nowUnixMs, where: { _, _ in true }) {
@@ -64,7 +64,9 @@ struct MemoryQueue: Sendable {
         return false
     }
 
-    /// Adds the deliveries of an event; those that are taken over at once are held until a time.
+    /// Adds the deliveries of an event.
+    ///
+    /// Those that are taken over at once are held until a given time.
     mutating func add(
         _ item: StoreEntry.Item, receivedUnixMs: UInt64, nowUnixMs: UInt64, untilUnixMs: UInt64,
         _ token: LeaseToken
@@ -87,7 +89,7 @@ struct MemoryQueue: Sendable {
         return given
     }
 
-    /// Makes a delivery of a dead letter again, with as much time as it had.
+    /// Turns a dead letter back into a delivery with its original lifetime.
     mutating func replay(
         _ dead: Dead, nowUnixMs: UInt64, _ token: LeaseToken
     ) -> Set<LaneKey> {
@@ -109,7 +111,7 @@ struct MemoryQueue: Sendable {
             nowUnixMs: nowUnixMs, untilUnixMs: nowUnixMs, token)
     }
 
-    /// A newer report of a device takes the place of an older one.
+    /// Replaces an older report about the device with a newer one.
     private mutating func supersede(_ report: Delivery) {
         let key = LaneKey(report)
         let old = entries.values.filter {
@@ -155,7 +157,7 @@ struct MemoryQueue: Sendable {
         }
     }
 
-    /// One that was never tried, or else the one that is due first.
+    /// Picks a delivery that was never tried, or else the one that is due first.
     private func probe(_ lane: LaneKey, _ rank: Int) -> UInt64? {
         let all = lanes[lane]?.waiting[rank].all ?? []
         let waiting = all.filter { Self.isWaiting(entries[$0.id], $0.dueUnixMs) }
@@ -185,7 +187,7 @@ struct MemoryQueue: Sendable {
         out.append(entry.delivery)
     }
 
-    /// Gives back what nobody settled in time.
+    /// Gives back deliveries whose lease has expired.
     private mutating func expire(_ lane: LaneKey, nowUnixMs: UInt64) {
         while let id = lanes[lane]?.held.popDue(
             nowUnixMs: nowUnixMs, where: { [entries] in Self.isHeld(entries[$0], $1) })
@@ -259,7 +261,7 @@ struct MemoryQueue: Sendable {
             entries[id]?.delivery.attempt = attempt.number + 1
             if isFree {
                 entries[id]?.delivery.freeAttempts += 1
-                // Of an outage the first and the last attempt are kept.
+                // Keeps the first and the last attempt of an outage.
                 let former = entry.attempts.filter { $0.reason == attempt.reason }
                 if former.count > 1, former.last == entry.attempts.last {
                     entries[id]?.attempts.removeLast()
@@ -285,7 +287,7 @@ struct MemoryQueue: Sendable {
 
     // MARK: Looking
 
-    /// Makes due what waits only for its provider.
+    /// Makes deliveries due that wait only for their provider.
     mutating func hasten(_ lane: LaneKey, nowUnixMs: UInt64) {
         for (id, entry) in entries
         where entry.holder == nil && entry.delivery.freeAttempts > 0
@@ -309,7 +311,7 @@ struct MemoryQueue: Sendable {
         lanes[lane]?.waiting[rank].firstDue { [entries] in Self.isWaiting(entries[$0], $1) }
     }
 
-    /// When the lane has something to lease next.
+    /// When the lane's next delivery can be leased.
     private mutating func nextDue(_ lane: LaneKey) -> UInt64? {
         var next = lanes[lane]?.held.firstDue { [entries] in Self.isHeld(entries[$0], $1) }
         for rank in 0..<3 {

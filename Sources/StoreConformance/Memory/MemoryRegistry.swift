@@ -5,7 +5,7 @@ struct MemoryRegistry: Sendable {
     private struct Entry: Sendable {
         var device: Device
         var onlineUntilUnixMs: UInt64 = 0
-        /// Grows with each registration: what is newest within a millisecond.
+        /// Grows with each registration, to order those within one millisecond.
         var number: UInt64
     }
 
@@ -60,7 +60,7 @@ struct MemoryRegistry: Sendable {
         }
     }
 
-    /// Changes a user's devices; how many there were.
+    /// Changes a user's devices. Returns how many were changed.
     private mutating func change(
         _ user: UserKey, where isMeant: (Device) -> Bool, _ body: (inout Entry) -> Void
     ) -> Int {
@@ -98,7 +98,7 @@ struct MemoryRegistry: Sendable {
         return Self.newestFirst(entries, nowUnixMs)
     }
 
-    /// An empty app stands for whichever app has the token.
+    /// Finds devices by token; an empty app means any app.
     func find(app: String, token: String, nowUnixMs: UInt64) -> [RegisteredDevice] {
         let entries = users.values.joined().filter {
             (app.isEmpty || $0.device.app == app)
@@ -113,7 +113,7 @@ struct MemoryRegistry: Sendable {
         }.map { RegisteredDevice(device: $0.device, isOnline: $0.onlineUntilUnixMs > now) }
     }
 
-    /// Does what a change says; one that names no token means all of the user's.
+    /// Applies a change; one without a token means all of the user's devices.
     mutating func apply(_ change: DeviceChange, nowUnixMs: UInt64) {
         let device = change.device
         switch change.kind {
@@ -127,7 +127,7 @@ struct MemoryRegistry: Sendable {
         }
     }
 
-    /// Takes in what a provider says of a token; the devices that it concerns.
+    /// Applies a provider's news about a token. Returns the devices that it concerns.
     mutating func learn(_ news: TokenNews) -> (Invalidation, [Device]) {
         switch news {
         case .nothing: return (.unknown, [])
@@ -153,7 +153,7 @@ struct MemoryRegistry: Sendable {
         }
     }
 
-    /// The counter once it is set, or counted up; nil: the user has no device.
+    /// Sets the counter, or counts up. Returns the new value; nil if the user has no device.
     mutating func badge(after given: Int32?, of user: UserKey) -> Int32? {
         guard users[user] != nil else { return nil }
         let known = badges[user] ?? 0

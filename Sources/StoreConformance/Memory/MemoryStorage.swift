@@ -1,18 +1,19 @@
 internal import SignalboxCore
 internal import Synchronization
 
-/// What gateways that run in one process keep in memory: the storage behind any number of `MemoryStore`.
+/// What gateways in one process keep in memory: the storage behind any number of `MemoryStore`.
 ///
-/// It outlives the stores that use it, as a database outlives its connections, and ends with the process. For
-/// tests, simulations and benchmarks, and as the shortest engine to read before writing another.
+/// It outlives the stores that use it, as a database outlives its connections, and ends with the
+/// process. It serves tests, simulations and benchmarks, and is the shortest engine to read
+/// before writing another.
 public final class MemoryStorage: Sendable {
-    /// How a storage is set up.
+    /// The options of a storage.
     public struct Options: Sendable {
-        /// Most deliveries that wait.
+        /// Limit of waiting deliveries.
         public var waitingMax = 10_000_000
-        /// How long a lease of a delivery that is taken over at once lasts, in milliseconds.
+        /// Lease of a delivery that is taken over at once, in milliseconds.
         public var leaseMs: UInt64 = 120_000
-        /// Milliseconds since 1970: the clock that decides.
+        /// Milliseconds since 1970, by the clock that decides.
         public var nowUnixMs: @Sendable () -> UInt64
 
         /// Makes options.
@@ -33,16 +34,18 @@ public final class MemoryStorage: Sendable {
     let options: Options
     let state: Mutex<State>
 
-    /// Makes an empty one.
+    /// Makes an empty storage.
     public init(_ options: Options) {
         self.options = options
         state = Mutex(State())
     }
 
-    /// From now on every call fails with these words; nil: none does.
+    /// Makes every later call fail with this message; nil: calls succeed again.
     public func fail(_ words: String?) { state.withLock { $0.fault = words } }
 
-    /// Opens it for an owner, whose previous life ends now: what that one held is due again.
+    /// Opens the storage for an owner.
+    ///
+    /// The owner's previous life ends now: what it held is due again.
     public func open(owner: String) -> MemoryStore {
         let token = state.withLock { state in
             let token = LeaseToken(owner: owner, epoch: (state.epochs[owner] ?? 0) + 1)

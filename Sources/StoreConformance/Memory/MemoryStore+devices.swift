@@ -15,7 +15,7 @@ extension MemoryStore: DeviceRegistry {
         return count
     }
 
-    /// Forgets devices of their users.
+    /// Removes devices.
     public func unregister(_ devices: [Device], reports: [DeviceReport]) async throws -> Int {
         let count = try perform { state, _ throws(StoreFailure) in
             try requirePlace(for: reports, state)
@@ -26,7 +26,7 @@ extension MemoryStore: DeviceRegistry {
         return count
     }
 
-    /// Does what changes say.
+    /// Applies changes.
     public func change(
         _ changes: [DeviceChange], reports: [DeviceReport],
         done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
@@ -54,7 +54,7 @@ extension MemoryStore: DeviceRegistry {
         for watch in storage.state.withLock({ Array($0.outbox.watchers.values) }) { watch() }
     }
 
-    /// Gives a user's device other attributes.
+    /// Replaces the attributes of a user's device.
     public func setAttributes(
         _ attributes: [Attribute], app: String, token: String, user: String
     ) async throws -> Int {
@@ -78,7 +78,7 @@ extension MemoryStore: DeviceRegistry {
         done(perform { $0.registry.find(app: app, token: token, nowUnixMs: $1) })
     }
 
-    /// Says how long an app is in front of its user.
+    /// Sets how long an app is in front of its user.
     public func setPresence(
         app: String, user: String, token: String?, onlineForMs: UInt64
     ) async throws -> Int {
@@ -107,7 +107,7 @@ extension MemoryStore: DeviceRegistry {
             })
     }
 
-    /// Takes in what a provider says of a token.
+    /// Applies a provider's news about a token.
     public func learn(
         _ news: TokenNews,
         reports: @escaping @Sendable (Invalidation, [Device]) -> [DeviceReport],
@@ -130,12 +130,12 @@ extension MemoryStore: Outbox {
         max: Int, done: @escaping @Sendable (Result<[OutboxEntry], StoreFailure>) -> Void
     ) { done(perform { state, _ in Array(state.outbox.entries.prefix(max)) }) }
 
-    /// Everything up to this entry is in the queue.
+    /// Removes the reports up to this entry, which are in the queue by now.
     public func removeFromOutbox(
         through id: UInt64, done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
     ) { done(perform { state, _ in state.outbox.entries.removeAll { $0.id <= id } }) }
 
-    /// Tells that reports were written, by whomever.
+    /// Calls back when reports were written, whoever wrote them.
     public func watchOutbox(_ onReport: @escaping @Sendable () -> Void) {
         storage.state.withLock { $0.outbox.watchers[token] = onReport }
     }

@@ -30,14 +30,14 @@ extension MemoryStore: DeadLetterStore {
         }.get()
     }
 
-    /// How many there are.
+    /// The number of dead letters.
     public func deadCount(_ filter: DeadFilter) async throws -> Int {
         try perform { state, _ in
             state.queue.dead.values.count { Self.isMeant($0.letter, filter) }
         }.get()
     }
 
-    /// Makes deliveries of a part of them again.
+    /// Turns some of the dead letters back into deliveries.
     public func replay(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
         let (part, given) = try perform { state, now in
             let part = Self.part(state, filter, fromID: fromID, limit: limit)
@@ -52,7 +52,7 @@ extension MemoryStore: DeadLetterStore {
         return part
     }
 
-    /// Forgets a part of them.
+    /// Deletes some of the dead letters.
     public func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
         try perform { state, _ in
             let part = Self.part(state, filter, fromID: fromID, limit: limit)
@@ -77,7 +77,7 @@ extension MemoryStore: KeyValueStore {
             })
     }
 
-    /// Keeps a value, or removes it.
+    /// Stores a value, or removes it.
     public func set(
         instance: String, key: String, value: [UInt8]?, forMs: UInt64?,
         done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
@@ -90,10 +90,10 @@ extension MemoryStore: KeyValueStore {
 }
 
 extension MemoryStore: OutcomeStore {
-    /// The sequence number of the next outcome that is appended.
+    /// The sequence number of the next outcome.
     public var nextOutcome: UInt64 { storage.state.withLock { $0.outcomes.next } }
 
-    /// Says who the receivers are; where each of them stands.
+    /// Sets the receivers. Returns the position of each.
     public func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] {
         try perform { state, _ in state.outcomes.setReceivers(names) }.get()
     }
@@ -103,7 +103,7 @@ extension MemoryStore: OutcomeStore {
         try perform { state, _ in state.outcomes.rows(from: first) }.get()
     }
 
-    /// A receiver has taken everything below `next`.
+    /// Records that a receiver has everything below `next`.
     public func outcomesTaken(by receiver: String, next: UInt64) async throws {
         try perform { state, _ in state.outcomes.taken(by: receiver, next: next) }.get()
     }

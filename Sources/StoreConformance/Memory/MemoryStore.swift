@@ -1,12 +1,12 @@
 public import SignalboxCore
 internal import Synchronization
 
-/// A store in memory: one owner's way into a `MemoryStorage`.
+/// A store in memory: one owner's access to a `MemoryStorage`.
 ///
 /// `done` is called on the caller's thread, before the call returns.
 public final class MemoryStore: DeliveryQueue {
     let storage: MemoryStorage
-    /// Of this life.
+    /// The token of this life.
     public let token: LeaseToken
     private let isClosed = Mutex(false)
 
@@ -15,7 +15,7 @@ public final class MemoryStore: DeliveryQueue {
         self.token = token
     }
 
-    /// Does something at one moment of the store's clock, or says why not.
+    /// Runs a body at one moment of the store's clock, or returns why it cannot.
     func perform<Value: Sendable>(
         _ body: (inout MemoryStorage.State, UInt64) throws(StoreFailure) -> Value
     ) -> Result<Value, StoreFailure> {
@@ -32,7 +32,7 @@ public final class MemoryStore: DeliveryQueue {
         }
     }
 
-    /// Tells those who watch, but not this store itself.
+    /// Notifies the watchers, but not this store unless asked to.
     func tell(_ lanes: Set<LaneKey>, includingItself: Bool = false) {
         guard !lanes.isEmpty else { return }
         let watchers = storage.state.withLock(\.watchers)
@@ -44,16 +44,16 @@ public final class MemoryStore: DeliveryQueue {
         token.owner != self.token.owner || state.epochs[token.owner] != token.epoch
     }
 
-    /// Deliveries that were committed and are not settled.
+    /// The number of deliveries that are committed and not settled.
     public var waitingCount: Int { storage.state.withLock { $0.queue.entries.count } }
-    /// Never.
+    /// Always false.
     public var isDiskFull: Bool { false }
-    /// Never.
+    /// Always false.
     public var isFileGone: Bool { false }
-    /// Never.
+    /// Always false.
     public var isFailing: Bool { false }
 
-    /// Gives ids that nobody was given before.
+    /// Reserves ids that were never given out before.
     public func reserveIDs(
         _ count: Int, done: @escaping @Sendable (Result<Range<UInt64>, StoreFailure>) -> Void
     ) {
@@ -121,7 +121,7 @@ public final class MemoryStore: DeliveryQueue {
             })
     }
 
-    /// Makes leases last so many milliseconds from now.
+    /// Extends leases to so many milliseconds from now.
     public func extend(
         _ ids: [UInt64], under token: LeaseToken, forMs: UInt64,
         done: @escaping @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void
@@ -133,7 +133,7 @@ public final class MemoryStore: DeliveryQueue {
             })
     }
 
-    /// Ends leases, and tells of their ends at once.
+    /// Ends leases, and reports the outcomes in the same step.
     public func settle(
         _ ends: [LeaseEnd], under token: LeaseToken, outcomes: OutcomePack,
         done: @escaping @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void
@@ -148,24 +148,24 @@ public final class MemoryStore: DeliveryQueue {
         if case .success(let (_, given)) = result { tell(given) }
     }
 
-    /// Makes deliveries of a lane due that wait only for their provider to be back.
+    /// Makes deliveries of a lane due that wait only for their provider.
     public func hasten(_ lane: LaneKey) {
         _ = perform { state, now in state.queue.hasten(lane, nowUnixMs: now) }
     }
 
-    /// Lanes with deliveries that nobody holds.
+    /// The lanes with deliveries that nobody holds.
     public func waitingLanes(
         dueForMs: UInt64?, done: @escaping @Sendable (Result<[LaneKey], StoreFailure>) -> Void
     ) {
         done(perform { $0.queue.waitingLanes(nowUnixMs: $1, dueForMs: dueForMs) })
     }
 
-    /// Tells of lanes to which another owner or a replay gave work.
+    /// Calls back with lanes to which another owner or a replay gave work.
     public func watch(_ onWork: @escaping @Sendable ([LaneKey]) -> Void) {
         storage.state.withLock { $0.watchers[token] = onWork }
     }
 
-    /// Ends this owner's life; what it held is due when its leases run out, or when it comes back.
+    /// Ends this owner's life. What it held is due when its leases expire, or when it comes back.
     public func close() async {
         isClosed.withLock { $0 = true }
         storage.state.withLock { state in

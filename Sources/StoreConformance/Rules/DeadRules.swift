@@ -28,7 +28,7 @@ extension StoreConformance {
             try probe.equal(letter?.stableID, "stable-\(id)")
             try probe.equal(letter?.device.token, "token-\(id)")
             try probe.equal(letter?.notification.title, "Title \(id)")
-            // Of an outage the first and the last attempt stay.
+            // The first and the last attempt of an outage are kept.
             try probe.equal(letter?.attempts.map(\.number), [1, 3, 4])
             await store.store.close()
         },

@@ -1,7 +1,7 @@
 internal import SignalboxCore
 
 extension StoreConformance {
-    /// Crashes, failures and ends.
+    /// Crashes, failures and shutdowns.
     static let failureRules: [StoreRule] = [
         StoreRule("what was answered outlives a crash", only: .durable) { probe in
             let store = try await probe.open()

@@ -1,7 +1,7 @@
 internal import SignalboxCore
 
 extension StoreConformance {
-    /// Who holds what, and for how long.
+    /// Who holds a delivery, and for how long.
     static let leaseRules: [StoreRule] = [
         StoreRule("a lease that ran out is given back") { probe in
             let store = try await probe.open()
@@ -11,11 +11,11 @@ extension StoreConformance {
             let early = try await store.lease()
             try probe.equal(early.deliveries.map(\.id), [])
             let wait = early.nextDueInMs ?? 0
-            // What shares its storage with a longer lease may wait for that one.
+            // A delivery that shares storage with a longer lease may wait for that lease.
             try probe.expect((1...9_000).contains(wait), "due in \(wait) ms instead of 5,000")
             await probe.advance(ms: 9_000)
             try probe.equal(Set(try await store.leased()), Set(ids))
-            // The owner leased it again: what it says of it still counts.
+            // The same owner leased it again, so its outcome still counts.
             try probe.equal(
                 try await store.settle([.delivered(ids[0])], lease.token), LeaseRefusal())
             await store.store.close()
@@ -24,7 +24,7 @@ extension StoreConformance {
             let store = try await probe.open()
             let fresh = try await store.fill(2)
             let token = try await store.lease(forMs: 4_000).token
-            // One that was tried, which an engine may keep elsewhere.
+            // A delivery that was tried, which an engine may store elsewhere.
             try await store.settle(
                 [.retry(fresh[1], afterMs: 0, Session.attempt(), isFree: false)], token)
             _ = try await store.lease(forMs: 4_000)

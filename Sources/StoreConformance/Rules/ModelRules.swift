@@ -1,7 +1,7 @@
 internal import SignalboxCore
 
 extension StoreConformance {
-    /// Against a model: whatever is asked for in whatever order, nothing is lost or doubled.
+    /// Compares the store with a model: under random calls, nothing is lost or doubled.
     static let modelRules: [StoreRule] = [UInt64(3), 11, 2_024].map { seed in
         StoreRule("random use and restarts lose nothing and double nothing, seed \(seed)") {
             probe in
@@ -11,13 +11,13 @@ extension StoreConformance {
     }
 }
 
-/// What should be in the queue.
+/// What the queue should contain.
 private struct StoreModel {
     let probe: StoreProbe
     var random: SplitMix
     var waiting: Set<UInt64> = []
     var dead: Set<UInt64> = []
-    /// Since the last lease or restart nobody else can have these.
+    /// Nobody else can hold these since the last lease or restart.
     var held: Set<UInt64> = []
 
     mutating func run(steps: Int) async throws {

@@ -1,7 +1,7 @@
 internal import SignalboxCore
 
 extension StoreConformance {
-    /// What comes in, and in which order it is leased.
+    /// What is committed, and in which order it is leased.
     static let queueRules: [StoreRule] = [
         StoreRule("ids are given once, whoever asks") { probe in
             let store = try await probe.open()
@@ -141,7 +141,7 @@ extension StoreConformance {
             try probe.equal(store.store.waitingCount, 1, "waiting")
             let token = try await store.lease().token
             try await store.settle([.delivered(ids[0])], token)
-            // The key of a refused event was not remembered.
+            // The key of a rejected event is not remembered.
             try probe.equal(try await store.commit([item], dedupeMs: 10_000).duplicates, [])
             await store.store.close()
         },

@@ -107,7 +107,7 @@ extension StoreConformance {
         },
     ]
 
-    /// Reports are written with what causes them.
+    /// Reports are committed with their cause.
     static let outboxRules: [StoreRule] = [
         StoreRule("a change and its reports are one, in the order of the changes") { probe in
             let store = try await probe.open()
@@ -202,7 +202,7 @@ extension StoreConformance {
                     done: $0)
             }
             try probe.equal(try await store.outbox().count, 2)
-            // What leaves the outbox for the queue has had its place.
+            // A report that moves from the outbox to the queue already has its place.
             let items = try await store.ids(2).map { id in
                 Session.item([Session.delivery(id, kind: .report)])
             }

@@ -1,7 +1,7 @@
 internal import SignalboxCore
 
 extension StoreConformance {
-    /// How leases end, and when a delivery comes again.
+    /// How leases end, and when a delivery is due again.
     static let retryRules: [StoreRule] = [
         StoreRule("a delivery that is done is gone, one that is released is due again") { probe in
             let store = try await probe.open()

@@ -1,7 +1,7 @@
 internal import SignalboxCore
 
 extension StoreConformance {
-    /// The stream of outcomes, and values of plugins.
+    /// The stream of outcomes, and plugins' values.
     static let streamRules: [StoreRule] = [
         StoreRule("an outcome is told in the commit that ends its delivery, in order") { probe in
             let store = try await probe.open()
@@ -33,7 +33,7 @@ extension StoreConformance {
             try probe.equal(try await store.store.outcomes(from: 1).rows.count, 3)
             try await store.store.outcomesTaken(by: "b", next: 3)
             try probe.equal(try await store.store.outcomes(from: 1).rows.map(\.first), [3])
-            // One that comes begins here; what was only for one that went is forgotten.
+            // A new receiver begins here; outcomes kept only for a removed receiver are gone.
             try probe.equal(
                 try await store.store.setOutcomeReceivers(["a", "c"]), ["a": 4, "c": 4])
             try probe.equal(try await store.store.outcomes(from: 1).rows.count, 0)

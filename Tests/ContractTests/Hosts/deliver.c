@@ -1,4 +1,5 @@
-/* The role send: deliveries in, a prefix of them taken; outcomes and credit come back through a service. */
+/* The role send: deliveries in, some of them accepted from the front; outcomes and credit come
+ * back through a service. */
 #include "host.h"
 
 static void complete(const sbx_host *host, const sbx_outcome *outcomes, size_t n, size_t stride) {

@@ -1,5 +1,5 @@
-/* host.h - a host in plain C, compiled against one version of the contract: it loads a plugin, lets
- * events, notifications, requests and outcomes flow through its roles, and prints all of them. */
+/* host.h - a host in plain C, compiled against one version of the contract. It loads a plugin,
+ * passes events, notifications, requests and outcomes through its roles, and prints all of them. */
 #ifndef HOST_H
 #define HOST_H
 #include "../Plugins/Contract/next.h"
@@ -11,7 +11,7 @@
 #define ITEMS_MAX 32
 #define NOW_MS 1700000000000u
 
-/* Takes what both sides know of a plugin's struct; the rest is zero. */
+/* Copies the part of a plugin's struct that both sides know; the rest is zero. */
 #define TAKE(type, var, p) \
   type var; \
   SEE(p); \
@@ -24,7 +24,7 @@ struct run {
   sbx_host *host;
 };
 
-/* memory.c: what is handed to a plugin ends where readable memory ends, and is gone after the call. */
+/* memory.c: memory for a plugin ends where readable memory ends, and is gone after the call. */
 void *edge(size_t bytes);
 void *edge_for_good(size_t bytes);
 void edge_release(void);
@@ -35,7 +35,7 @@ const sbx_kv *keep_pairs(const sbx_kv *pairs, size_t n);
 void take(void *to, size_t bytes, const void *from, uint32_t size);
 #define EDGE(type, n) ((type *)edge((n) * sizeof(type)))
 
-/* How far this host's structs reach. One that plays an older host ends them in front of a field. */
+/* How far this host's structs reach. A host that plays an older one ends them before a field. */
 #ifdef OLDER
 #define SIZE_OF(type, last) offsetof(type, last)
 #else
@@ -51,7 +51,7 @@ const void *credential_service(void);
 const void *send_host_service(void);
 void refresh_credentials(struct run *run);
 
-/* The body of a function that answers with a service's table, which lies against the end of its memory. */
+/* The body of a function that returns a service's table, placed at the end of its memory. */
 #define TABLE(type, ...) \
   static type *table; \
   if (!table) { \
@@ -68,7 +68,7 @@ void print_pairs(const char *name, const sbx_kv *pairs, size_t n);
 void print_device(const char *what, const sbx_device *device);
 void print_outcomes(const sbx_outcome *outcomes, size_t n, size_t stride);
 
-/* What flows from role to role, copied. */
+/* Copies of what passes from role to role. */
 struct event {
   sbx_event raw;
   sbx_device devices[ITEMS_MAX];
@@ -86,7 +86,7 @@ struct delivery {
 extern struct delivery deliveries[ITEMS_MAX];
 extern size_t delivery_count;
 
-/* What is kept, as structs for a plugin: a device, and the deliveries from one of them on. */
+/* The kept data as structs for a plugin: a device, and the deliveries from `first` on. */
 const sbx_device *edge_device(const sbx_device *kept);
 const sbx_delivery *edge_deliveries(size_t first);
 

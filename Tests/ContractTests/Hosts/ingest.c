@@ -61,7 +61,7 @@ static sbx_status change(sbx_ingest_sink *sink, const sbx_change *changes, size_
   return SBX_OK;
 }
 
-/* Printed at the end of a call, whenever in it they were said. */
+/* Printed at the end of the call, whenever they were made. */
 static sbx_kv rejects[ITEMS_MAX];
 static size_t reject_count;
 

@@ -1,4 +1,4 @@
-/* sbx.json/1 over the text itself: a value is a document and the place where it begins. */
+/* sbx.json/1 on the text itself: a value is a document and the offset where it begins. */
 #include "host.h"
 
 struct document {
@@ -17,7 +17,7 @@ static size_t skip_string(const struct document *d, size_t at) {
   return at < d->len ? at + 1 : 0;
 }
 
-/* The place behind a value, or 0: it is malformed. */
+/* The offset after a value, or 0 if it is malformed. */
 static size_t skip(const struct document *d, size_t at, unsigned depth) {
   if (at >= d->len || depth > 64) return 0;
   char open = d->text[at];
@@ -80,7 +80,7 @@ static uint32_t kind(sbx_json_value v) {
   return SBX_JSON_INTEGER;
 }
 
-/* Escapes other than \uXXXX are resolved; that one is not needed here and ends the run. */
+/* Resolves escapes except \uXXXX, which is not needed here and ends the run. */
 static sbx_status string(sbx_json_value v, sbx_str *out) {
   if (kind(v) != SBX_JSON_STRING) return SBX_E_INVALID;
   const struct document *d = of(v);
@@ -128,7 +128,7 @@ static sbx_status text(sbx_json_value v, sbx_str *out) {
   return SBX_OK;
 }
 
-/* A walk: document, place of the next element, closing bracket. */
+/* An iteration: document, offset of the next element, closing bracket. */
 static sbx_status first(sbx_json_value v, sbx_json_cursor *c) {
   char open = of(v)->text[v.position];
   if (open != '{' && open != '[') return SBX_E_INVALID;

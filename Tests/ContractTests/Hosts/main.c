@@ -1,6 +1,6 @@
 /* host PATH PATTERN HEADERS LIBRARY CONFIG [LIBRARY CONFIG]... -- BODY...   (headers: "a:1,b:2")
- * Runs plugins from load to destroy, one after the other: what the first one makes of the bodies, the
- * next one may build and send. */
+ * Runs plugins from load to destroy, one after another. Later plugins may build and send what
+ * the first one made of the bodies. */
 #include "host.h"
 #include <dlfcn.h>
 #include <time.h>
@@ -90,7 +90,7 @@ static void run_plugin(const char *library, const char *config, char **target, c
 
 int main(int argc, char **argv) {
   int bodies = 4;
-  /* A plugin that hangs is a failure, not a test that never ends. */
+  /* A plugin that hangs is a failure, not an endless test. */
   alarm(120);
   setvbuf(stdout, NULL, _IOLBF, 0);
   while (bodies < argc && strcmp(argv[bodies], "--") != 0) bodies++;

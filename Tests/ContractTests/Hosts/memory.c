@@ -1,5 +1,5 @@
-/* Memory for a plugin. Each piece lies against a page that cannot be read: a reader that goes past
- * what it was given ends the process. After the call the piece itself cannot be read any more. */
+/* Memory for a plugin. Each piece ends at an unreadable page, so reading past its end kills the
+ * process. After the call the piece itself becomes unreadable. */
 #include "host.h"
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* The transcript: one line for each thing that a plugin makes. */
+/* The transcript: one line for everything that a plugin produces. */
 #include "host.h"
 
 void die(const char *words) {

@@ -1,4 +1,5 @@
-/* The services that this host offers, and the small ones among them: log, clock, secrets. */
+/* The services that this host offers, and the implementation of the small ones:
+ * log, clock, secrets. */
 #include "host.h"
 
 static uint32_t enabled(const sbx_host *host, uint32_t level) {

@@ -62,7 +62,7 @@ static void ask_endpoint(struct run *run, endpoint_fn ask, sbx_str app) {
   edge_release();
 }
 
-/* One answer to each request, with 200, 410, 503 by turns. */
+/* One answer to each request: 200, 410 and 503 in turn. */
 static void answer(struct run *run, classify_fn classify, const struct writing *written) {
   static const uint32_t statuses[] = {200, 410, 503};
   struct writing again = {0};

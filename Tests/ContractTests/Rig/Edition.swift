@@ -7,7 +7,7 @@ import Testing
 enum Edition: Sendable, Hashable, CustomTestStringConvertible {
     case release(String)
     case current
-    /// Made out of the current one: a higher minor, every struct that may grow has grown.
+    /// The current headers with a higher minor, in which every struct that may grow has grown.
     case next
 
     static let all = Releases.versions.map { Edition.release($0) } + [.current, .next]
@@ -42,7 +42,7 @@ enum Edition: Sendable, Hashable, CustomTestStringConvertible {
     }
 }
 
-/// What was compiled already, so that each is compiled once.
+/// Caches compiled files, so that each is compiled once.
 private enum Compiled {
     private struct Key: Hashable {
         var folder: String

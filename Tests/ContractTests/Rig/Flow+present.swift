@@ -5,7 +5,7 @@ import SignalboxPluginHost
 import Synchronization
 
 extension Flow {
-    /// Through the present host.
+    /// Runs the flow through the current host.
     func run(
         library: String, services: RigServices = RigServices(nowUnixMs: Self.nowUnixMs)
     ) async throws -> Transcript {
@@ -86,7 +86,7 @@ extension Flow {
         return deliveries
     }
 
-    /// One answer to each request, with 200, 410, 503 by turns.
+    /// One answer to each request: 200, 410 and 503 in turn.
     private func answers(to batch: RequestBatch) -> [HTTPResponse] {
         batch.requests.enumerated().map { index, request in
             HTTPResponse(

@@ -2,8 +2,10 @@ import Foundation
 import PluginRig
 import SignalboxCore
 
-/// What goes into a plugin. Hosts/main.c and `Flow.run` do the same with it: requests become events,
-/// these notifications, these requests and outcomes; at last all devices are reported dead.
+/// The input for a plugin.
+///
+/// Hosts/main.c and `Flow.run` use it the same way: requests become events, these become
+/// notifications, these become requests and outcomes; finally all devices are reported dead.
 struct Flow: Sendable {
     var path: String
     var pattern: String
@@ -28,7 +30,7 @@ struct Flow: Sendable {
             """, "wrong",
         ], secrets: ["key"])
 
-    /// What it gives, in every host.
+    /// The expected transcript in every host.
     static func expected() throws -> [String] {
         let file = PluginRig.root.appending(path: "Tests/ContractTests/Hosts/contract.txt")
         return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map {
@@ -36,7 +38,9 @@ struct Flow: Sendable {
         }
     }
 
-    /// Through a host in C; with several plugins, what the first makes goes on to the others.
+    /// Runs the flow through a host in C.
+    ///
+    /// With several plugins, the output of the first goes to the others.
     func run(host: String, libraries: [(file: String, config: String)]) async throws -> (
         transcript: Transcript, result: Tool.Ended
     ) {

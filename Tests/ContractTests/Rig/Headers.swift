@@ -1,7 +1,7 @@
 import Foundation
 import PluginRig
 
-/// The headers of the contract, those of a release, or a copy that a test changes.
+/// The current headers of the contract, those of a release, or a copy that a test changes.
 struct Headers: Sendable {
     let folder: URL
 
@@ -10,7 +10,7 @@ struct Headers: Sendable {
     /// The headers as a next minor could have them.
     static let next = Task { try await current.next() }
 
-    /// Paths below the folder, as an author includes them.
+    /// Paths below the folder, as a plugin author includes them.
     func files(ending: String = ".h") throws -> [String] {
         guard let found = FileManager.default.enumerator(atPath: folder.path) else {
             throw PluginRig.Failure(description: "there is no folder \(folder.path)")
@@ -22,7 +22,7 @@ struct Headers: Sendable {
         try String(contentsOf: folder.appending(path: file), encoding: .utf8)
     }
 
-    /// `1.0`, as the header says.
+    /// The version in the header: `1.0`.
     func version() throws -> String { "\(try constant("MAJOR")).\(try minor())" }
 
     func minor() throws -> Int { try constant("MINOR") }
@@ -42,7 +42,7 @@ struct Headers: Sendable {
         return Headers(folder: folder)
     }
 
-    /// Replaces something that stands there exactly once.
+    /// Replaces text that occurs exactly once.
     func edit(_ file: String, _ old: String, _ new: String) throws {
         let text = try text(file)
         let count = text.components(separatedBy: old).count - 1
@@ -68,7 +68,7 @@ struct Headers: Sendable {
         let next = try copy()
         let layout = try await Layout.of(self)
         for name in layout.growing {
-            // What an old side made is aligned as it was then, so nothing wider may come behind.
+            // Alignment must stay that of the old side's structs, so no wider field may follow.
             let fields =
                 layout.structs[name]?.align == 4
                 ? "  uint32_t next_number, next_more;"

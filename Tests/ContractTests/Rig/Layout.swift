@@ -1,13 +1,13 @@
 import PluginRig
 
-/// What is binary about a set of headers, as scripts/abi/layout.sh prints it.
+/// The binary facts of a set of headers, as printed by scripts/abi/layout.sh.
 struct Layout: Sendable {
     struct Struct: Sendable {
         var size: Int
         var align: Int
         var fields: [(offset: Int, text: String)] = []
 
-        /// Structs that begin with their size may get further fields; others are frozen.
+        /// Structs that begin with their size may gain fields; others are frozen.
         var grows: Bool { fields.first?.text == "uint32_t struct_size" }
     }
 
@@ -30,7 +30,7 @@ struct Layout: Sendable {
         }
     }
 
-    /// The layout of headers; the current one is made once.
+    /// The layout of headers; the current one is computed once.
     static func of(_ headers: Headers) async throws -> Layout {
         let isCurrent = headers.folder == Headers.current.folder
         return isCurrent ? try await current.value : try await make(headers)
@@ -45,12 +45,12 @@ struct Layout: Sendable {
     /// Structs that may grow.
     var growing: [String] { names.filter { structs[$0]?.grows == true } }
 
-    /// What of a kind (`constant`, `id`, `function`, ...) there is.
+    /// The facts of a kind (`constant`, `id`, `function`, ...).
     func facts(_ kind: String) -> [String] {
         lines.filter { $0.hasPrefix("\(kind) ") }.map { String($0.dropFirst(kind.count + 1)) }
     }
 
-    /// What of an older contract is no longer as it was; empty: whatever was compiled against it still fits.
+    /// The changes that break code compiled against an older contract; empty: none.
     func breaks(since old: Layout) -> [String] {
         let known = Set(lines)
         var out: [String] = []
@@ -68,7 +68,7 @@ struct Layout: Sendable {
         return out
     }
 
-    /// A struct that may grow has grown, or the minor was raised.
+    /// Whether a struct that may grow has grown, or the minor was raised.
     private func isLegalChange(of line: String, from old: Layout) -> Bool {
         let words = line.split(separator: " ").map { String($0) }
         if words[0] == "struct", let was = old.structs[words[1]], let now = structs[words[1]] {

@@ -1,16 +1,16 @@
 import Testing
 
-/// A change of the contract that a test makes on a copy, and what must see it.
+/// A change of the contract that a test makes to a copy, and the checks that must notice it.
 struct Mutation: Sendable, CustomTestStringConvertible {
     let name: String
     let file: String
     let old: String
     let new: String
-    /// A change that is allowed.
+    /// Whether the change is allowed.
     var isLegal = false
-    /// abidiff reads compiled code: no macros, no names of parameters.
+    /// Whether abidiff can see the change: compiled code has no macros or parameter names.
     var isCompiled = true
-    /// Where in the layout it must show.
+    /// Where the layout must show the change.
     var sign = ""
 
     var testDescription: String { name }

@@ -1,17 +1,18 @@
 import SignalboxCore
 import SignalboxPluginHost
 
-/// What plugins make, one line each, in the words of Hosts/print.c: the same flow gives the same lines in
-/// every host.
+/// The output of plugins, one line per item, in the format of Hosts/print.c.
+///
+/// The same flow gives the same lines in every host.
 struct Transcript: Sendable {
     var lines: [String] = []
 
-    /// Lines about how much of a newer minor the two sides saw: of the plugin, of the host.
+    /// How much of a newer minor a side saw; one line each for plugin and host.
     struct Reach: Equatable {
         var with = 0
         var without = 0
         var wrong = 0
-        /// Structs of another size than on the side that counts.
+        /// Structs with another size than on the counting side.
         var other = 0
 
         init?(_ line: String?) {
@@ -24,7 +25,7 @@ struct Transcript: Sendable {
         }
     }
 
-    /// The lines without those.
+    /// The lines without reach lines.
     var flow: [String] { lines.filter { !$0.contains(" without=") } }
     var pluginReach: Reach? { Reach(lines.last { $0.hasPrefix("log test info reach ") }) }
     var hostReach: Reach? { Reach(lines.last { $0.hasPrefix("reach ") }) }

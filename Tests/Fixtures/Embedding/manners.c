@@ -1,4 +1,4 @@
-/* What libsignalbox.so promises to the program that it runs in: prints one line per broken promise. */
+/* Checks what libsignalbox.so promises to its host program; prints one line per broken promise. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <pthread.h>
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
   for (int n = 1; n < 32; n++) sigaction(n, NULL, &before[n]);
   CHECK(sbx_gateway_version() == (SBX_ABI_MAJOR << 16 | SBX_ABI_MINOR));
 
-  /* What is wrong is said, and nothing runs. */
+  /* Errors are reported, and nothing runs. */
   sbx_gateway *gateway = NULL;
   sbx_gateway_options none = {.struct_size = sizeof none};
   CHECK(sbx_gateway_create(&none, &gateway, &error) == SBX_E_INVALID && strstr(error.message, "config_file"));
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
 
   int fds = 0, threads = 0;
   for (int round = 0; round < 8; round++) {
-    /* Two gateways in one process, each with a folder of its own. */
+    /* Two gateways in one process, each with its own folder. */
     sbx_gateway *a = start(one, config, &error, &status);
     if (status) fprintf(stderr, "start: %s\n", error.message);
     CHECK(status == SBX_OK);
@@ -84,7 +84,7 @@ int main(int argc, char **argv) {
     CHECK(sbx_gateway_add_plugin(a, str("X"), hello_entry, &error) == SBX_E_INVALID);
     CHECK(sbx_gateway_listen_port(a) != 0 && sbx_gateway_listen_port(a) != sbx_gateway_listen_port(b));
     CHECK(sbx_gateway_admin_port(a) != 0);
-    /* A third one may not have the first one's folder. */
+    /* A third one must not use the first one's folder. */
     sbx_gateway *c = start(one, config, &error, &status);
     CHECK(status == SBX_E_INVALID && strstr(error.message, "data"));
     sbx_gateway_destroy(c);
@@ -98,7 +98,7 @@ int main(int argc, char **argv) {
     CHECK(sbx_gateway_submit_json(a, str("stranger"), json, NULL, NULL, &error) == SBX_E_INVALID && strstr(error.message, "gateway.sources"));
     CHECK(sbx_gateway_submit_json(a, str("shop"), str("{\"typ\":\"t\"}"), NULL, NULL, &error) == SBX_E_INVALID && strstr(error.message, "did you mean \"type\""));
     CHECK(sbx_gateway_submit_json(a, str("shop"), str("{"), NULL, NULL, &error) == SBX_E_INVALID);
-    /* A caller that was compiled with a shorter struct. */
+    /* A caller compiled with a shorter struct. */
     sbx_event event = {.struct_size = offsetof(sbx_event, data), .type = str("t"), .data = str("no JSON, and not read")};
     CHECK(sbx_gateway_submit(a, str("shop"), &event, 1, sizeof event, NULL, NULL, &error) == SBX_OK);
     event.struct_size = sizeof event;
@@ -110,11 +110,11 @@ int main(int argc, char **argv) {
     CHECK(sbx_gateway_submit_json(a, str("shop"), json, NULL, NULL, &error) == SBX_E_STOPPING);
     sbx_gateway_destroy(a);
     sbx_gateway_destroy(b);
-    /* What the first gateways of a process open once for all of them is open by now. */
+    /* By now everything is open that a process's first gateways open once. */
     if (round == 1) fds = entries("/proc/self/fd"), threads = entries("/proc/self/task");
     if (round > 1) CHECK(entries("/proc/self/fd") <= fds);
   }
-  /* Threads that have been told to end may need a moment. */
+  /* Threads that were told to end may need a moment. */
   for (int i = 0; i < 100000 && entries("/proc/self/task") > threads; i++) sched_yield();
   CHECK(entries("/proc/self/task") <= threads);
   for (int n = 1; n < 32; n++) {

@@ -1,6 +1,6 @@
-/* A plugin with every role and every service, for tests of processes that end. What a text contains says how
- * it ends: "SEGV", "ABRT", "EXIT" or "LOOP". With "marker" in its config it ends once only: the first one
- * leaves that file behind. */
+/* A plugin with every role and every service, for tests of processes that end. A text that
+ * contains "SEGV", "ABRT", "EXIT" or "LOOP" ends the process that way. With "marker" in its
+ * config it ends only once: the first time it leaves that file behind. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signalbox/plugin.h>
@@ -102,7 +102,7 @@ static void finish(void *context) {
   free(open);
 }
 
-/* What the services say, one line each, in the order of their answers. */
+/* The services' answers, one line each, in the order in which they arrive. */
 struct report { sbx_instance *i; sbx_ingest_sink *sink; char text[4096]; size_t len; int left; pthread_mutex_t lock; };
 static void note(struct report *r, const char *what, sbx_status status, sbx_str text) {
   int count = snprintf(r->text + r->len, sizeof r->text - r->len, "%s %d %.*s\n", what, status, (int)text.len, text.ptr);

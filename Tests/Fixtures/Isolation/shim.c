@@ -1,5 +1,6 @@
-/* Another plugin, with a way to end its process: a file in a folder, named after a call, makes the next call
- * end as the file says (SEGV, ABRT, EXIT, LOOP); the file is gone then. A token with "poison" ends it always. */
+/* Wraps another plugin so that a test can end its process. A file in a folder, named after a
+ * call, makes the next such call end the process as the file says (SEGV, ABRT, EXIT, LOOP), and
+ * is then removed. A token with "poison" always ends it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signalbox/plugin.h>

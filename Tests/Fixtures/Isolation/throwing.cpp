@@ -1,4 +1,4 @@
-// A plugin in C++ that lets an exception out of a call of the contract: what no plugin may do.
+// A C++ plugin that lets an exception leave a call of the contract, which no plugin may do.
 #include <signalbox/plugin.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-/* A plugin with every role that keeps every rule, with places to break one: plugins.txt defines macros in
- * front of it. */
+/* A plugin with every role that keeps every rule, with places to break one: macros from
+ * plugins.txt precede it. */
 #include <pthread.h>
 #include <signalbox/plugin.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #define STR(s) ((sbx_str){s, sizeof(s) - 1})
 #define TEXT(s) ((sbx_str){s, strlen(s)})
 
-/* Between these two, other threads are noticed. */
+/* Detects other threads between enter() and leave(). */
 static int inside;
 __attribute__((unused)) static int enter(void) {
   int n = __atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
@@ -160,7 +160,7 @@ static sbx_outcome outcome(uint64_t item, uint32_t kind, const char *reason) {
   return (sbx_outcome){.struct_size = sizeof(sbx_outcome), .kind = kind, .item = item, .reason = TEXT(reason)};
 }
 
-/* The transport of the role send: a thread that calls everything delivered. */
+/* The transport of the role send: a thread that reports everything delivered. */
 static void *run(void *p) {
   sbx_instance *i = p;
   pthread_mutex_lock(&i->lock);

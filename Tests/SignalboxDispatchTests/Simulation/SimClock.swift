@@ -2,15 +2,15 @@ import SignalboxCore
 import SignalboxDispatch
 import Synchronization
 
-/// Virtual time, and everything that is to happen, in an order that a seed decides.
+/// Virtual time and all future jobs, in an order that a seed decides.
 ///
-/// One thread runs the whole simulation. What is due in the same millisecond happens in any order, as it would
-/// on many threads.
+/// One thread runs the whole simulation. Jobs that are due in the same millisecond run in any
+/// order, as they would on many threads.
 final class SimClock: Sendable {
     private struct Job {
         var atMs: UInt64
         var order: UInt64
-        /// The process that it belongs to; a dead process does nothing.
+        /// The process that the job belongs to; jobs of a dead process are skipped.
         var life: Life?
         var run: @Sendable () -> Void
 
@@ -27,16 +27,16 @@ final class SimClock: Sendable {
 
     private struct State {
         var steadyMs: UInt64 = 1_000
-        /// What the wall clock shows beyond the steady one.
+        /// How far the wall clock is ahead of the steady clock.
         var wallAheadMs: UInt64 = 1_700_000_000_000
         var random: SplitMix
-        /// A heap, the next one first.
+        /// A heap with the next job first.
         var jobs: [Job] = []
         /// The current life of each process.
         var lives: [Int: Int] = [:]
-        /// Processes that are stopped (SIGSTOP), and until when.
+        /// Processes that are stopped (SIGSTOP), with the end of the stop.
         var stopped: [Int: UInt64] = [:]
-        /// What happened to each delivery, and to all of them (0).
+        /// What happened to each delivery; id 0: to all of them.
         var story: [(id: UInt64, words: String)] = []
     }
 
@@ -52,12 +52,12 @@ final class SimClock: Sendable {
 
     func random() -> Double { Double(dice(1 << 20)) / Double(1 << 20) }
 
-    /// 0..<sides.
+    /// A random number in 0..<sides.
     func dice(_ sides: UInt64) -> UInt64 { state.withLock { $0.random.next() % max(1, sides) } }
 
     func chance(_ share: Double) -> Bool { random() < share }
 
-    /// Notes what happened to a delivery, for whoever looks at a seed that fails.
+    /// Records what happened to a delivery, to explain a failing seed.
     func note(_ id: UInt64, _ words: String) {
         state.withLock { $0.story.append((id, "\($0.steadyMs): \(words)")) }
     }
@@ -69,12 +69,14 @@ final class SimClock: Sendable {
         }
     }
 
-    /// Something of a life of a process: it happens if that life lasts, and no sooner than the process goes on.
+    /// Adds a job of a process's life.
+    ///
+    /// It runs if that life lasts, and not while the process is stopped.
     func later(ms: UInt64, of life: Life, _ job: @escaping @Sendable () -> Void) {
         state.withLock { Self.add(job, ms, life, &$0) }
     }
 
-    /// Something that happens whatever becomes of the process.
+    /// Adds a job that runs whatever happens to the process.
     func outside(ms: UInt64, _ job: @escaping @Sendable () -> Void) {
         state.withLock { Self.add(job, ms, nil, &$0) }
     }
@@ -121,14 +123,14 @@ final class SimClock: Sendable {
         return nil
     }
 
-    /// The wall clock is set; the steady one goes on.
+    /// Sets the wall clock; the steady clock continues.
     func setWall(byMs delta: Int64) {
         state.withLock {
             $0.wallAheadMs = UInt64(Int64($0.wallAheadMs) + delta)
         }
     }
 
-    /// Begins a life of a process; nothing of the one before goes on.
+    /// Begins a new life of a process; the jobs of the previous one are skipped.
     func begin(_ process: Int) -> Life {
         state.withLock { state in
             state.lives[process, default: 0] += 1
@@ -141,7 +143,7 @@ final class SimClock: Sendable {
         state.withLock { $0.lives[life.process] == life.number }
     }
 
-    /// The process does nothing for so long, and does not notice.
+    /// Stops the process for a time, without its noticing.
     func stop(_ process: Int, ms: UInt64) {
         state.withLock { $0.stopped[process] = $0.steadyMs + ms }
     }
@@ -150,7 +152,7 @@ final class SimClock: Sendable {
         state.withLock { $0.stopped[process] ?? 0 > $0.steadyMs }
     }
 
-    /// Runs all that happens until then.
+    /// Runs all jobs that are due until then.
     func run(untilMs end: UInt64) {
         while let job = state.withLock({ Self.next(&$0, untilMs: end) }) { job.run() }
         state.withLock { $0.steadyMs = max($0.steadyMs, end) }

@@ -3,8 +3,9 @@ import Synchronization
 
 @testable import SignalboxDispatch
 
-/// One gateway of the simulation: lanes that come and go with processes and reloads, before a store and
-/// providers that stay.
+/// One gateway of the simulation.
+///
+/// Its lanes come and go with processes and reloads; the store and the providers stay.
 final class SimGateway: Sendable {
     private struct State {
         var lanes: [LaneKey: Lane] = [:]
@@ -15,7 +16,7 @@ final class SimGateway: Sendable {
         /// Replaced; some are over.
         var leaving: [Lane] = []
         var process: SimProcess
-        /// Of the current life and the ones before.
+        /// Of the current life and the previous ones.
         var ledgers: [SimLedger] = []
     }
 
@@ -29,7 +30,7 @@ final class SimGateway: Sendable {
     let clock: SimClock
     let store: SimStore
     let providers: [SimProvider]
-    /// Others use the store, too: it looks for what they left behind.
+    /// Whether other gateways use the store, too: then it looks for what they left behind.
     let isShared: Bool
     let number: Int
     private let state: Mutex<State>
@@ -86,7 +87,7 @@ final class SimGateway: Sendable {
         }
     }
 
-    /// For what another gateway left behind.
+    /// Looks for what another gateway left behind.
     private func look(_ process: SimProcess) {
         process.later(ms: Self.lookMs) { [self] in
             for key in store.dueLanes.sorted(by: { $0.app < $1.app }) { lane(key)?.backlog() }
@@ -134,13 +135,13 @@ final class SimGateway: Sendable {
         state.withLock { $0.lanes[key] = lane }
     }
 
-    /// kill -9, and another process.
+    /// kill -9, then a new process.
     func die() {
         clock.note(0, "gateway \(number) dies")
         let ends = store.ends
         for provider in providers {
             provider.die(number)
-            // Taken, and not written down: the next process sends it again.
+            // Accepted but not recorded: the next process sends it again.
             for id in provider.taken.keys where ends[id] == nil { provider.doubt(id) }
         }
         ledger?.forget(all: Set(ends.keys))
@@ -161,7 +162,7 @@ final class SimGateway: Sendable {
         clock.stop(number, ms: ms)
     }
 
-    /// The store takes back what this gateway holds, which hears of it with its next call.
+    /// The store takes back what this gateway holds; the gateway learns of it with its next call.
     func fence() {
         clock.note(0, "gateway \(number) is fenced")
         store.takeBack(from: number, isAlive: true)
@@ -199,7 +200,7 @@ final class SimGateway: Sendable {
 
     // MARK: Events
 
-    /// An event with deliveries to one lane.
+    /// Submits an event with deliveries to one lane.
     func submit(_ deliveries: [Delivery], to provider: SimProvider) {
         let lane = lane(provider.key)
         let asked = clock.now.steadyMs
@@ -218,7 +219,7 @@ final class SimGateway: Sendable {
         }
     }
 
-    /// What must hold at any time.
+    /// Checks what must hold at any time.
     func check() {
         for lane in lanes where lane.count > Self.inMemoryMax {
             fault("\(lane.count) deliveries in memory")
@@ -226,7 +227,7 @@ final class SimGateway: Sendable {
     }
 }
 
-/// Notes what was recorded.
+/// Records how deliveries ended.
 final class SimLedger: LaneLedger {
     private struct State {
         var finals: [UInt64: Int] = [:]
@@ -240,7 +241,7 @@ final class SimLedger: LaneLedger {
 
     var finals: [UInt64: Int] { state.withLock { $0.finals } }
 
-    /// What was recorded and not stored is recorded again by the next process.
+    /// Forgets what was recorded but not stored: the next process records it again.
     func forget(all stored: Set<UInt64>) {
         state.withLock { state in
             state.finals = state.finals.filter { stored.contains($0.key) }

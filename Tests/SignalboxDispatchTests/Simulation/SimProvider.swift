@@ -2,7 +2,7 @@ import SignalboxCore
 import SignalboxDispatch
 import Synchronization
 
-/// A provider and the way to it, for one lane; its mood changes while requests are on their way.
+/// One lane's provider and the path to it; its mood changes while requests are in flight.
 final class SimProvider: Sendable {
     enum Mood: CaseIterable {
         case well, slow, down, unavailable, resets, drops, hangs, throttles, refuses, moves, sticks,
@@ -11,11 +11,11 @@ final class SimProvider: Sendable {
 
     private struct State {
         var mood = Mood.well
-        /// By process: two may send one, if the lease of one ran out meanwhile.
+        /// By process: two may send the same delivery if one's lease expired meanwhile.
         var inFlight: [Int: Set<UInt64>] = [:]
-        /// How often each was taken, by the provider's own account.
+        /// How often each delivery was accepted, by the provider's own count.
         var taken: [UInt64: Int] = [:]
-        /// How often something happened that leaves open whether it was.
+        /// How often an event left the fate of a delivery unknown.
         var unknown: [UInt64: Int] = [:]
         var sent = 0
     }
@@ -33,7 +33,7 @@ final class SimProvider: Sendable {
     var unknown: [UInt64: Int] { state.withLock { $0.unknown } }
     var sent: Int { state.withLock { $0.sent } }
 
-    /// False: the process has it in flight already.
+    /// Returns false if the process already has the delivery in flight.
     func begin(_ id: UInt64, of process: Int) -> Bool {
         state.withLock { state in
             state.sent += 1
@@ -47,7 +47,7 @@ final class SimProvider: Sendable {
     func take(_ id: UInt64) { state.withLock { $0.taken[id, default: 0] += 1 } }
     func doubt(_ id: UInt64) { state.withLock { $0.unknown[id, default: 0] += 1 } }
 
-    /// The process died: nobody knows what became of these.
+    /// The process died: the fate of its deliveries is unknown.
     func die(_ process: Int) {
         state.withLock { state in
             for id in state.inFlight[process] ?? [] { state.unknown[id, default: 0] += 1 }
@@ -59,7 +59,7 @@ final class SimProvider: Sendable {
 /// A lane's carrier to a provider of the simulation.
 final class SimCarrier: LaneCarrier {
     private struct State {
-        /// Handed over and not sent yet.
+        /// Submitted and not sent yet.
         var waiting: Set<UInt64> = []
         var flying: Set<UInt64> = []
         var isClosed = false
@@ -117,7 +117,7 @@ final class SimCarrier: LaneCarrier {
         return .taken(settled: [])
     }
 
-    /// As the pool does, which sends nothing that has waited for too long.
+    /// Like the pool, which sends nothing that has waited too long.
     private static let unsentMaxMs = SimGateway.leaseMs / 2
 
     private func send(_ id: UInt64, before end: UInt64) {
@@ -160,7 +160,7 @@ final class SimCarrier: LaneCarrier {
         }
     }
 
-    /// A plugin with a transport of its own keeps it, until the host's patience is over.
+    /// A plugin with its own transport keeps the delivery until the host loses patience.
     private func forget(_ id: UInt64) {
         provider.doubt(id)
         if clock.chance(0.3) { provider.take(id) }
@@ -171,7 +171,7 @@ final class SimCarrier: LaneCarrier {
         }
     }
 
-    /// Some devices are gone, and some payloads are refused.
+    /// Some devices are gone, and some payloads are rejected.
     private func status(_ id: UInt64) -> UInt32 { id % 37 == 0 ? 410 : id % 41 == 0 ? 400 : 200 }
 
     private func answer(_ id: UInt64, _ status: UInt32, ms: UInt64) {
@@ -243,7 +243,7 @@ final class SimCarrier: LaneCarrier {
     func renew() async throws {}
     func connections() async -> LaneConnections { LaneConnections() }
 
-    /// What waits is given back, what flies is lost.
+    /// Gives back what waits; what is in flight is lost.
     func shutdown(deadlineMs: Int) async { close() }
 
     func close() {

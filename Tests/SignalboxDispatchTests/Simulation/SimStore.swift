@@ -2,10 +2,11 @@ import SignalboxCore
 import SignalboxDispatch
 import Synchronization
 
-/// A store that keeps what it has committed, whatever happens to the process; slow, and failing at times. Its own
-/// clock decides about leases.
+/// A store that keeps its commits whatever happens to the process; slow, and sometimes failing.
 ///
-/// It answers in the order in which it was asked, or in any order (`isOrdered`).
+/// Its own clock decides about leases.
+///
+/// It answers in the order of the calls, or in any order (`isOrdered`).
 final class SimStore: Sendable {
     struct Row {
         var delivery: Delivery
@@ -27,16 +28,20 @@ final class SimStore: Sendable {
         var delayMs: UInt64 = 5
         var busyUntilMs: UInt64 = 0
         var epochs: [Int: UInt64] = [:]
-        /// How often a delivery went to another lease while its holder might still have been sending it.
+        /// How often a delivery was leased again while its holder might still have been sending.
         var takenOver: [UInt64: Int] = [:]
-        /// Leased again, or free to be, by the process whose own lease had ended: an earlier lane of it may still have
-        /// a request in flight, and its answers are settled by the same owner.
+        /// Leased again, or free to be, by the process whose own lease had ended.
+        ///
+        /// An earlier lane of that process may still have a request in flight, and the same owner
+        /// settles its answers.
         var leasedAgain: Set<UInt64> = []
-        /// Who ended each: a late answer may do so while the next attempt waits for a connection.
+        /// Which process ended each delivery.
+        ///
+        /// A late answer may end it while the next attempt waits for a connection.
         var endedBy: [UInt64: Int] = [:]
         /// How often lanes were hastened.
         var hastenings = 0
-        /// Taken back from a process before their lease was over: it cannot know.
+        /// Taken back from a process before the lease ended, which the process cannot know.
         var takenBack: [UInt64: Set<Int>] = [:]
     }
 
@@ -54,14 +59,14 @@ final class SimStore: Sendable {
     var waitingLanes: Set<LaneKey> {
         state.withLock { Set($0.rows.values.map { LaneKey($0.delivery) }) }
     }
-    /// Attempts that counted.
+    /// How many attempts counted.
     var attempts: [UInt64: UInt32] { state.withLock { $0.attempts } }
 
     func trouble(failures: Double, delayMs: UInt64) {
         state.withLock { ($0.failures, $0.delayMs) = (failures, delayMs) }
     }
 
-    /// More went to other leases than their holders could know.
+    /// How often a delivery went to another lease that its holder could not know of.
     var takenOver: [UInt64: Int] { state.withLock { $0.takenOver } }
 
     var hastenings: Int { state.withLock { $0.hastenings } }
@@ -78,7 +83,9 @@ final class SimStore: Sendable {
         }
     }
 
-    /// A start takes back what an earlier life of the owner held, and so may the store at any time.
+    /// Takes back what an owner's earlier life held, as on a start.
+    ///
+    /// The store may also do so at any time.
     func takeBack(from process: Int, isAlive: Bool) {
         state.withLock { state in
             state.epochs[process, default: 0] += 1
@@ -97,7 +104,7 @@ final class SimStore: Sendable {
         LeaseToken(owner: "\(life.process)", epoch: state.epochs[life.process] ?? 0)
     }
 
-    /// Lanes with deliveries that nobody holds.
+    /// The lanes with deliveries that nobody holds.
     var dueLanes: Set<LaneKey> {
         let now = clock.now.steadyMs
         return state.withLock { state in
@@ -105,7 +112,7 @@ final class SimStore: Sendable {
         }
     }
 
-    /// Commits deliveries; `done` hears under which token those that were taken are held.
+    /// Commits deliveries; `done` gets the token under which the ones taken over are held.
     func append(
         _ deliveries: [Delivery], taken: Set<UInt64>, of process: SimProcess,
         done: @escaping @Sendable (LeaseToken?) -> Void
@@ -199,7 +206,7 @@ final class SimStore: Sendable {
                 guard let row = state.rows[end.id], row.holder == nil || row.holder == token else {
                     clock.note(end.id, "lost: \(end)")
                     refusal.lost.append(end.id)
-                    // A late answer, while somebody else tries it.
+                    // A late answer, while somebody else tries the delivery.
                     state.takenOver[end.id, default: 0] += 1
                     continue
                 }
@@ -271,7 +278,7 @@ final class SimStore: Sendable {
         }
     }
 
-    /// A dead process neither asks nor hears, and one that is stopped hears later; what was committed stays.
+    /// A dead process neither calls nor gets answers, a stopped one gets them later; commits stay.
     private func perform<Answer: Sendable>(
         _ process: SimProcess, _ done: @escaping @Sendable (Answer) -> Void,
         _ work: @escaping @Sendable (inout State) -> Answer,

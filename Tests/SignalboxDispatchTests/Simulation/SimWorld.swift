@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import SignalboxDispatch
 
-/// A store, providers, and one gateway or two that share them.
+/// A store, providers, and one or two gateways that share them.
 final class SimWorld: Sendable {
     let clock: SimClock
     let store: SimStore
@@ -14,7 +14,7 @@ final class SimWorld: Sendable {
     init(seed: UInt64, lanes: Int) {
         let clock = SimClock(seed: seed)
         let store = SimStore(clock: clock, isOrdered: seed % 2 == 0)
-        // Two apps of each sender.
+        // Two apps per sender.
         let providers = (0..<lanes).map {
             SimProvider(LaneKey(sender: "s\($0 / 2)", app: "a\($0)"))
         }
@@ -34,7 +34,7 @@ final class SimWorld: Sendable {
         gateways.reduce(into: [:]) { $0.merge($1.finals) { $0 + $1 } }
     }
 
-    /// An event with deliveries to one lane.
+    /// Submits an event with deliveries to one lane.
     func submit(to provider: SimProvider) {
         let count = 1 + clock.dice(6)
         let first = nextID.withLock { next in

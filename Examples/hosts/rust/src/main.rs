@@ -4,7 +4,7 @@ use std::sync::mpsc::{channel, Sender};
 use std::time::Duration;
 use sys::*;
 
-/// On a thread of the gateway.
+/// Runs on a thread of the gateway.
 extern "C" fn results(context: *mut Opaque, list: *const DeliveryResult, n: usize, stride: usize) {
     let found = unsafe { &*(context as *const std::sync::Mutex<Sender<u64>>) };
     for index in 0..n {

@@ -1,4 +1,4 @@
-//! What this program uses of signalbox/gateway.h.
+//! The part of signalbox/gateway.h that this program uses.
 use std::os::raw::c_char;
 
 pub const DELIVERED: u32 = 1;
@@ -34,7 +34,7 @@ impl Error {
     }
 }
 
-/// The beginning of sbx_delivery_result.
+/// The first fields of sbx_delivery_result.
 #[repr(C)]
 pub struct DeliveryResult {
     struct_size: u32,

@@ -1,4 +1,4 @@
-/* Builds a notification from "title" and "text" of the event. */
+/* Builds a notification from the event's "title" and "text". */
 #include <signalbox/plugin.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static sbx_status build(sbx_instance *i, const sbx_build_input *input, sbx_build
   if (status) return status;
   sbx_notification note = {.struct_size = sizeof note, .title = text(json, root, STR("/title")),
                            .body = text(json, root, STR("/text"))};
-  /* One content for all: it is rendered once. */
+  /* One content for all recipients is rendered once. */
   sbx_target *all = calloc(input->recipient_count + 1, sizeof *all);
   if (!all) return SBX_E_INTERNAL;
   for (size_t k = 0; k < input->recipient_count; k++)

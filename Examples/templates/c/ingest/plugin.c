@@ -1,4 +1,4 @@
-/* Takes {"user": "u", "text": "hello"} and tells the user. */
+/* Accepts {"user": "u", "text": "hello"} and notifies the user. */
 #include <signalbox/plugin.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static sbx_status handle(sbx_instance *i, const sbx_request *request, sbx_ingest
   sbx_recipient to = {.struct_size = sizeof to, .device = &device};
   sbx_event event = {.struct_size = sizeof event, .type = STR("message.sent"), .subject = user, .recipients = &to,
                      .recipient_count = 1, .recipient_stride = sizeof to};
-  status = i->json->text(root, &event.data); /* routes and builders read it */
+  status = i->json->text(root, &event.data); /* routes and builders read this */
   return status ? status : sink->emit(sink, &event, 1, sizeof event);
 }
 

@@ -1,4 +1,4 @@
-/* Tells a server which tokens are dead: DELETE /devices with the token as body. */
+/* Reports dead tokens to a server: DELETE /devices with the token as body. */
 #include <signalbox/plugin.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Writes each notification as a line to a file: a transport of its own, on the host's thread because it is quick.
- * One that waits for a network has a queue and threads, and settles from there. */
+/* Appends each notification as a line to a file: a transport of its own, fast enough for the
+ * host's thread. A transport that waits for a network needs a queue and threads of its own,
+ * and settles from there. */
 #include <signalbox/plugin.h>
 #include <stdio.h>
 #include <stdlib.h>

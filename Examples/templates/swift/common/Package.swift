@@ -11,7 +11,7 @@ let package = Package(
             dependencies: [
                 .product(name: "SignalboxPluginKit", package: "SignalboxPluginKit"),
             ],
-            // One exported symbol, and a runtime of its own: it runs in every host.
+            // One exported symbol, and a Swift runtime of its own, so that it runs in every host.
             linkerSettings: [
                 .unsafeFlags([
                     "-static-stdlib", "-Xlinker", "--version-script=\(Context.packageDirectory)/exports.map",

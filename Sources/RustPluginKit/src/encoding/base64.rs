@@ -18,7 +18,7 @@ pub fn base64_encode(bytes: &[u8]) -> String {
     out
 }
 
-/// Decodes the plain alphabet and that of URLs, with padding or without; `None`: it is malformed.
+/// Decodes the standard and the URL alphabet, with or without padding; `None` if malformed.
 pub fn base64_decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
@@ -46,12 +46,12 @@ pub fn base64_decode(text: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Two lower-case digits a byte.
+/// Two lower-case digits per byte.
 pub fn hex_encode(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Decodes digits of either case; `None`: it is malformed.
+/// Decodes digits of either case; `None` if malformed.
 pub fn hex_decode(text: &str) -> Option<Vec<u8>> {
     let value = |digit: u8| (digit as char).to_digit(16).map(|value| value as u8);
     let digits = text.as_bytes();

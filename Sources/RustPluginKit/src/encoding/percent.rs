@@ -4,7 +4,7 @@ use super::base64::hex_decode;
 
 /// Encodes one segment of a path: everything but letters, digits, `-`, `.`, `_` and `~`.
 pub fn percent_encode(text: &str) -> String {
-    // These two would lead to another path.
+    // As segments, these two would lead to another path.
     if text == "." || text == ".." {
         return text.replace('.', "%2E");
     }
@@ -20,7 +20,7 @@ pub fn percent_encode(text: &str) -> String {
     out
 }
 
-/// Decodes once; `None`: a `%` without two digits behind it, or what comes out is not UTF-8.
+/// Decodes once; `None` if two digits do not follow a `%`, or the result is not UTF-8.
 pub fn percent_decode(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

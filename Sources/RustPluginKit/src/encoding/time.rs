@@ -1,6 +1,7 @@
-//! Points in time and waits as text.
+//! Points in time and waits, as text.
 
-/// `2026-01-02T03:04:05.678Z`, or with an offset (RFC 3339), in Unix milliseconds; `None`: it is none.
+/// Unix milliseconds of an RFC 3339 time with `Z` or an offset: `2026-01-02T03:04:05.678Z`.
+/// `None` if malformed.
 pub fn rfc3339_unix_ms(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     let number = |from: usize, to: usize| number(bytes.get(from..to)?);
@@ -12,7 +13,7 @@ pub fn rfc3339_unix_ms(text: &str) -> Option<i64> {
     mark(16, b":")?;
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    // 60 is a leap second; it counts as the first of the next minute.
+    // 60 is a leap second; it counts as the first second of the next minute.
     if !(1..=12).contains(&month) || day < 1 || day > month_length(year, month) {
         return None;
     }
@@ -35,7 +36,7 @@ pub fn rfc3339_unix_ms(text: &str) -> Option<i64> {
     Some((seconds - offset) * 1000 + ms)
 }
 
-/// `Z`, `+02:00`, in seconds.
+/// The seconds of `Z` or `+02:00`.
 fn offset(text: &[u8]) -> Option<i64> {
     let sign = match text {
         b"Z" | b"z" => return Some(0),
@@ -63,8 +64,8 @@ fn month_length(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days from 1970-01-01 in the Gregorian calendar; years begin in March, so that the leap day is the
-/// last one.
+/// Days since 1970-01-01 in the Gregorian calendar. Years begin in March here, so the
+/// leap day comes last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let shifted = if month <= 2 { year - 1 } else { year };
     let era = shifted.div_euclid(400);
@@ -74,11 +75,11 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// A day is the longest wait that is believed.
+/// Longer waits are cut to a day.
 const WAIT_SECONDS_MAX: u64 = 86_400;
 
-/// The value of a `retry-after` field, seconds or a date (RFC 9110, section 10.2.3), as a wait of at most
-/// a day, in milliseconds; `None`: it is neither.
+/// The value of a `retry-after` field, seconds or a date (RFC 9110, section 10.2.3), as a wait of
+/// at most a day, in milliseconds; `None` if it is neither.
 pub fn retry_after_ms(text: &str, now_unix_ms: u64) -> Option<u64> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -89,7 +90,7 @@ pub fn retry_after_ms(text: &str, now_unix_ms: u64) -> Option<u64> {
     Some(at.saturating_sub(now_unix_ms).min(WAIT_SECONDS_MAX * 1000))
 }
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`
+/// Parses `Sun, 06 Nov 1994 08:49:37 GMT`.
 fn http_date_unix_s(text: &str) -> Option<i64> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

@@ -1,4 +1,4 @@
-//! Access tokens that the host keeps fresh, and what certificates say.
+//! Access tokens that the host keeps fresh, and the contents of certificates.
 
 use super::Host;
 use crate::error::{Error, Result};
@@ -12,9 +12,9 @@ use std::fmt;
 pub struct Credential {
     /// The value. Never log it.
     pub value: String,
-    /// When a newer one is wanted, in Unix milliseconds.
+    /// When to refresh it, in Unix milliseconds.
     pub refresh_unix_ms: u64,
-    /// When it is worthless, in Unix milliseconds; 0: never.
+    /// When it expires, in Unix milliseconds; 0: never.
     pub expires_unix_ms: u64,
 }
 
@@ -24,25 +24,25 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// What the leaf of a certificate says.
+/// The contents of a leaf certificate.
 #[derive(Clone, Debug, Default)]
 pub struct Certificate {
     /// `CN=...`
     pub subject: String,
     /// The subject's UID, often a bundle id; empty: none.
     pub user_id: String,
-    /// Good from, in Unix seconds.
+    /// Valid from, in Unix seconds.
     pub not_before_unix_s: i64,
-    /// Good until, in Unix seconds.
+    /// Valid until, in Unix seconds.
     pub not_after_unix_s: i64,
-    /// OID and DER value.
+    /// OID and DER value of each extension.
     pub extensions: Vec<(String, Vec<u8>)>,
 }
 
 impl Host {
-    /// Declares a credential; only in `start`. The host calls [`crate::Plugin::refresh`] for it right
-    /// after `start`, ahead of its expiry, and when a provider has refused it, but not sooner than
-    /// `min_interval_ms` after the last success.
+    /// Declares a credential; only in `start`. The host calls [`crate::Plugin::refresh`] for it
+    /// right after `start`, ahead of its expiry, and when a provider has refused it, but not sooner
+    /// than `min_interval_ms` after the last success.
     pub fn define_credential(&self, name: &str, min_interval_ms: u64) -> Result<()> {
         let define = self.inner.tables.credential.define;
         let code = self.ask(define, |define, host| unsafe {
@@ -51,13 +51,13 @@ impl Host {
         Error::check(code)
     }
 
-    /// The value of now; `Again`: there is none yet. Return that from `prepare`, and the host offers the
-    /// batch again when there is.
+    /// The current value, or `Again` if there is none yet. Return that error from `prepare`, and
+    /// the host offers the batch again once there is a value.
     pub fn credential(&self, name: &str) -> Result<String> {
         let get = self.inner.tables.credential.get;
         let mut value = raw("");
         let found = self.ask(get, |get, host| unsafe {
-            // Copied at once: it lives until the role call returns.
+            // Copied at once: the value lives until the role call returns.
             let code = get(host, raw(name), &mut value);
             Error::check(code).map(|_| text(value).to_string())
         })?;
@@ -75,8 +75,8 @@ impl Host {
         Error::check(code)
     }
 
-    /// What the leaf of a secret says that holds PEM or PKCS#12; `password` names the secret that opens
-    /// it, or is empty.
+    /// The leaf certificate of a secret that holds PEM or PKCS#12. `password` names the secret that
+    /// opens it, or is empty.
     pub fn certificate(&self, secret: &str, password: &str) -> Result<Certificate> {
         let mut error: sbx_error = sys::fresh();
         let mut found = std::ptr::null();

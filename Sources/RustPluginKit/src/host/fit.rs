@@ -1,11 +1,11 @@
-//! Payloads that are made to fit a provider's limit.
+//! Payloads that fit a provider's limit.
 
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::memory::{raw, raw_bytes, text};
 use crate::sys::{self, *};
 
-/// What a text is to the reader; the body is cut first, the title last.
+/// The kind of a text. The body is cut first, the title last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextField {
     /// The text.
@@ -16,26 +16,26 @@ pub enum TextField {
     Title,
 }
 
-/// A provider's limit of a payload, and what may be shortened to stay below it.
+/// A provider's payload limit, and the texts that may be shortened to meet it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PayloadLimit<'a> {
-    /// Most bytes of what counts.
+    /// The most bytes that the counted parts may have.
     pub bytes_max: u64,
-    /// Names and texts count as raw UTF-8, not as bytes of JSON.
+    /// Names and texts count as raw UTF-8 instead of bytes of JSON.
     pub counts_texts: bool,
     /// RFC 6901 pointers to the parts that count; empty: the whole payload.
     pub counted: &'a [&'a str],
-    /// Places of texts that may be shortened; those that do not exist are no fault.
+    /// Pointers to texts that may be shortened; missing ones are ignored.
     pub places: &'a [(TextField, &'a str)],
-    /// Where the notification's data is in the payload; empty: at the top.
+    /// Where the payload has the notification's data; empty: at the top.
     pub data: &'a str,
     /// The notification's override `shorten`; empty: none.
     pub shorten: &'a str,
 }
 
 impl Host {
-    /// The payload within the limit: as it is, or with shortened texts. Fails with
-    /// [`Status::TooLarge`](crate::Status) if it would not even fit without them, and with
+    /// Returns the payload within the limit, with shortened texts if necessary. Fails with
+    /// [`Status::TooLarge`](crate::Status) if it would not fit even without them, and with
     /// [`Status::Invalid`](crate::Status) if it is not a JSON object, or outside of a role's call.
     pub fn fit(&self, payload: &[u8], limit: &PayloadLimit<'_>) -> Result<String> {
         let places: Vec<sbx_kv> = limit
@@ -67,7 +67,7 @@ impl Host {
         let mut error: sbx_error = sys::fresh();
         let function = self.inner.tables.fit.fit;
         let code = self.ask(function, |fit, host| unsafe {
-            // Everything is copied by the host; its answer lives until the role call returns.
+            // The host copies everything; its answer lives until the role call returns.
             fit(host, &request, &mut out, &mut error)
         })?;
         Error::check_with(code, &error)?;

@@ -12,19 +12,19 @@ use std::os::raw::c_void;
 pub struct HttpCall<'a> {
     /// `POST`
     pub method: &'a str,
-    /// Absolute.
+    /// An absolute URL.
     pub url: &'a str,
     /// Header fields.
     pub headers: &'a [Pair<'a>],
     /// Body.
     pub body: &'a [u8],
-    /// PEM file of trusted roots; empty: the system's.
+    /// PEM file of trusted roots; empty: those of the system.
     pub ca_file: &'a str,
-    /// For all of it; 0: 10 s.
+    /// Limit for the whole call; 0: 10 s.
     pub timeout_ms: u32,
-    /// Redirects that are followed.
+    /// How many redirects to follow.
     pub redirects_max: u32,
-    /// Refuse loopback, link-local and private addresses, after DNS: for addresses that others name.
+    /// Refuse loopback, link-local and private addresses, after DNS; for URLs from others.
     pub refuses_private_addresses: bool,
 }
 
@@ -45,7 +45,7 @@ impl HttpCall<'_> {
     }
 }
 
-/// The answer to a REST call; lives until the closure that gets it returns.
+/// The answer to a REST call; lives until the closure that receives it returns.
 pub struct HttpAnswer<'a> {
     raw: sbx_http_answer,
     call: Call<'a>,
@@ -104,8 +104,8 @@ impl Pending for Submitted {
 }
 
 impl Host {
-    /// Makes a REST call; `done` gets the answer once, on a worker thread, or before this returns if the
-    /// host does not take the call.
+    /// Makes a REST call. `done` gets the answer once: on a worker thread, or before this returns
+    /// if the host rejects the call.
     pub fn http<F>(&self, call: &HttpCall<'_>, done: F)
     where
         F: for<'a> FnOnce(Result<HttpAnswer<'a>>) + Send + 'static,
@@ -117,7 +117,7 @@ impl Host {
         });
     }
 
-    /// Makes a call and waits for it: only in `start`, `stop` and `refresh`.
+    /// Makes a REST call and waits for it; only in `start`, `stop` and `refresh`.
     pub fn http_wait<T, F>(&self, call: &HttpCall<'_>, read: F) -> Result<T>
     where
         F: for<'a> FnOnce(HttpAnswer<'a>) -> Result<T>,
@@ -133,7 +133,7 @@ impl Host {
     }
 }
 
-/// A call that somebody waits for.
+/// A call that a thread waits for.
 struct Wait<'h, T, F> {
     host: &'h Host,
     read: Option<F>,
@@ -149,7 +149,7 @@ unsafe extern "C" fn waited<T, F>(context: *mut c_void, answer: *const sbx_http_
 where
     F: for<'a> FnOnce(HttpAnswer<'a>) -> Result<T>,
 {
-    // Lives in the frame of `http_wait`, which waits for this function.
+    // It lives in the frame of `http_wait`, which waits for this function.
     let wait = &mut *context.cast::<Wait<'_, T, F>>();
     let (host, read) = (wait.host, wait.read.take());
     let result = crate::panics::catch(|| match read {

@@ -1,4 +1,4 @@
-//! Small durable values, a namespace per instance.
+//! Small durable values, with a namespace per instance.
 
 use super::{resume, Host, Pending};
 use crate::error::{Error, Result, Status};
@@ -32,8 +32,8 @@ impl Pending for Given {
 }
 
 impl Host {
-    /// The value of a key (`None`: there is none); `done` runs once, on a worker thread, or before this
-    /// returns if the host does not take the call.
+    /// Reads the value of a key, `None` if there is none. `done` runs once: on a worker thread, or
+    /// before this returns if the host rejects the call.
     pub fn value<F>(&self, key: &str, done: F)
     where
         F: for<'a> FnOnce(Result<Option<&'a [u8]>>) + Send + 'static,
@@ -44,7 +44,7 @@ impl Host {
         });
     }
 
-    /// Keeps a value; it is durable when `done` gets `Ok`. `ttl_ms` 0: for ever.
+    /// Stores a value; it is durable when `done` gets `Ok`. `ttl_ms` 0: no expiry.
     pub fn set_value<F>(&self, key: &str, value: &[u8], ttl_ms: u64, done: F)
     where
         F: FnOnce(Result<()>) + Send + 'static,

@@ -8,19 +8,19 @@ use crate::memory::{raw, Pair};
 pub enum Level {
     /// Every step.
     Trace = 0,
-    /// For who looks for a fault.
+    /// For debugging.
     Debug,
-    /// What happened.
+    /// Normal events.
     Info,
-    /// What somebody should look at.
+    /// Somebody should take a look.
     Warn,
-    /// What went wrong.
+    /// Something failed.
     Error,
 }
 
 impl Host {
-    /// Writes a line: `message` is fixed lower-case text, `fields` what varies. Never a token, a secret
-    /// or a body.
+    /// Writes a log line: `message` is fixed lower-case text, `fields` hold what varies. Never log
+    /// a token, a secret or a body.
     pub fn log(&self, level: Level, message: &str, fields: &[Pair<'_>]) {
         if !self.is_logged(level) {
             return;
@@ -31,14 +31,14 @@ impl Host {
         });
     }
 
-    /// Whether a line of this level would be kept; ask before building an expensive one.
+    /// Whether a line of this level is logged; ask before you build an expensive one.
     pub fn is_logged(&self, level: Level) -> bool {
         let enabled = self.inner.tables.log.enabled;
         self.ask(enabled, |enabled, host| unsafe { enabled(host, level as u32) == 1 })
             .unwrap_or(false)
     }
 
-    /// A counter (`webhooks_rejected_total`); keep it, and count with [`Counter::add`].
+    /// A counter (`webhooks_rejected_total`); keep it and call [`Counter::add`].
     pub fn counter(&self, name: &str, labels: &[Pair<'_>]) -> Counter {
         let handle = self.ask(self.inner.tables.metrics.counter, |counter, host| unsafe {
             counter(host, raw(name), Pair::raw(labels), labels.len())
@@ -46,7 +46,7 @@ impl Host {
         Counter { host: self.clone(), handle: handle.unwrap_or(0) }
     }
 
-    /// A gauge (`certificate_expires_seconds`); keep it, and set it.
+    /// A gauge (`certificate_expires_seconds`); keep it and call [`Gauge::set`].
     pub fn gauge(&self, name: &str, labels: &[Pair<'_>]) -> Gauge {
         let handle = self.ask(self.inner.tables.metrics.gauge, |gauge, host| unsafe {
             gauge(host, raw(name), Pair::raw(labels), labels.len())
@@ -54,13 +54,13 @@ impl Host {
         Gauge { host: self.clone(), handle: handle.unwrap_or(0) }
     }
 
-    /// Milliseconds since 1970, by the host's clock, which tests can set.
+    /// Milliseconds since 1970 by the host's clock, which tests can set.
     pub fn now_unix_ms(&self) -> u64 {
         self.ask(self.inner.tables.clock.unix_ms, |clock, host| unsafe { clock(host) }).unwrap_or(0)
     }
 
-    /// How far local time is ahead of UTC in a zone (`Europe/Vienna`) at an instant, in seconds; `None`:
-    /// there is no such zone.
+    /// The seconds that local time in a zone (`Europe/Vienna`) is ahead of UTC at an instant;
+    /// `None` if there is no such zone.
     pub fn utc_offset(&self, zone: &str, unix_ms: u64) -> Option<i32> {
         let mut seconds = 0;
         let code = self.ask(self.inner.tables.clock.utc_offset, |offset, host| unsafe {
@@ -70,7 +70,7 @@ impl Host {
     }
 }
 
-/// A number that operators can read, and that only grows.
+/// A metric that only grows.
 #[derive(Clone)]
 pub struct Counter {
     host: Host,
@@ -78,14 +78,14 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Counts.
+    /// Adds to the counter.
     pub fn add(&self, delta: u64) {
         let add = self.host.inner.tables.metrics.add;
         let _ = self.host.ask(add, |add, host| unsafe { add(host, self.handle, delta) });
     }
 }
 
-/// A number that goes up and down.
+/// A metric that goes up and down.
 #[derive(Clone)]
 pub struct Gauge {
     host: Host,
@@ -93,7 +93,7 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    /// Sets it.
+    /// Sets the gauge.
     pub fn set(&self, value: i64) {
         let set = self.host.inner.tables.metrics.set;
         let _ = self.host.ask(set, |set, host| unsafe { set(host, self.handle, value) });

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 /// The host as one instance sees it: logs, metrics, secrets and keys are the instance's own.
 ///
-/// Clone it and take it along, into closures and threads too. Once the instance is destroyed every call
+/// Clone it freely, also into closures and threads. Once the instance is destroyed, every call
 /// fails with [`Status::Stopping`].
 #[derive(Clone)]
 pub struct Host {
@@ -44,11 +44,11 @@ pub(crate) struct Inner {
     timers: timer::Slots,
 }
 
-// The contract lets services be called from any thread; `gate` keeps calls from a host that is gone.
+// The contract allows services to be called from any thread; `gate` stops calls to a closed host.
 unsafe impl Send for Inner {}
 unsafe impl Sync for Inner {}
 
-/// The tables of the services, at the size that this side knows; what the host does not offer is empty.
+/// The service tables, at the size that this side knows. A service that the host lacks is empty.
 pub(crate) struct Tables {
     pub log: sbx_log,
     pub metrics: sbx_metrics,
@@ -101,7 +101,7 @@ impl Host {
         self.text_of(|host| host.instance)
     }
 
-    /// The version of the program that the plugin runs in.
+    /// The version of the gateway.
     pub fn version(&self) -> String {
         self.text_of(|host| host.version)
     }
@@ -111,7 +111,7 @@ impl Host {
             Ok(open) => open,
             Err(_) => return String::new(),
         };
-        // The host lives while the gate is open; its text ends with a NUL.
+        // The host lives while the gate is open, and its text ends with NUL.
         unsafe {
             let start = field(&sys::read(self.inner.raw));
             match start.is_null() {
@@ -121,7 +121,7 @@ impl Host {
         }
     }
 
-    /// Calls a function of a service while the host is there.
+    /// Calls a function of a service, unless the host is closed.
     pub(crate) fn ask<F: Copy, T>(
         &self,
         function: Option<F>,
@@ -133,8 +133,8 @@ impl Host {
         Ok(call(function, self.inner.raw))
     }
 
-    /// The same, where the answer comes later: `context` is what the callback gets, and takes back if
-    /// the host does not take the call.
+    /// Like `ask`, for answers that come later. The callback gets `context`, which is taken back if
+    /// the host rejects the call.
     pub(crate) fn ask_later<F: Copy, P: Pending>(
         &self,
         function: Option<F>,
@@ -144,13 +144,13 @@ impl Host {
         let context = Box::into_raw(Box::new(pending));
         let asked = self.ask(function, |function, host| call(function, host, context.cast()));
         if let Err(fault) = asked.and_then(Error::check) {
-            // The host did not take the call, so it never will call back.
+            // The host rejected the call, so it never calls back.
             let pending = unsafe { Box::from_raw(context) };
             pending.fail(fault);
         }
     }
 
-    /// Ends all use of the host; waits for calls that run.
+    /// Ends all use of the host, and waits for running calls.
     pub(crate) fn close(&self) {
         let watchers = std::mem::take(&mut *lock(&self.inner.watchers));
         drop(watchers);
@@ -158,7 +158,7 @@ impl Host {
         self.inner.gate.close();
     }
 
-    /// Says that something of the plugin's own panicked where no one waits for an answer.
+    /// Logs a panic of the plugin's own code where no one waits for an answer.
     pub(crate) fn report_panic<T>(&self, body: impl FnOnce() -> T) {
         if let Err(fault) = panics::catch(body) {
             self.log(
@@ -172,19 +172,19 @@ impl Host {
 
 /// A closure that waits for an answer.
 pub(crate) trait Pending {
-    /// The answer is this failure.
+    /// Answers with this failure.
     fn fail(self, fault: Error);
 }
 
-/// What a callback of the host gets back, exactly once.
+/// Takes what a callback of the host gets back, exactly once.
 ///
 /// # Safety
-/// `context` was made by `ask_later` from a `P`, and is not used again.
+/// `ask_later` made `context` from a `P`, and it is not used again.
 pub(crate) unsafe fn resume<P: Pending>(context: *mut c_void) -> P {
     *Box::from_raw(context.cast())
 }
 
-/// Locks, also after a panic: what is behind these locks is whole at any time.
+/// Locks, even after a panic: the data behind these locks is always consistent.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -200,7 +200,7 @@ unsafe fn table<T: Growing>(host: *const sbx_host, id: &str) -> T {
     sys::read(found)
 }
 
-/// Counts the calls that are in the host; closed, it lets none in.
+/// Counts the calls that are inside the host; once closed, it admits none.
 #[derive(Default)]
 struct Gate(AtomicUsize);
 

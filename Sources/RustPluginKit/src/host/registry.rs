@@ -1,4 +1,4 @@
-//! The devices that the gateway knows.
+//! The devices in the gateway's registry.
 
 use super::{resume, Host, Pending};
 use crate::error::{Error, Result};
@@ -7,12 +7,12 @@ use crate::model::{Change, Device};
 use crate::sys::*;
 use std::os::raw::c_void;
 
-/// Devices, newest first; they live until the closure that gets them returns. The attribute `online`
-/// says whether one is.
+/// Devices, newest first; they live until the closure that receives them returns. The attribute
+/// `online` says whether a device is online.
 pub struct Devices<'a>(Strided<'a, sbx_device>);
 
 impl<'a> Devices<'a> {
-    /// How many.
+    /// The number of devices.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -22,7 +22,7 @@ impl<'a> Devices<'a> {
         self.len() == 0
     }
 
-    /// One after the other.
+    /// Iterates over the devices.
     pub fn iter(&self) -> impl Iterator<Item = Device<'a>> + 'a {
         // Borrowed for 'a.
         self.0.iter().map(|raw| unsafe { Device::of(raw) })
@@ -43,8 +43,8 @@ impl Pending for Asked {
 }
 
 impl Host {
-    /// Devices of a user in an app (empty: in every app); `done` runs once, on a worker thread, or before
-    /// this returns if the host does not take the call.
+    /// Looks up a user's devices in an app (empty: in every app). `done` runs once: on a worker
+    /// thread, or before this returns if the host rejects the call.
     pub fn devices<F>(&self, app: &str, user: &str, done: F)
     where
         F: for<'a> FnOnce(Result<Devices<'a>>) + Send + 'static,
@@ -59,7 +59,7 @@ impl Host {
         );
     }
 
-    /// The device with a token, if it is known.
+    /// Looks up the device with a token; `None` if it is unknown.
     pub fn device<F>(&self, app: &str, token: &str, done: F)
     where
         F: for<'a> FnOnce(Result<Option<Device<'a>>>) + Send + 'static,
@@ -71,8 +71,8 @@ impl Host {
         });
     }
 
-    /// A device came or went, outside of a request; durable when `done` gets `Ok`. A change that belongs
-    /// to a request goes through its sink.
+    /// Adds or removes a device outside of a request; durable when `done` gets `Ok`. A change that
+    /// belongs to a request goes through its sink.
     pub fn change<F>(&self, change: &Change<'_>, done: F)
     where
         F: FnOnce(Result<()>) + Send + 'static,

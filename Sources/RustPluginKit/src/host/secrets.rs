@@ -1,4 +1,4 @@
-//! Secrets by name, and signatures with keys that stay in the host.
+//! Secrets by name, and signatures with keys that never leave the host.
 
 use super::{lock, Host};
 use crate::error::{filled, Error, Result};
@@ -17,13 +17,13 @@ pub enum Algorithm {
     Rs256,
     /// RSA, PSS.
     Ps256,
-    /// The secret's bytes as key, 32 bytes.
+    /// The key is the secret's bytes; a signature has 32 bytes.
     HmacSha256,
-    /// 20 bytes: only for sources that ask for it.
+    /// A signature has 20 bytes. Only for sources that require it.
     HmacSha1,
 }
 
-/// Which key to use: a secret, or a place inside of one that is a JSON document.
+/// Which key to use: a whole secret, or a place inside a secret that is a JSON document.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
     secret: &'a str,
@@ -38,13 +38,13 @@ impl<'a> Key<'a> {
 }
 
 impl<'a> From<&'a str> for Key<'a> {
-    /// The secret as it is.
+    /// The whole secret.
     fn from(secret: &'a str) -> Key<'a> {
         Key { secret, pointer: "" }
     }
 }
 
-/// The value of a secret, overwritten when it is no longer needed.
+/// The value of a secret, overwritten on drop.
 pub struct Secret(Vec<u8>);
 
 impl Secret {
@@ -53,14 +53,14 @@ impl Secret {
         &self.0
     }
 
-    /// Whether these bytes are the secret, in a time that does not tell how much of it they are.
+    /// Whether these bytes equal the secret, in a time that does not reveal how many match.
     pub fn equals(&self, given: &[u8]) -> bool {
         let mut difference = (self.0.len() != given.len()) as u8 | self.0.is_empty() as u8;
         for (index, byte) in given.iter().enumerate() {
             let own = if self.0.is_empty() { 0 } else { self.0[index % self.0.len()] };
             difference |= byte ^ own;
         }
-        // Read as if it could have changed: the loop must not end early.
+        // A volatile read, so that the compiler cannot end the loop early.
         unsafe { std::ptr::read_volatile(&difference) == 0 }
     }
 }
@@ -77,7 +77,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Whom to tell of a changed secret.
+/// A closure to call when a secret changes.
 pub(crate) struct Watcher {
     host: std::sync::Weak<super::Inner>,
     body: Box<dyn Fn() + Send + Sync>,
@@ -93,12 +93,12 @@ impl Host {
         .map(Secret)
     }
 
-    /// Runs this on a worker thread whenever the file of a secret has changed, until `stop`; only in
-    /// `start`.
+    /// Runs a closure on a worker thread whenever the file of a secret has changed, until
+    /// `stop`; only in `start`.
     pub fn watch(&self, secret: &str, body: impl Fn() + Send + Sync + 'static) -> Result<()> {
         let watcher = Arc::new(Watcher { host: Arc::downgrade(&self.inner), body: Box::new(body) });
         let context = Arc::as_ptr(&watcher) as *mut c_void;
-        // Kept until the instance is destroyed, when no callback runs any more.
+        // Kept until the instance is destroyed, when no callback runs any longer.
         lock(&self.inner.watchers).push(watcher);
         let watch = self.inner.tables.secrets.watch;
         let code = self.ask(watch, |watch, host| unsafe {
@@ -107,7 +107,7 @@ impl Host {
         Error::check(code)
     }
 
-    /// Signs with a secret that stays in the host.
+    /// Signs with a secret that never leaves the host.
     pub fn sign<'k>(
         &self,
         algorithm: Algorithm,
@@ -124,7 +124,7 @@ impl Host {
         })
     }
 
-    /// Whether a signature fits, in constant time.
+    /// Whether a signature is valid, checked in constant time.
     pub fn verify<'k>(
         &self,
         algorithm: Algorithm,
@@ -145,7 +145,7 @@ impl Host {
         Error::check_with(code, &error).map(|_| true)
     }
 
-    /// Whether a signature fits one of several keys, while keys are changed: all are tried.
+    /// Whether a signature is valid for any of several keys, for key rotation; tries all of them.
     pub fn verify_any<S: AsRef<str>>(
         &self,
         algorithm: Algorithm,
@@ -162,7 +162,7 @@ impl Host {
 }
 
 unsafe extern "C" fn changed(context: *mut c_void) {
-    // Kept alive by its host until the instance is destroyed.
+    // Its host keeps it alive until the instance is destroyed.
     let watcher = &*context.cast::<Watcher>();
     if let Some(inner) = watcher.host.upgrade() {
         Host { inner }.report_panic(|| (watcher.body)());

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::os::raw::c_void;
 use std::sync::{Arc, Mutex, Weak};
 
-/// A timer that was set; it goes off even if this is dropped.
+/// A timer that was set. Dropping this does not cancel it.
 pub struct Timer {
     host: Host,
     id: u64,
@@ -13,7 +13,7 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// When this returns the closure does not run and will not, unless it is the one that calls.
+    /// Once this returns, the closure does not run and will not, unless it is the caller.
     pub fn cancel(self) {
         let cancel = self.host.inner.tables.timer.cancel;
         let _ = self.host.ask(cancel, |cancel, host| unsafe { cancel(host, self.id) });
@@ -21,13 +21,13 @@ impl Timer {
     }
 }
 
-/// What a timer runs, kept here until it has run or never will.
+/// The closure of a timer, kept until it has run or never will.
 struct Slot {
     host: Weak<Inner>,
     work: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
-/// The timers that are set, by the address of their slot.
+/// The active timers, by the address of their slot.
 #[derive(Default)]
 pub(crate) struct Slots(Mutex<HashMap<usize, Arc<Slot>>>);
 
@@ -43,23 +43,23 @@ impl Slots {
     }
 
     pub fn clear(&self) {
-        // Dropped outside of the lock: a closure's own drop may set a timer.
+        // Dropped outside of the lock: dropping a closure may set a timer.
         let all = std::mem::take(&mut *lock(&self.0));
         drop(all);
     }
 }
 
 impl Host {
-    /// Runs something once on a worker thread, not before `ms` have passed; `None`: it will not run.
+    /// Runs a closure once on a worker thread, after at least `ms`; `None`: it will not run.
     ///
-    /// It does not run after the instance has stopped.
+    /// It never runs after the instance has stopped.
     pub fn after(&self, ms: u64, work: impl FnOnce() + Send + 'static) -> Option<Timer> {
         let slot = Arc::new(Slot {
             host: Arc::downgrade(&self.inner),
             work: Mutex::new(Some(Box::new(work))),
         });
         let context = Arc::as_ptr(&slot) as *mut c_void;
-        // Before the timer is set: it may go off at once.
+        // Stored before the timer is set: it may fire at once.
         let slot = self.inner.timers.put(slot);
         let after = self.inner.tables.timer.after;
         let id = self.ask(after, |after, host| unsafe { after(host, ms, Some(run), context) });
@@ -74,7 +74,8 @@ impl Host {
 }
 
 unsafe extern "C" fn run(context: *mut c_void) {
-    // Its host keeps the slot until it has run, was cancelled, or the instance is destroyed.
+    // The host keeps the slot until the timer has fired or was cancelled, or the
+    // instance is destroyed.
     let inner = (*context.cast::<Slot>()).host.upgrade();
     let inner = match inner {
         Some(inner) => inner,

@@ -1,4 +1,4 @@
-//! Read access to JSON that the host parses, and a writer.
+//! Reads JSON that the host parses, and writes JSON.
 
 mod writer;
 
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The call that the plugin is in; what was parsed lives until it returns, on its thread.
+/// The current call. Parsed JSON lives until the call returns, on its thread.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     host: &'a Host,
@@ -21,7 +21,7 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// `'a` must be the call: it keeps parsed JSON from outliving it.
+    /// `'a` must be the duration of the call: it keeps parsed JSON from outliving it.
     pub(crate) fn new(host: &'a Host) -> Call<'a> {
         Call { host, one_thread: PhantomData }
     }
@@ -31,12 +31,12 @@ impl<'a> Call<'a> {
         self.host
     }
 
-    /// Parses JSON; an error says where it is wrong, and never what it says.
+    /// Parses JSON. An error says where the text is wrong and never quotes it.
     pub fn parse(&self, text: &[u8]) -> Result<Json<'a>> {
         let mut root = sbx_json_value { document: std::ptr::null(), position: 0 };
         let mut error: sbx_error = sys::fresh();
         let code = self.host.ask(self.host.inner.tables.json.parse, |parse, host| unsafe {
-            // The text is copied by the host.
+            // The host copies the text.
             parse(host, raw_bytes(text), &mut root, &mut error)
         })?;
         Error::check_with(code, &error)?;
@@ -44,22 +44,22 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What a JSON value is.
+/// The kind of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonKind {
-    /// `null`, and everything that is not known.
+    /// `null`, or a kind that this version does not know.
     Null,
     /// `true`, `false`
     Boolean,
-    /// A whole number of 64 bits.
+    /// A whole number that fits 64 bits.
     Integer,
-    /// Has a fraction, an exponent or more than 64 bits: read it with [`Json::text`].
+    /// Has a fraction or an exponent, or exceeds 64 bits: read it with [`Json::text`].
     Number,
-    /// Text.
+    /// A string.
     String,
-    /// A list.
+    /// An array.
     Array,
-    /// Members by name.
+    /// An object.
     Object,
 }
 
@@ -71,7 +71,7 @@ pub struct Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    /// What it is.
+    /// The kind of the value.
     pub fn kind(&self) -> JsonKind {
         match self.ask(self.table().kind, |kind| unsafe { kind(self.raw) }) {
             Some(SBX_JSON_BOOLEAN) => JsonKind::Boolean,
@@ -89,7 +89,7 @@ impl<'a> Json<'a> {
         self.kind() == JsonKind::Object
     }
 
-    /// Whether it is a list.
+    /// Whether it is an array.
     pub fn is_array(&self) -> bool {
         self.kind() == JsonKind::Array
     }
@@ -107,7 +107,7 @@ impl<'a> Json<'a> {
         (code == SBX_OK).then(|| unsafe { text(out) })
     }
 
-    /// The text of a string, and of a number or a boolean as it is written.
+    /// The text of a string; a number or a boolean as written.
     pub fn scalar_text(&self) -> Option<&'a str> {
         match self.kind() {
             JsonKind::String => self.string(),
@@ -132,7 +132,7 @@ impl<'a> Json<'a> {
         (code == SBX_OK).then_some(out == 1)
     }
 
-    /// The value as JSON text without spaces.
+    /// The value as JSON text without whitespace.
     pub fn text(&self) -> &'a str {
         let mut out = raw("");
         match self.ask(self.table().text, |get| unsafe { get(self.raw, &mut out) }) {
@@ -146,12 +146,13 @@ impl<'a> Json<'a> {
         self.ask(self.table().count, |count| unsafe { count(self.raw) }).unwrap_or(0) as usize
     }
 
-    /// Whether there are none.
+    /// Whether the length is 0.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The value at an RFC 6901 pointer: `/notification/title`; empty: the value itself.
+    /// The value at an RFC 6901 pointer (`/notification/title`); an empty pointer
+    /// is the value itself.
     pub fn at(&self, pointer: &str) -> Option<Json<'a>> {
         let mut out = self.raw;
         let code =
@@ -159,7 +160,7 @@ impl<'a> Json<'a> {
         (code == SBX_OK).then_some(Json { call: self.call, raw: out })
     }
 
-    /// The member of that name, which is taken as it is.
+    /// The member with exactly this name.
     pub fn get(&self, name: &str) -> Option<Json<'a>> {
         let name: Cow<'_, str> = match name.contains(&['~', '/'][..]) {
             true => name.replace('~', "~0").replace('/', "~1").into(),
@@ -168,26 +169,26 @@ impl<'a> Json<'a> {
         self.at(&format!("/{name}"))
     }
 
-    /// The text of a member; `None` if it is missing or no text.
+    /// The text at a pointer; `None` if it is missing or not a string.
     pub fn string_at(&self, pointer: &str) -> Option<&'a str> {
         self.at(pointer)?.string()
     }
 
-    /// Members of an object with their names, or elements of a list with empty ones.
+    /// Members of an object with their names, or elements of an array with empty names.
     pub fn members(&self) -> Members<'a> {
         let mut cursor = sbx_json_cursor { state: [0; 4] };
         let first = self.ask(self.table().first, |first| unsafe { first(self.raw, &mut cursor) });
         Members { call: self.call, cursor, has_more: first == Some(SBX_OK) }
     }
 
-    /// Elements of a list; none for other kinds.
+    /// Elements of an array; none for other kinds.
     pub fn elements(&self) -> impl Iterator<Item = Json<'a>> {
         let mut members = self.members();
         members.has_more &= self.is_array();
         members.map(|(_, value)| value)
     }
 
-    /// The call in which it was parsed.
+    /// The call that parsed it.
     pub fn call(&self) -> Call<'a> {
         self.call
     }
@@ -202,13 +203,13 @@ impl<'a> Json<'a> {
 }
 
 impl fmt::Debug for Json<'_> {
-    /// Says what it is and not what it says: that may be a token.
+    /// Shows kind and length only: the value may be a token.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "<{:?} of {}>", self.kind(), self.len())
     }
 }
 
-/// A walk through a list or an object.
+/// An iterator over an array or an object.
 pub struct Members<'a> {
     call: Call<'a>,
     cursor: sbx_json_cursor,

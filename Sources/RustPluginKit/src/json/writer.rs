@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// Writes JSON; commas and escapes are its business.
+/// Writes JSON, with commas and escapes.
 #[derive(Clone, Debug, Default)]
 pub struct JsonWriter {
     out: String,
@@ -10,24 +10,24 @@ pub struct JsonWriter {
 }
 
 impl JsonWriter {
-    /// Starts empty.
+    /// An empty writer.
     pub fn new() -> JsonWriter {
         JsonWriter::default()
     }
 
-    /// An object, whose members `body` writes.
+    /// The text of an object, whose members `body` writes.
     pub fn of_object(body: impl FnOnce(&mut JsonWriter)) -> String {
         let mut writer = JsonWriter::new();
         writer.object(body);
         writer.into_text()
     }
 
-    /// What was written.
+    /// The JSON so far.
     pub fn text(&self) -> &str {
         &self.out
     }
 
-    /// What was written.
+    /// The JSON so far.
     pub fn into_text(self) -> String {
         self.out
     }
@@ -42,7 +42,7 @@ impl JsonWriter {
         self.enclosed('[', ']', body);
     }
 
-    /// Writes the name of a member; its value comes next.
+    /// Writes the name of a member; write its value next.
     pub fn key(&mut self, name: &str) -> &mut JsonWriter {
         self.string(name);
         self.out.push(':');
@@ -68,13 +68,13 @@ impl JsonWriter {
         self.raw(value);
     }
 
-    /// Writes JSON that is ready.
+    /// Writes finished JSON.
     pub fn raw(&mut self, json: impl Display) {
         self.separate();
         self.out += &json.to_string();
     }
 
-    /// Writes a member with a string, unless that is empty.
+    /// Writes a member with a string, unless the string is empty.
     pub fn member(&mut self, name: &str, text: &str) {
         if !text.is_empty() {
             self.key(name).string(text);
@@ -98,7 +98,7 @@ impl JsonWriter {
     }
 }
 
-/// Appends text as the inside of a JSON string.
+/// Appends text, escaped for a JSON string, without quotes.
 pub fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {

@@ -1,4 +1,4 @@
-//! Devices that come, go or die.
+//! Devices that are added, removed or found dead.
 
 use super::Device;
 use crate::memory::{raw, text};
@@ -10,15 +10,15 @@ use crate::sys::{self, *};
 pub enum ChangeKind {
     /// It was registered, or registered again.
     Registered,
-    /// The user or the app took it back.
+    /// The user or the app removed it.
     Unregistered,
-    /// A provider called its token dead.
+    /// A provider reported its token dead.
     Invalid,
-    /// A dry run of this plugin's event reached it.
+    /// A dry run of this plugin's event reached the device.
     Proven,
     /// That dry run failed for good; `reason` says why.
     Unproven,
-    /// One that this plugin is too old for.
+    /// A kind that this plugin is too old for.
     Other(u32),
 }
 
@@ -44,25 +44,25 @@ impl ChangeKind {
     }
 }
 
-/// A device that came, went or died.
+/// A change of a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
-    /// Name it in requests and outcomes; 0 when a plugin reports the change.
+    /// Use it in requests and outcomes; 0 when a plugin reports the change.
     pub id: u64,
     /// What happened.
     pub kind: ChangeKind,
     /// When, in Unix milliseconds; 0: now.
     pub time_unix_ms: u64,
-    /// The device; for `Unregistered` without a token: all of the user's.
+    /// The device; for `Unregistered` without a token: all devices of the user.
     pub device: Device<'a>,
-    /// The provider's word for it: `Unregistered`.
+    /// The provider's reason: `Unregistered`.
     pub reason: &'a str,
-    /// Subject of the event that asked for the dry run.
+    /// The subject of the event that asked for the dry run.
     pub subject: &'a str,
 }
 
 impl<'a> Change<'a> {
-    /// A change for the host to take.
+    /// A change to report to the host.
     pub fn new(kind: ChangeKind, device: Device<'a>) -> Change<'a> {
         Change { id: 0, kind, time_unix_ms: 0, device, reason: "", subject: "" }
     }

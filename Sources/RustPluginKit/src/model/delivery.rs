@@ -1,4 +1,4 @@
-//! Deliveries: borrowed for a call, or copied for a sender that keeps them.
+//! Deliveries: borrowed for a call, or owned copies for senders that keep them.
 
 use super::memory::Owned;
 use super::{Device, Notification};
@@ -24,7 +24,7 @@ impl<'a> DeliveryBatch<'a> {
         self.app
     }
 
-    /// How many.
+    /// The number of deliveries.
     pub fn len(&self) -> usize {
         self.list.len()
     }
@@ -34,7 +34,7 @@ impl<'a> DeliveryBatch<'a> {
         self.len() == 0
     }
 
-    /// One after the other.
+    /// Iterates over the deliveries.
     pub fn iter(&self) -> impl Iterator<Item = Delivery<'a>> + 'a {
         self.list.iter().map(|raw| Delivery { raw, borrowed: PhantomData })
     }
@@ -47,29 +47,29 @@ pub struct Delivery<'a> {
 }
 
 impl<'a> Delivery<'a> {
-    /// Name it in requests and outcomes.
+    /// Use it in requests and outcomes.
     pub fn id(&self) -> u64 {
         self.raw.id
     }
 
-    /// 1, 2, ...
+    /// Counts from 1.
     pub fn attempt(&self) -> u32 {
         self.raw.attempt
     }
 
-    /// This device's badge; `None`: the notification's.
+    /// This device's badge; `None`: that of the notification.
     pub fn badge(&self) -> Option<i32> {
         (self.raw.flags & SBX_D_BADGE != 0).then_some(self.raw.badge)
     }
 
-    /// Worthless afterwards; 0: none.
+    /// Worthless after this time, in Unix milliseconds; 0: no deadline.
     pub fn deadline_unix_ms(&self) -> u64 {
         self.raw.deadline_unix_ms
     }
 
     /// A UUID, the same on every attempt.
     pub fn stable_id(&self) -> &'a str {
-        // Borrowed for 'a, as everything below.
+        // Borrowed for 'a, like everything below.
         unsafe { text(self.raw.stable_id) }
     }
 
@@ -86,24 +86,24 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Equal for deliveries of one batch with equal content: render that once.
+    /// Equal for deliveries of one batch that share a content: render it once.
     pub fn content_id(&self) -> usize {
         self.raw.notification as usize
     }
 }
 
-/// A delivery that is the plugin's own; see [`crate::SendOwn`].
+/// A delivery that the plugin owns; see [`crate::SendOwn`].
 #[derive(Clone)]
 pub struct OwnedDelivery {
-    /// Name it in outcomes.
+    /// Use it in outcomes.
     pub id: u64,
-    /// 1, 2, ...
+    /// Counts from 1.
     pub attempt: u32,
-    /// This device's badge; `None`: the notification's.
+    /// This device's badge; `None`: that of the notification.
     pub badge: Option<i32>,
-    /// Worthless afterwards; 0: none.
+    /// Worthless after this time, in Unix milliseconds; 0: no deadline.
     pub deadline_unix_ms: u64,
-    /// A UUID, the same on every attempt: a Message-ID.
+    /// A UUID, the same on every attempt; fit for a Message-ID.
     pub stable_id: String,
     device: Arc<Owned<Device<'static>>>,
     content: Arc<Owned<Notification<'static>>>,
@@ -120,7 +120,7 @@ impl OwnedDelivery {
         &self.content.value
     }
 
-    /// Copies; equal contents are copied once.
+    /// Copies deliveries; a shared content is copied once.
     pub(crate) fn copy(batch: &DeliveryBatch<'_>) -> Vec<OwnedDelivery> {
         let mut contents = HashMap::new();
         let copied = batch.iter().map(|given| OwnedDelivery {

@@ -20,22 +20,22 @@ impl<'a> Device<'a> {
     }
 }
 
-/// Who should get an event: a device with a token, or a user whose devices the host looks up.
+/// Who gets an event: a device with a token, or a user whose devices the host looks up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recipient<'a> {
     /// The device, or only its `user` (and `app`).
     pub device: Device<'a>,
-    /// What the source knows of this recipient: `unread`, `online`.
+    /// What the source knows about this recipient: `unread`, `online`.
     pub attributes: &'a [Pair<'a>],
 }
 
 impl<'a> Recipient<'a> {
-    /// A device.
+    /// A single device.
     pub fn device(device: Device<'a>) -> Recipient<'a> {
         Recipient { device, attributes: &[] }
     }
 
-    /// A user, on all of the devices of an app; empty: of every app.
+    /// All of a user's devices in an app; empty: in every app.
     pub fn user(user: &'a str, app: &'a str) -> Recipient<'a> {
         Recipient::device(Device { user, app, ..Device::default() })
     }

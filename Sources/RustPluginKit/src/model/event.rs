@@ -8,18 +8,18 @@ use std::mem::size_of;
 /// Something that happened at the source.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Event<'a> {
-    /// Its type, from a closed list of the plugin: `ticket.replied`.
+    /// Its type, from the plugin's closed list: `ticket.replied`.
     pub kind: &'a str,
     /// What it is about: `ticket/5`.
     pub subject: &'a str,
-    /// Same key, same event, accepted once per window; empty: none.
+    /// Events with the same key are accepted once per window; empty: no key.
     pub dedupe: &'a str,
-    /// How long the source may send this event again; 0: the host's own window, which is also what a
-    /// host of contract 1.0 takes.
+    /// How long the source may send this event again; 0: the host's own window, which a host of
+    /// contract 1.0 always uses.
     pub dedupe_window_ms: u64,
-    /// A JSON object; routes and templates read it.
+    /// A JSON object that routes and templates read.
     pub data: &'a str,
-    /// 0: the time of receipt.
+    /// When it happened, in Unix milliseconds; 0: on receipt.
     pub time_unix_ms: u64,
     /// Who should get it.
     pub recipients: &'a [Recipient<'a>],
@@ -45,7 +45,7 @@ impl<'a> Event<'a> {
     }
 }
 
-/// Events in the contract's form, with the arrays that they point into.
+/// Events in the contract's form, with the arrays that they point to.
 pub(crate) struct RawEvents {
     pub events: Vec<sbx_event>,
     _recipients: Vec<sbx_recipient>,
@@ -55,7 +55,7 @@ pub(crate) struct RawEvents {
 impl RawEvents {
     pub fn new(events: &[Event<'_>]) -> RawEvents {
         let all = || events.iter().flat_map(|event| event.recipients);
-        // Both lists are whole before anything points into them.
+        // Both lists are complete before anything points into them.
         let devices: Vec<sbx_device> = all().map(|one| one.device.raw()).collect();
         let recipients: Vec<sbx_recipient> =
             all().zip(&devices).map(|(one, device)| one.raw(device)).collect();

@@ -1,8 +1,8 @@
-//! Memory that copied nouns point into.
+//! Memory that copied nouns point to.
 
 use crate::memory::Pair;
 
-/// A noun with the memory that it points into. Its lifetime is shortened to that of the borrow
+/// A noun with the memory that it points to. Its lifetime is shortened to that of the borrow
 /// wherever it is handed out.
 pub(super) struct Owned<T> {
     pub value: T,
@@ -16,11 +16,11 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// A copy that lives as long as this, which is all that `'static` means here.
+    /// A copy that lives as long as this memory; here, `'static` means no more than that.
     pub fn text(&mut self, given: &str) -> &'static str {
         self.texts.push(given.into());
         let own: *const str = &**self.texts.last().expect("it was pushed");
-        // The box stays where it is until this is dropped.
+        // The box keeps its place until this is dropped.
         unsafe { &*own }
     }
 
@@ -36,7 +36,7 @@ impl Memory {
 }
 
 impl<T> Owned<T> {
-    /// A noun that is copied into a memory of its own.
+    /// A noun, copied into a memory of its own.
     pub fn new(copy: impl FnOnce(&mut Memory) -> T) -> Owned<T> {
         let mut memory = Memory::default();
         let value = copy(&mut memory);

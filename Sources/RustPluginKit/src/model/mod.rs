@@ -1,4 +1,4 @@
-//! The nouns that cross the contract. The same types are read and written: text is borrowed, and
+//! The nouns that cross the contract. The same types are read and written. Text is borrowed, and
 //! empty text means "not given".
 
 mod change;

@@ -1,62 +1,62 @@
-//! What became of deliveries and changes.
+//! Outcomes of deliveries and changes.
 
 use crate::memory::raw;
 use crate::sys::{self, *};
 
-/// What became of one.
+/// The kind of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutcomeKind {
-    /// The provider took it.
+    /// The provider accepted it.
     Delivered = SBX_OUTCOME_DELIVERED as isize,
-    /// A passing fault: again, at the route's pace or later.
+    /// A temporary fault: try again, at the route's pace or later.
     Retry = SBX_OUTCOME_RETRY as isize,
-    /// Too fast: again, not before `retry_after_ms`.
+    /// Too fast: try again, not before `retry_after_ms`.
     Throttled = SBX_OUTCOME_THROTTLED as isize,
     /// The token is dead.
     Unregistered = SBX_OUTCOME_UNREGISTERED as isize,
-    /// Our credential was refused: refresh it, then again.
+    /// The provider refused our credential: refresh it, then try again.
     Auth = SBX_OUTCOME_AUTH as isize,
-    /// Wrong set-up: nothing of this scope can succeed until it is mended.
+    /// Wrong configuration: nothing in this scope can succeed until it is fixed.
     Config = SBX_OUTCOME_CONFIG as isize,
-    /// This content can never succeed.
+    /// This content can never be sent.
     Rejected = SBX_OUTCOME_REJECTED as isize,
 }
 
-/// What an outcome is about, beside its own item.
+/// What else an outcome applies to, besides its own item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Nothing else.
     Item = SBX_SCOPE_ITEM as isize,
-    /// Every delivery of this app: wrong topic, a project's quota.
+    /// Every delivery of this app: a wrong topic, a project's quota.
     App = SBX_SCOPE_APP as isize,
-    /// Every delivery of this instance: credentials, provider down.
+    /// Every delivery of this instance: wrong credentials, a provider that is down.
     Instance = SBX_SCOPE_INSTANCE as isize,
 }
 
-/// What became of one delivery or change, and why.
+/// The outcome of one delivery or change.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome<'a> {
     /// What happened.
     pub kind: OutcomeKind,
-    /// From a closed list: fit for a metric label.
+    /// From a closed list, so it fits a metric label.
     pub reason: &'a str,
-    /// How far it reaches.
+    /// What it applies to.
     pub scope: Scope,
-    /// Take no further request to the connection that answered.
+    /// Send no more requests on the connection that answered.
     pub reconnect: bool,
     /// Can only lengthen the route's own wait; 0: no hint.
     pub retry_after_ms: u64,
-    /// `Unregistered`: a token registered after this lives; 0: unknown.
+    /// For `Unregistered`: a token registered after this is alive; 0: unknown.
     pub gone_since_unix_ms: u64,
     /// HTTP status or the provider's own number.
     pub provider_code: u32,
-    /// For people; no token, secret or body.
+    /// For people; without tokens, secrets or bodies.
     pub detail: &'a str,
-    /// The provider's id of the message.
+    /// The provider's message id.
     pub provider_id: &'a str,
-    /// The provider says: use this one from now on.
+    /// The token that the provider says to use instead.
     pub new_token: &'a str,
-    /// `Auth`: which credential to refresh.
+    /// For `Auth`: the credential to refresh.
     pub credential: &'a str,
 }
 

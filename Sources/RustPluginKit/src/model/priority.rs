@@ -1,20 +1,20 @@
-//! How urgent a notification is.
+//! Priorities of notifications.
 
 use crate::sys::*;
 
 /// How urgent a notification is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// When the device is awake anyway.
+    /// Delivered when the device is awake anyway.
     Low = SBX_PRIORITY_LOW as isize,
-    /// Soon.
+    /// Delivered soon.
     Normal = SBX_PRIORITY_NORMAL as isize,
-    /// At once.
+    /// Delivered at once.
     High = SBX_PRIORITY_HIGH as isize,
 }
 
 impl Priority {
-    /// `None`: as the route says.
+    /// `None`: the route decides.
     pub(super) fn of(code: u32) -> Option<Priority> {
         match code {
             SBX_PRIORITY_LOW => Some(Priority::Low),

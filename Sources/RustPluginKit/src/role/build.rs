@@ -1,4 +1,4 @@
-//! An event and its recipients in, neutral notifications out.
+//! The build role: an event and its recipients in, neutral notifications out.
 
 use crate::error::{Error, Result};
 use crate::instance::Instance;
@@ -11,25 +11,25 @@ use crate::sys::{self, *};
 use std::marker::PhantomData;
 use std::mem::size_of;
 
-/// Makes notifications of events.
+/// Builds notifications from events.
 pub trait Build: Plugin {
-    /// JSON Schema of a route's `build.options`; `None`: takes none.
+    /// JSON Schema of a route's `build.options`; `None`: it takes no options.
     const OPTIONS_SCHEMA: Option<&'static str> = None;
 
-    /// Pure: same input, same output; no services but log and JSON.
+    /// Pure: the same input gives the same output. It may use log and JSON, no other services.
     fn build(&self, input: &BuildInput<'_>, sink: &BuildSink<'_>) -> Result<()>;
 }
 
-/// What a builder works on; lives during [`Build::build`].
+/// The input of a builder; lives during [`Build::build`].
 pub struct BuildInput<'a> {
     raw: sbx_build_input,
     recipients: Strided<'a, sbx_recipient>,
     call: Call<'a>,
 }
 
-// Everything in it is borrowed for 'a.
+// Everything in the input is borrowed for 'a.
 impl<'a> BuildInput<'a> {
-    /// The event, without its recipients: those are beside it.
+    /// The event without its recipients; see [`Self::recipients`].
     pub fn event(&self) -> Event<'a> {
         unsafe { Event::read(self.raw.event) }
     }
@@ -54,12 +54,12 @@ impl<'a> BuildInput<'a> {
         self.call.parse(object(unsafe { text(self.raw.options) }))
     }
 
-    /// How many recipients there are.
+    /// The number of recipients.
     pub fn recipient_count(&self) -> usize {
         self.recipients.len()
     }
 
-    /// Recipients, in the order that [`Target`] counts, and without their tokens: a builder needs none.
+    /// Recipients in the order of [`Target`] indexes, without tokens: a builder needs none.
     pub fn recipients(&self) -> impl Iterator<Item = Recipient<'a>> + 'a {
         self.recipients.iter().map(|raw| {
             let mut recipient = unsafe { Recipient::of(raw) };
@@ -74,7 +74,7 @@ impl<'a> BuildInput<'a> {
         (0..self.recipient_count()).map(Target::new).collect()
     }
 
-    /// The call, to parse other JSON.
+    /// The call, for parsing other JSON.
     pub fn call(&self) -> Call<'a> {
         self.call
     }
@@ -87,19 +87,19 @@ fn object(text: &str) -> &[u8] {
     }
 }
 
-/// A recipient of a content, with what is that recipient's alone.
+/// A recipient of a content, with what differs for that recipient.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Target(sbx_target);
 
 impl Target {
-    /// The recipient at this place of [`BuildInput::recipients`].
+    /// The recipient at this index of [`BuildInput::recipients`].
     pub fn new(recipient: usize) -> Target {
         let recipient = u32::try_from(recipient).unwrap_or(u32::MAX);
         Target(sbx_target { recipient, ..sys::fresh() })
     }
 
-    /// A badge that wins over the notification's.
+    /// Sets a badge that overrides the notification's.
     pub fn badge(mut self, badge: i32) -> Target {
         self.0.flags |= SBX_T_BADGE;
         self.0.badge = badge;
@@ -115,18 +115,18 @@ pub struct BuildSink<'a> {
 }
 
 impl BuildSink<'_> {
-    /// This content goes to these recipients; emit a content once for all who share it.
+    /// Sends this content to these recipients. Emit a content once for all who share it.
     pub fn emit(&self, notification: &Notification<'_>, targets: &[Target]) -> Result<()> {
         let emit = self.table.emit.ok_or_else(missing)?;
         let (given, stride) = (notification.raw(), size_of::<sbx_target>());
-        // A target is the contract's own struct.
+        // A target is a struct of the contract.
         let code =
             unsafe { emit(self.raw, &given, targets.as_ptr().cast(), targets.len(), stride) };
         Error::check(code)
             .map_err(|fault| Error::new(fault.status, "the notification was not taken"))
     }
 
-    /// Left out on purpose; `reason` is from a closed list.
+    /// Leaves a recipient out on purpose; `reason` is from a closed list.
     pub fn skip(&self, recipient: usize, reason: &str) -> Result<()> {
         let skip = self.table.skip.ok_or_else(missing)?;
         let recipient = u32::try_from(recipient).unwrap_or(u32::MAX);

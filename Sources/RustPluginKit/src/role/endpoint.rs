@@ -1,4 +1,4 @@
-//! Where a translator's requests go.
+//! Where the requests of a translating role go.
 
 use crate::error::{Error, Result};
 use crate::instance::Instance;
@@ -6,36 +6,36 @@ use crate::memory::raw;
 use crate::sys::*;
 use std::mem::size_of;
 
-/// Where requests of an app go; empty or 0 takes the host's default.
+/// Where requests of an app go. An empty field or 0 takes the host's default.
 #[derive(Clone, Debug, Default)]
 pub struct Endpoint {
     /// `https://api.push.apple.com`
     pub origin: String,
-    /// PEM file of trusted roots; empty: the system's.
+    /// PEM file of trusted roots; empty: those of the system.
     pub ca_file: String,
-    /// Name of a secret with a PEM chain or PKCS#12; empty: none.
+    /// Name of the secret with a PEM chain or PKCS#12; empty: none.
     pub client_certificate: String,
-    /// Name of a secret with a PEM key; empty: it is in `client_certificate`.
+    /// Name of the secret with a PEM key; empty: it is in `client_certificate`.
     pub client_key: String,
-    /// Name of a secret that opens either; empty: none.
+    /// Name of the secret with the password of either; empty: none.
     pub client_password: String,
-    /// Refuse a peer that does not choose `h2`.
+    /// Refuse a peer that does not negotiate `h2` by ALPN.
     pub is_alpn_required: bool,
-    /// One request at a time on a connection until its first 2xx.
+    /// Send one request at a time on a connection until its first 2xx.
     pub is_one_stream_first: bool,
-    /// A request whose fate is unknown is not tried again.
+    /// Do not retry a request whose fate is unknown.
     pub is_at_most_once: bool,
-    /// From submit to answer.
+    /// From sending a request to its answer.
     pub request_timeout_ms: u32,
-    /// TCP, TLS and the peer's SETTINGS together.
+    /// For TCP, TLS and the peer's SETTINGS together.
     pub connect_timeout_ms: u32,
-    /// PING after so long without traffic.
+    /// Send a PING after this long without traffic.
     pub ping_idle_ms: u32,
-    /// A connection that owes a PING's answer so long is dead.
+    /// A connection is dead when a PING is unanswered for this long.
     pub ping_timeout_ms: u32,
-    /// Most connections.
+    /// Limit of connections.
     pub connections_max: u32,
-    /// Own cap below the peer's SETTINGS.
+    /// Limit of streams per connection, in addition to the peer's SETTINGS.
     pub streams_max: u32,
 }
 
@@ -45,7 +45,7 @@ impl Endpoint {
         Endpoint { origin: origin.into(), ..Endpoint::default() }
     }
 
-    /// Fills in what the host's struct has room for; the text is kept by the instance.
+    /// Fills in what the host's struct has room for; the instance keeps the text.
     ///
     /// # Safety
     /// `out` is null or a struct that the host made.
@@ -53,7 +53,7 @@ impl Endpoint {
         if out.is_null() {
             return Err(Error::internal("endpoint() was called without a place"));
         }
-        // A box: the text stays where it is when the box is moved.
+        // Boxed, so that the text keeps its address.
         let own = Box::new(self);
         let flags = [
             (own.is_alpn_required, SBX_ENDPOINT_ALPN_REQUIRED),

@@ -8,21 +8,21 @@ use crate::sys::{self, *};
 use std::marker::PhantomData;
 use std::mem::size_of;
 
-/// A request as the plugin writes it; the host copies all of it.
+/// A request as the plugin writes it; the host copies everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HttpRequest<'a> {
     /// `POST`
     pub method: &'a str,
-    /// Begins with `/`; percent-encoded.
+    /// Begins with `/` and is percent-encoded.
     pub path: &'a str,
-    /// Names in lower case; host, content-length and te are the host's.
+    /// Names are in lower case; the host sets host, content-length and te.
     pub headers: &'a [Pair<'a>],
-    /// Segments, sent one after the other.
+    /// Segments, sent one after another.
     pub body: &'a [Text<'a>],
-    /// The deliveries or changes it stands for; at least one.
+    /// The deliveries or changes that the request carries; at least one.
     pub items: &'a [u64],
-    /// Bit i: `headers[i]` differs from request to request (an id, an expiry), so the peer's HPACK table does not
-    /// keep it.
+    /// Bit i: `headers[i]` differs from request to request (an id, an expiry), so the peer's HPACK
+    /// table does not keep it.
     pub unindexed_headers: u64,
 }
 
@@ -33,7 +33,7 @@ impl HttpRequest<'_> {
             path: raw(self.path),
             headers: Pair::raw(self.headers),
             header_count: self.headers.len(),
-            // A text is the contract's own struct.
+            // A text is a struct of the contract.
             body: self.body.as_ptr().cast(),
             body_segments: self.body.len(),
             items: self.items.as_ptr(),
@@ -44,7 +44,7 @@ impl HttpRequest<'_> {
     }
 }
 
-/// Where a translator writes; lives during `prepare` or `classify`.
+/// Where a translating role writes; lives during `prepare` or `classify`.
 pub struct HttpSink<'a> {
     raw: *mut sbx_http_sink,
     table: sbx_http_sink,
@@ -66,7 +66,7 @@ impl<'a> HttpSink<'a> {
         self.requests(std::slice::from_ref(request))
     }
 
-    /// Sends requests; a failing call takes none of them.
+    /// Sends requests; a call that fails sends none of them.
     pub fn requests(&self, requests: &[HttpRequest<'_>]) -> Result<()> {
         let function = self.table.request.ok_or_else(missing)?;
         let list: Vec<sbx_http_request> = requests.iter().map(HttpRequest::raw).collect();
@@ -75,12 +75,12 @@ impl<'a> HttpSink<'a> {
         Error::check(code).map_err(|fault| Error::new(fault.status, "the request was not taken"))
     }
 
-    /// An item is decided.
+    /// Gives an item its outcome.
     pub fn settle(&self, item: u64, outcome: &Outcome<'_>) -> Result<()> {
         self.settle_all(&[item], outcome)
     }
 
-    /// Items are decided in the same way; a failing call takes none of them.
+    /// Gives items the same outcome; a call that fails settles none of them.
     pub fn settle_all(&self, items: &[u64], outcome: &Outcome<'_>) -> Result<()> {
         let function = self.table.settle.ok_or_else(missing)?;
         let list: Vec<sbx_outcome> = items.iter().map(|item| outcome.raw(*item)).collect();
@@ -105,7 +105,7 @@ impl<'a> ResponseBatch<'a> {
         ResponseBatch { list, call }
     }
 
-    /// How many.
+    /// The number of answers.
     pub fn len(&self) -> usize {
         self.list.len()
     }
@@ -115,7 +115,7 @@ impl<'a> ResponseBatch<'a> {
         self.len() == 0
     }
 
-    /// One after the other.
+    /// Iterates over the answers.
     pub fn iter(&self) -> impl Iterator<Item = Response<'a>> + 'a {
         let call = self.call;
         self.list.iter().map(move |raw| Response { raw, call })
@@ -128,7 +128,7 @@ pub struct Response<'a> {
     call: Call<'a>,
 }
 
-// Everything in it is borrowed for 'a.
+// Everything in the answer is borrowed for 'a.
 impl<'a> Response<'a> {
     /// 200, 410, ...
     pub fn status(&self) -> u32 {
@@ -140,7 +140,7 @@ impl<'a> Response<'a> {
         unsafe { text(self.raw.app) }
     }
 
-    /// The deliveries or changes that it answers.
+    /// The deliveries or changes of the request.
     pub fn items(&self) -> &'a [u64] {
         unsafe { array(self.raw.items, self.raw.item_count) }
     }
@@ -160,15 +160,15 @@ impl<'a> Response<'a> {
         self.call.parse(self.body())
     }
 
-    /// The wait that the answer asks for in `retry-after`, in milliseconds.
+    /// The wait that `retry-after` asks for, in milliseconds.
     pub fn retry_after_ms(&self) -> Option<u64> {
         let now = self.call.host().now_unix_ms();
         crate::encoding::retry_after_ms(self.header("retry-after")?, now)
     }
 
-    /// What the status means by HTTP's own rules: 2xx delivered, 429 and 503 throttled for as long as the
-    /// answer says, 408 and other 5xx to be tried again, 401 and 403 a matter of the config, the rest
-    /// rejected. For providers that say no more.
+    /// The outcome by HTTP's own rules, for providers that say no more: 2xx delivered; 429 and 503
+    /// throttled for as long as the answer says; 408 and other 5xx retried; 401 and 403 a
+    /// configuration error; everything else rejected.
     pub fn plain_outcome(&self) -> Outcome<'static> {
         let (kind, reason) = match self.status() {
             200..=299 => (OutcomeKind::Delivered, "ok"),

@@ -1,4 +1,4 @@
-//! Bytes in, events and an HTTP answer out.
+//! The ingest role: bytes in, events and an HTTP answer out.
 
 use super::IngestSink;
 use crate::error::{Error, Result};
@@ -10,17 +10,17 @@ use crate::plugin::Plugin;
 use crate::sys::{self, *};
 use std::mem::size_of;
 
-/// Takes inbound requests.
+/// Handles inbound requests.
 pub trait Ingest: Plugin {
-    /// The paths that the instance serves; asked once, after `start`.
+    /// The paths that the instance serves; the host asks once, after `start`.
     fn paths(&self) -> Vec<IngestPath>;
 
-    /// One request. Failing discards all that was emitted; `Invalid` is answered 400, `Auth` 401,
-    /// `NotFound` 404, `TooLarge` 413, `Again` 503, anything else 500.
+    /// Handles one request. A failure discards everything emitted. `Invalid` is answered 400,
+    /// `Auth` 401, `NotFound` 404, `TooLarge` 413, `Again` 503, anything else 500.
     fn handle(&self, request: &Request<'_>, sink: IngestSink<'_>) -> Result<()>;
 }
 
-/// A path that an instance serves; a segment `{name}` matches one segment.
+/// A path that an instance serves; `{name}` matches one segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IngestPath {
     pattern: String,
@@ -33,7 +33,7 @@ impl IngestPath {
         IngestPath { pattern: pattern.into(), methods: "POST".to_string() }
     }
 
-    /// Other methods: `GET,POST`.
+    /// Sets other methods: `GET,POST`.
     pub fn methods(mut self, methods: impl Into<String>) -> IngestPath {
         self.methods = methods.into();
         self
@@ -46,19 +46,19 @@ pub struct Request<'a> {
     call: Call<'a>,
 }
 
-// Everything in it is borrowed for 'a.
+// Everything in the request is borrowed for 'a.
 impl<'a> Request<'a> {
     /// `POST`
     pub fn method(&self) -> &'a str {
         unsafe { text(self.raw.method) }
     }
 
-    /// Without query.
+    /// Without the query.
     pub fn path(&self) -> &'a str {
         unsafe { text(self.raw.path) }
     }
 
-    /// Behind the `?`, or empty.
+    /// What follows the `?`, or empty.
     pub fn query(&self) -> &'a str {
         unsafe { text(self.raw.query) }
     }
@@ -73,12 +73,12 @@ impl<'a> Request<'a> {
         unsafe { text(self.raw.pattern) }
     }
 
-    /// Subject of the client's certificate under mutual TLS, or empty.
+    /// Subject of the client's certificate with mutual TLS, or empty.
     pub fn client_certificate(&self) -> &'a str {
         unsafe { text(self.raw.client_certificate) }
     }
 
-    /// The raw bytes: check signatures on these.
+    /// The raw bytes; check signatures on these.
     pub fn body(&self) -> &'a [u8] {
         unsafe { bytes(self.raw.body) }
     }
@@ -100,17 +100,17 @@ impl<'a> Request<'a> {
         Pair::find(self.headers(), name)
     }
 
-    /// The value of a segment `{name}` of the path, percent-decoded.
+    /// The value of the path segment `{name}`, percent-decoded.
     pub fn param(&self, name: &str) -> Option<&'a str> {
         unsafe { Pair::find(pairs(self.raw.params, self.raw.param_count), name) }
     }
 
-    /// When it came in.
+    /// When the request came in.
     pub fn received_unix_ms(&self) -> u64 {
         self.raw.received_unix_ms
     }
 
-    /// The call, to parse other JSON than the body.
+    /// The call, for parsing JSON other than the body.
     pub fn call(&self) -> Call<'a> {
         self.call
     }
@@ -120,13 +120,13 @@ pub(super) fn table<P: Ingest>() -> sbx_ingest {
     sbx_ingest { paths: Some(paths::<P>), handle: Some(handle::<P>), ..sys::fresh() }
 }
 
-/// Paths with their texts, kept until `destroy`.
+/// Paths with their text, kept until `destroy`.
 struct Paths {
     list: Vec<sbx_ingest_path>,
     _texts: Vec<IngestPath>,
 }
 
-// What the pointers of `list` lead to is beside it.
+// The pointers in `list` lead into the field beside it.
 unsafe impl Send for Paths {}
 
 unsafe extern "C" fn paths<P: Ingest>(

@@ -1,4 +1,4 @@
-//! Where a request's results go.
+//! Where the results of a request go.
 
 use crate::error::{Error, Result};
 use crate::json::JsonWriter;
@@ -8,15 +8,15 @@ use crate::sys::{self, *};
 use std::marker::PhantomData;
 use std::mem::size_of;
 
-/// Where a request's results go; lives during [`crate::Ingest::handle`].
+/// Where the results of a request go; lives during [`crate::Ingest::handle`].
 pub struct IngestSink<'a> {
     writer: Writer,
     borrowed: PhantomData<&'a mut sbx_ingest_sink>,
 }
 
-/// A request that stays open after `handle` has returned; on any thread, one at a time.
+/// A request that stays open after `handle` has returned; usable from any thread, one at a time.
 ///
-/// [`Deferred::finish`] is due; one that is dropped ends as a fault of the plugin.
+/// Call [`Deferred::finish`]: a request that is dropped without it counts as a fault of the plugin.
 pub struct Deferred {
     writer: Writer,
     is_finished: bool,
@@ -24,34 +24,34 @@ pub struct Deferred {
 
 macro_rules! shared {
     () => {
-        /// This happened.
+        /// Emits an event.
         pub fn emit(&self, event: &Event<'_>) -> Result<()> {
             self.emit_all(std::slice::from_ref(event))
         }
 
-        /// These happened; a failing call takes none of them.
+        /// Emits events; a call that fails emits none of them.
         pub fn emit_all(&self, events: &[Event<'_>]) -> Result<()> {
             self.writer.emit(events)
         }
 
-        /// These devices came or went; committed together with the events.
+        /// Adds or removes devices, in the same commit as the events.
         pub fn change(&self, changes: &[Change<'_>]) -> Result<()> {
             self.writer.change(changes)
         }
 
-        /// One item is unusable and was left out; its neighbours live. `reason` is from a closed list,
-        /// `detail` holds no token or body.
+        /// Rejects one unusable item; the others are kept. `reason` is from a closed list, `detail`
+        /// holds no token or body.
         pub fn reject(&self, reason: &str, detail: &str) {
             self.writer.reject(reason, detail);
         }
 
-        /// The answer, at most once; without it 200, or 202 if nothing was emitted. A 2xx leaves only
-        /// after everything is committed.
+        /// Sets the answer, at most once; the default is 200, or 202 if nothing was emitted. A 2xx
+        /// is sent only after everything is committed.
         pub fn respond(&self, status: u16, headers: &[Pair<'_>], body: &[u8]) -> Result<()> {
             self.writer.respond(status, headers, body)
         }
 
-        /// An RFC 9457 problem document as the answer; `members` may write more members.
+        /// Answers with an RFC 9457 problem document; `members` may add members.
         pub fn respond_problem(
             &self,
             status: u16,
@@ -82,11 +82,11 @@ impl<'a> IngestSink<'a> {
 
     shared!();
 
-    /// Keeps the request open, for something that must be fetched first; after `timeout_ms` the host has
-    /// answered 503. The request itself does not live on: copy what is needed.
+    /// Keeps the request open, to fetch something first; after `timeout_ms` the host answers 503.
+    /// The request itself does not stay alive: copy what you need.
     pub fn defer(self, timeout_ms: u32) -> Result<Deferred> {
         let defer = self.writer.table.defer.ok_or_else(missing)?;
-        // The sink now lives until finish().
+        // The sink now lives until `finish`.
         Error::check(unsafe { defer(self.writer.raw, timeout_ms) })
             .map_err(|fault| Error::new(fault.status, "the request cannot stay open"))?;
         Ok(Deferred { writer: self.writer, is_finished: false })
@@ -96,7 +96,7 @@ impl<'a> IngestSink<'a> {
 impl Deferred {
     shared!();
 
-    /// Ends the request, with an error as `handle` would have returned it.
+    /// Ends the request; an error has the same effect as one returned from `handle`.
     pub fn finish(mut self, result: Result<()>) {
         self.end(result);
     }
@@ -121,7 +121,7 @@ struct Writer {
     table: sbx_ingest_sink,
 }
 
-// A deferred request may be used from any thread, one at a time, and it cannot be shared.
+// A deferred request may be used from any thread, one at a time, and cannot be shared.
 unsafe impl Send for Deferred {}
 
 fn missing() -> Error {

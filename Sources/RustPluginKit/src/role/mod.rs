@@ -18,7 +18,7 @@ pub use self::register::{ChangeBatch, Register};
 pub use self::send_http::SendHttp;
 pub use self::send_own::SendOwn;
 
-/// The tables of the roles, by the names that [`crate::plugin!`] uses.
+/// The tables of the roles, under the names that [`crate::plugin!`] uses.
 #[doc(hidden)]
 #[allow(non_snake_case)]
 pub mod tables {

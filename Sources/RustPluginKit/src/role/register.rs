@@ -1,4 +1,4 @@
-//! Changes of devices in, HTTP requests to the source's system out.
+//! The register role: device changes in, HTTP requests to the source's system out.
 
 use super::{Endpoint, HttpSink, ResponseBatch};
 use crate::error::Result;
@@ -9,36 +9,36 @@ use crate::panics::guard;
 use crate::plugin::Plugin;
 use crate::sys::{self, *};
 
-/// Tells a source's system what happened to its devices.
+/// Reports device changes to the source's system.
 pub trait Register: Plugin {
-    /// Most changes per call; 0: the host's choice.
+    /// Limit of changes per call; 0: the host decides.
     const MAX_CHANGES: u32 = 0;
-    /// The kinds of changes that it wants.
+    /// The kinds of changes to report.
     const KINDS: &'static [ChangeKind];
 
     /// Where to connect; `NotFound` if this instance reports nothing.
     fn endpoint(&self, app: &str) -> Result<Endpoint>;
 
-    /// Renders changes: each ends up in one request or one outcome.
+    /// Renders changes: each must end up in one request or one outcome.
     fn prepare(&self, batch: &ChangeBatch<'_>, sink: &HttpSink<'_>) -> Result<()>;
 
     /// Settles every item of every response.
     fn classify(&self, batch: &ResponseBatch<'_>, sink: &HttpSink<'_>) -> Result<()>;
 }
 
-/// Changes of devices of one app; lives during [`Register::prepare`].
+/// Device changes of one app; lives during [`Register::prepare`].
 pub struct ChangeBatch<'a> {
     app: &'a str,
     list: Strided<'a, sbx_change>,
 }
 
 impl<'a> ChangeBatch<'a> {
-    /// The app of all their devices; empty: the default app.
+    /// The app of all the devices; empty: the default app.
     pub fn app(&self) -> &'a str {
         self.app
     }
 
-    /// How many.
+    /// The number of changes.
     pub fn len(&self) -> usize {
         self.list.len()
     }
@@ -48,7 +48,7 @@ impl<'a> ChangeBatch<'a> {
         self.len() == 0
     }
 
-    /// One after the other.
+    /// Iterates over the changes.
     pub fn iter(&self) -> impl Iterator<Item = Change<'a>> + 'a {
         // Borrowed for 'a.
         self.list.iter().map(|raw| unsafe { Change::of(raw) })

@@ -1,4 +1,4 @@
-//! Deliveries in, HTTP/2 requests out; responses in, outcomes out.
+//! The send-http role: deliveries in, HTTP/2 requests out; responses in, outcomes out.
 
 use super::{Endpoint, HttpSink, ResponseBatch};
 use crate::error::Result;
@@ -11,17 +11,17 @@ use crate::sys::{self, *};
 
 /// Renders deliveries for a provider; the host sends them.
 pub trait SendHttp: Plugin {
-    /// Most deliveries or responses per call; 0: the host's choice.
+    /// Limit of deliveries or responses per call; 0: the host decides.
     const MAX_BATCH: u32 = 0;
 
     /// Where to connect for an app (empty: the default app); `NotFound` if there is no such app.
     fn endpoint(&self, app: &str) -> Result<Endpoint>;
 
-    /// Renders deliveries of one app: each ends up in one request or one outcome. `Again`, before anything
-    /// was sent, if a credential is on its way.
+    /// Renders deliveries of one app: each must end up in one request or one outcome. Return
+    /// `Again` before sending anything if a credential is still being fetched.
     fn prepare(&self, batch: &DeliveryBatch<'_>, sink: &HttpSink<'_>) -> Result<()>;
 
-    /// Settles every item of every response, or requests again for it.
+    /// Settles every item of every response, or sends another request for it.
     fn classify(&self, batch: &ResponseBatch<'_>, sink: &HttpSink<'_>) -> Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! Deliveries over a transport of the plugin's own.
+//! The send role: deliveries over the plugin's own transport.
 
 use crate::error::{Error, Result};
 use crate::host::Host;
@@ -10,22 +10,23 @@ use crate::plugin::Plugin;
 use crate::sys::{self, *};
 use std::mem::size_of;
 
-/// Sends over a transport of its own: SMTP, MQTT, a vendor's SDK. Prefer [`crate::SendHttp`] where HTTP
-/// will do.
+/// Sends over the plugin's own transport: SMTP, MQTT, a vendor's SDK. Prefer [`crate::SendHttp`]
+/// where HTTP is enough.
 pub trait SendOwn: Plugin {
-    /// Most deliveries per call; 0: the host's choice.
+    /// Limit of deliveries per call; 0: the host decides.
     const MAX_BATCH: u32 = 0;
 
-    /// Takes deliveries from the front on and says how many; never waits for the network. Each one that is
-    /// taken gets exactly one outcome through [`Host::complete`], within a minute. Fewer than all is
-    /// back-pressure: the host waits for [`Host::credit`].
+    /// Accepts deliveries from the front and returns how many; never waits for the network. Each
+    /// accepted one gets exactly one outcome through [`Host::complete`], within a minute. Accepting
+    /// fewer than all is backpressure: the host waits for [`Host::credit`].
     ///
-    /// The deliveries are copies, for the host may free its own as soon as an outcome is in.
+    /// The deliveries are copies: the host may free its own as soon as an outcome is in.
     fn submit(&self, app: &str, deliveries: Vec<OwnedDelivery>) -> Result<usize>;
 }
 
 impl Host {
-    /// What became of deliveries that [`SendOwn::submit`] has taken, by their ids; from any thread.
+    /// Reports outcomes of deliveries that [`SendOwn::submit`] accepted, by their
+    /// ids; from any thread.
     pub fn complete(&self, outcomes: &[(u64, Outcome<'_>)]) -> Result<()> {
         let list: Vec<sbx_outcome> =
             outcomes.iter().map(|(id, outcome)| outcome.raw(*id)).collect();
@@ -34,7 +35,7 @@ impl Host {
         })
     }
 
-    /// There is room for so many deliveries again; from any thread.
+    /// Tells the host that there is room for this many more deliveries; from any thread.
     pub fn credit(&self, room: usize) -> Result<()> {
         let credit = self.inner.tables.send_host.credit;
         self.ask(credit, |credit, host| unsafe { credit(host, room) })

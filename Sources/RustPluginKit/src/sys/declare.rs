@@ -1,17 +1,17 @@
-//! How the contract is declared, and the two things every struct of it needs: to be read from a
-//! side that knows less or more of it, and to be made with its size.
+//! How the contract is declared, and the two operations that every struct of it needs: reading one
+//! from a side that knows fewer or more fields, and making one with its size.
 
 use std::mem::{size_of, MaybeUninit};
 use std::ptr;
 
-/// A struct that may grow: it begins with `struct_size`, and all zero is a valid value.
+/// A struct that may grow: it begins with `struct_size`, and all zeros is a valid value.
 ///
 /// # Safety
-/// `repr(C)`, the first field is a `u32` that holds the size its builder knows, and every field may
-/// be zero.
+/// The type is `repr(C)`, its first field is a `u32` with the size that its builder knows, and
+/// every field may be zero.
 pub unsafe trait Growing: Copy {}
 
-/// What both sides know of a struct; the rest is zero, which means "not given".
+/// Reads the part of a struct that both sides know; the rest is zero, which means "not given".
 ///
 /// # Safety
 /// `given` points to a struct of this kind whose first `struct_size` bytes can be read.
@@ -23,10 +23,10 @@ pub unsafe fn read<T: Growing>(given: *const T) -> T {
     own.assume_init()
 }
 
-/// An empty struct that says its size.
+/// An empty struct with its size set.
 pub fn fresh<T: Growing>() -> T {
     let mut own = MaybeUninit::<T>::zeroed();
-    // Growing: zero is valid, and the size comes first.
+    // Zero is valid for `Growing`, and the size comes first.
     unsafe {
         own.as_mut_ptr().cast::<u32>().write(size_of::<T>() as u32);
         own.assume_init()
@@ -34,7 +34,7 @@ pub fn fresh<T: Growing>() -> T {
 }
 
 /// Declares structs of the contract: `growing` ones begin with their size, `frozen` ones never
-/// change. For tests it also writes down what was declared.
+/// change. In tests it also records what was declared.
 macro_rules! contract {
     ($($kind:ident $name:ident { $($field:ident: $type:ty,)* })*) => {
         $(
@@ -57,7 +57,7 @@ macro_rules! contract {
                             name: stringify!($field).trim_start_matches("r#"),
                             kind: stringify!($type),
                             size: std::mem::size_of::<$type>(),
-                            // The address alone is taken; nothing is read.
+                            // Takes the address only; reads nothing.
                             offset: unsafe { std::ptr::addr_of!((*start).$field) } as usize
                                 - start as usize,
                         },
@@ -70,7 +70,7 @@ macro_rules! contract {
     (@frozen $name:ident) => {};
 }
 
-/// Declares constants of the contract, and for tests writes down which.
+/// Declares constants of the contract, and records them in tests.
 macro_rules! constants {
     ($($name:ident: $type:ty = $value:expr;)*) => {
         $(pub const $name: $type = $value;)*
@@ -82,7 +82,7 @@ macro_rules! constants {
     };
 }
 
-/// Declares types of functions, each of which may be missing, and for tests writes down which.
+/// Declares function types, each of which may be null, and records them in tests.
 macro_rules! functions {
     ($($(#[$words:meta])* $name:ident = $type:ty;)*) => {
         $($(#[$words])* pub type $name = Option<$type>;)*

@@ -1,8 +1,7 @@
 //! The contract as it is in `include/signalbox/*.h`: structs, constants and tables of functions.
 //!
-//! Who owns what, how long it lives and on which thread a function runs is said in the headers. A
-//! test compiles them and compares every constant, type, size and offset with what stands here, in
-//! both directions.
+//! The headers define ownership, lifetimes and threads. A test compiles them and compares every
+//! constant, type, size and offset with this module, in both directions.
 #![allow(non_camel_case_types, missing_docs)]
 
 #[macro_use]

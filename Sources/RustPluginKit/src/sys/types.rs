@@ -2,7 +2,7 @@
 
 use std::os::raw::c_char;
 
-/// What a call came to; a value that is not known is as `SBX_E_INTERNAL`.
+/// The result of a call; an unknown value counts as `SBX_E_INTERNAL`.
 pub type sbx_status = i32;
 
 constants! {

@@ -1,4 +1,4 @@
-//! A host in miniature, which hands a plugin its tables as a C program would.
+//! A miniature host that passes its tables to a plugin as a C program would.
 
 use signalbox_plugin::sys::*;
 use std::ffi::{CStr, CString};
@@ -10,19 +10,19 @@ extern "C" {
     fn sbx_plugin_entry_v1(host: *const sbx_host, error: *mut sbx_error) -> *const sbx_plugin;
 }
 
-/// What the plugin did to its host, one line each.
+/// What the plugin did to its host, one line per call.
 pub static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
-/// Callbacks that the plugin has handed over.
+/// Callbacks that the plugin has passed to the host.
 pub static CALLBACKS: Mutex<Vec<(unsafe extern "C" fn(*mut c_void), usize)>> =
     Mutex::new(Vec::new());
-/// Tests share the two above.
+/// Serialises the tests, which share the two above.
 pub static TURN: Mutex<()> = Mutex::new(());
 
 pub fn note(line: String) {
     SEEN.lock().unwrap().push(line);
 }
 
-/// What was seen since the last time.
+/// What was seen since the last call.
 pub fn seen() -> Vec<String> {
     std::mem::take(&mut *SEEN.lock().unwrap())
 }
@@ -44,7 +44,7 @@ pub fn words_of(error: &sbx_error) -> String {
     String::from_utf8(bytes).expect("UTF-8")
 }
 
-/// An empty error, filled with garbage where the plugin must write.
+/// An error filled with garbage where the plugin must write.
 pub fn error() -> sbx_error {
     let mut error: sbx_error = fresh();
     error.message = [b'#' as c_char; 244];
@@ -62,7 +62,7 @@ pub fn role<T: Growing>(id: &str) -> T {
     unsafe { read(plugin().role.unwrap()(id.as_ptr()).cast::<T>()) }
 }
 
-/// A host that lives for ever.
+/// A host that lives forever.
 pub fn host() -> sbx_host {
     sbx_host {
         abi_major: SBX_ABI_MAJOR,
@@ -108,7 +108,7 @@ unsafe extern "C" fn service(_: *const sbx_host, id: *const c_char) -> *const c_
         SBX_SVC_SEND_HOST => {
             leaked(sbx_send_host { complete: Some(complete), credit: Some(credit), ..fresh() })
         }
-        // Of an older host: it ends before `change`, and what is behind it is not for reading.
+        // From an older host: the table ends before `change`, and what follows must not be read.
         SBX_SVC_REGISTRY => {
             let mut table: sbx_registry = fresh();
             table.struct_size = 24;
@@ -197,7 +197,7 @@ unsafe extern "C" fn after(
 ) -> u64 {
     note(format!("after {ms}"));
     CALLBACKS.lock().unwrap().push((run.unwrap(), context as usize));
-    // Over a bound, as far as this host goes.
+    // This host's limit.
     if ms > 1_000 {
         0
     } else {
@@ -215,7 +215,7 @@ unsafe extern "C" fn get(
     buffer: *mut c_void,
     length: *mut usize,
 ) -> sbx_status {
-    // Longer than any plugin guesses.
+    // Longer than any plugin expects.
     let secret = format!("{}{}", text_of(name), "x".repeat(5_000));
     let room = std::mem::replace(&mut *length, secret.len());
     if room < secret.len() {

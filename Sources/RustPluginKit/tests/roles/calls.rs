@@ -1,4 +1,4 @@
-//! Calls of the roles, with structs of an older and of a newer host.
+//! Calls of the roles, with structs of older and newer hosts.
 
 use super::*;
 use std::os::raw::c_void;
@@ -96,7 +96,7 @@ fn request(path: &str) -> sbx_request {
     sbx_request { path: str_of(path), ..fresh() }
 }
 
-/// What the plugin did beside its log lines.
+/// What the plugin did, without its log lines.
 fn done() -> Vec<String> {
     seen().into_iter().filter(|line| !line.starts_with("log ")).collect()
 }
@@ -137,7 +137,7 @@ fn a_request_of_an_older_host_has_no_fields_that_it_does_not_know() {
     };
     assert_eq!(handle(&given, sink()).0, SBX_OK);
     assert_eq!(done(), [r#"[Some("1"), Some("2"), None] [120]"#]);
-    // It ends before `headers`; what stands there is garbage.
+    // The struct ends before `headers`, whose bytes are garbage.
     given.struct_size = 136;
     given.headers = 0x5a5a as *const sbx_kv;
     assert_eq!(handle(&given, sink()).0, SBX_OK);
@@ -158,7 +158,7 @@ fn events_cross_with_their_recipients() {
     let expected =
         ["emit first", "emit second t u+unread", "emit first", "reject bad an item", problem];
     assert_eq!(done(), expected);
-    // Of a host whose sink ends before `respond`.
+    // From a host whose sink ends before `respond`.
     let older = sbx_ingest_sink { struct_size: 40, ..sink() };
     assert_eq!(handle(&request("/emit"), older).0, SBX_E_UNSUPPORTED);
 }
@@ -172,7 +172,7 @@ fn an_open_request_ends_once() {
     assert_eq!(done(), ["defer 5", "change 1 2", "finish -5 come again"]);
 }
 
-/// A struct of a newer host: more behind what this side knows.
+/// A newer host's struct, with more fields than this side knows.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Longer<T> {
@@ -262,7 +262,7 @@ unsafe extern "C" fn settled(
         let (item, kind, wait) = (outcome.item, outcome.kind, outcome.retry_after_ms);
         note(format!("{item} is {kind} {} after {wait}", text_of(outcome.reason)));
     }
-    // An outcome of an item that is not there.
+    // An outcome for an unknown item.
     if count == 3 {
         SBX_E_INVALID
     } else {

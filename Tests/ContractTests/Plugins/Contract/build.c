@@ -1,4 +1,5 @@
-/* An event becomes a notification for all who are not muted, and a second one for the first of them. */
+/* Turns an event into a notification for everyone who is not muted, and a second one
+ * for the first of them. */
 #include "contract.h"
 
 static sbx_status build(sbx_instance *i, const sbx_build_input *input, sbx_build_sink *sink, sbx_error *error) {

@@ -1,4 +1,4 @@
-/* What the plugin is, and the life of an instance. */
+/* The plugin's description, and the life of an instance. */
 #include "contract.h"
 
 #ifndef NEEDS_MINOR
@@ -37,7 +37,7 @@ static sbx_status start(sbx_instance *i, sbx_error *error) {
   if (!words) return fail(error, SBX_E_INTERNAL, "no memory");
   words->struct_size = sizeof *words;
   FUTURE(words);
-  /* A host writes into what a plugin made, no further than that reaches. */
+  /* A host writes into the plugin's struct, but not past its end. */
   json->parse(i->host, STR("{"), &root, words);
   sbx_str told = words->status == SBX_E_INVALID && words->message[0] ? STR("told") : STR("not told");
 #ifdef SBX_NEXT

@@ -1,5 +1,5 @@
-/* contract.h - a plugin with every role. It puts what it is given into what it
- * makes, so that a host that passes one field wrongly shows it. */
+/* contract.h - a plugin with every role. It copies its input into its output, so that a field
+ * that a host passes wrongly shows up. */
 #ifndef CONTRACT_H
 #define CONTRACT_H
 #include "next.h"

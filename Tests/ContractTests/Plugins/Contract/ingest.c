@@ -1,4 +1,4 @@
-/* Lines of a body, "platform token user [muted]", become the recipients of an event and devices. */
+/* Lines of a body, "platform token user [muted]", become devices and the recipients of an event. */
 #include "contract.h"
 
 static sbx_status paths(sbx_instance *i, const sbx_ingest_path **out, size_t *n, size_t *stride) {

@@ -1,17 +1,18 @@
-/* next.h - what a later minor appends. Tests make such headers out of the present ones: SBX_NEXT is
- * defined there, and every struct that may grow ends with next_number and more behind it.
+/* next.h - what a later minor appends. Tests derive such headers from the current
+ * ones: they define SBX_NEXT, and every struct that may grow ends with next_number and
+ * more fields after it.
  *
- * Both sides fill these fields in all that they hand over (FUTURE), so that a reader that does not go
- * by struct_size and stride reads nonsense, and count how far what they are given reaches
- * (SEE). WRONG_STRIDE and WRONG_SIZE are the mistakes that the tests must catch. */
+ * Both sides fill these fields in everything they pass on (FUTURE), so a reader that ignores
+ * struct_size and stride reads nonsense. They also count how far the structs they receive reach
+ * (SEE). WRONG_STRIDE and WRONG_SIZE are mistakes that the tests must catch. */
 #ifndef NEXT_H
 #define NEXT_H
 #include <signalbox/plugin.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Structs of the other side with the appended fields, without them, with nonsense in them, and those whose
- * size is another than here. */
+/* Counts the other side's structs: with the appended fields, without them, with nonsense in
+ * them, and with another size than here. */
 struct reach {
   unsigned with, without, wrong, other;
 };

@@ -1,4 +1,4 @@
-/* Dead devices of iOS are reported in one request; others are none of this source's business. */
+/* Reports dead iOS devices in one request; others do not concern this source. */
 #include "contract.h"
 
 static sbx_status endpoint(sbx_instance *i, sbx_str app, sbx_endpoint *out, sbx_error *error) {

@@ -1,4 +1,4 @@
-/* Deliveries to iOS become requests, all in one array; others are settled without one. */
+/* Deliveries to iOS become requests, all in one array; others are settled without a request. */
 #include "contract.h"
 
 static sbx_status endpoint(sbx_instance *i, sbx_str app, sbx_endpoint *out, sbx_error *error) {

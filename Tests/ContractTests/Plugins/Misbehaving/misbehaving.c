@@ -1,4 +1,4 @@
-/* A plugin that breaks the rule that its config names: {"rule": "..."}. */
+/* A plugin that breaks the rule named in its config: {"rule": "..."}. */
 #include <pthread.h>
 #include <signalbox/plugin.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static sbx_status prepare(sbx_instance *i, sbx_str app, const sbx_delivery *d, s
   if (is(i, "status-of-prepare")) return 77;
   if (is(i, "late-sink")) {
     if (!i->sink) i->sink = sink;
-    else { /* the sink of the call before, from another thread */
+    else { /* the sink of the previous call, on another thread */
       pthread_t t;
       pthread_create(&t, NULL, late_settle, i->sink);
       pthread_join(t, NULL);

@@ -1,5 +1,5 @@
-/* A plugin that gives one kind of struct a wrong size or stride, {"struct": "sbx_outcome", "size": 0}, in every call
- * that takes one. It logs what each call returned. */
+/* A plugin that passes one kind of struct with a wrong size or stride, {"struct": "sbx_outcome",
+ * "size": 0}, in every call that takes one. It logs the result of each call. */
 #include <signalbox/plugin.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 struct sbx_instance {
   const sbx_host *host;
   char name[32];
-  int64_t size, stride; /* below 0: as it should be */
+  int64_t size, stride; /* below 0: the correct value */
 };
 static size_t given(sbx_instance *i, const char *name, int64_t wrong, size_t right) {
   return wrong < 0 || strcmp(i->name, name) ? right : (size_t)wrong;
@@ -90,7 +90,7 @@ static sbx_status endpoint(sbx_instance *i, sbx_str app, sbx_endpoint *e, sbx_er
   *e = (sbx_endpoint){.struct_size = SIZE(sbx_endpoint), .origin = STR("https://h")};
   return SBX_OK;
 }
-/* The first delivery becomes a request, the others are settled. */
+/* Renders the first delivery as a request and settles the others. */
 static sbx_status prepare(sbx_instance *i, sbx_str app, const sbx_delivery *d, size_t n, size_t stride,
                           sbx_http_sink *sink, sbx_error *error) {
   sbx_http_request r = {.struct_size = SIZE(sbx_http_request), .method = STR("POST"), .path = STR("/p"),

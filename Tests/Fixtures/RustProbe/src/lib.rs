@@ -54,7 +54,7 @@ impl Ingest for Probe {
 }
 
 impl Probe {
-    /// What is answered at once.
+    /// Questions that are answered at once.
     fn now(&self, what: &str, request: &Request<'_>) -> Result<String> {
         let host = &self.host;
         Ok(match what {
@@ -88,7 +88,7 @@ impl Probe {
         })
     }
 
-    /// What is answered later, by closures that take the open request along.
+    /// Questions that are answered later, by closures that own the open request.
     fn later(&self, what: &str, sink: IngestSink<'_>) -> Result<()> {
         let open = sink.defer(60_000)?;
         let host = self.host.clone();
@@ -163,7 +163,7 @@ impl Probe {
                     end(open, "rang");
                 });
             }
-            // The closure has the open request, and drops it.
+            // The closure owns the open request, and drops it.
             _ => drop(self.host.after(1, move || {
                 let _open = open;
                 panic!("too late");
@@ -178,7 +178,7 @@ fn end(open: Deferred, text: &str) {
     open.finish(answered);
 }
 
-/// Every kind of value, by every way to it.
+/// Reads every kind of value in every way.
 fn walk(json: Json<'_>) -> String {
     let mut out = format!("{:?} of {}:", json.kind(), json.len());
     for (name, value) in json.members() {

@@ -1,5 +1,5 @@
-//! Reads the declarations of the C headers, as far as the contract uses the language, and writes
-//! their types in Rust.
+//! Parses the declarations of the C headers, as far as the contract uses the language, and
+//! translates their types to Rust.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 /// What the headers declare.
 #[derive(Default)]
 pub struct Header {
-    /// Fields with their types in Rust, by struct.
+    /// Fields with their Rust types, by struct.
     pub structs: BTreeMap<String, Vec<(String, String)>>,
-    /// Types of functions in Rust, by name.
+    /// Function types in Rust, by name.
     pub functions: BTreeMap<String, String>,
     pub constants: Vec<String>,
 }
 
 impl Header {
-    /// A header with all that it includes by a path of its own folder.
+    /// Reads a header and everything it includes by a relative path.
     pub fn read(path: &Path) -> Header {
         let mut header = Header::default();
         let mut known: Vec<PathBuf> = Vec::new();
@@ -43,7 +43,7 @@ impl Header {
         for line in text.lines() {
             let words: Vec<&str> = line.split_whitespace().collect();
             match words.first() {
-                // A constant has a value and no parameters; SBX_EXPORT is an attribute.
+                // A constant has a value and no parameters. SBX_EXPORT is an attribute.
                 Some(&"#define") if words.len() > 2 && !words[1].contains('(') => {
                     if words[1].starts_with("SBX_") && words[1] != "SBX_EXPORT" {
                         self.constants.push(words[1].to_string());
@@ -61,7 +61,7 @@ impl Header {
         }
     }
 
-    /// What follows a `typedef`: a struct with a body, or a type of function.
+    /// Parses what follows a `typedef`: a struct with a body, or a function type.
     fn definition(&mut self, tokens: &mut Tokens) {
         if tokens.peek(0) == "struct" && tokens.peek(2) == "{" {
             let name = tokens.peek(1).to_string();
@@ -138,7 +138,7 @@ impl Tokens {
         assert!(self.accept(word), "expected {word} and found {}", self.peek(0));
     }
 
-    /// One declaration, of several names if `list`: names with their types in Rust.
+    /// One declaration, of several names if `list`: names with their Rust types.
     fn declaration(&mut self, list: bool) -> Vec<(String, String)> {
         let is_const = self.accept("const");
         self.accept("struct");
@@ -158,7 +158,7 @@ impl Tokens {
         }
     }
 
-    /// The name of a declaration, which parameters may leave out, and an array's length.
+    /// The name of a declaration, which parameters may omit, and an array's length.
     fn name(&mut self, kind: String) -> (String, String) {
         let is_name = self.peek(0).starts_with(|c: char| c.is_alphabetic());
         let name = if is_name { self.next().expect("a name") } else { String::new() };
@@ -170,7 +170,7 @@ impl Tokens {
         (name, format!("[{kind};{length}]"))
     }
 
-    /// The rest of a pointer to a function, after its first parenthesis.
+    /// The rest of a function pointer, after its first parenthesis.
     fn function(&mut self, result: String) -> (String, String) {
         self.expect("*");
         let name = self.next().expect("a name");
@@ -179,7 +179,7 @@ impl Tokens {
         let mut parameters = Vec::new();
         while !self.accept(")") {
             let (_, kind) = self.declaration(false).remove(0);
-            // f(void)
+            // No parameters: f(void).
             parameters.extend(Some(kind).filter(|kind| kind != "c_void"));
             self.accept(",");
         }

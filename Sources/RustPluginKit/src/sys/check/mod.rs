@@ -1,5 +1,5 @@
-//! Compares the contract in Rust with the C header: what is declared, with which types, and where a
-//! C compiler puts it. A change of the header without a change here fails, and the other way round.
+//! Compares the Rust contract with the C headers: declarations, types, and the layout that a C
+//! compiler chooses. A change on only one side fails.
 
 mod header;
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A struct as it is declared in Rust.
+/// A struct as declared in Rust.
 pub struct Struct {
     pub name: &'static str,
     pub size: usize,
@@ -23,7 +23,7 @@ pub struct Field {
     pub offset: usize,
 }
 
-/// Rust types without what a formatter decides.
+/// A Rust type without differences of formatting.
 fn plain(kind: &str) -> String {
     let dense: String = kind.chars().filter(|c| !c.is_whitespace()).collect();
     dense.replace(",)", ")").replace(",>", ">")
@@ -73,7 +73,7 @@ fn function_types_are_those_of_the_header() {
     assert_eq!(own, header().functions);
 }
 
-/// What the C compiler says of every struct, field and constant of the header.
+/// What the C compiler reports for every struct, field and constant of the headers.
 fn compiled(header: &Header) -> Vec<String> {
     let mut text = String::from(
         "#include <signalbox/plugin.h>\n#include <stdio.h>\n\
@@ -100,7 +100,7 @@ fn compiled(header: &Header) -> Vec<String> {
     let (source, program) = (folder.join("probe.c"), folder.join("probe"));
     std::fs::write(&source, text).expect("the probe's source");
     let mut compiler = Command::new("cc");
-    // Constants of both kinds go through one macro: the branch that is not taken is not called.
+    // Constants of both kinds go through one macro; the branch not taken is never called.
     compiler.args(["-std=c11", "-w", "-I"]).arg(include()).arg(&source).arg("-o").arg(&program);
     let compiled = compiler.output().expect("a C compiler: cc");
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));

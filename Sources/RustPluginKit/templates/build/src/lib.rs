@@ -1,4 +1,4 @@
-//! Shows the field `text` of an event, cut to a length, and leaves out who has muted it.
+//! Shows an event's field `text`, cut to a length, and skips users who have muted it.
 #![forbid(unsafe_code)]
 #![allow(non_snake_case)]
 

@@ -1,4 +1,4 @@
-//! Takes `{"id": "1", "user": "u", "text": "hello"}` from whoever knows the token, and tells the user.
+//! Accepts `{"id": "1", "user": "u", "text": "hello"}` from token holders, and notifies the user.
 #![forbid(unsafe_code)]
 #![allow(non_snake_case)]
 

@@ -1,4 +1,4 @@
-//! Tells a system which tokens are dead, up to a hundred per call: `{"tokens": ["..."]}`.
+//! Reports dead tokens to a system, up to 100 per call: `{"tokens": ["..."]}`.
 #![forbid(unsafe_code)]
 #![allow(non_snake_case)]
 
@@ -43,7 +43,7 @@ impl Register for Instance {
         let bearer = format!("Bearer {}", String::from_utf8_lossy(token.bytes()));
         let body = JsonWriter::of_object(|out| {
             out.key("tokens").array(|out| {
-                // As the source delivered them: it knows no others.
+                // Exactly as the source delivered them: it knows no others.
                 batch.iter().for_each(|change| out.string(change.source_token()));
             });
         });

@@ -55,7 +55,7 @@ impl SendHttp for Instance {
                 ],
                 body: &[body.as_str().into()],
                 items: &[delivery.id()],
-                unindexed_headers: 1 << 2, // the key is new each time
+                unindexed_headers: 1 << 2, // the key is new for each request
             })?;
         }
         Ok(())

@@ -29,7 +29,7 @@ impl Plugin for Instance {
     }
 
     fn start(&self) -> Result<()> {
-        // So many wait at most; the host is told when there is room again.
+        // At most this many wait; the host learns when there is room again.
         let (queue, waiting) = sync_channel::<OwnedDelivery>(256);
         let (host, socket) = (self.host.clone(), self.socket.clone());
         let thread = std::thread::spawn(move || {
@@ -49,7 +49,7 @@ impl Plugin for Instance {
     fn stop(&self, _time_left: Duration) -> Result<()> {
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((queue, thread)) = worker {
-            drop(queue); // The thread ends when it has sent what waits.
+            drop(queue); // The thread ends when it has sent everything.
             thread.join().map_err(|_| Error::internal("the thread panicked"))?;
         }
         Ok(())
@@ -64,7 +64,7 @@ impl SendOwn for Instance {
     }
 }
 
-/// Writes a line; a stream that failed is not used again.
+/// Writes a line; a stream that failed is not reused.
 fn send(delivery: &OwnedDelivery, to: &str, open: &mut Option<UnixStream>) -> std::io::Result<()> {
     let (device, note) = (delivery.device(), delivery.notification());
     let line = JsonWriter::of_object(|out| {

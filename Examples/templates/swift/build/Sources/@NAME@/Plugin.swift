@@ -1,7 +1,7 @@
 public import CSignalbox
 import SignalboxPluginKit
 
-/// Builds a notification from "title" and "text" of the event.
+/// Builds a notification from the event's "title" and "text".
 final class Instance: BuildPlugin {
     static let info = PluginInfo(
         id: "org.example.@ID@", version: "0.1.0", summary: "builds from title and text")
@@ -13,7 +13,7 @@ final class Instance: BuildPlugin {
         var note = PushNotification()
         note.title = data["title"]?.string ?? ""
         note.body = data["text"]?.string ?? ""
-        // One content for all: it is rendered once.
+        // One content for all recipients is rendered once.
         try sink.emit(note, to: (0..<input.recipientCount).map { BuildSink.Target($0) })
     }
 }

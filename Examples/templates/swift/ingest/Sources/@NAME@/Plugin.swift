@@ -1,7 +1,7 @@
 public import CSignalbox
 import SignalboxPluginKit
 
-/// Takes {"user": "u", "text": "hello"} and tells the user.
+/// Accepts {"user": "u", "text": "hello"} and notifies the user.
 final class Instance: IngestPlugin {
     static let info = PluginInfo(
         id: "org.example.@ID@", version: "0.1.0", summary: "takes short messages for users",

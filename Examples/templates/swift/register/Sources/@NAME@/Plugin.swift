@@ -1,7 +1,7 @@
 public import CSignalbox
 import SignalboxPluginKit
 
-/// Tells a server which tokens are dead: DELETE /devices with the token as body.
+/// Reports dead tokens to a server: DELETE /devices with the token as body.
 final class Instance: RegisterPlugin {
     static let info = PluginInfo(
         id: "org.example.@ID@", version: "0.1.0", summary: "deletes dead tokens",

@@ -2,8 +2,10 @@ public import CSignalbox
 import Glibc
 import SignalboxPluginKit
 
-/// Writes each notification as a line to a file: a transport of its own, on the host's thread because it
-/// is quick. One that waits for a network has a queue and threads, and completes from there.
+/// Appends each notification as a line to a file: a transport of its own.
+///
+/// It is fast enough for the host's thread. A transport that waits for a network needs a queue and
+/// threads of its own, and completes from there.
 final class Instance: SendPlugin {
     static let info = PluginInfo(
         id: "org.example.@ID@", version: "0.1.0", summary: "appends bodies to a file",
