@@ -161,7 +161,6 @@ public struct LaneWindow: Sendable {
         }
     }
 
-    /// Ids of the deliveries that could be taken.
     /// Stable ids of what is in flight.
     var stableIDsInFlight: Set<String> {
         stages.values.reduce(into: []) { ids, stage in
@@ -169,6 +168,7 @@ public struct LaneWindow: Sendable {
         }
     }
 
+    /// Ids of the deliveries that could be taken.
     var readyIDs: [UInt64] {
         stages.compactMap { id, stage in if case .ready = stage { id } else { nil } }
     }

@@ -295,11 +295,18 @@ public final class Lane: Sendable {
     }
 
     /// Leaves what a predecessor still has in flight to it: after a pause longer than a lease, the store lends it again.
+    ///
+    /// If its outcome is refused because the lease is of a later life, nobody has it until this lease ends.
     private func withoutUnderWay(_ lease: StoreLease, askedMs: UInt64) -> StoreLease {
         var lease = lease
         for lane in predecessors() where !lease.deliveries.isEmpty {
-            let (rest, todo) = lane.cell.withLock {
-                $0.state.retake(lease.deliveries, under: lease.token, askedMs: askedMs)
+            let (rest, leaseMs, todo) = lane.cell.withLock {
+                let (rest, todo) = $0.state.retake(
+                    lease.deliveries, under: lease.token, askedMs: askedMs)
+                return (rest, $0.state.rules.leaseMs, todo)
+            }
+            if rest.count < lease.deliveries.count {
+                lease.nextDueInMs = min(lease.nextDueInMs ?? leaseMs, leaseMs)
             }
             lease.deliveries = rest
             lane.perform(todo)
