@@ -61,7 +61,7 @@ import Testing
         try await database.remove()
     }
 
-    @Test func `a database that is not there is named, without its password`() async throws {
+    @Test func `a database that does not exist is named, without its password`() async throws {
         let address = try PostgresAddress("postgres://u:geheim@127.0.0.1:1/d")
         let options = PostgresOptions(address: address, owner: "one", onNotice: { _ in })
         let error = await #expect(throws: PostgresStoreError.self) { try await open(options) }

@@ -66,7 +66,7 @@ extension LaneState {
             count(.retried, outcome.reason, outcome.detail, now, into: &todo)
             return .retry(atUnixMs: at, isFree: isFree)
         case .failed(let reason):
-            // A dead token is nothing to be mended.
+            // A dead token is no fault of anyone.
             if outcome.kind != .unregistered {
                 count(.failed, reason, outcome.detail, now, into: &todo)
             }

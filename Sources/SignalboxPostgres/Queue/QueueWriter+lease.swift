@@ -179,18 +179,20 @@ extension QueueWriter {
         }
     }
 
+    /// What the statements take that lease rows, or extend their leases.
+    private func lease(_ ids: [Int64], untilUnixMs: Int64) -> Parameters {
+        var out = Parameters()
+        out.add(life.number)
+        out.add(untilUnixMs)
+        out.add(ids)
+        return out
+    }
+
     private func take(
         _ picks: [Pick], untilUnixMs: Int64, _ lane: LaneKey, _ taken: Taken, _ group: Group,
         _ transaction: Transaction
     ) {
         var (rows, blocks): ([Int64], [Int64]) = ([], [])
-        func values(_ ids: [Int64]) -> Parameters {
-            var out = Parameters()
-            out.add(life.number)
-            out.add(untilUnixMs)
-            out.add(ids)
-            return out
-        }
         func read(_ found: Rows) {
             for row in 0..<found.count {
                 let id = found.number(row, 0)
@@ -210,14 +212,17 @@ extension QueueWriter {
             }
         }
         if !rows.isEmpty {
-            group.ask(transaction, QueueSQL.takeRows, values(rows)) { found in
+            group.ask(transaction, QueueSQL.takeRows, lease(rows, untilUnixMs: untilUnixMs)) {
+                found in
                 for row in 0..<found.count {
                     taken.rows[found.number(row, 0)] = Delivery(row: row, of: found, lane)
                 }
             }
         }
         if !blocks.isEmpty {
-            group.ask(transaction, QueueSQL.takeBlocks, values(blocks)) { read($0) }
+            group.ask(transaction, QueueSQL.takeBlocks, lease(blocks, untilUnixMs: untilUnixMs)) {
+                read($0)
+            }
         }
     }
 
@@ -301,24 +306,21 @@ extension QueueWriter {
                 rows.append(Int64(clamping: id))
             }
         }
-        func values(_ ids: [Int64]) -> Parameters {
-            var out = Parameters()
-            out.add(life.number)
-            out.add(untilUnixMs)
-            out.add(ids)
-            return out
-        }
         var marks: [Int64: Marks] = [:]
         var known: Set<UInt64> = []
         if !blocks.isEmpty {
-            group.ask(transaction, QueueSQL.extendBlocks, values(blocks.keys.sorted())) { found in
+            group.ask(
+                transaction, QueueSQL.extendBlocks,
+                lease(blocks.keys.sorted(), untilUnixMs: untilUnixMs)
+            ) { found in
                 for row in 0..<found.count {
                     marks[found.number(row, 0)] = Marks(found, row, from: 1)
                 }
             }
         }
         if !rows.isEmpty {
-            group.ask(transaction, QueueSQL.extendRows, values(rows)) { found in
+            group.ask(transaction, QueueSQL.extendRows, lease(rows, untilUnixMs: untilUnixMs)) {
+                found in
                 for row in 0..<found.count { known.insert(UInt64(found.number(row, 0))) }
             }
         }
