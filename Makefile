@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo demo-build test chaos bench bench-check event-cost docs build install setup lint format clean
+.PHONY: run demo demo-build test chaos chaos-fleet soak bench bench-check event-cost docs build install setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -49,6 +49,16 @@ test: setup lint
 chaos: setup
 	swift build --build-tests
 	SIGNALBOX_CHAOS_ROUNDS=20 swift test --filter CrashTests
+
+# Three gateways behind HAProxy, on PostgreSQL under Patroni and etcd, harmed 50 times; ROUNDS=N and ONLY=HARM,... take less.
+chaos-fleet: build
+	@scripts/setup.sh fleet
+	@scripts/chaos/run.sh fleet $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ONLY),--only '$(ONLY)')
+
+# The same fleet under steady load for MINUTES (60): sizes, memory and latency in .build/soak/soak.svg.
+soak: build
+	@scripts/setup.sh fleet
+	@scripts/chaos/run.sh soak --output .build/soak $(if $(MINUTES),--minutes $(MINUTES))
 
 # Every figure beside h2load in the same run; BENCH_JSON=FILE writes them as JSON, BENCH_ONLY=NAME,... takes some.
 bench: build

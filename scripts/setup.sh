@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prepares a fresh Debian or Ubuntu machine for builds: checks Swift, installs missing packages.
-#   scripts/setup.sh [bench]
+#   scripts/setup.sh [bench|fleet]
 set -euo pipefail
 
 packages=(
@@ -12,6 +12,8 @@ packages=(
 command -v psql >/dev/null 2>&1 && ls -d /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages+=(postgresql)
 # What only measuring needs.
 [ "${1:-}" = bench ] && packages+=(nghttp2-client util-linux gdb)
+# Failover and a balancer, for chaos-fleet and soak.
+[ "${1:-}" = fleet ] && packages+=(haproxy etcd-server patroni)
 
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 

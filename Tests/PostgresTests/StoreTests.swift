@@ -70,6 +70,27 @@ import Testing
         #expect(error?.message.contains("geheim") == false)
     }
 
+    /// What a caller gave with its job.
+    private final class Witness: Sendable {}
+
+    @Test func `a group of jobs ends with its answers`() async throws {
+        let database = try await PostgresServer.shared().database()
+        let store = try await open(options(database))
+        var witness: Witness? = Witness()
+        weak let seen = witness
+        await withCheckedContinuation { continuation in
+            store.append(StoreEntry(items: [], receivedUnixMs: 1, dedupeMs: 0)) { [witness] _ in
+                withExtendedLifetime(witness) { continuation.resume() }
+            }
+        }
+        witness = nil
+        // The next group begins after the end of the first one.
+        #expect(await append(store, 2) != .full)
+        #expect(seen == nil)
+        await store.close()
+        try await database.remove()
+    }
+
     @Test func `a setting under which events can be lost is a warning`() async throws {
         let database = try await PostgresServer.shared().database()
         try await database.run(

@@ -67,7 +67,7 @@ final class Group {
         }
     }
 
-    /// The transaction begins, maybe once more.
+    /// The transaction begins, maybe once more, or is over.
     func reset() {
         delta = 0
         appended = 0

@@ -68,7 +68,11 @@ final class QueueWriter: @unchecked Sendable {
     private func attempt(_ group: Group, _ session: Session) -> StoreFailure? {
         let isAwaited = group.jobs.contains { if case .append = $0 { true } else { false } }
         session.waitsLong = { group.abandon() }
-        defer { session.waitsLong = {} }
+        defer {
+            session.waitsLong = {}
+            // What is to follow names the group itself: this lets go of both.
+            group.reset()
+        }
         var tries = 0
         while true {
             tries += 1
