@@ -26,9 +26,9 @@ extension Machinery {
         options.hasNotices = !settings.isPooled
         let made = options
         let opened = await SystemThread.value {
-            Result { () throws(PostgresStoreError) in try PostgresStore.open(made) }
+            Result { () throws(StoreError) in try PostgresStore.open(made) }
         }
-        do throws(PostgresStoreError) {
+        do throws(StoreError) {
             return try opened.get()
         } catch {
             throw plan.fault(error.code, error.message)

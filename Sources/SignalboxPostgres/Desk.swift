@@ -41,15 +41,22 @@ final class Desk<Job: Sendable>: Sendable {
 
     private let inbox = Gate(Inbox())
     private let duties: Duties
+    private let tally: DeskTally
 
     /// Starts the thread; `session` is used by it alone from now on.
     init(_ name: String, _ session: Lent<Session>, _ duties: Duties) {
         self.duties = duties
+        tally = session.value.tally
         SystemThread.start(name) { self.run(session.value) }
     }
 
     /// Why nothing can be done now; nil: the database is there.
     var away: StoreFailure? { inbox.update { $0.away } }
+
+    /// For metrics.
+    func figures(_ name: String) -> [StoreFigure] {
+        tally.figures(desk: name, waiting: inbox.update { $0.entries.count })
+    }
 
     /// Takes a job. Returns why not.
     ///
@@ -63,6 +70,7 @@ final class Desk<Job: Sendable>: Sendable {
             inbox.entries.append(Entry(job: job, untilNs: untilNs, isPatient: isPatient))
             return inbox.entries.count == 1
         }
+        if refusal != nil { tally.refused(1) }
         return refusal
     }
 
@@ -73,7 +81,7 @@ final class Desk<Job: Sendable>: Sendable {
     }
 
     private func run(_ session: Session) {
-        session.pause = { self.expire() }
+        session.pauses.desk = { self.expire() }
         session.turned = { self.setAway($0) }
         session.goesOn = { nanoseconds in
             // A store that closes does not wait for a database that does not come back.
@@ -109,7 +117,8 @@ final class Desk<Job: Sendable>: Sendable {
             inbox.entries.removeAll { $0.untilNs.map { $0 <= now } ?? false }
             return late.map(\.job)
         }
-        for job in late { duties.refuse(job, StoreFailure(message: "the database is too slow")) }
+        tally.refused(late.count)
+        for job in late { duties.refuse(job, .slow) }
     }
 
     /// Refuses all jobs until the database is there again.
@@ -149,17 +158,14 @@ final class Desk<Job: Sendable>: Sendable {
             defer { inbox.entries.removeAll { !$0.isPatient } }
             return inbox.entries.filter { !$0.isPatient }.map(\.job)
         }
+        tally.refused(waiting.count)
         for job in waiting { duties.refuse(job, failure ?? Self.closed) }
     }
 }
 
-/// Hands a value that is used by one thread at a time to that thread.
-///
-/// `@unchecked Sendable`: the giver does not use it any more.
-struct Lent<Value>: @unchecked Sendable {
-    let value: Value
-
-    init(_ value: Value) { self.value = value }
+extension StoreFailure {
+    /// An event was not stored in time, or it is unknown whether it was.
+    static let slow = StoreFailure(message: "the database is too slow")
 }
 
 /// Something that a desk does on its connection.
@@ -180,7 +186,8 @@ extension Desk where Job == Errand {
                 restNs: restNs,
                 perform: { jobs, session in
                     let fault = jobs.isEmpty ? sweep(session) : jobs.first?.run(session)
-                    guard case .database(let fault) = fault, fault.isAway else { return nil }
+                    guard case .database(let fault) = fault, fault.isAway, !session.isConnected
+                    else { return nil }
                     return fault.failure
                 }, refuse: { $0.refuse($1) }))
     }

@@ -22,8 +22,7 @@ public final class PostgresStore: DeliveryQueue {
     private let listener: WorkListener
 
     /// Opens a store, and creates its tables if there are none.
-    public static func open(_ options: PostgresOptions) throws(PostgresStoreError) -> PostgresStore
-    {
+    public static func open(_ options: PostgresOptions) throws(StoreError) -> PostgresStore {
         let opening = try Opening(options.address, usesNames: options.usesNames)
         let state = try opening.begin(owner: options.owner)
         for warning in state.warnings { options.onNotice(.warning(warning)) }
@@ -68,6 +67,11 @@ public final class PostgresStore: DeliveryQueue {
     /// The database is away.
     public var isFailing: Bool { writer.away != nil }
 
+    /// What each connection has seen of the database.
+    public var figures: [StoreFigure] {
+        writer.figures("queue") + clerk.figures("changes") + reader.figures("lookups")
+    }
+
     /// Gives ids that nobody was given before.
     public func reserveIDs(
         _ count: Int, done: @escaping @Sendable (Result<Range<UInt64>, StoreFailure>) -> Void
@@ -81,9 +85,8 @@ public final class PostgresStore: DeliveryQueue {
 
     /// Commits an entry.
     public func append(_ entry: StoreEntry, done: @escaping @Sendable (StoreAnswer) -> Void) {
-        submit(
-            .append(entry, done: done),
-            untilNs: SystemClock.monotonicNs + options.patienceMs * 1_000_000)
+        let untilNs = SystemClock.monotonicNs + options.patienceMs * 1_000_000
+        submit(.append(entry, untilNs: untilNs, done: done), untilNs: untilNs)
     }
 
     /// Leases deliveries of a lane.

@@ -26,7 +26,7 @@ final class WorkListener: Sendable {
             var pauses = Pauses()
             while !state.update({ $0.isClosing }) {
                 do throws(PostgresFault) {
-                    try run.connect()
+                    guard try run.connect() else { continue }
                     pauses = Pauses()
                     while !state.update({ $0.isClosing }) { try run.turn() }
                 } catch {
@@ -54,6 +54,7 @@ final class WorkListener: Sendable {
         private let life: Life
         private let watcher: Watcher<[LaneKey]>
         private let outboxWatcher: Watcher<Void>
+        private let connector: Connector
         private var link: PostgresLink?
         private var lanes = LaneNumbers()
         private var isListening = false
@@ -66,12 +67,15 @@ final class WorkListener: Sendable {
             self.life = life
             self.watcher = watcher
             self.outboxWatcher = outboxWatcher
+            connector = Connector(options.address, usesNames: options.usesNames)
         }
 
         private var soon: UInt64 { SystemClock.monotonicNs + Session.statementsMaxNs }
 
-        func connect() throws(PostgresFault) {
-            let made = try PostgresLink(options.address, usesNames: options.usesNames)
+        /// False: it is not there yet.
+        func connect() throws(PostgresFault) -> Bool {
+            let untilNs = SystemClock.monotonicNs + UInt64(WorkListener.pollMs) * 1_000_000
+            guard let made = try connector.link(byNs: untilNs) else { return false }
             link = made
             isListening = false
             if options.hasNotices {
@@ -84,6 +88,7 @@ final class WorkListener: Sendable {
             }
             // What was told while there was no connection.
             try look(made)
+            return true
         }
 
         func disconnect() { link = nil }

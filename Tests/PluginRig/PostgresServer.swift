@@ -4,21 +4,35 @@ import Foundation
 ///
 /// It is stopped and removed when the process has ended, however that came about.
 package final class PostgresServer: Sendable {
-    /// Where its socket is.
-    private let folder: String
+    /// What kind of server.
+    package enum Kind: Sendable {
+        case plain
+        /// With a certificate for `localhost`, and passwords for all that come over this port.
+        case tls(port: Int)
+        /// A copy that follows another one.
+        case standby(of: PostgresServer)
+    }
+
+    /// Where its socket is, and its certificate: `server.crt`.
+    package let folder: String
 
     private static let one = OnceAsync { try await PostgresServer() }
 
     /// The server, started on first use.
     package static func shared() async throws -> PostgresServer { try await one.value() }
 
-    private init() async throws {
+    /// A server for tests that break it.
+    package static func own(_ kind: Kind = .plain) async throws -> PostgresServer {
+        try await PostgresServer(kind)
+    }
+
+    private init(_ kind: Kind = .plain) async throws {
         // Short: the path of a socket has at most 107 bytes.
         folder = "/tmp/sbx-pg-\(UUID().uuidString.prefix(8))"
         let output = Pipe()
         let script = PluginRig.root.appending(path: "Tests/PluginRig/postgres-server.sh").path
         _ = try Program(
-            [script, folder, "\(ProcessInfo.processInfo.processIdentifier)"],
+            [script, folder, "\(ProcessInfo.processInfo.processIdentifier)"] + Self.words(kind),
             at: PluginRig.root, output: output, errors: .init())
         let said = try await Tool.next(output)
         guard said.hasPrefix("ready") else {
@@ -26,12 +40,44 @@ package final class PostgresServer: Sendable {
         }
     }
 
+    private static func words(_ kind: Kind) -> [String] {
+        switch kind {
+        case .plain: []
+        case .tls(let port): ["tls", "\(port)"]
+        case .standby(let primary): ["standby-of", primary.folder]
+        }
+    }
+
+    /// Stops the server's processes where they are, or lets them go on.
+    package func freeze(_ isFrozen: Bool) async throws {
+        let process = try String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)
+            .prefix { $0 != "\n" }
+        let all = try await Tool.output(["pgrep", "-P", "\(process)"]).split(separator: "\n")
+        let signal = isFrozen ? "-STOP" : "-CONT"
+        try await Tool.output(["kill", signal] + all.map { String($0) } + [String(process)])
+    }
+
+    /// Ends it as a power cut would.
+    package func kill() async throws {
+        try await Tool.output([
+            "bash", "-c", "kill -KILL -- $(head -n 1 \(folder)/data/postmaster.pid)",
+        ])
+    }
+
     /// A new and empty database.
     package func database() async throws -> PostgresDatabase {
         let name = "t" + UUID().uuidString.lowercased().replacing("-", with: "")
         try await run("CREATE DATABASE \(name) TEMPLATE template0", in: "postgres")
-        return PostgresDatabase(server: self, name: name)
+        return database(name)
     }
+
+    /// The database of this name on this server.
+    package func database(_ name: String) -> PostgresDatabase {
+        PostgresDatabase(server: self, name: name)
+    }
+
+    /// Its Unix socket.
+    package var socket: String { "\(folder)/.s.PGSQL.5432" }
 
     fileprivate func address(of database: String) -> String {
         "postgres://signalbox@\(folder.replacing("/", with: "%2F"))/\(database)"
@@ -39,7 +85,7 @@ package final class PostgresServer: Sendable {
 
     /// Runs SQL as an operator would; what it prints, without decoration.
     @discardableResult
-    fileprivate func run(_ sql: String, in database: String) async throws -> String {
+    package func run(_ sql: String, in database: String = "postgres") async throws -> String {
         try await Tool.output([
             "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", folder,
             "-U", "signalbox", "-d", database, "-c", sql,

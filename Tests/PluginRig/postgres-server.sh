@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # A PostgreSQL server in a new folder, on a socket in it: runs until the process that asked for it has ended.
-#   postgres-server.sh FOLDER PROCESS
+#   postgres-server.sh FOLDER PROCESS [plain | tls PORT | standby-of FOLDER]
 set -euo pipefail
 folder=$1
 process=$2
+kind=${3:-plain}
 
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
 [ -n "$bin" ] || { echo "PostgreSQL is not installed: run scripts/setup.sh" >&2; exit 1; }
@@ -20,9 +21,26 @@ stop() {
   rm -rf "$folder"
 }
 trap stop EXIT
-"${as[@]}" "$bin/initdb" -D "$folder/data" -U signalbox --auth=trust -E UTF8 --locale=C --no-sync >/dev/null
-"${as[@]}" "$bin/pg_ctl" -D "$folder/data" -l "$folder/log" -w start \
-  -o "-k '$folder' -c listen_addresses='' -c max_connections=300" >/dev/null
+options="-k '$folder' -c listen_addresses='' -c max_connections=300"
+if [ "$kind" = standby-of ]; then
+  "${as[@]}" "$bin/pg_basebackup" -h "$4" -U signalbox -D "$folder/data" -c fast -N -R >/dev/null
+  # What the primary was told to be is not for its standby.
+  rm -f "$folder/data/postmaster.opts"
+else
+  "${as[@]}" "$bin/initdb" -D "$folder/data" -U signalbox --auth=trust -E UTF8 --locale=C --no-sync >/dev/null
+fi
+if [ "$kind" = tls ]; then
+  # For localhost alone; a client that trusts it and asks for 127.0.0.1 must refuse it.
+  "${as[@]}" openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
+    -addext subjectAltName=DNS:localhost -keyout "$folder/server.key" -out "$folder/server.crt" 2>/dev/null
+  chmod 0600 "$folder/server.key"
+  chmod 0644 "$folder/server.crt"
+  chmod 0755 "$folder"
+  options="$options -c listen_addresses=127.0.0.1 -c port=$4 -c ssl=on"
+  options="$options -c ssl_cert_file='$folder/server.crt' -c ssl_key_file='$folder/server.key'"
+  printf '%s\n' 'local all all trust' 'hostssl all all 127.0.0.1/32 scram-sha-256' >"$folder/data/pg_hba.conf"
+fi
+"${as[@]}" "$bin/pg_ctl" -D "$folder/data" -l "$folder/log" -w -o "$options" start >/dev/null
 echo ready
 exec 1>/dev/null 2>&1
 tail --pid="$process" -f /dev/null

@@ -96,6 +96,16 @@ struct GatewayMetrics: Sendable {
         registry.counter("signalbox_stranded_total", [("sender", lane.name)]).add()
     }
 
+    func store(_ figures: [StoreFigure]) {
+        for figure in figures {
+            let metric =
+                figure.name.hasSuffix("_total")
+                ? registry.counter(figure.name, figure.labels)
+                : registry.gauge(figure.name, figure.labels)
+            metric.set(figure.value)
+        }
+    }
+
     func storeFault() { registry.counter("signalbox_store_faults_total").add() }
 
     // MARK: Receivers of outcomes

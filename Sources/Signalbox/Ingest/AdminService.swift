@@ -63,6 +63,7 @@ final class AdminService: AsyncHTTPServerHandler {
         for lane in lanes.all { metrics.inMemory(lane.key, count: lane.count) }
         metrics.waiting(context.store.waitingCount)
         metrics.storeFailing(context.store.isFailing)
+        metrics.store(context.store.figures)
         for sender in context.outcomes.senders {
             metrics.outcomesWaiting(sender.name, count: sender.waitingCount)
         }

@@ -17,6 +17,9 @@ public protocol DeliveryQueue: Sendable {
     /// Whether the last write failed, or outcomes wait that cannot be written.
     var isFailing: Bool { get }
 
+    /// For the metrics; none by default.
+    var figures: [StoreFigure] { get }
+
     /// Reserves ids for deliveries and events. No id is given out twice.
     ///
     /// Ask for many at once: a call may cost a commit. Ids have no meaning, not even an order.
@@ -64,6 +67,11 @@ public protocol DeliveryQueue: Sendable {
 
     /// Closes the store after all pending work.
     func close() async
+}
+
+extension DeliveryQueue {
+    /// None.
+    public var figures: [StoreFigure] { [] }
 }
 
 /// Everything that a gateway needs from its store.

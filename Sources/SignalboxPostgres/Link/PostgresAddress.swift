@@ -38,14 +38,18 @@ public struct PostgresAddress: Sendable {
         var out = [(name: "dbname", value: text)]
         let wanted = [
             ("fallback_application_name", "signalbox"),
-            // Of several hosts, and after a failover, only the primary is of use.
-            ("target_session_attrs", "read-write"),
-            ("connect_timeout", "2"),
             // A peer that is gone without a word is noticed in seconds.
             ("tcp_user_timeout", "10000"),
             ("keepalives_idle", "10"), ("keepalives_interval", "3"), ("keepalives_count", "3"),
         ]
         for (name, value) in wanted where settings[name] == nil { out.append((name, value)) }
+        // Of several hosts, and after a failover, only the primary is of use.
+        if settings["target_session_attrs"] != "primary" {
+            out.append(("target_session_attrs", "read-write"))
+        }
+        // Per host; longer than one would keep the others waiting. libpq counts 1 as 2.
+        let seconds = settings["connect_timeout"].flatMap { Int($0) } ?? 2
+        out.append(("connect_timeout", (1...10).contains(seconds) ? "\(seconds)" : "10"))
         out.append(("client_encoding", "UTF8"))
         return out
     }

@@ -23,13 +23,22 @@ struct PostgresFault: Error, Sendable, Hashable {
     /// The same statements may succeed when they are sent again: another transaction was in their way.
     var isPassing: Bool { ["40001", "40P01", "55P03"].contains(sqlState) }
 
+    /// It waited for a lock until its time was over.
+    var isLocked: Bool { sqlState == "55P03" }
+
+    /// The server gave it too little time, or did not answer.
+    var isSlow: Bool { kind == .timedOut || isLocked || sqlState == "57014" }
+
     /// No disk space at the server, or its own limits.
     var isFull: Bool { ["53100", "53200"].contains(sqlState) }
+
+    /// The server ends the connection, or takes none.
+    var isEnd: Bool { sqlState.hasPrefix("57P") }
 
     /// The server is starting, stopping, read-only or has no place for this connection: another try may reach one that
     /// is not.
     var isAway: Bool {
-        kind != .refused || sqlState.hasPrefix("57P") || sqlState == "25006"
+        kind != .refused || isEnd || sqlState == "25006"
             || sqlState == "53300"
     }
 

@@ -17,6 +17,8 @@ final class PostgresLink {
     private var prepared: Set<String> = []
     private var sent: [Sent] = []
     private var statementCount = 0
+    /// Called now and then while it waits.
+    var pause: () -> Void = {}
     /// The first fault while sending.
     private var fault: PostgresFault?
 
@@ -73,7 +75,10 @@ final class PostgresLink {
     /// The last message in one line.
     private static func words(_ connection: OpaquePointer) -> String {
         let text = String(cString: PQerrorMessage(connection))
-        return text.split(whereSeparator: \.isNewline).joined(separator: "; ")
+        let lines = text.split(whereSeparator: \.isNewline).map { line in
+            line.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        }
+        return lines.joined(separator: "; ")
     }
 
     // MARK: Sending
@@ -121,11 +126,7 @@ final class PostgresLink {
     // MARK: Receiving
 
     /// Waits for the answers to all that was sent since the last call.
-    ///
-    /// `pause` is called now and then while it waits.
-    func finish(
-        byNs deadlineNs: UInt64, pause: () -> Void = {}
-    ) throws(PostgresFault) -> [Rows] {
+    func finish(byNs deadlineNs: UInt64) throws(PostgresFault) -> [Rows] {
         let expected = sent
         sent = []
         statementCount = 0
@@ -134,7 +135,7 @@ final class PostgresLink {
         var rows: [Rows] = []
         var refusal: PostgresFault?
         for part in expected {
-            let result = try next(deadlineNs, pause)
+            let result = try next(deadlineNs)
             guard let result else { throw lost() }
             let found = Rows(result)
             switch PQresultStatus(result) {
@@ -147,9 +148,9 @@ final class PostgresLink {
             }
             if case .statement = part { rows.append(found) }
             // The end of this statement's results.
-            if let more = try next(deadlineNs, pause) { PQclear(more) }
+            if let more = try next(deadlineNs) { PQclear(more) }
         }
-        let end = try next(deadlineNs, pause)
+        let end = try next(deadlineNs)
         guard let end, PQresultStatus(end) == PGRES_PIPELINE_SYNC else {
             PQclear(end)
             throw lost()
@@ -179,20 +180,18 @@ final class PostgresLink {
             kind: .refused, sqlState: field(67), message: field(77), statement: statement)
     }
 
-    private func next(
-        _ deadlineNs: UInt64, _ pause: () -> Void
-    ) throws(PostgresFault) -> OpaquePointer? {
+    private func next(_ deadlineNs: UInt64) throws(PostgresFault) -> OpaquePointer? {
         while true {
             let flushed = PQflush(connection)
             if flushed < 0 { throw lost() }
             if PQisBusy(connection) == 0 { return PQgetResult(connection) }
-            try wait(forWriting: flushed == 1, deadlineNs, pause)
+            try wait(forWriting: flushed == 1, deadlineNs)
             guard PQconsumeInput(connection) == 1 else { throw lost() }
         }
     }
 
     private func wait(
-        forWriting isWriting: Bool, _ deadlineNs: UInt64, _ pause: () -> Void
+        forWriting isWriting: Bool, _ deadlineNs: UInt64
     ) throws(PostgresFault) {
         while true {
             let now = SystemClock.monotonicNs

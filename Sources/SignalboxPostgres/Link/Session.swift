@@ -12,31 +12,31 @@ struct Life: Sendable {
 ///
 /// Used by one thread at a time.
 final class Session {
-    /// How long the database may take to commit before the connection is given up.
-    static let commitMaxNs: UInt64 = 10_000_000_000
-    /// How long those wait for an answer that a commit concerns whose fate is unknown.
-    private static let unknownMaxNs: UInt64 = 5_000_000_000
+    /// How long the database may take to commit before this asks on a new connection what became of it.
+    static let commitMaxNs: UInt64 = 5_000_000_000
     /// How long statements may take by default.
     static let statementsMaxNs: UInt64 = 10_000_000_000
+    /// How long a job waits for a connection that has to be made again.
+    private static let connectMaxNs: UInt64 = 700_000_000
+    /// How often it looks up while it waits.
+    private static let stepNs: UInt64 = 100_000_000
     /// How often a transaction is tried again that another one was in the way of.
     private static let triesMax = 8
     /// Marks that are kept.
     private static let marksMax: Int64 = 64
 
     let clock: DatabaseClock
-    private let address: PostgresAddress
-    private let usesNames: Bool
+    private let connector: Connector
     private let life: Life
+    let tally = DeskTally()
     /// Sessions of one life write their marks in channels of their own.
     private let channel: Int64
     private var number: Int64 = 0
     private var link: PostgresLink?
-    /// Called now and then while it waits for the database.
-    var pause: () -> Void = {}
+    /// Called now and then while it waits for the database: by its desk, and by who uses it at the moment.
+    var pauses: (desk: () -> Void, user: () -> Void) = ({}, {})
     /// The connection was lost under a commit, or is there again.
     var turned: (StoreFailure?) -> Void = { _ in }
-    /// It takes long to learn what became of a commit.
-    var waitsLong: () -> Void = {}
     /// Whether to go on asking what became of a commit, after so many nanoseconds.
     var goesOn: (UInt64) -> Bool = { _ in true }
 
@@ -44,8 +44,7 @@ final class Session {
         _ address: PostgresAddress, usesNames: Bool, _ life: Life, channel: Int64,
         _ clock: DatabaseClock
     ) {
-        self.address = address
-        self.usesNames = usesNames
+        connector = Connector(address, usesNames: usesNames)
         self.life = life
         self.channel = channel
         self.clock = clock
@@ -53,27 +52,31 @@ final class Session {
 
     var isConnected: Bool { link?.isAlive == true }
 
+    func pause() {
+        pauses.desk()
+        pauses.user()
+    }
+
     /// Connects, if it is not.
     func connect() throws(PostgresFault) { _ = try live() }
 
     private func live() throws(PostgresFault) -> PostgresLink {
         if let link, !link.hasEnded() { return link }
         link = nil
-        let made = try Self.open(address, usesNames: usesNames)
-        link = made
-        return made
-    }
-
-    /// A connection whose statements and transactions end by themselves if this process is gone without a word.
-    static func open(
-        _ address: PostgresAddress, usesNames: Bool
-    ) throws(PostgresFault) -> PostgresLink {
-        let made = try PostgresLink(address, usesNames: usesNames)
-        guard usesNames else { return made }
-        made.send(Statement("", "SET statement_timeout = '15s'"))
-        made.send(Statement("", "SET idle_in_transaction_session_timeout = '15s'"))
-        _ = try made.finish(byNs: SystemClock.monotonicNs + commitMaxNs)
-        return made
+        let endNs = SystemClock.monotonicNs + Self.connectMaxNs
+        while true {
+            let now = SystemClock.monotonicNs
+            if let made = try connector.link(byNs: min(endNs, now + Self.stepNs)) {
+                tally.connected()
+                made.pause = { [unowned self] in pause() }
+                link = made
+                return made
+            }
+            pause()
+            guard SystemClock.monotonicNs < endNs else {
+                throw PostgresFault(kind: .lost, message: "connecting takes long")
+            }
+        }
     }
 
     func mark(_ number: Int64) -> Parameters {
@@ -90,9 +93,10 @@ final class Session {
     ///
     /// When this throws, nothing was changed.
     func transaction<Value>(
-        maxNs: UInt64 = statementsMaxNs,
+        byNs deadlineNs: UInt64? = nil,
         _ body: (Transaction) throws(TransactionFault) -> Value
     ) throws(TransactionFault) -> Value {
+        let deadlineNs = deadlineNs ?? SystemClock.monotonicNs + Self.statementsMaxNs
         var tries = 0
         while true {
             tries += 1
@@ -100,11 +104,10 @@ final class Session {
             do throws(PostgresFault) { link = try live() } catch { throw .database(error) }
             number += 1
             let transaction = Transaction(
-                link, self, number: number, deadlineNs: SystemClock.monotonicNs + maxNs)
+                link, self, number: number, deadlineNs: deadlineNs)
             do throws(TransactionFault) {
                 let value = try body(transaction)
                 if !transaction.isOver { _ = try transaction.commit() }
-                if number % Self.marksMax == 0 { forgetMarks() }
                 return value
             } catch {
                 guard case .database(let fault) = error else {
@@ -113,10 +116,15 @@ final class Session {
                 }
                 if fault.kind == .refused, !fault.isAway {
                     transaction.rollBack()
-                    if fault.isPassing, tries < Self.triesMax { continue }
-                } else {
+                    let isInTime = SystemClock.monotonicNs < deadlineNs
+                    if fault.isPassing, isInTime, tries < Self.triesMax || fault.isLocked {
+                        pause()
+                        continue
+                    }
+                } else if self.link === link {
                     self.link = nil
                 }
+                tally.failed(fault)
                 throw error
             }
         }
@@ -131,6 +139,7 @@ final class Session {
             return try body(link, SystemClock.monotonicNs + Self.statementsMaxNs)
         } catch {
             if error.kind != .refused || error.isAway { self.link = nil }
+            tally.failed(error)
             throw error
         }
     }
@@ -140,28 +149,37 @@ final class Session {
         _ number: Int64, _ lost: PostgresFault
     ) throws(TransactionFault) -> Bool {
         let start = SystemClock.monotonicNs
-        var pauses = Pauses()
-        var hasWaitedLong = false
+        var waits = Pauses()
         link = nil
         turned(lost.failure)
         defer { if isConnected { turned(nil) } }
         while goesOn(SystemClock.monotonicNs - start) {
             pause()
-            if !hasWaitedLong, SystemClock.monotonicNs - start > Self.unknownMaxNs {
-                hasWaitedLong = true
-                waitsLong()
-            }
             do throws(PostgresFault) {
-                let found = try live().run(
-                    MarkSQL.claim, claim(number),
-                    byNs: SystemClock.monotonicNs + Self.commitMaxNs)
-                return found.count == 0
+                let link = try live()
+                let isMissing = try ask(MarkSQL.claim, number, link).count == 1
+                // A commit that was interrupted while it waited for the standby is visible before it is safe. One
+                // that follows it is safe only together with it.
+                if !isMissing { _ = try ask(MarkSQL.confirm, number, link) }
+                return !isMissing
             } catch {
-                link = nil
-                pauses.wait(pause)
+                // Still under way, if its mark is locked.
+                if error.kind != .refused || error.isAway { link = nil }
+                waits.wait(pause)
             }
         }
         throw .database(lost)
+    }
+
+    private func ask(
+        _ statement: Statement, _ number: Int64, _ link: PostgresLink
+    ) throws(PostgresFault) -> Rows {
+        link.send(statement, claim(number))
+        let rows = try link.finish(byNs: SystemClock.monotonicNs + Self.commitMaxNs)
+        guard let found = rows.first else {
+            throw PostgresFault(kind: .lost, message: "the server gave no answer")
+        }
+        return found
     }
 
     private func claim(_ number: Int64) -> Parameters {
@@ -172,12 +190,9 @@ final class Session {
         return out
     }
 
-    private func forgetMarks() {
-        guard let link else { return }
-        // It is tried again with later ones.
-        _ = try? link.run(
-            MarkSQL.forget, claim(number - Self.marksMax),
-            byNs: SystemClock.monotonicNs + Self.statementsMaxNs)
+    /// Marks that are old enough to be forgotten; nil: it is not yet time to.
+    var oldMarks: Parameters? {
+        number % Self.marksMax == 0 ? claim(number - Self.marksMax) : nil
     }
 }
 

@@ -50,7 +50,7 @@ final class Transaction {
     /// Waits for the rows of what was sent.
     func finish() throws(TransactionFault) -> [Rows] {
         do throws(PostgresFault) {
-            return began(try link.finish(byNs: deadlineNs, pause: session.pause))
+            return began(try link.finish(byNs: deadlineNs))
         } catch {
             throw translated(error)
         }
@@ -65,14 +65,16 @@ final class Transaction {
 
     /// Commits. Returns the rows of what was sent before; nil: it was committed, but its answers were lost.
     func commit() throws(TransactionFault) -> [Rows]? {
+        if let old = session.oldMarks { link.send(MarkSQL.forget, old) }
         link.send(.commit)
         isOver = true
+        let startNs = SystemClock.monotonicNs
+        defer { session.tally.committed(inNs: SystemClock.monotonicNs - startNs) }
         do throws(PostgresFault) {
-            return began(
-                try link.finish(
-                    byNs: SystemClock.monotonicNs + Session.commitMaxNs, pause: session.pause))
+            return began(try link.finish(byNs: startNs + Session.commitMaxNs))
         } catch {
-            guard error.kind != .refused else {
+            // A server that ends the connection says so, even if it has committed already.
+            guard error.kind != .refused || error.isEnd else {
                 // A refused statement before it ended the transaction, not the commit.
                 isOver = false
                 throw translated(error)
@@ -126,6 +128,14 @@ enum MarkSQL {
         """
         INSERT INTO signalbox.mark (life, channel, n) VALUES ($1::bigint, $2::bigint, $3::bigint)
         ON CONFLICT (life, channel, n) DO NOTHING RETURNING 1
+        """)
+
+    /// Commits something on top of a mark.
+    static let confirm = Statement(
+        "confirm",
+        """
+        UPDATE signalbox.mark SET n = n
+        WHERE life = $1::bigint AND channel = $2::bigint AND n = $3::bigint
         """)
 
     static let forget = Statement(

@@ -2,7 +2,8 @@ internal import SignalboxCore
 
 /// A job for the writer.
 enum QueueJob: Sendable {
-    case append(StoreEntry, done: @Sendable (StoreAnswer) -> Void)
+    /// It is answered by then.
+    case append(StoreEntry, untilNs: UInt64, done: @Sendable (StoreAnswer) -> Void)
     case settle(
         [LeaseEnd], OutcomePack, done: @Sendable (Result<LeaseRefusal, StoreFailure>) -> Void)
     case lease(LaneKey, LeaseWish, done: @Sendable (Result<StoreLease, StoreFailure>) -> Void)
@@ -16,7 +17,7 @@ enum QueueJob: Sendable {
     /// Answers that it was not done.
     func refuse(_ failure: StoreFailure) {
         switch self {
-        case .append(_, let done): done(.failed(failure.message))
+        case .append(_, _, let done): done(.failed(failure.message))
         case .settle(_, _, let done), .extend(_, _, let done): done(.failure(failure))
         case .lease(_, _, let done): done(.failure(failure))
         case .hasten: break
@@ -46,26 +47,37 @@ final class Group {
     /// Changes of what the writer knows.
     var effects: [() -> Void] = []
     var replies: [() -> Void] = []
-    /// Its events were answered already: it took too long to learn what became of it.
-    private(set) var isAbandoned = false
+    /// Events that wanted their answers by then have them, whatever becomes of the transaction.
+    private(set) var lateNs: UInt64 = 0
     private var questions: [(place: Int, read: (Rows) -> Void)] = []
 
     init(_ jobs: [QueueJob]) { self.jobs = jobs }
 
-    /// Answers events whose fate is unknown. If they were stored, they are sent when their leases end, and
-    /// an event that comes again is a duplicate.
-    func abandon() {
-        isAbandoned = true
-        let failure = StoreFailure(message: "the database was lost while it stored the event")
-        for job in jobs { if case .append = job { job.refuse(failure) } }
+    /// When the last of its events must be answered; nil: it has none.
+    var awaitedUntilNs: UInt64? {
+        jobs.lazy.compactMap { if case .append(_, let untilNs, _) = $0 { untilNs } else { nil } }
+            .max()
     }
 
-    func refuse(_ failure: StoreFailure) {
-        for job in jobs {
-            if isAbandoned, case .append = job { continue }
-            job.refuse(failure)
+    /// Answers events that have waited for too long. If they are stored in the end, they are sent when their leases
+    /// end, and an event that comes again is a duplicate. Returns how many.
+    func answerLate(nowNs: UInt64) -> Int {
+        var count = 0
+        for case .append(_, let untilNs, let done) in jobs
+        where untilNs > lateNs && untilNs <= nowNs {
+            count += 1
+            done(.failed(StoreFailure.slow.message))
         }
+        lateNs = nowNs
+        return count
     }
+
+    /// Jobs that wait for their answers.
+    var open: [QueueJob] {
+        jobs.filter { if case .append(_, let untilNs, _) = $0 { untilNs > lateNs } else { true } }
+    }
+
+    func refuse(_ failure: StoreFailure) { for job in open { job.refuse(failure) } }
 
     /// The transaction begins, maybe once more, or is over.
     func reset() {

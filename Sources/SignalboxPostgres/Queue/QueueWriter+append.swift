@@ -52,10 +52,12 @@ extension QueueWriter {
         var keys = Keys()
         var known: Set<SeenKey> = []
         typealias Place = (Int, SeenKey?, isRepeated: Bool)
-        var entries: [(StoreEntry, [Place], @Sendable (StoreAnswer) -> Void)] = []
-        for case .append(let entry, let done) in group.jobs {
+        var entries: [(StoreEntry, [Place], UInt64, @Sendable (StoreAnswer) -> Void)] = []
+        // Those that were answered already are not stored by another try.
+        for case .append(let entry, let untilNs, let done) in group.jobs
+        where untilNs > group.lateNs {
             guard hasPlace(for: entry, group) else {
-                group.replies.append { if !group.isAbandoned { done(.full) } }
+                group.replies.append { if untilNs > group.lateNs { done(.full) } }
                 continue
             }
             var items: [Place] = []
@@ -69,7 +71,7 @@ extension QueueWriter {
                 let isNew = keys.add(key, untilUnixMs: nowUnixMs + Int64(clamping: windowMs))
                 items.append((index, key, !isNew))
             }
-            entries.append((entry, items, done))
+            entries.append((entry, items, untilNs, done))
         }
         guard !entries.isEmpty else { return }
         if !keys.isEmpty {
@@ -78,7 +80,7 @@ extension QueueWriter {
             for row in 0..<new.count { known.insert(SeenKey(new.bytes(row, 0))) }
         }
         var arrivals: [[Arrival]] = []
-        for (entry, items, _) in entries {
+        for (entry, items, _, _) in entries {
             arrivals.append(
                 items.map { index, key, isRepeated in
                     Arrival(
@@ -88,7 +90,7 @@ extension QueueWriter {
         }
         try count(arrivals.joined().filter { !$0.isKnown }, group, transaction)
         var reports = Reports()
-        for ((_, _, done), arrivals) in zip(entries, arrivals) {
+        for ((_, _, untilNs, done), arrivals) in zip(entries, arrivals) {
             var commit = StoreCommit(token: life.token)
             for (index, arrival) in arrivals.enumerated() {
                 guard !arrival.isKnown else {
@@ -99,7 +101,7 @@ extension QueueWriter {
                 add(arrival, group, &drafts, &reports, &given, nowUnixMs: nowUnixMs)
             }
             group.replies.append { [commit] in
-                if !group.isAbandoned { done(.committed(commit)) }
+                if untilNs > group.lateNs { done(.committed(commit)) }
             }
         }
         send(reports, group, transaction, &rows)

@@ -66,10 +66,10 @@ final class QueueWriter: @unchecked Sendable {
     }
 
     private func attempt(_ group: Group, _ session: Session) -> StoreFailure? {
-        let isAwaited = group.jobs.contains { if case .append = $0 { true } else { false } }
-        session.waitsLong = { group.abandon() }
+        let tally = session.tally
+        session.pauses.user = { tally.refused(group.answerLate(nowNs: SystemClock.monotonicNs)) }
         defer {
-            session.waitsLong = {}
+            session.pauses.user = {}
             // What is to follow names the group itself: this lets go of both.
             group.reset()
         }
@@ -78,9 +78,8 @@ final class QueueWriter: @unchecked Sendable {
             tries += 1
             do throws(TransactionFault) {
                 try prepare(group, session)
-                try session.transaction(
-                    maxNs: isAwaited ? options.patienceMs * 1_000_000 : Session.statementsMaxNs
-                ) { transaction throws(TransactionFault) in
+                try session.transaction(byNs: group.awaitedUntilNs) {
+                    transaction throws(TransactionFault) in
                     group.reset()
                     try self.perform(group, transaction)
                 }
@@ -107,15 +106,16 @@ final class QueueWriter: @unchecked Sendable {
         let failure = fault.failure(owner: life.token.owner)
         switch fault {
         case .fenced:
-            for job in group.jobs { job.fence(failure) }
+            for job in group.open { job.fence(failure) }
             options.onNotice(.fenced(failure.message))
             return nil
         case .database(let fault) where fault.isAway:
             group.refuse(failure)
-            return failure
+            // It may be connected again to learn what became of a commit.
+            return session.isConnected ? nil : failure
         case .database(let fault) where group.jobs.count > 1 && !fault.isFull:
             // One of them is to blame, and the others need not suffer.
-            for job in group.jobs {
+            for job in group.open {
                 if let failure = attempt(Group([job]), session) { return failure }
             }
             return nil
@@ -152,7 +152,7 @@ final class QueueWriter: @unchecked Sendable {
         var isAppending = false
         for job in group.jobs {
             switch job {
-            case .append(let entry, _):
+            case .append(let entry, _, _):
                 for item in entry.items {
                     count += item.deliveries.count
                     for delivery in item.deliveries {

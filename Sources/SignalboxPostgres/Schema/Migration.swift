@@ -1,22 +1,6 @@
 internal import SignalboxCore
 internal import SignalboxThreads
 
-/// Why a store on PostgreSQL cannot be opened, and how to fix it.
-public struct PostgresStoreError: Error, Sendable, CustomStringConvertible {
-    /// Stable and listed in docs/errors.md: `store-unreachable`.
-    public let code: String
-    /// Names the database, the fault and the fix.
-    public let message: String
-
-    init(_ code: String, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-
-    /// The message.
-    public var description: String { message }
-}
-
 /// What a gateway finds and does before it serves: its tables, its life, its lanes.
 struct Opening {
     private let link: PostgresLink
@@ -34,18 +18,18 @@ struct Opening {
         var warnings: [String]
     }
 
-    init(_ address: PostgresAddress, usesNames: Bool) throws(PostgresStoreError) {
+    init(_ address: PostgresAddress, usesNames: Bool) throws(StoreError) {
         place = address.place
         do throws(PostgresFault) {
             link = try PostgresLink(address, usesNames: usesNames)
         } catch {
-            throw PostgresStoreError(
+            throw StoreError(
                 "store-unreachable",
                 "the database \(address.place) cannot be reached: \(error.message); check the address "
                     + "in gateway.store, and that the server runs")
         }
         guard link.serverVersion >= 130_000 else {
-            throw PostgresStoreError(
+            throw StoreError(
                 "store-too-old",
                 "the database \(place) is PostgreSQL \(link.serverVersion / 10_000); use 13 or newer"
             )
@@ -60,7 +44,7 @@ struct Opening {
     }
 
     /// Brings the tables up to date and begins a life of the owner.
-    func begin(owner: String) throws(PostgresStoreError) -> State {
+    func begin(owner: String) throws(StoreError) -> State {
         do throws(PostgresFault) {
             let warnings = try warnings()
             try retrying(migrate)
@@ -72,9 +56,9 @@ struct Opening {
                 nextOutcome: Int(try run(OutcomeTables.next.sql).number(0, 0)), warnings: warnings)
         } catch {
             if error.sqlState == Self.newer {
-                throw PostgresStoreError("store-newer", error.message)
+                throw StoreError("store-newer", error.message)
             }
-            throw PostgresStoreError(
+            throw StoreError(
                 "store-failed",
                 "the database \(place): \(error.failure.message); the gateway's user must own the "
                     + "schema signalbox, or be allowed to create it")

@@ -2,10 +2,11 @@
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// Stable and listed in docs/errors.md: `store-damaged`.
     public let code: String
-    /// Names the file, the fault and the fix.
+    /// Names the file or database, the fault and the fix.
     public let message: String
 
-    init(_ code: String, _ message: String) {
+    /// Makes an error.
+    public init(_ code: String, _ message: String) {
         self.code = code
         self.message = message
     }

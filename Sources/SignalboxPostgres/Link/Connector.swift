@@ -1,0 +1,75 @@
+internal import SignalboxThreads
+
+/// Makes connections on threads of their own, so that nobody waits longer than they want to.
+///
+/// libpq blocks while a resolver is slow, and for seconds per host that does not answer. `PQconnectPoll` is no help: it
+/// asks the resolver in the same way, and leaves the time limit of each host to its caller.
+///
+/// Used by one thread at a time.
+final class Connector {
+    private typealias Attempt = Gate<Result<Lent<PostgresLink>, PostgresFault>?>
+
+    private static let settingsMaxNs: UInt64 = 5_000_000_000
+
+    private let address: PostgresAddress
+    private let usesNames: Bool
+    /// Goes on when nobody waits for it any more; the next caller gets what it brings.
+    private var attempt: Attempt?
+
+    init(_ address: PostgresAddress, usesNames: Bool) {
+        self.address = address
+        self.usesNames = usesNames
+    }
+
+    /// A connection; nil if there is none by then.
+    func link(byNs deadlineNs: UInt64) throws(PostgresFault) -> PostgresLink? {
+        let current = attempt ?? start()
+        attempt = current
+        let isOver = current.wait(until: { result -> (result: Bool?, wakeNs: UInt64?) in
+            if result != nil { return (true, nil) }
+            return SystemClock.monotonicNs >= deadlineNs ? (false, nil) : (nil, deadlineNs)
+        })
+        guard isOver, let result = current.update({ $0 }) else { return nil }
+        attempt = nil
+        return try result.get().value
+    }
+
+    private func start() -> Attempt {
+        let attempt = Attempt(nil)
+        let (address, usesNames) = (address, usesNames)
+        SystemThread.start("sbx-wait") {
+            let result = Result { () throws(PostgresFault) in
+                Lent(try Self.open(address, usesNames: usesNames))
+            }
+            attempt.updateAll { $0 = result }
+        }
+        return attempt
+    }
+
+    /// A connection whose statements and transactions end by themselves if this process is gone without a word.
+    ///
+    /// A wait for a lock ends before a caller's patience does, and leaves the connection in use.
+    private static func open(
+        _ address: PostgresAddress, usesNames: Bool
+    ) throws(PostgresFault) -> PostgresLink {
+        let made = try PostgresLink(address, usesNames: usesNames)
+        guard usesNames else { return made }
+        for (name, value) in [
+            ("statement_timeout", "15s"), ("idle_in_transaction_session_timeout", "15s"),
+            ("lock_timeout", "700ms"),
+        ] {
+            made.send(Statement("", "SET \(name) = '\(value)'"))
+        }
+        _ = try made.finish(byNs: SystemClock.monotonicNs + Self.settingsMaxNs)
+        return made
+    }
+}
+
+/// Hands a value that is used by one thread at a time to that thread.
+///
+/// `@unchecked Sendable`: the giver does not use it any more.
+struct Lent<Value>: @unchecked Sendable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import PluginRig
+import SignalboxCore
+import Testing
+
+@testable import SignalboxPostgres
+
+/// Connections that are lost during COMMIT.
+@Suite struct CommitCutTests {
+    @Test(arguments: DatabaseProxy.CommitCut.allCases)
+    func `what a cut commit did is known afterwards: nothing is missing, nothing is doubled`(
+        cut: DatabaseProxy.CommitCut
+    ) async throws {
+        let server = try await PostgresServer.shared()
+        let database = try await server.database()
+        let proxy = try DatabaseProxy(to: server.socket)
+        let rig = try await StoreRig.open(proxy.address(of: database))
+        var stored: [UInt64] = []
+        let all = 1...UInt64(16)
+        for id in all {
+            proxy.set(id % 2 == 0 ? .cutting(cut) : .passing)
+            let count = proxy.cutCount
+            async let answer = rig.append(id, key: "k\(id)", isTaken: true)
+            if id % 2 == 0 {
+                try await until { proxy.cutCount > count }
+                proxy.set(.passing)
+            }
+            let found = await answer
+            guard case .committed(let commit) = found else {
+                #expect(id % 2 == 0 && cut != .after, "\(found)")
+                try await until { !rig.store.isFailing }
+                continue
+            }
+            #expect(commit.duplicates.isEmpty)
+            stored.append(id)
+        }
+        #expect(proxy.cutCount >= 8)
+        #expect(try await database.blocked() == stored.count)
+        // Half of them are not cut.
+        #expect(stored.count >= 8)
+        // What was not stored can come again.
+        for id in all where !stored.contains(id) {
+            try await rig.appendUntilTaken(id, key: "k\(id)")
+        }
+        #expect(try await database.blocked() == all.count)
+        for id in stored.prefix(4) {
+            proxy.set(.cutting(cut))
+            let count = proxy.cutCount
+            async let refusal = rig.settle([id])
+            try await until { proxy.cutCount > count }
+            proxy.set(.passing)
+            #expect(try await refusal == LeaseRefusal())
+        }
+        #expect(try await database.blocked() == all.count - 4)
+        await rig.store.close()
+        proxy.close()
+        try await database.remove()
+    }
+
+    @Test func `a commit whose answer is lost counts once the standby has it`() async throws {
+        let server = try await PostgresServer.own()
+        let database = try await server.database()
+        let rig = try await StoreRig.open(database.address)
+        _ = await rig.append(1)
+        // A standby that never comes.
+        try await server.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try await server.run("SELECT pg_reload_conf()")
+        async let answer = rig.append(2, key: "k")
+        func waiting(_ query: String) async throws -> String {
+            try await server.run(
+                "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND \(query)")
+        }
+        try await until { try await !waiting("query = 'COMMIT'").isEmpty }
+        // From now on it is visible, and nowhere but here.
+        try await server.run(
+            """
+            SET synchronous_commit = off;
+            SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE wait_event = 'SyncRep'
+            """)
+        try await until { try await !waiting("query LIKE '%signalbox.mark%'").isEmpty }
+        try await server.run("ALTER SYSTEM RESET synchronous_standby_names")
+        try await server.run("SELECT pg_reload_conf()")
+        let found = await answer
+        guard case .committed = found else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(try await database.blocked() == 2)
+        await rig.store.close()
+    }
+}
