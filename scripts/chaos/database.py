@@ -57,7 +57,7 @@ class Node:
                 os.chown(path, owner.pw_uid, owner.pw_gid)
 
     def start(self):
-        log = open(f"{self.folder}/patroni.log", "a")
+        log = open(f"{self.folder}.log", "a")
         self.process = subprocess.Popen(
             as_postgres() + ["patroni", f"{self.folder}/patroni.yml"], stdout=log, stderr=log, start_new_session=True)
 
@@ -98,9 +98,9 @@ class Node:
         if self.is_mounted:
             subprocess.run(["umount", "-l", self.folder], check=False)
 
-    def state(self):
+    def state(self, path="patroni"):
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.rest}/patroni", timeout=2) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.rest}/{path}", timeout=2) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as answer:
             return json.load(answer)
@@ -158,9 +158,11 @@ class Cluster:
         return None
 
     def is_whole(self):
+        """The standby has all commits, and Patroni has written down that it may take over."""
         leader = self.leader()
-        return bool(leader) and any(
-            one.get("sync_state") == "sync" for one in leader.state().get("replication", []))
+        if not leader or not any(one.get("sync_state") == "sync" for one in leader.state().get("replication", [])):
+            return False
+        return any(one.get("role") == "sync_standby" for one in leader.state("cluster").get("members", []))
 
     def wait_whole(self, seconds=120):
         wait(self.is_whole, seconds, "the synchronous standby")

@@ -39,7 +39,7 @@ def draw(plots, marks):
                        f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:g}</text>')
         for step in range(7):
             minute = end * step / 6
-            out.append(f'<text x="{x(minute):.1f}" y="{top + HEIGHT + 14}" text-anchor="middle">{minute:.0f} min</text>')
+            out.append(f'<text x="{x(minute):.1f}" y="{top + HEIGHT + 14}" text-anchor="middle">{minute:.3g} min</text>')
         for minute, words in marks:
             out.append(f'<path d="M{x(minute):.1f} {top}v{HEIGHT}" stroke="#888" stroke-dasharray="4 3"/>'
                        f'<text x="{x(minute) + 4:.1f}" y="{top + 10}" fill="#666">{words}</text>')
