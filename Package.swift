@@ -288,7 +288,8 @@ let package = Package(
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "SignalboxCrypto",
                 "SignalboxThreads", "CLinux", "COpenSSL",
-            ], path: "Tests/PluginRig", exclude: ["postgres-server.sh"], swiftSettings: tests),
+            ], path: "Tests/PluginRig", exclude: ["pooler.sh", "postgres-server.sh"],
+            swiftSettings: tests),
         .testTarget(
             name: "SignalboxPluginHostTests",
             dependencies: [

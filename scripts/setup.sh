@@ -10,6 +10,7 @@ packages=(
 )
 # A server for the tests; they start it themselves.
 command -v psql >/dev/null 2>&1 && ls -d /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages+=(postgresql)
+command -v pgbouncer >/dev/null 2>&1 || [ -x /usr/sbin/pgbouncer ] || packages+=(pgbouncer)
 # What only measuring needs.
 [ "${1:-}" = bench ] && packages+=(nghttp2-client util-linux gdb)
 # Failover and a balancer, for chaos-fleet and soak.

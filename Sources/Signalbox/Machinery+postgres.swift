@@ -39,13 +39,27 @@ extension Machinery {
         _ notice: PostgresNotice, _ metrics: GatewayMetrics, _ logger: Logger, _ faults: FaultLines
     ) {
         switch notice {
-        case .away(let words), .fault(let words), .fenced(let words):
+        case .fault(let words):
             metrics.storeFault()
             guard let skipped = faults.write(words) else { return }
             var error: Logger.Metadata = ["error": "\(words)"]
             if skipped > 0 { error["skipped"] = "\(skipped)" }
             logger.error("store failed to write", metadata: error)
-        case .back: logger.notice("database is back")
+        case .began(let trouble, let words):
+            metrics.storeFault()
+            if trouble == .full { metrics.diskFull(true) }
+            guard let skipped = faults.write(words) else { return }
+            var error: Logger.Metadata = ["error": "\(words)"]
+            if skipped > 0 { error["skipped"] = "\(skipped)" }
+            logger.error("\(Self.words(trouble).began)", metadata: error)
+        case .ended(let trouble):
+            if trouble == .full { metrics.diskFull(false) }
+            logger.notice("\(Self.words(trouble).ended)")
+        case .renewed(let words):
+            metrics.storeFault()
+            logger.error("gateway was fenced and starts again", metadata: ["error": "\(words)"])
+        case .info(let words):
+            logger.info("database has no standby", metadata: ["reason": "\(words)"])
         case .warning(let words):
             logger.warning("database may lose events", metadata: ["error": "\(words)"])
         case .damaged(let count, let words):
@@ -56,6 +70,15 @@ extension Machinery {
             logger.error(
                 "outcomes dropped as too old or too many",
                 metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
+        }
+    }
+
+    private static func words(_ trouble: PostgresTrouble) -> (began: String, ended: String) {
+        switch trouble {
+        case .away: ("database is away, rejecting events", "database is back")
+        case .slow: ("database is slow, rejecting events", "database is fast again")
+        case .full: ("database is full, rejecting events", "database has room again")
+        case .nameTaken: ("gateway name is taken, rejecting events", "gateway name is free again")
         }
     }
 }

@@ -132,7 +132,9 @@ final class Desk<Job: Sendable>: Sendable {
                 setAway(nil)
                 return duties.turned(nil)
             } catch {
-                setAway(StoreFailure(message: "the database is away: \(error.message)"))
+                let words = StoreFailure(message: "the database is away: \(error.message)")
+                setAway(words)
+                duties.turned(words)
             }
             let until = SystemClock.monotonicNs + pauses.nextNs()
             let isClosing = inbox.wait(until: { inbox in

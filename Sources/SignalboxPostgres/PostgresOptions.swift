@@ -32,14 +32,16 @@ public struct PostgresOptions: Sendable {
 
 /// What a store on PostgreSQL notices by itself.
 public enum PostgresNotice: Sendable {
-    /// The database cannot be reached: events are refused until it is back.
-    case away(String)
-    /// The database is there again.
-    case back
+    /// Something keeps the database from serving, and why.
+    case began(PostgresTrouble, String)
+    /// That is over.
+    case ended(PostgresTrouble)
+    /// What an operator may want to know.
+    case info(String)
     /// The database refused something that should not fail.
     case fault(String)
-    /// Another gateway of this name has started: this one holds nothing any more.
-    case fenced(String)
+    /// This gateway was fenced and has begun another life: what it held is due again.
+    case renewed(String)
     /// A setting of the database under which answered events can be lost.
     case warning(String)
     /// This many deliveries could not be read.

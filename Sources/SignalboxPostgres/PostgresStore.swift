@@ -8,7 +8,8 @@ internal import Synchronization
 /// looks things up, and one listens for the work of other gateways. See decision 27.
 public final class PostgresStore: DeliveryQueue {
     let options: PostgresOptions
-    let token: LeaseToken
+    var token: LeaseToken { life.token }
+    let troubles: Troubles
     let life: Life
     let clock: DatabaseClock
     let shared: SharedState
@@ -25,7 +26,7 @@ public final class PostgresStore: DeliveryQueue {
     public static func open(_ options: PostgresOptions) throws(StoreError) -> PostgresStore {
         let opening = try Opening(options.address, usesNames: options.usesNames)
         let state = try opening.begin(owner: options.owner)
-        for warning in state.warnings { options.onNotice(.warning(warning)) }
+        for notice in state.notices { options.onNotice(notice) }
         let clock = DatabaseClock(offsetMs: options.offsetMs)
         clock.hear(state.nowUnixMs)
         return PostgresStore(options, state, clock)
@@ -34,7 +35,8 @@ public final class PostgresStore: DeliveryQueue {
     private init(_ options: PostgresOptions, _ state: Opening.State, _ clock: DatabaseClock) {
         self.options = options
         life = state.life
-        token = state.life.token
+        let troubles = Troubles(options.onNotice)
+        self.troubles = troubles
         self.clock = clock
         shared = SharedState(waiting: state.waiting, outcomes: state.nextOutcome)
         func session(_ channel: Int64) -> Lent<Session> {
@@ -43,14 +45,20 @@ public final class PostgresStore: DeliveryQueue {
                     options.address, usesNames: options.usesNames, state.life, channel: channel,
                     clock))
         }
-        let queue = QueueWriter(state.life, clock, seed: state.seed, options, shared)
+        let queue = QueueWriter(state.life, clock, seed: state.seed, options, shared, troubles)
         let onNotice = options.onNotice
         writer = Desk(
             "sbx-store", session(0),
             Desk.Duties(
                 groupMax: 4_096, restNs: 5_000_000_000, perform: { queue.perform($0, $1) },
                 refuse: { $0.refuse($1) },
-                turned: { onNotice($0.map { .away($0.message) } ?? .back) }))
+                turned: { failure in
+                    if let failure {
+                        troubles.note(.away, failure.message)
+                    } else {
+                        troubles.end(.away)
+                    }
+                }))
         clerk = .errands("sbx-clerk", session(1), restNs: 10_000_000_000) { session in
             Sweep.run(session, life: state.life, clock, onNotice)
         }
@@ -60,12 +68,16 @@ public final class PostgresStore: DeliveryQueue {
 
     /// Deliveries that wait: this gateway's changes, and those of others as of the last look at waiting lanes.
     public var waitingCount: Int { shared.waiting.load(ordering: .relaxed) }
-    /// Never: a full disk of the database is a failure of its calls.
-    public var isDiskFull: Bool { false }
+    /// The database had no room for the last events.
+    public var isDiskFull: Bool { troubles[.full] != nil }
     /// Never.
     public var isFileGone: Bool { false }
-    /// The database is away.
-    public var isFailing: Bool { writer.away != nil }
+    /// The database is away or slow.
+    public var isFailing: Bool { writer.away != nil || troubles.reason != nil }
+    /// Another gateway has this one's name.
+    public var isNameTaken: Bool { troubles[.nameTaken] != nil }
+    /// Why it is failing.
+    public var trouble: String? { troubles.reason ?? writer.away?.message }
 
     /// What each connection has seen of the database.
     public var figures: [StoreFigure] {

@@ -15,6 +15,7 @@ package final class PostgresServer: Sendable {
 
     /// Where its socket is, and its certificate: `server.crt`.
     package let folder: String
+    private let port: Int
 
     private static let one = OnceAsync { try await PostgresServer() }
 
@@ -27,6 +28,7 @@ package final class PostgresServer: Sendable {
     }
 
     private init(_ kind: Kind = .plain) async throws {
+        port = if case .tls(let port) = kind { port } else { 5_432 }
         // Short: the path of a socket has at most 107 bytes.
         folder = "/tmp/sbx-pg-\(UUID().uuidString.prefix(8))"
         let output = Pipe()
@@ -87,7 +89,7 @@ package final class PostgresServer: Sendable {
     @discardableResult
     package func run(_ sql: String, in database: String = "postgres") async throws -> String {
         try await Tool.output([
-            "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", folder,
+            "psql", "-p", "\(port)", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", folder,
             "-U", "signalbox", "-d", database, "-c", sql,
         ])
     }
@@ -126,13 +128,13 @@ package struct PostgresDatabase: Sendable {
 }
 
 /// A value that is made once, by whoever asks first.
-private actor OnceAsync<Value: Sendable> {
+package actor OnceAsync<Value: Sendable> {
     private let make: @Sendable () async throws -> Value
     private var task: Task<Value, any Error>?
 
-    init(_ make: @escaping @Sendable () async throws -> Value) { self.make = make }
+    package init(_ make: @escaping @Sendable () async throws -> Value) { self.make = make }
 
-    func value() async throws -> Value {
+    package func value() async throws -> Value {
         let known = task ?? Task { try await make() }
         task = known
         return try await known.value

@@ -22,13 +22,22 @@ final class PostgresEngine: StoreEngine {
     private let offsetMs = Atomic<UInt64>(0)
     private let stores = Mutex<[PostgresStore]>([])
 
-    init(_ database: PostgresDatabase) { self.database = database }
+    private let address: String
+    private let usesNames: Bool
+
+    init(_ database: PostgresDatabase, address: String? = nil, usesNames: Bool = true) {
+        self.database = database
+        self.address = address ?? database.address
+        self.usesNames = usesNames
+    }
 
     func open(owner: String, _ setup: StoreSetup) async throws -> any GatewayStore {
         var options = PostgresOptions(
-            address: try PostgresAddress(database.address), owner: owner, onNotice: { _ in })
+            address: try PostgresAddress(address), owner: owner, onNotice: { _ in })
         options.waitingMax = setup.waitingMax
         options.leaseMs = setup.leaseMs
+        options.usesNames = usesNames
+        options.hasNotices = usesNames
         options.patienceMs = 60_000
         options.offsetMs = { self.offsetMs.load(ordering: .relaxed) }
         let made = options

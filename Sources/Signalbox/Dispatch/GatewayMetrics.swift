@@ -88,6 +88,10 @@ struct GatewayMetrics: Sendable {
         registry.gauge("signalbox_database_gone").set(isGone ? 1 : 0)
     }
 
+    func nameTaken(_ isTaken: Bool) {
+        registry.gauge("signalbox_name_taken").set(isTaken ? 1 : 0)
+    }
+
     func storeFailing(_ isFailing: Bool) {
         registry.gauge("signalbox_store_failing").set(isFailing ? 1 : 0)
     }

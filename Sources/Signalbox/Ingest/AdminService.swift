@@ -63,6 +63,7 @@ final class AdminService: AsyncHTTPServerHandler {
         for lane in lanes.all { metrics.inMemory(lane.key, count: lane.count) }
         metrics.waiting(context.store.waitingCount)
         metrics.storeFailing(context.store.isFailing)
+        metrics.nameTaken(context.store.isNameTaken)
         metrics.store(context.store.figures)
         for sender in context.outcomes.senders {
             metrics.outcomesWaiting(sender.name, count: sender.waitingCount)
@@ -124,17 +125,21 @@ final class AdminService: AsyncHTTPServerHandler {
         if receivers.contains(where: { $0.hold != nil }) { isDegraded = true }
         let isFileGone = store.isFileGone
         let isFailing = store.isFailing
+        let isNameTaken = store.isNameTaken
         let status =
             if isStopping {
                 "stopping"
             } else if isFileGone {
                 "database_gone"
+            } else if isNameTaken {
+                "name_taken"
             } else if isDiskFull {
                 "disk_full"
             } else {
                 isDegraded || isFailing ? "degraded" : "ready"
             }
-        let words = "writes to the database fail: the log says why (store failed to write)"
+        let words =
+            store.trouble ?? "writes to the database fail: the log says why (store failed to write)"
         let reason: [JSONValue.Member] = isFailing ? [.init("reason", .string(words))] : []
         let body = JSONValue.object(
             [.init("status", .string(status))] + reason + [
@@ -143,6 +148,7 @@ final class AdminService: AsyncHTTPServerHandler {
                 .init("senders", .array(senders)),
                 .init("outcomes", .array(receivers.map(\.readiness))),
             ])
-        return .json(body, status: isStopping || isFileGone || isDiskFull ? 503 : 200)
+        let isReady = !isStopping && !isFileGone && !isDiskFull && !isNameTaken
+        return .json(body, status: isReady ? 200 : 503)
     }
 }

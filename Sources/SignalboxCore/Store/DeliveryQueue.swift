@@ -17,6 +17,10 @@ public protocol DeliveryQueue: Sendable {
     /// Whether the last write failed, or outcomes wait that cannot be written.
     var isFailing: Bool { get }
 
+    /// Whether another owner of the same name uses the store: this one gets nothing. False by default.
+    var isNameTaken: Bool { get }
+    /// Why the store is failing, if it knows more than that it is.
+    var trouble: String? { get }
     /// For the metrics; none by default.
     var figures: [StoreFigure] { get }
 
@@ -70,6 +74,10 @@ public protocol DeliveryQueue: Sendable {
 }
 
 extension DeliveryQueue {
+    /// Never.
+    public var isNameTaken: Bool { false }
+    /// Nothing.
+    public var trouble: String? { nil }
     /// None.
     public var figures: [StoreFigure] { [] }
 }

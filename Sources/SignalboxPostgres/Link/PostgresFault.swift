@@ -44,6 +44,34 @@ struct PostgresFault: Error, Sendable, Hashable {
 
     /// For callers and the log.
     var failure: StoreFailure {
-        StoreFailure(message: sqlState.isEmpty ? message : "\(message) (SQLSTATE \(sqlState))")
+        let fix = Self.fixes[sqlState].map { "; \($0)" } ?? ""
+        return StoreFailure(
+            message: sqlState.isEmpty ? message : "\(message) (SQLSTATE \(sqlState))\(fix)")
     }
+
+    private static let fixes = [
+        "25006": "list all hosts in gateway.store, so that it finds the one that takes writes",
+        "53100": "free room on the database's disk",
+        "42501": "the gateway's user must own the schema signalbox",
+    ]
+
+    /// Of a connection that could not be made; libpq has words for it and no code.
+    static func unreachable(_ words: String) -> PostgresFault {
+        let fix =
+            advice.first { words.contains($0.words) }?.fix
+            ?? "check the address in gateway.store, and that the server runs"
+        return PostgresFault(kind: .lost, message: "\(words); \(fix)")
+    }
+
+    private static let advice = [
+        ("password authentication failed", "check the password in gateway.store, or its passfile"),
+        ("no password supplied", "give one in gateway.store, or name a passfile of mode 0600"),
+        ("too many clients", "raise max_connections: each gateway uses four"),
+        ("connection slots", "raise max_connections: each gateway uses four"),
+        ("read-only", "no host in gateway.store takes writes: list the primary and its standbys"),
+        ("hot standby", "no host in gateway.store takes writes: list the primary and its standbys"),
+        ("does not match host name", "use a name that its certificate has"),
+        ("certificate verify failed", "check sslrootcert in gateway.store"),
+        ("starting up", "it is tried again"), ("shutting down", "it is tried again"),
+    ].map { (words: $0.0, fix: $0.1) }
 }

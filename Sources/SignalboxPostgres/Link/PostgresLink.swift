@@ -13,7 +13,7 @@ final class PostgresLink {
 
     private let connection: OpaquePointer
     /// False: statements have no names on the server, because a pooler hands each transaction to another connection.
-    private let usesNames: Bool
+    let usesNames: Bool
     private var prepared: Set<String> = []
     private var sent: [Sent] = []
     private var statementCount = 0
@@ -40,7 +40,7 @@ final class PostgresLink {
         guard PQstatus(opened) == CONNECTION_OK else {
             let words = Self.words(opened)
             PQfinish(opened)
-            throw PostgresFault(kind: .lost, message: words)
+            throw .unreachable(words)
         }
         connection = opened
         PQsetNoticeProcessor(connection, { _, _ in }, nil)

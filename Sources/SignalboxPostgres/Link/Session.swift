@@ -1,13 +1,6 @@
 internal import SignalboxCore
 internal import SignalboxThreads
 
-/// One life of an owner, as the database knows it.
-struct Life: Sendable {
-    /// Unique among all lives of all owners; leases name it.
-    var number: Int64
-    var token: LeaseToken
-}
-
 /// A connection that is made again when it is lost, and the transactions on it.
 ///
 /// Used by one thread at a time.
@@ -32,6 +25,8 @@ final class Session {
     /// Sessions of one life write their marks in channels of their own.
     private let channel: Int64
     private var number: Int64 = 0
+    /// Of the transaction that began last: a gateway may begin another life while it asks what became of one.
+    private var lifeNumber: Int64
     private var link: PostgresLink?
     /// Called now and then while it waits for the database: by its desk, and by who uses it at the moment.
     var pauses: (desk: () -> Void, user: () -> Void) = ({}, {})
@@ -46,6 +41,7 @@ final class Session {
     ) {
         connector = Connector(address, usesNames: usesNames)
         self.life = life
+        lifeNumber = life.number
         self.channel = channel
         self.clock = clock
     }
@@ -82,7 +78,7 @@ final class Session {
     func mark(_ number: Int64) -> Parameters {
         var out = Parameters()
         out.add(life.token.owner)
-        out.add(life.number)
+        out.add(lifeNumber)
         out.add(channel)
         out.add(number)
         return out
@@ -103,6 +99,7 @@ final class Session {
             let link: PostgresLink
             do throws(PostgresFault) { link = try live() } catch { throw .database(error) }
             number += 1
+            lifeNumber = life.number
             let transaction = Transaction(
                 link, self, number: number, deadlineNs: deadlineNs)
             do throws(TransactionFault) {
@@ -184,7 +181,7 @@ final class Session {
 
     private func claim(_ number: Int64) -> Parameters {
         var out = Parameters()
-        out.add(life.number)
+        out.add(lifeNumber)
         out.add(channel)
         out.add(number)
         return out

@@ -29,6 +29,8 @@ final class Transaction {
     private let number: Int64
     private(set) var isOver = false
     private var isFirst = true
+    /// Statements before those of the caller.
+    private let leadCount: Int
     /// How long its statements may take together, before it commits.
     var deadlineNs: UInt64
 
@@ -39,12 +41,15 @@ final class Transaction {
         self.deadlineNs = deadlineNs
         link.send(.begin)
         link.send(MarkSQL.write, session.mark(number))
+        // A pooler would keep settings of a session for its other clients.
+        if !link.usesNames { link.send(.limits) }
+        leadCount = link.usesNames ? 2 : 3
     }
 
     /// Sends a statement. Returns its place in what the next `finish` or `commit` gives.
     @discardableResult
     func send(_ statement: Statement, _ parameters: Parameters = Parameters()) -> Int {
-        link.send(statement, parameters) - (isFirst ? 2 : 0)
+        link.send(statement, parameters) - (isFirst ? leadCount : 0)
     }
 
     /// Waits for the rows of what was sent.
@@ -88,7 +93,7 @@ final class Transaction {
         guard isFirst else { return rows }
         isFirst = false
         if rows.count > 1, rows[1].count > 0 { session.clock.hear(rows[1].number(0, 0)) }
-        return Array(rows.dropFirst(2))
+        return Array(rows.dropFirst(leadCount))
     }
 
     private func translated(_ fault: PostgresFault) -> TransactionFault {

@@ -16,6 +16,7 @@ final class QueueWriter: @unchecked Sendable {
     let options: PostgresOptions
     let seed: (UInt64, UInt64)
     let shared: SharedState
+    private let troubles: Troubles
     var holdings = Holdings()
     private(set) var lanes = LaneNumbers()
     private var ids: Range<UInt64> = 0..<0
@@ -23,17 +24,19 @@ final class QueueWriter: @unchecked Sendable {
 
     init(
         _ life: Life, _ clock: DatabaseClock, seed: (UInt64, UInt64),
-        _ options: PostgresOptions, _ shared: SharedState
+        _ options: PostgresOptions, _ shared: SharedState, _ troubles: Troubles
     ) {
         self.life = life
         self.clock = clock
         self.seed = seed
         self.options = options
         self.shared = shared
+        self.troubles = troubles
     }
 
     /// Does jobs; says why if the database is away.
     func perform(_ jobs: [QueueJob], _ session: Session) -> StoreFailure? {
+        troubles.endOld()
         guard !jobs.isEmpty else { return attempt(Group([]), session) }
         var rest = jobs[...]
         while !rest.isEmpty {
@@ -67,7 +70,13 @@ final class QueueWriter: @unchecked Sendable {
 
     private func attempt(_ group: Group, _ session: Session) -> StoreFailure? {
         let tally = session.tally
-        session.pauses.user = { tally.refused(group.answerLate(nowNs: SystemClock.monotonicNs)) }
+        let troubles = troubles
+        session.pauses.user = {
+            let count = group.answerLate(nowNs: SystemClock.monotonicNs)
+            guard count > 0 else { return }
+            tally.refused(count)
+            troubles.note(.slow, StoreFailure.slow.message)
+        }
         defer {
             session.pauses.user = {}
             // What is to follow names the group itself: this lets go of both.
@@ -107,22 +116,59 @@ final class QueueWriter: @unchecked Sendable {
         switch fault {
         case .fenced:
             for job in group.open { job.fence(failure) }
-            options.onNotice(.fenced(failure.message))
+            return renew(session)
+        case .database(let fault) where fault.isFull:
+            troubles.note(.full, failure.message)
+            // Events need room. What ends deliveries makes some.
+            let others = group.open.filter { if case .append = $0 { false } else { true } }
+            for case .append(_, _, let done) in group.open { done(.diskFull) }
+            if !others.isEmpty, others.count < group.jobs.count {
+                return attempt(Group(others), session)
+            }
+            for job in others { job.refuse(failure) }
             return nil
         case .database(let fault) where fault.isAway:
             group.refuse(failure)
             // It may be connected again to learn what became of a commit.
             return session.isConnected ? nil : failure
-        case .database(let fault) where group.jobs.count > 1 && !fault.isFull:
+        case .database(let fault) where group.jobs.count > 1 && !fault.isSlow:
             // One of them is to blame, and the others need not suffer.
             for job in group.open {
                 if let failure = attempt(Group([job]), session) { return failure }
             }
             return nil
+        case .database(let fault) where fault.isSlow:
+            group.refuse(failure)
+            troubles.note(.slow, failure.message)
+            return nil
         case .database, .takenOver, .failure:
             group.refuse(failure)
             options.onNotice(.fault(failure.message))
             return nil
+        }
+    }
+
+    /// Begins another life, if no other gateway uses the name.
+    private func renew(_ session: Session) -> StoreFailure? {
+        let owner = life.token.owner
+        do throws(PostgresFault) {
+            let next = try session.look { link, _ throws(PostgresFault) in
+                try Opening(link, options).renew(owner)
+            }
+            guard let next else {
+                troubles.note(
+                    .nameTaken,
+                    "another gateway named \(owner) uses the database: give each its own gateway.name"
+                )
+                return nil
+            }
+            holdings = Holdings()
+            life.become(next)
+            troubles.end(.nameTaken)
+            options.onNotice(.renewed("the gateway \(owner) was fenced; what it held is due again"))
+            return nil
+        } catch {
+            return error.isAway ? error.failure : nil
         }
     }
 

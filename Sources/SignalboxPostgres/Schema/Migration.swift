@@ -3,8 +3,8 @@ internal import SignalboxThreads
 
 /// What a gateway finds and does before it serves: its tables, its life, its lanes.
 struct Opening {
-    private let link: PostgresLink
-    private let place: String
+    let link: PostgresLink
+    let place: String
     private static let maxNs: UInt64 = 120_000_000_000
 
     /// What the database said.
@@ -15,7 +15,7 @@ struct Opening {
         var waiting: Int
         var nextOutcome: Int
         /// What an operator should know.
-        var warnings: [String]
+        var notices: [PostgresNotice]
     }
 
     init(_ address: PostgresAddress, usesNames: Bool) throws(StoreError) {
@@ -25,8 +25,7 @@ struct Opening {
         } catch {
             throw StoreError(
                 "store-unreachable",
-                "the database \(address.place) cannot be reached: \(error.message); check the address "
-                    + "in gateway.store, and that the server runs")
+                "the database \(address.place) cannot be reached: \(error.message)")
         }
         guard link.serverVersion >= 130_000 else {
             throw StoreError(
@@ -36,7 +35,7 @@ struct Opening {
         }
     }
 
-    private func run(
+    func run(
         _ sql: String, _ parameters: Parameters = Parameters()
     ) throws(PostgresFault) -> Rows {
         try link.run(
@@ -46,14 +45,14 @@ struct Opening {
     /// Brings the tables up to date and begins a life of the owner.
     func begin(owner: String) throws(StoreError) -> State {
         do throws(PostgresFault) {
-            let warnings = try warnings()
+            let notices = try durability()
             try retrying(migrate)
             let seed = try seed()
             let (life, now) = try retrying { () throws(PostgresFault) in try start(owner) }
             return State(
                 life: life, seed: seed, nowUnixMs: now,
                 waiting: Int(try run(QueueSQL.waiting.sql).number(0, 0)),
-                nextOutcome: Int(try run(OutcomeTables.next.sql).number(0, 0)), warnings: warnings)
+                nextOutcome: Int(try run(OutcomeTables.next.sql).number(0, 0)), notices: notices)
         } catch {
             if error.sqlState == Self.newer {
                 throw StoreError("store-newer", error.message)
@@ -71,7 +70,7 @@ struct Opening {
     /// Two gateways that create the same thing at once: the later one is told that it exists, or that it does not yet.
     private static let races: Set = ["23505", "42P07", "42P06", "42710", "XX000"]
 
-    private func retrying<Value>(
+    func retrying<Value>(
         _ body: () throws(PostgresFault) -> Value
     ) throws(PostgresFault) -> Value {
         var tries = 0
@@ -166,27 +165,8 @@ struct Opening {
         return (UInt64(bitPattern: rows.number(0, 0)), UInt64(bitPattern: rows.number(1, 0)))
     }
 
-    /// Settings under which an answered event can be lost.
-    private func warnings() throws(PostgresFault) -> [String] {
-        var out: [String] = []
-        for name in ["fsync", "synchronous_commit", "full_page_writes"] {
-            do throws(PostgresFault) {
-                let value = try run("SELECT current_setting('\(name)')").text(0, 0)
-                guard value == "off" || value == "local" && name == "synchronous_commit" else {
-                    continue
-                }
-                out.append(
-                    "the database \(place) has \(name) = \(value): events that were answered can be lost "
-                        + "when it fails")
-            } catch {
-                guard error.kind == .refused else { throw error }
-            }
-        }
-        return out
-    }
-
     /// Begins a life: takes back what the previous one held, and fences it.
-    private func start(_ owner: String) throws(PostgresFault) -> (Life, Int64) {
+    func start(_ owner: String) throws(PostgresFault) -> (Life, Int64) {
         _ = try run("BEGIN")
         var values = Parameters()
         values.add(owner)
@@ -211,7 +191,6 @@ struct Opening {
             }
         }
         _ = try run("COMMIT")
-        let token = LeaseToken(owner: owner, epoch: UInt64(clamping: rows.number(0, 1)))
-        return (Life(number: rows.number(0, 0), token: token), rows.number(0, 2))
+        return (Life(owner: owner, number: rows.number(0, 0)), rows.number(0, 2))
     }
 }

@@ -1,0 +1,24 @@
+/// A gateway that was fenced and goes on.
+extension Opening {
+    /// How long ago a gateway showed itself at least, if its name is free.
+    private static let quietMs = 30_000
+
+    /// On a connection that exists.
+    init(_ link: PostgresLink, _ options: PostgresOptions) {
+        self.link = link
+        place = options.address.place
+    }
+
+    /// Begins another life, unless a gateway of this name has shown itself lately; nil then.
+    func renew(_ owner: String) throws(PostgresFault) -> Life? {
+        var values = Parameters()
+        values.add(owner)
+        let living = try run(
+            """
+            SELECT 1 FROM signalbox.gateway WHERE name = $1::text
+              AND heartbeat > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - \(Self.quietMs)
+            """, values)
+        guard living.count == 0 else { return nil }
+        return try retrying { () throws(PostgresFault) in try start(owner).0 }
+    }
+}
