@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo demo-build test chaos chaos-fleet soak bench bench-check event-cost docs build install setup lint format clean
+.PHONY: run demo demo-build test chaos chaos-fleet soak bloat bench bench-check event-cost docs build install setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -59,6 +59,13 @@ chaos-fleet: build
 soak: build
 	@scripts/setup.sh fleet
 	@scripts/chaos/run.sh soak --output .build/soak $(if $(MINUTES),--minutes $(MINUTES))
+
+# Sizes of PostgreSQL's tables and what its statements cost, while a transaction stays open; SECONDS=3600 RATE=N for more.
+SECONDS ?= 60
+RATE ?= 500
+bloat: setup
+	swift build --product signalbox-bench
+	@scripts/chaos/bloat.sh $(SECONDS) $(RATE)
 
 # Every figure beside h2load in the same run; BENCH_JSON=FILE writes them as JSON, BENCH_ONLY=NAME,... takes some.
 bench: build

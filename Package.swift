@@ -238,7 +238,7 @@ let package = Package(
             name: "SignalboxBench",
             dependencies: [
                 "Signalbox", "SignalboxCore", "SignalboxJSON", "SignalboxCrypto",
-                "SignalboxStore", "SignalboxThreads", "SignalboxPluginHost",
+                "SignalboxStore", "SignalboxPostgres", "SignalboxThreads", "SignalboxPluginHost",
                 "SignalboxConformance", "SignalboxDevTools", "CAllocator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: swift),

@@ -7,8 +7,8 @@ struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "signalbox-bench", abstract: "Measures parts of the gateway, for Benchmarks/.",
         subcommands: [
-            Keys.self, Store.self, Backlog.self, Resume.self, Registry.self, Sender.self,
-            Events.self, Reload.self, Calls.self,
+            Keys.self, Store.self, Load.self, Backlog.self, Resume.self, Registry.self,
+            Sender.self, Events.self, Reload.self, Calls.self,
         ])
 
     /// The folder of the database.
@@ -34,6 +34,22 @@ struct BenchCommand: AsyncParsableCommand {
             let fsync = StoreBench.fsyncMs(folder: at.folder)
             let rate = try await StoreBench.throughput(folder: at.folder, events: events)
             Output.figures([("fsync_ms", fsync), ("events_per_second", rate)])
+        }
+    }
+
+    struct Load: AsyncParsableCommand {
+        @Option(help: "The address of a PostgreSQL database.") var postgres: String
+        @Option(help: "Events per second.") var rate = 1_000
+        @Option var seconds = 60
+        @Option(help: "The dedupe window, in seconds.") var dedupe: UInt64 = 600
+
+        func run() async throws {
+            let report = try await FleetLoad.run(
+                address: postgres, rate: rate, seconds: seconds, dedupeMs: dedupe * 1_000)
+            Output.figures([
+                ("events", Double(report.events)), ("settled", Double(report.settled)),
+                ("refused", Double(report.refused)),
+            ])
         }
     }
 

@@ -123,7 +123,7 @@ enum StoreBench {
                 folder: folder, nowUnixMs: { SystemClock.unixMs }, onNotice: { _ in }))
     }
 
-    fileprivate static var note: PushNotification {
+    static var note: PushNotification {
         var note = PushNotification()
         note.title = "Agent replied"
         note.body = "Agent replied something something"
@@ -132,13 +132,13 @@ enum StoreBench {
         return note
     }
 
-    fileprivate static func event(_ id: UInt64) -> Event {
+    static func event(_ id: UInt64) -> Event {
         Event(
             id: id, source: "zendesk", type: "ticket.replied", subject: "ticket/5",
             dedupe: "key-\(id)")
     }
 
-    fileprivate static func delivery(_ id: UInt64, _ content: SharedNotification) -> Delivery {
+    static func delivery(_ id: UInt64, _ content: SharedNotification) -> Delivery {
         Delivery(
             id: id, eventID: id, source: "zendesk", route: "support-replies", sender: "apns",
             stableID: "123e4567-e89b-42d3-a456-426614174000", deadlineUnixMs: 0, content: content,

@@ -25,7 +25,7 @@ final class Desk<Job: Sendable>: Sendable {
     struct Duties: Sendable {
         /// How many jobs are taken at a time.
         var groupMax = 1
-        /// How long the thread rests at most.
+        /// How often the thread does what is to be done now and then, busy or not.
         var restNs: UInt64?
         /// Does jobs; says why if the database is away. Without jobs: what is to be done now and then.
         var perform: @Sendable ([Job], Session) -> StoreFailure?
@@ -88,20 +88,25 @@ final class Desk<Job: Sendable>: Sendable {
             nanoseconds < 2_000_000_000 || !self.inbox.update { $0.isClosing }
         }
         var isLast = false
+        var restNs = nextRestNs
         while !isLast {
-            let (jobs, last) = next()
+            let (jobs, last) = next(untilNs: restNs)
             isLast = last
             if jobs.isEmpty, isLast { break }
+            if jobs.isEmpty { restNs = nextRestNs }
             if let failure = duties.perform(jobs, session) { stayAway(failure, session) }
         }
         inbox.updateAll { $0.isClosed = true }
     }
 
-    private func next() -> (jobs: [Job], isLast: Bool) {
-        let restNs = duties.restNs.map { SystemClock.monotonicNs + $0 }
-        return inbox.wait(until: { inbox in
+    private var nextRestNs: UInt64? { duties.restNs.map { SystemClock.monotonicNs + $0 } }
+
+    /// The next jobs; none: the time is over, or the desk closes.
+    private func next(untilNs restNs: UInt64?) -> (jobs: [Job], isLast: Bool) {
+        inbox.wait(until: { inbox in
             let isDue = restNs.map { SystemClock.monotonicNs >= $0 } ?? false
-            guard inbox.isClosing || !inbox.entries.isEmpty || isDue else { return (nil, restNs) }
+            if isDue, !inbox.isClosing { return (([], false), nil) }
+            guard inbox.isClosing || !inbox.entries.isEmpty else { return (nil, restNs) }
             let group = inbox.entries.prefix(duties.groupMax).map(\.job)
             inbox.entries.removeFirst(group.count)
             return ((group, inbox.isClosing && inbox.entries.isEmpty), nil)

@@ -59,8 +59,9 @@ public final class PostgresStore: DeliveryQueue {
                         troubles.end(.away)
                     }
                 }))
+        let halves = Halves()
         clerk = .errands("sbx-clerk", session(1), restNs: 10_000_000_000) { session in
-            Sweep.run(session, life: state.life, clock, onNotice)
+            Sweep.run(session, life: state.life, clock, halves, onNotice)
         }
         reader = .errands("sbx-reader", session(2))
         listener = WorkListener(options, life, watcher, outboxWatcher)

@@ -81,6 +81,11 @@ package final class PostgresServer: Sendable {
     /// Its Unix socket.
     package var socket: String { "\(folder)/.s.PGSQL.5432" }
 
+    /// Removes a user who owns nothing any more.
+    package func remove(user: String) async throws {
+        try await run("DROP ROLE \(user)", in: "postgres")
+    }
+
     fileprivate func address(of database: String) -> String {
         "postgres://signalbox@\(folder.replacing("/", with: "%2F"))/\(database)"
     }

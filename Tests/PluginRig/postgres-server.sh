@@ -21,7 +21,7 @@ stop() {
   rm -rf "$folder"
 }
 trap stop EXIT
-options="-k '$folder' -c listen_addresses='' -c max_connections=300"
+options="-k '$folder' -c listen_addresses='' -c max_connections=300 ${POSTGRES_OPTIONS:-}"
 if [ "$kind" = standby-of ]; then
   "${as[@]}" "$bin/pg_basebackup" -h "$4" -U signalbox -D "$folder/data" -c fast -N -R >/dev/null
   # What the primary was told to be is not for its standby.

@@ -8,11 +8,11 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// One line per fault.
     public var description: String { diagnostics.map(\.description).joined(separator: "\n") }
 
-    /// Whether it may pass without a change of the file: the disk is full, another gateway has the data folder, or the
-    /// database is away.
+    /// Whether it may pass without a change of the file: the disk is full, another gateway has the data folder or
+    /// runs an older version, or the database is away.
     public var isTemporary: Bool {
         diagnostics.allSatisfy {
-            ["store-full", "store-in-use", "store-unreachable"].contains($0.code)
+            ["store-full", "store-in-use", "store-unreachable", "store-busy"].contains($0.code)
         }
     }
 }

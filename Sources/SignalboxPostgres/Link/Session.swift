@@ -154,11 +154,7 @@ final class Session {
             pause()
             do throws(PostgresFault) {
                 let link = try live()
-                let isMissing = try ask(MarkSQL.claim, number, link).count == 1
-                // A commit that was interrupted while it waited for the standby is visible before it is safe. One
-                // that follows it is safe only together with it.
-                if !isMissing { _ = try ask(MarkSQL.confirm, number, link) }
-                return !isMissing
+                return try ask(MarkSQL.claim, number, link).count == 0
             } catch {
                 // Still under way, if its mark is locked.
                 if error.kind != .refused || error.isAway { link = nil }
@@ -187,9 +183,13 @@ final class Session {
         return out
     }
 
-    /// Marks that are old enough to be forgotten; nil: it is not yet time to.
+    /// Marks that are old enough to be forgotten; nil: it is not yet time to. Below the range are dead index entries,
+    /// while somebody keeps an old snapshot.
     var oldMarks: Parameters? {
-        number % Self.marksMax == 0 ? claim(number - Self.marksMax) : nil
+        guard number % Self.marksMax == 0 else { return nil }
+        var range = claim(number - 4 * Self.marksMax)
+        range.add(number - Self.marksMax)
+        return range
     }
 }
 

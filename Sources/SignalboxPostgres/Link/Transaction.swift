@@ -122,29 +122,31 @@ enum MarkSQL {
         """
         WITH life AS (SELECT life FROM signalbox.gateway WHERE name = $1::text AND life = $2::bigint
             FOR SHARE),
-          mark AS (INSERT INTO signalbox.mark (life, channel, n)
-            SELECT life, $3::bigint, $4::bigint FROM life RETURNING 1)
+          mark AS (INSERT INTO signalbox.mark (part, life, channel, n)
+            SELECT \(CurrentHalf.of("mark")), life, $3::bigint, $4::bigint FROM life RETURNING 1)
         SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint / (SELECT count(*) FROM mark)
         """)
 
-    /// One row: the mark was missing.
+    /// One row: the mark was missing, and never will be written. The same if it is asked again.
+    ///
+    /// It always writes. A commit that was interrupted while it waited for the standby is visible before it is safe;
+    /// one that follows it is safe only together with it.
     static let claim = Statement(
         "claim",
         """
-        INSERT INTO signalbox.mark (life, channel, n) VALUES ($1::bigint, $2::bigint, $3::bigint)
-        ON CONFLICT (life, channel, n) DO NOTHING RETURNING 1
-        """)
-
-    /// Commits something on top of a mark.
-    static let confirm = Statement(
-        "confirm",
-        """
-        UPDATE signalbox.mark SET n = n
-        WHERE life = $1::bigint AND channel = $2::bigint AND n = $3::bigint
+        WITH claim AS (INSERT INTO signalbox.mark AS m (part, life, channel, n, is_claim)
+          SELECT part, $1::bigint, $2::bigint, $3::bigint, true
+          FROM (VALUES (0::bigint), (1::bigint)) AS halves (part)
+          ON CONFLICT (life, channel, n, part) DO UPDATE SET is_claim = m.is_claim
+          RETURNING m.is_claim)
+        SELECT 1 FROM claim HAVING bool_and(is_claim)
         """)
 
     static let forget = Statement(
         "forget_marks",
-        "DELETE FROM signalbox.mark WHERE life = $1::bigint AND channel = $2::bigint AND n < $3::bigint"
+        """
+        DELETE FROM signalbox.mark
+        WHERE life = $1::bigint AND channel = $2::bigint AND n >= $3::bigint AND n < $4::bigint
+        """
     )
 }

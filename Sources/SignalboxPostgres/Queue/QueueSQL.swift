@@ -15,31 +15,35 @@ enum QueueSQL {
 
     // MARK: Coming
 
-    /// Rows: the keys that were new, or had expired.
+    /// Rows: the keys that were new, or had expired. What changes the current half waits until no such statement runs.
     static let see = Statement(
         "see",
         """
-        INSERT INTO signalbox.seen AS s (key, until)
-        SELECT key, until FROM unnest($1::bytea[], $2::bigint[]) AS new (key, until)
-        ON CONFLICT (key) DO UPDATE SET until = excluded.until WHERE s.until <= $3::bigint
+        INSERT INTO signalbox.seen AS s (part, key, until)
+        SELECT \(CurrentHalf.of("seen")), key, until
+        FROM unnest($1::bytea[], $2::bigint[]) AS new (key, until)
+        WHERE NOT EXISTS (
+          SELECT 1 FROM signalbox.seen o WHERE o.key = new.key AND o.until > $3::bigint)
+        ON CONFLICT (key, part) DO UPDATE SET until = excluded.until WHERE s.until <= $3::bigint
         RETURNING key
         """)
 
     static let insertBlocks = Statement(
         "insert_blocks",
         """
-        INSERT INTO signalbox.block (id, lane, rank, due, owner, n, m0, m1, m2, m3, body)
-        SELECT id, lane, rank, due, owner, n, 0, 0, 0, 0, body FROM unnest($1::bigint[], $2::bigint[],
-          $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[])
+        INSERT INTO signalbox.block (part, id, lane, rank, due, owner, n, m0, m1, m2, m3, body)
+        SELECT \(CurrentHalf.of("block")), id, lane, rank, due, owner, n, 0, 0, 0, 0, body
+        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
+          $6::bigint[], $7::bytea[])
           AS new (id, lane, rank, due, owner, n, body)
         """)
 
     static let insertRows = Statement(
         "insert_rows",
         """
-        INSERT INTO signalbox.delivery (id, lane, rank, due, owner, attempt, free, deadline, received,
-          stable, route, is_report, attempts, body)
-        SELECT id, lane, rank, due, owner, attempt, free, deadline, received, stable, route,
+        INSERT INTO signalbox.delivery (part, id, lane, rank, due, owner, attempt, free, deadline,
+          received, stable, route, is_report, attempts, body)
+        SELECT \(CurrentHalf.of("delivery")), id, lane, rank, due, owner, attempt, free, deadline, received, stable, route,
           report = 1, attempts::jsonb, body
         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
           $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::bigint[],
@@ -191,12 +195,12 @@ enum QueueSQL {
         "take_blocks",
         """
         UPDATE signalbox.block SET owner = $1::bigint, due = $2::bigint
-        WHERE id = ANY ($3::bigint[]) RETURNING id, m0, m1, m2, m3, body
+        WHERE id = ANY ($3::bigint[]) RETURNING id, m0, m1, m2, m3, body, n
         """)
 
     static let readBlock = Statement(
         "read_block",
-        "SELECT id, m0, m1, m2, m3, body FROM signalbox.block WHERE id = $1::bigint")
+        "SELECT id, m0, m1, m2, m3, body, n FROM signalbox.block WHERE id = $1::bigint")
 
     /// Deliveries of a block that were moved to another one, whoever holds the rest.
     static let moveOut = Statement(
@@ -207,14 +211,12 @@ enum QueueSQL {
         WHERE id = $1::bigint
         """)
 
-    /// Of a damaged block only so many deliveries can be read. Gives how many are lost.
+    /// So many deliveries of a damaged block cannot be read.
     static let writeOff = Statement(
-        "write_off",
-        """
-        WITH old AS (SELECT id, n FROM signalbox.block WHERE id = $1::bigint)
-        UPDATE signalbox.block b SET n = $2::bigint FROM old WHERE b.id = old.id
-        RETURNING old.n - $2::bigint
-        """)
+        "write_off", "UPDATE signalbox.block SET n = n - $2::bigint WHERE id = $1::bigint")
+
+    static let dropEmpty = Statement(
+        "drop_empty", "DELETE FROM signalbox.block WHERE id = $1::bigint AND n = 0")
 
     /// When the lane has something to lease next, held or not.
     static let nextDue: Statement = {

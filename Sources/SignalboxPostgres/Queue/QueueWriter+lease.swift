@@ -48,7 +48,8 @@ extension QueueWriter {
             }
             try group.finish(transaction)
             out.deliveries += hold(
-                choice.picks, taken, lane: number, untilUnixMs: until, group, transaction)
+                choice.picks, taken, lane: number, nowUnixMs: nowUnixMs, untilUnixMs: until, group,
+                transaction)
             guard let next else { continue }
             out.hasMore = next <= nowUnixMs
             if !out.hasMore { out.nextDueInMs = UInt64(next - nowUnixMs) }
@@ -57,25 +58,34 @@ extension QueueWriter {
     }
 
     private func hold(
-        _ picks: [Pick], _ taken: Taken, lane: Int64, untilUnixMs: Int64, _ group: Group,
-        _ transaction: Transaction
+        _ picks: [Pick], _ taken: Taken, lane: Int64, nowUnixMs: Int64, untilUnixMs: Int64,
+        _ group: Group, _ transaction: Transaction
     ) -> [Delivery] {
         var out: [Delivery] = []
         var drafts = Drafts()
+        var damage = Damage(lane: lane, nowUnixMs: nowUnixMs)
         for pick in picks {
             switch pick {
-            case .row(let id): if let delivery = taken.rows[id] { out.append(delivery) }
+            case .row(let id):
+                guard let delivery = taken.rows[id] else {
+                    damage.rows.append(id)
+                    continue
+                }
+                out.append(delivery)
             case .block(let id):
                 guard let content = taken.blocks[id] else { continue }
+                damage.add(content.damage)
                 out += hold(content, lane: lane, untilUnixMs: untilUnixMs, group, transaction)
             case .part(let id, let count):
                 guard let content = taken.blocks[id] else { continue }
+                damage.add(content.damage)
                 out += split(
                     content, count, lane: lane, untilUnixMs: untilUnixMs, &drafts, group,
                     transaction)
             }
         }
         write(drafts.take(), group, transaction)
+        writeOff(damage, group, transaction)
         return out
     }
 
@@ -167,7 +177,14 @@ extension QueueWriter {
     private struct BlockContents {
         var id: Int64
         var done: Marks
+        /// How many deliveries it should have left.
+        var count: Int
         var reader: BlockReader
+
+        /// What of it cannot be read.
+        var damage: (block: Int64, lost: Int)? {
+            reader.isBroken && count > left.count ? (id, count - left.count) : nil
+        }
 
         var left: [Int] { reader.deliveries.indices.filter { !done[$0] } }
 
@@ -197,7 +214,7 @@ extension QueueWriter {
             for row in 0..<found.count {
                 let id = found.number(row, 0)
                 taken.blocks[id] = BlockContents(
-                    id: id, done: Marks(found, row, from: 1),
+                    id: id, done: Marks(found, row, from: 1), count: Int(found.number(row, 6)),
                     reader: BlockReader(found.bytes(row, 5), lane: lane))
             }
         }
@@ -232,7 +249,6 @@ extension QueueWriter {
         _ transaction: Transaction
     ) -> [Delivery] {
         let held = content.held(content.left)
-        noteDamage(of: content, group, transaction)
         guard let first = held.first else { return [] }
         let block = HeldBlock(
             id: content.id, lane: lane, rank: first.1.rank, done: content.done, left: held.count,
@@ -271,24 +287,6 @@ extension QueueWriter {
         values.add(Int64(marks.marked))
         for number in marks.numbers { values.add(number) }
         transaction.send(QueueSQL.moveOut, values)
-    }
-
-    /// The unreadable part of a block counts as settled.
-    private func noteDamage(
-        of content: BlockContents, _ group: Group, _ transaction: Transaction
-    ) {
-        guard content.reader.isBroken else { return }
-        var values = Parameters()
-        values.add(content.id)
-        values.add(Int64(content.left.count))
-        group.ask(transaction, QueueSQL.writeOff, values) { rows in
-            guard rows.count > 0 else { return }
-            let lost = Int(rows.number(0, 0))
-            group.delta -= lost
-            let words =
-                "block \(content.id) of the queue is damaged: \(lost) of its deliveries cannot be read"
-            group.replies.append { self.options.onNotice(.damaged(count: lost, words)) }
-        }
     }
 
     // MARK: Longer

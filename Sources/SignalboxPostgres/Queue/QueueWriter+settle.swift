@@ -184,6 +184,17 @@ struct DeadRows {
         bodies.append(delivery.bytes(receivedUnixMs: held.receivedUnixMs))
     }
 
+    /// One of which nothing is known.
+    mutating func add(_ id: Int64, _ damage: Damage) {
+        let row = [id, damage.nowUnixMs, damage.lane, 1, 0, damage.nowUnixMs]
+        for (index, number) in row.enumerated() { numbers[index].append(number) }
+        reasons.append(damage.attempt.reason)
+        routes.append("")
+        stables.append("")
+        attempts.append("[\(damage.attempt.record)]")
+        bodies.append([])
+    }
+
     var parameters: Parameters {
         var out = Parameters()
         for column in numbers[..<4] { out.add(column) }

@@ -194,7 +194,8 @@ final class QueueWriter: @unchecked Sendable {
 
     private func prepare(_ group: Group, _ session: Session) throws(TransactionFault) {
         var unknown: Set<LaneKey> = []
-        var count = 1_024
+        // Also for dead letters of as many damaged blocks as a lease looks at.
+        var count = 16_384
         var isAppending = false
         for job in group.jobs {
             switch job {

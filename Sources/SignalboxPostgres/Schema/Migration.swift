@@ -5,6 +5,7 @@ internal import SignalboxThreads
 struct Opening {
     let link: PostgresLink
     let place: String
+    let steps: [SchemaStep]
     private static let maxNs: UInt64 = 120_000_000_000
 
     /// What the database said.
@@ -18,7 +19,10 @@ struct Opening {
         var notices: [PostgresNotice]
     }
 
-    init(_ address: PostgresAddress, usesNames: Bool) throws(StoreError) {
+    init(
+        _ address: PostgresAddress, usesNames: Bool, steps: [SchemaStep] = SchemaSteps.all
+    ) throws(StoreError) {
+        self.steps = steps
         place = address.place
         do throws(PostgresFault) {
             link = try PostgresLink(address, usesNames: usesNames)
@@ -54,19 +58,29 @@ struct Opening {
                 waiting: Int(try run(QueueSQL.waiting.sql).number(0, 0)),
                 nextOutcome: Int(try run(OutcomeTables.next.sql).number(0, 0)), notices: notices)
         } catch {
-            if error.sqlState == Self.newer {
-                throw StoreError("store-newer", error.message)
-            }
             throw StoreError(
-                "store-failed",
-                "the database \(place): \(error.failure.message); the gateway's user must own the "
-                    + "schema signalbox, or be allowed to create it")
+                Self.codes[error.sqlState, default: "store-failed"], words(error))
         }
     }
 
     // MARK: Tables
 
-    private static let newer = "newer"
+    private static let (newer, busy, denied) = ("newer", "busy", "42501")
+    private static let codes = [
+        newer: "store-newer", busy: "store-busy", denied: "store-denied",
+    ]
+
+    private func words(_ fault: PostgresFault) -> String {
+        switch fault.sqlState {
+        case Self.newer, Self.busy: fault.message
+        case Self.denied:
+            "the database \(place): \(fault.failure.message); let a user who owns the schema signalbox, "
+                + "or may create it, make the tables (signalbox store migrate), and grant the gateway's "
+                + "user what docs/configuration.md names"
+        default: "the database \(place): \(fault.failure.message)"
+        }
+    }
+
     /// Two gateways that create the same thing at once: the later one is told that it exists, or that it does not yet.
     private static let races: Set = ["23505", "42P07", "42P06", "42710", "XX000"]
 
@@ -90,7 +104,7 @@ struct Opening {
         }
     }
 
-    private func migrate() throws(PostgresFault) {
+    func migrate() throws(PostgresFault) {
         let has = try run("SELECT to_regclass('signalbox.meta') IS NOT NULL")
         if has.number(0, 0) == 0 {
             _ = try run("CREATE SCHEMA IF NOT EXISTS signalbox")
@@ -105,37 +119,51 @@ struct Opening {
             INSERT INTO signalbox.meta (name, value) VALUES ('schema', 0)
             ON CONFLICT (name) DO NOTHING
             """)
-        if try version(of: "SELECT value FROM signalbox.meta WHERE name = 'schema'")
-            == SchemaSteps.all.count
-        {
-            return
-        }
+        if try version() >= steps.count { return }
         _ = try run("BEGIN")
         // Whoever holds this row changes the tables; others wait and find it done.
-        let known = try version(
-            of: "SELECT value FROM signalbox.meta WHERE name = 'schema' FOR UPDATE")
-        for step in SchemaSteps.all.dropFirst(known) {
-            for sql in step { _ = try run(sql) }
+        let known = try version("FOR UPDATE")
+        for step in steps.dropFirst(known) {
+            if step.needsRest, known > 0 { try expectRest() }
+            for sql in step.sql { _ = try run(sql) }
         }
-        if known < SchemaSteps.all.count {
+        if known < steps.count {
             _ = try run(
-                "UPDATE signalbox.meta SET value = \(SchemaSteps.all.count) WHERE name = 'schema'")
+                "UPDATE signalbox.meta SET value = \(steps.count) WHERE name = 'schema'")
         }
         _ = try run("COMMIT")
         for sql in SchemaSteps.tuning { try tune(sql) }
     }
 
-    private func version(of sql: String) throws(PostgresFault) -> Int {
-        let rows = try run(sql)
-        let version = rows.count == 0 ? 0 : Int(rows.number(0, 0))
-        guard version <= SchemaSteps.all.count else {
+    /// How many steps the tables have seen: more than this version knows, if a newer one came before.
+    private func version(_ lock: String = "") throws(PostgresFault) -> Int {
+        let rows = try run(
+            "SELECT value FROM signalbox.meta WHERE name = 'schema' \(lock)")
+        let majors = try run("SELECT value FROM signalbox.meta WHERE name = 'major'")
+        let major = majors.count == 0 ? 0 : Int(majors.number(0, 0))
+        guard major <= SchemaSteps.major else {
             throw PostgresFault(
                 kind: .refused, sqlState: Self.newer,
                 message:
-                    "the tables in \(place) are of a newer signalbox (version \(version), this one "
-                    + "knows \(SchemaSteps.all.count)); run that version")
+                    "the tables in \(place) are of a newer signalbox (major version \(major), this "
+                    + "one knows \(SchemaSteps.major)); run that version")
         }
-        return version
+        return rows.count == 0 ? 0 : Int(rows.number(0, 0))
+    }
+
+    /// Fails if a gateway of the version before has been seen lately.
+    private func expectRest() throws(PostgresFault) {
+        let rows = try run(
+            """
+            SELECT string_agg(name, ', ' ORDER BY name) FROM signalbox.gateway
+            WHERE heartbeat > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 30000
+            """)
+        guard !rows.isNull(0, 0) else { return }
+        throw PostgresFault(
+            kind: .refused, sqlState: Self.busy,
+            message:
+                "the tables in \(place) must be changed while no gateway runs: stop \(rows.text(0, 0)); "
+                + "this one can start half a minute later")
     }
 
     private func tune(_ sql: String) throws(PostgresFault) {

@@ -7,6 +7,7 @@ extension Opening {
     init(_ link: PostgresLink, _ options: PostgresOptions) {
         self.link = link
         place = options.address.place
+        steps = SchemaSteps.all
     }
 
     /// Begins another life, unless a gateway of this name has shown itself lately; nil then.

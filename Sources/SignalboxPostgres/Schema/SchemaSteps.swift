@@ -1,26 +1,83 @@
+/// One change of the tables.
+struct SchemaStep {
+    var sql: [String]
+    /// Gateways of the version before cannot work with it: it waits until none runs.
+    var needsRest = false
+}
+
 /// The tables, step by step. A step that was published is never changed: a later one adds to it, so that gateways of
 /// two versions can use one database.
 enum SchemaSteps {
-    static let all: [[String]] = [first]
+    /// All of this version.
+    static let all = [SchemaStep(sql: first), SchemaStep(sql: second, needsRest: true)]
+
+    /// A gateway works with tables that have later steps, as long as they are of the same major version.
+    static let major = 1
 
     /// Settings that make things faster. A database that does not know them does without.
-    static let tuning = [
+    static let tuning =
         // Blocks live for milliseconds, and are not worth compressing.
-        "ALTER TABLE signalbox.block ALTER body SET STORAGE EXTERNAL",
-        """
-        ALTER TABLE signalbox.block SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0,
-          autovacuum_vacuum_threshold = 2000, toast.autovacuum_vacuum_scale_factor = 0,
-          toast.autovacuum_vacuum_threshold = 20000)
-        """,
-        """
-        ALTER TABLE signalbox.delivery SET (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02,
-          autovacuum_vacuum_threshold = 2000)
-        """,
-        """
-        ALTER TABLE signalbox.mark SET (autovacuum_vacuum_scale_factor = 0,
-          autovacuum_vacuum_threshold = 2000)
-        """,
-    ]
+        ["ALTER TABLE signalbox.block ALTER body SET STORAGE EXTERNAL"]
+        + (0...1).flatMap { part in
+            [
+                """
+                ALTER TABLE signalbox.block_\(part) SET (fillfactor = 70,
+                  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
+                  toast.autovacuum_vacuum_scale_factor = 0,
+                  toast.autovacuum_vacuum_threshold = 20000)
+                """,
+                """
+                ALTER TABLE signalbox.delivery_\(part) SET (fillfactor = 80,
+                  autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000)
+                """,
+                """
+                ALTER TABLE signalbox.mark_\(part) SET (autovacuum_vacuum_scale_factor = 0,
+                  autovacuum_vacuum_threshold = 2000)
+                """,
+            ]
+        }
+
+    /// Tables whose rows come and go get two halves; see `Halves`.
+    private static let second =
+        halves(of: "block", key: "id", index: ("block_due", "(lane, rank, due, id)"))
+        + [
+            "ALTER INDEX signalbox.delivery_report RENAME TO delivery_0_report"
+        ]
+        + halves(of: "delivery", key: "id", index: ("delivery_due", "(lane, rank, due, id)"))
+        + [
+            "CREATE INDEX delivery_report ON signalbox.delivery (lane, stable) WHERE is_report",
+            // Keys are not removed one by one any more.
+            "DROP INDEX signalbox.seen_until",
+        ]
+        + halves(of: "seen", key: "key")
+        // Whoever asks whether a mark is there writes one that says so.
+        + ["ALTER TABLE signalbox.mark ADD COLUMN is_claim boolean NOT NULL DEFAULT false"]
+        + halves(of: "mark", key: "life, channel, n")
+        + halves(of: "outcome", key: "first")
+        + ["INSERT INTO signalbox.meta (name, value) VALUES ('major', 1)"]
+
+    /// The table becomes the first half of a new one.
+    private static func halves(
+        of table: String, key: String, index: (name: String, columns: String)? = nil
+    ) -> [String] {
+        let (whole, old) = ("signalbox.\(table)", "signalbox.\(table)_0")
+        var out = [
+            "ALTER TABLE \(whole) RENAME TO \(table)_0",
+            "ALTER TABLE \(old) ADD COLUMN part bigint NOT NULL DEFAULT 0",
+            "ALTER TABLE \(old) DROP CONSTRAINT \(table)_pkey",
+            "CREATE TABLE \(whole) (LIKE \(old) INCLUDING DEFAULTS) PARTITION BY LIST (part)",
+            "ALTER TABLE \(whole) ADD PRIMARY KEY (\(key), part)",
+        ]
+        if let index {
+            out.append("ALTER INDEX signalbox.\(index.name) RENAME TO \(table)_0_due")
+            out.append("CREATE INDEX \(index.name) ON \(whole) \(index.columns)")
+        }
+        return out + [
+            "ALTER TABLE \(whole) ATTACH PARTITION \(old) FOR VALUES IN (0)",
+            "CREATE TABLE \(whole)_1 PARTITION OF \(whole) FOR VALUES IN (1)",
+            "INSERT INTO signalbox.meta (name, value) VALUES ('\(table)_part', 0)",
+        ]
+    }
 
     private static let first = [
         // A range of ids is the number that the sequence gives and the 262,143 after it.

@@ -93,20 +93,24 @@ enum DeadTables {
     }
 
     /// Ids of the next part, their lanes, and the id at which the part after it starts.
+    ///
+    /// What is replayed must be readable.
     private static func part(
-        _ filter: DeadFilter, fromID: UInt64, limit: Int, _ transaction: Transaction
+        _ filter: DeadFilter, fromID: UInt64, limit: Int, isRead: Bool, _ transaction: Transaction
     ) throws(TransactionFault) -> (ids: [Int64], lanes: [Int64: LaneKey], nextID: UInt64?) {
         let conditions = Conditions(filter, fromID: fromID)
         let rows = try transaction.run(
             conditions.select(
-                "d.id, d.lane, l.sender, l.app, l.kind",
+                "d.id, d.lane, l.sender, l.app, l.kind" + (isRead ? ", d.body" : ""),
                 "ORDER BY d.id LIMIT \(limit + 1) FOR UPDATE OF d"),
             conditions.values)
         var lanes: [Int64: LaneKey] = [:]
         var ids: [Int64] = []
         for row in 0..<min(rows.count, limit) {
+            let lane = LaneKey(rows, row, from: 2)
+            if isRead, BlockReader(rows.bytes(row, 5), lane: lane).deliveries.isEmpty { continue }
             ids.append(rows.number(row, 0))
-            lanes[rows.number(row, 1)] = LaneKey(rows, row, from: 2)
+            lanes[rows.number(row, 1)] = lane
         }
         return (ids, lanes, rows.count > limit ? UInt64(rows.number(limit, 0)) : nil)
     }
@@ -114,7 +118,8 @@ enum DeadTables {
     static func purge(
         _ filter: DeadFilter, fromID: UInt64, limit: Int, _ transaction: Transaction
     ) throws(TransactionFault) -> DeadPart {
-        let (ids, _, next) = try part(filter, fromID: fromID, limit: limit, transaction)
+        let (ids, _, next) = try part(
+            filter, fromID: fromID, limit: limit, isRead: false, transaction)
         var values = Parameters()
         values.add(ids)
         transaction.send(
@@ -127,7 +132,8 @@ enum DeadTables {
         _ filter: DeadFilter, fromID: UInt64, limit: Int, nowUnixMs: Int64,
         _ transaction: Transaction
     ) throws(TransactionFault) -> (part: DeadPart, lanes: [Int64: LaneKey]) {
-        let (ids, lanes, next) = try part(filter, fromID: fromID, limit: limit, transaction)
+        let (ids, lanes, next) = try part(
+            filter, fromID: fromID, limit: limit, isRead: true, transaction)
         var values = Parameters()
         values.add(ids)
         values.add(nowUnixMs)
@@ -136,9 +142,9 @@ enum DeadTables {
                 "replay",
                 """
                 WITH gone AS (DELETE FROM signalbox.dead WHERE id = ANY ($1::bigint[]) RETURNING *)
-                INSERT INTO signalbox.delivery (id, lane, rank, due, owner, attempt, free, deadline,
-                  received, stable, route, is_report, attempts, body)
-                SELECT id, lane, rank, 0, 0, 1, 0,
+                INSERT INTO signalbox.delivery (part, id, lane, rank, due, owner, attempt, free,
+                  deadline, received, stable, route, is_report, attempts, body)
+                SELECT \(CurrentHalf.of("delivery")), id, lane, rank, 0, 0, 1, 0,
                   CASE deadline WHEN 0 THEN 0 ELSE $2::bigint + greatest(0, deadline - received) END,
                   $2::bigint, stable, route, is_report, '[]'::jsonb, body
                 FROM gone

@@ -8,12 +8,19 @@ enum OutcomeTables {
     private static let order = Statement(
         "outcome_order", "SELECT id FROM signalbox.outcome_order WHERE id = 1 FOR UPDATE")
 
+    /// The next number. The newest row is in the current half, unless that is empty; the end of the other one may be
+    /// nothing but dead rows.
+    private static let newest = """
+        coalesce((SELECT first + count FROM signalbox.outcome
+            WHERE part = \(CurrentHalf.of("outcome")) ORDER BY first DESC LIMIT 1),
+          (SELECT first + count FROM signalbox.outcome ORDER BY first DESC LIMIT 1), 1)
+        """
+
     private static let insert = Statement(
         "insert_outcomes",
         """
-        INSERT INTO signalbox.outcome (first, count, at, records)
-        SELECT coalesce((SELECT first + count FROM signalbox.outcome ORDER BY first DESC LIMIT 1), 1),
-          $1::bigint, $2::bigint, $3::bytea
+        INSERT INTO signalbox.outcome (part, first, count, at, records)
+        SELECT \(CurrentHalf.of("outcome")), \(newest), $1::bigint, $2::bigint, $3::bytea
         RETURNING first + count
         """)
 
@@ -21,11 +28,7 @@ enum OutcomeTables {
         coalesce((SELECT min(next) FROM signalbox.outcome_receiver), 9223372036854775807)
         """
 
-    static let next = Statement(
-        "next_outcome",
-        """
-        SELECT coalesce((SELECT first + count FROM signalbox.outcome ORDER BY first DESC LIMIT 1), 1)
-        """)
+    static let next = Statement("next_outcome", "SELECT \(newest)")
 
     /// Appends packs as the last thing before the commit; `told` gets the next number.
     static func append(
@@ -88,6 +91,7 @@ enum OutcomeTables {
         return (out, Int(next))
     }
 
+    /// The next sweep removes what all receivers have taken.
     static func taken(by receiver: String, next: UInt64, _ transaction: Transaction) {
         var values = Parameters()
         values.add(receiver)
@@ -99,7 +103,6 @@ enum OutcomeTables {
                 UPDATE signalbox.outcome_receiver SET next = $2::bigint
                 WHERE name = $1::text AND next < $2::bigint
                 """), values)
-        removeTaken(transaction)
     }
 
     private static func removeTaken(_ transaction: Transaction) {

@@ -2,19 +2,6 @@ internal import SignalboxCore
 
 /// Removes what has had its time. Every gateway sweeps; what one has locked, another leaves alone.
 enum Sweep {
-    /// Keys that are removed in one transaction.
-    private static let keysMax = 20_000
-    /// How often it removes so many keys in one sweep.
-    private static let roundsMax = 50
-
-    private static let keys = Statement(
-        "forget_keys",
-        """
-        DELETE FROM signalbox.seen WHERE key IN (
-          SELECT key FROM signalbox.seen WHERE until <= $1::bigint LIMIT \(keysMax)
-          FOR UPDATE SKIP LOCKED)
-        """)
-
     private static let values = Statement(
         "forget_values", "DELETE FROM signalbox.value WHERE expires <= $1::bigint")
 
@@ -35,20 +22,13 @@ enum Sweep {
         """)
 
     static func run(
-        _ session: Session, life: Life, _ clock: DatabaseClock,
+        _ session: Session, life: Life, _ clock: DatabaseClock, _ halves: Halves,
         _ onNotice: @Sendable (PostgresNotice) -> Void
     ) -> TransactionFault? {
+        let nowUnixMs = clock.nowUnixMs
         var now = Parameters()
-        now.add(clock.nowUnixMs)
-        var rounds = 0
+        now.add(nowUnixMs)
         do throws(TransactionFault) {
-            var count = keysMax
-            while count == keysMax, rounds < roundsMax {
-                rounds += 1
-                count = try session.transaction { transaction throws(TransactionFault) in
-                    try transaction.run(keys, now).changed
-                }
-            }
             let lost = try session.transaction { transaction throws(TransactionFault) in
                 transaction.send(values, now)
                 var old = now
@@ -57,9 +37,10 @@ enum Sweep {
                 var own = Parameters()
                 own.add(life.number)
                 transaction.send(marks, own)
-                return try OutcomeTables.trim(nowUnixMs: clock.nowUnixMs, transaction)
+                return try OutcomeTables.trim(nowUnixMs: nowUnixMs, transaction)
             }
             for (name, count) in lost { onNotice(.outcomesLost(receiver: name, count: count)) }
+            try halves.tidy(session, nowUnixMs: nowUnixMs)
             return nil
         } catch {
             return error

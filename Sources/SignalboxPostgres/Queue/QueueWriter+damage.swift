@@ -1,0 +1,66 @@
+internal import SignalboxCore
+
+/// What a lease could not read.
+struct Damage {
+    var lane: Int64
+    var nowUnixMs: Int64
+    /// Deliveries with rows of their own.
+    var rows: [Int64] = []
+    private(set) var blocks: [(block: Int64, lost: Int)] = []
+
+    init(lane: Int64, nowUnixMs: Int64) {
+        self.lane = lane
+        self.nowUnixMs = nowUnixMs
+    }
+
+    mutating func add(_ damage: (block: Int64, lost: Int)?) {
+        if let damage { blocks.append(damage) }
+    }
+
+    var attempt: Attempt {
+        Attempt(
+            number: 1, unixMs: UInt64(clamping: nowUnixMs), reason: "damaged", code: 0,
+            detail: "its row in the database cannot be read")
+    }
+}
+
+extension QueueWriter {
+    /// Makes dead letters of what cannot be read: nobody leases it again, and an empty push is worse than none.
+    func writeOff(_ damage: Damage, _ group: Group, _ transaction: Transaction) {
+        if !damage.rows.isEmpty { bury(damage, group, transaction) }
+        var dead = DeadRows()
+        for (block, lost) in damage.blocks {
+            for _ in 0..<lost { dead.add(nextID(), damage) }
+            var values = Parameters()
+            values.add(block)
+            values.add(Int64(lost))
+            transaction.send(QueueSQL.writeOff, values)
+            var one = Parameters()
+            one.add(block)
+            transaction.send(QueueSQL.dropEmpty, one)
+            tell(
+                lost,
+                "block \(block) of the queue is damaged: \(lost) of its deliveries cannot be read, "
+                    + "they are dead letters now", group)
+        }
+        if dead.count > 0 { transaction.send(QueueSQL.bury, dead.parameters) }
+    }
+
+    private func bury(_ damage: Damage, _ group: Group, _ transaction: Transaction) {
+        var values = Parameters()
+        values.add(life.number)
+        values.add(damage.rows)
+        values.add(damage.rows.map { _ in damage.nowUnixMs })
+        values.add(damage.rows.map { _ in damage.attempt.reason })
+        values.add(damage.rows.map { _ in damage.attempt.record })
+        transaction.send(QueueSQL.buryRows, values)
+        for id in damage.rows {
+            tell(1, "delivery \(id) is damaged in the database, it is a dead letter now", group)
+        }
+    }
+
+    private func tell(_ count: Int, _ words: String, _ group: Group) {
+        group.delta -= count
+        group.replies.append { self.options.onNotice(.damaged(count: count, words)) }
+    }
+}

@@ -1,0 +1,8 @@
+/// The half of a table that new rows go into; see `Halves`. Any is correct at any time: all other statements look at
+/// both.
+enum CurrentHalf {
+    /// Its number, inside a statement.
+    static func of(_ table: String) -> String {
+        "(SELECT value FROM signalbox.meta WHERE name = '\(table)_part')"
+    }
+}
