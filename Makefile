@@ -33,7 +33,7 @@ install: build
 
 # The tests run a debug build; the demo at their end shows that the optimised one, which users run, works too.
 # Suites that run compilers and other programs would starve those that watch the clock, so they go second.
-HEAVY = AnyText|ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire|Postgres
+HEAVY = AnyText|ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire|Postgres|Balancer
 # At most a dozen tests at once: with all of them at once, one that waits for an answer starves on a slow machine.
 # SIGPIPE is ignored, as in the program: a test's own client may write to a connection that the gateway has closed.
 SWIFT_TEST = trap '' PIPE; swift test --experimental-maximum-parallelization-width 12

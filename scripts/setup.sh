@@ -11,10 +11,12 @@ packages=(
 # A server for the tests; they start it themselves.
 command -v psql >/dev/null 2>&1 && ls -d /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages+=(postgresql)
 command -v pgbouncer >/dev/null 2>&1 || [ -x /usr/sbin/pgbouncer ] || packages+=(pgbouncer)
+# Load balancers for the tests, which start them themselves.
+packages+=(haproxy nginx)
 # What only measuring needs.
 [ "${1:-}" = bench ] && packages+=(nghttp2-client util-linux gdb)
-# Failover and a balancer, for chaos-fleet and soak.
-[ "${1:-}" = fleet ] && packages+=(haproxy etcd-server patroni)
+# Failover, for chaos-fleet and soak.
+[ "${1:-}" = fleet ] && packages+=(etcd-server patroni)
 
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
@@ -65,5 +67,20 @@ case " ${missing[*]} " in
       "${as_root[@]}" sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' \
         /etc/postgresql-common/createcluster.conf || fail "apt-get could not install: postgresql-common" ;;
 esac
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" ||
-  fail "apt-get could not install: ${missing[*]}"
+# Debian starts a server when it installs one: what comes with this installation serves the tests alone.
+policy=/usr/sbin/policy-rc.d
+made=
+if [ ! -e "$policy" ]; then
+  made=yes
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+  "${as_root[@]}" chmod 755 "$policy"
+fi
+ok=yes
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" || ok=
+[ -z "$made" ] || "${as_root[@]}" rm -f "$policy"
+[ -n "$ok" ] || fail "apt-get could not install: ${missing[*]}"
+for server in haproxy nginx; do
+  case " ${missing[*]} " in
+    *" $server "*) ! command -v systemctl >/dev/null 2>&1 || "${as_root[@]}" systemctl -q disable "$server" 2>/dev/null || true ;;
+  esac
+done

@@ -101,7 +101,10 @@ final class Engine: Sendable {
         let waitingCount = context.store.waitingCount
         if waitingCount > 0 {
             logger.notice(
-                "resuming deliveries from the previous run", metadata: ["count": "\(waitingCount)"])
+                plan.config.gateway.store == nil
+                    ? "resuming deliveries from the previous run"
+                    : "deliveries wait in the database",
+                metadata: ["count": "\(waitingCount)"])
         }
         relay.start()
         sweep.start()

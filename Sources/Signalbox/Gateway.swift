@@ -132,7 +132,10 @@ public final class Gateway: Sendable {
         await reloads.withLock { $0.last }?.value
         if left > 0 {
             engine.logger.notice(
-                "deliveries wait on disk for the next startup", metadata: ["count": "\(left)"])
+                settings.store == nil
+                    ? "deliveries wait on disk for the next startup"
+                    : "deliveries wait in the database for any gateway",
+                metadata: ["count": "\(left)"])
         }
         await servers.admin?.shutdown()
         await engine.shutdown()

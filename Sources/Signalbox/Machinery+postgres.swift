@@ -19,6 +19,7 @@ extension Machinery {
         var options = PostgresOptions(
             address: address, owner: name,
             onNotice: { [metrics, logger] in Self.note($0, metrics, logger, faults) })
+        options.version = Release.version
         options.waitingMax = limits.deliveriesWaitingMax
         options.leaseMs = limits.leaseMs
         // A pooler gives no connection to listen on.

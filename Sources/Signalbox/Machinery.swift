@@ -26,13 +26,19 @@ struct Machinery: Sendable {
     init(_ plan: GatewayPlan, _ options: GatewayOptions) throws(ConfigurationError) {
         let settings = plan.config.gateway
         name = GatewayName.of(settings, listen: options.listen ?? settings.listen)
-        logger =
+        var logger =
             options.logger
             ?? Logger(label: "signalbox") { label in
                 LineLogHandler(
                     label: label, format: .init(rawValue: settings.logFormat) ?? .text,
                     level: .init(rawValue: settings.logLevel) ?? .info)
             }
+        // Among others, each line says whose it is.
+        if settings.name != nil || settings.store != nil || options.store != nil {
+            logger[metadataKey: "gateway.name"] = "\(name)"
+        }
+        self.logger = logger
+        metrics.buildInfo(gateway: name, version: Release.version)
         clock = options.nowUnixMs
         hasSystemClock = options.hasSystemClock
         let cores = SystemThread.cores

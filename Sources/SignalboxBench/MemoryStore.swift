@@ -105,12 +105,16 @@ final class MemoryStore: DeliveryQueue {
 }
 
 /// There are no dead letters, devices, values or outcome streams here.
-extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, OutcomeStore {
+extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, OutcomeStore,
+    FleetStore
+{
     var nextOutcome: UInt64 { 1 }
     func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] { [:] }
     func outcomes(from first: UInt64) async throws -> (rows: [OutcomeRow], hasMore: Bool) {
         ([], false)
     }
+    func claimOutcomes(for receiver: String, forMs: UInt64) async throws -> OutcomeClaim? { nil }
+    func fleet() async throws -> Fleet { Fleet(nowUnixMs: 0) }
     func outcomesTaken(by receiver: String, next: UInt64) async throws {}
     func append(_ outcomes: OutcomePack) async throws {}
 

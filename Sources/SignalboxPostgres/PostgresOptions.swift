@@ -4,6 +4,8 @@ public struct PostgresOptions: Sendable {
     public var address: PostgresAddress
     /// This gateway's name, unlike that of any other gateway on the database.
     public var owner: String
+    /// This gateway's version, for operators.
+    public var version = ""
     /// Most deliveries that may wait.
     public var waitingMax = 10_000_000
     /// Lease of a delivery that its lane takes over at commit, in milliseconds.

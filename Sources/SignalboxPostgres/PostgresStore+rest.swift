@@ -110,6 +110,25 @@ extension PostgresStore: OutcomeStore {
         return positions
     }
 
+    /// Makes this gateway the one that sends a receiver's outcomes.
+    public func claimOutcomes(
+        for receiver: String, forMs: UInt64
+    ) async throws -> OutcomeClaim? {
+        let life = life
+        let isFree = try await look { link, deadline throws(PostgresFault) in
+            try OutcomeTables.canClaim(
+                receiver, life, nowUnixMs: self.clock.nowUnixMs, link, byNs: deadline)
+        }
+        guard isFree else { return nil }
+        let next = try await change { transaction throws(TransactionFault) in
+            let now = self.clock.nowUnixMs
+            return try OutcomeTables.claim(
+                receiver, life, untilUnixMs: now + Int64(clamping: forMs), nowUnixMs: now,
+                transaction)
+        }
+        return next.map { OutcomeClaim(next: $0, isShared: true) }
+    }
+
     /// Rows from a sequence number on, in order, and whether there are more.
     public func outcomes(from first: UInt64) async throws -> (rows: [OutcomeRow], hasMore: Bool) {
         let found = try await look { link, deadline throws(PostgresFault) in

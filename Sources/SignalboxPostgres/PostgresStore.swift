@@ -25,7 +25,7 @@ public final class PostgresStore: DeliveryQueue {
     /// Opens a store, and creates its tables if there are none.
     public static func open(_ options: PostgresOptions) throws(StoreError) -> PostgresStore {
         let opening = try Opening(options.address, usesNames: options.usesNames)
-        let state = try opening.begin(owner: options.owner)
+        let state = try opening.begin(owner: options.owner, version: options.version)
         for notice in state.notices { options.onNotice(notice) }
         let clock = DatabaseClock(offsetMs: options.offsetMs)
         clock.hear(state.nowUnixMs)

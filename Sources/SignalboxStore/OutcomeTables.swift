@@ -109,6 +109,13 @@ struct OutcomeTables {
         return out
     }
 
+    static func place(of receiver: String, _ db: Database) throws -> UInt64? {
+        try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT next FROM outcome_receiver WHERE name = ?"),
+            arguments: [receiver]
+        ).map { UInt64(clamping: $0) }
+    }
+
     static func taken(by receiver: String, next: UInt64, _ db: Database) throws {
         try db.cachedStatement(
             sql: "UPDATE outcome_receiver SET next = ?1 WHERE name = ?2 AND next < ?1"

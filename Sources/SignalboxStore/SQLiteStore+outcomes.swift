@@ -10,6 +10,19 @@ extension SQLiteStore: OutcomeStore {
         try await queueWork { db, tables, _ in (try tables.outcomes.setReceivers(names, db), 0) }
     }
 
+    /// Gives the position: no other gateway uses this database.
+    public func claimOutcomes(
+        for receiver: String, forMs: UInt64
+    ) async throws -> OutcomeClaim? {
+        try await withCheckedThrowingContinuation { continuation in
+            look({ _, db in
+                try OutcomeTables.place(of: receiver, db).map {
+                    OutcomeClaim(next: $0, isShared: false)
+                }
+            }) { continuation.resume(with: $0) }
+        }
+    }
+
     /// Rows from a sequence number on, in order, and whether there are more.
     public func outcomes(from first: UInt64) async throws -> (rows: [OutcomeRow], hasMore: Bool) {
         try await withCheckedThrowingContinuation { continuation in

@@ -1,7 +1,5 @@
 internal import SignalboxConfig
 internal import SignalboxCore
-internal import SignalboxHTTP
-internal import SignalboxJSON
 internal import SignalboxStore
 internal import SignalboxThreads
 
@@ -9,15 +7,7 @@ internal import SignalboxThreads
 public final class DeadLetterTool: Sendable {
     private enum Way {
         case store(SQLiteStore)
-        case admin(RESTClient, origin: String, token: String?)
-    }
-
-    /// Why a command failed.
-    public struct Fault: Error, Sendable, CustomStringConvertible {
-        /// Names the thing and the reason.
-        public let description: String
-        /// What the gateway answered.
-        fileprivate var status: UInt32?
+        case admin(AdminClient)
     }
 
     private static let partMax = 1_000
@@ -32,7 +22,9 @@ public final class DeadLetterTool: Sendable {
             throw ConfigurationError(diagnostics: [first])
         }
         // A database that gateways share is asked through one of them.
-        if config.gateway.store != nil { return try admin(of: config, options) }
+        if config.gateway.store != nil {
+            return DeadLetterTool(.admin(try AdminClient(config, options)))
+        }
         let folder = options.dataFolder ?? config.dataPath
         let storeOptions = SQLiteStore.Options(
             folder: folder, nowUnixMs: { SystemClock.unixMs }, onNotice: { _ in })
@@ -41,23 +33,8 @@ public final class DeadLetterTool: Sendable {
         case .success(let store): return DeadLetterTool(.store(store))
         case .failure(let fault):
             guard fault.code == "store-in-use" else { throw fault }
-            return try admin(of: config, options)
+            return DeadLetterTool(.admin(try AdminClient(config, options)))
         }
-    }
-
-    private static func admin(
-        of config: GatewayConfig, _ options: GatewayOptions
-    ) throws -> DeadLetterTool {
-        guard let admin = options.admin ?? config.gateway.admin else {
-            throw Fault(
-                description: "the gateway is running and has no admin listener to ask; set "
-                    + "gateway.admin")
-        }
-        let host = admin.host.contains(":") ? "[\(admin.host)]" : admin.host
-        return DeadLetterTool(
-            .admin(
-                try RESTClient(), origin: "http://\(host):\(admin.port)",
-                token: config.gateway.adminToken))
     }
 
     private init(_ way: Way) { self.way = way }
@@ -66,7 +43,7 @@ public final class DeadLetterTool: Sendable {
     public func close() async {
         switch way {
         case .store(let store): await store.close()
-        case .admin(let client, _, _): await client.close()
+        case .admin(let client): await client.close()
         }
     }
 
@@ -107,8 +84,8 @@ public final class DeadLetterTool: Sendable {
                 body(letters.map(\.json))
                 left -= letters.count
                 from = letters.count < part ? nil : letters.last.map { $0.id + 1 }
-            case .admin:
-                let json = try await ask(
+            case .admin(let client):
+                let json = try await client.ask(
                     "GET", "/dead?\(selection.query(fromID: start, limit: part))")
                 if case .array(let items) = json["dead"] {
                     body(items)
@@ -123,8 +100,8 @@ public final class DeadLetterTool: Sendable {
     public func count(_ selection: DeadSelection) async throws -> Int {
         switch way {
         case .store(let store): return try await store.deadCount(selection.filter)
-        case .admin:
-            let json = try await ask("GET", "/dead?\(selection.query(fromID: 0, limit: 1))")
+        case .admin(let client):
+            let json = try await client.ask("GET", "/dead?\(selection.query(fromID: 0, limit: 1))")
             return Int(json["count"]?.integer ?? 0)
         }
     }
@@ -133,10 +110,10 @@ public final class DeadLetterTool: Sendable {
     public func show(_ id: UInt64) async throws -> String? {
         var selection = DeadSelection()
         selection.ids = [id]
-        if case .admin = way {
+        if case .admin(let client) = way {
             do {
-                return try await ask("GET", "/dead/\(id)").text
-            } catch let fault as Fault where fault.status == 404 {
+                return try await client.ask("GET", "/dead/\(id)").text
+            } catch let fault as AdminFault where fault.status == 404 {
                 return nil
             }
         }
@@ -173,32 +150,14 @@ public final class DeadLetterTool: Sendable {
                 let part = try await direct(store, start)
                 done += part.count
                 from = part.nextID
-            case .admin:
+            case .admin(let client):
                 let body = selection.json(fromID: start, limit: Self.partMax)
-                let json = try await ask("POST", "/dead/\(verb)", body.text)
+                let json = try await client.ask("POST", "/dead/\(verb)", body.text)
                 done += Int(json["count"]?.integer ?? 0)
                 from = json["next"]?.integer.map { UInt64(clamping: $0) }
             }
             progress(done)
         }
         return done
-    }
-
-    private func ask(_ method: String, _ path: String, _ body: String = "") async throws
-        -> JSONValue
-    {
-        guard case .admin(let client, let origin, let token) = way else { return .null }
-        var call = RESTCall(method: method, url: origin + path, body: Array(body.utf8))
-        if method == "POST" { call.headers.append(Attribute("content-type", "application/json")) }
-        if let token { call.headers.append(Attribute("authorization", "Bearer \(token)")) }
-        let answer = try await client.answer(call)
-        let json = (try? JSONValue.parse(answer.body)) ?? .null
-        guard answer.status == 200 else {
-            throw Fault(
-                description: "the gateway answered \(answer.status): "
-                    + (json["detail"]?.string ?? "no reason given"),
-                status: answer.status)
-        }
-        return json
     }
 }

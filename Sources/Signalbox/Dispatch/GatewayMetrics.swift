@@ -112,6 +112,27 @@ struct GatewayMetrics: Sendable {
 
     func storeFault() { registry.counter("signalbox_store_faults_total").add() }
 
+    /// Which gateway this is: always 1.
+    func buildInfo(gateway: String, version: String) {
+        registry.gauge("signalbox_build_info", [("gateway", gateway), ("version", version)]).set(1)
+    }
+
+    /// What all gateways of the store have to do.
+    func fleet(_ fleet: Fleet) {
+        let states = fleet.members.map { fleet.state(of: $0) }
+        for state in Fleet.State.allCases {
+            registry.gauge("signalbox_fleet_gateways", [("state", state.rawValue)])
+                .set(Int64(states.count { $0 == state }))
+        }
+        for backlog in fleet.backlogs {
+            let labels = [("sender", backlog.lane.name), ("app", backlog.lane.app)]
+            registry.gauge("signalbox_fleet_waiting", labels).set(Int64(backlog.waiting))
+            registry.gauge("signalbox_fleet_leased", labels).set(Int64(backlog.leased))
+            registry.gauge("signalbox_fleet_lag_seconds", labels)
+                .set(Int64(clamping: fleet.lagMs(of: backlog) / 1_000))
+        }
+    }
+
     // MARK: Receivers of outcomes
 
     func outcomesSent(_ receiver: String, count: Int) {

@@ -4,13 +4,14 @@ internal import SignalboxHTTP
 internal import SignalboxObservability
 internal import Synchronization
 
-/// The admin listener: `/healthz`, `/readyz`, `/metrics`, `/dead`.
+/// The admin listener: `/healthz`, `/readyz`, `/metrics`, `/fleet`, `/dead`.
 final class AdminService: AsyncHTTPServerHandler {
-    private static let paths: Set = ["/healthz", "/readyz", "/metrics"]
+    private static let paths: Set = ["/healthz", "/readyz", "/metrics", "/fleet"]
     private let context: DispatchContext
     private let lanes: LaneTable
     private let sweep: LaneSweep
     private let dead: DeadAdmin
+    private let fleet: FleetWatch
     private let isStopping = Atomic<Bool>(false)
 
     init(context: DispatchContext, lanes: LaneTable, sweep: LaneSweep) {
@@ -18,6 +19,7 @@ final class AdminService: AsyncHTTPServerHandler {
         self.lanes = lanes
         self.sweep = sweep
         dead = DeadAdmin(store: context.store)
+        fleet = FleetWatch(context, lanes)
     }
 
     /// Makes `/readyz` answer 503, so that load balancers send nothing more.
@@ -28,7 +30,7 @@ final class AdminService: AsyncHTTPServerHandler {
             return dead.refusal(method: method, path: path)
         }
         guard Self.paths.contains(path) else {
-            return Problem(404, "known: /healthz, /readyz, /metrics, /dead").answer
+            return Problem(404, "known: /healthz, /readyz, /metrics, /fleet, /dead").answer
         }
         guard method == "GET" || method == "HEAD" else {
             var answer = Problem(405, "this path takes GET").answer
@@ -48,7 +50,9 @@ final class AdminService: AsyncHTTPServerHandler {
                 status: 200, headers: [Attribute("content-type", "text/plain")],
                 body: Array("ok\n".utf8))
         case "/readyz": answer = await readiness()
+        case "/fleet": answer = await fleetAnswer()
         default:
+            await fleet.updateMetrics()
             answer = HTTPServerAnswer(
                 status: 200, headers: [Attribute("content-type", "text/plain; version=0.0.4")],
                 body: Array(metricsText.utf8))
@@ -57,7 +61,15 @@ final class AdminService: AsyncHTTPServerHandler {
         return answer
     }
 
-    /// The current metrics.
+    private func fleetAnswer() async -> HTTPServerAnswer {
+        do {
+            return .json(try await fleet.fleet().json)
+        } catch {
+            return Problem(503, "\(error)").answer
+        }
+    }
+
+    /// The current metrics; those of the fleet are as old as the last answer that needed them.
     var metricsText: String {
         let metrics = context.metrics
         for lane in lanes.all { metrics.inMemory(lane.key, count: lane.count) }

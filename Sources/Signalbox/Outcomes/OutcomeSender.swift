@@ -10,6 +10,9 @@ internal import Synchronization
 ///
 /// A batch that was not answered 2xx is sent again: with the waits of a held sender, and for as long as the
 /// stream keeps it.
+///
+/// Of several gateways one at a time sends to the receiver: it has claimed the receiver in the store, and the others
+/// wait for the end of the claim.
 final class OutcomeSender: Sendable {
     /// Why nothing gets through, and since when.
     struct Hold: Sendable {
@@ -21,6 +24,7 @@ final class OutcomeSender: Sendable {
     private struct State {
         /// The sequence number that the receiver gets next.
         var next: UInt64
+        var claim = ClaimTerm()
         var breaker = Breaker()
         var hold: Hold?
         /// Fewer after 413.
@@ -71,7 +75,8 @@ final class OutcomeSender: Sendable {
     /// For `/readyz`.
     var readiness: JSONValue {
         let hold = hold
-        let state = hold.map { $0.cause == .down ? "failing" : $0.cause.rawValue } ?? "ready"
+        let idle = isStandby ? "standby" : "ready"
+        let state = hold.map { $0.cause == .down ? "failing" : $0.cause.rawValue } ?? idle
         var members: [JSONValue.Member] = [
             .init("receiver", .string(name)), .init("state", .string(state)),
         ]
@@ -87,8 +92,12 @@ final class OutcomeSender: Sendable {
     /// Why it is held, or nil.
     var hold: Hold? { state.withLock { $0.hold } }
 
-    /// How many outcomes are before it, those included that it does not want.
+    /// Whether another gateway sends.
+    private var isStandby: Bool { state.withLock { $0.claim.isStandby } }
+
+    /// How many outcomes are before it, those included that it does not want; 0 if another gateway sends them.
     var waitingCount: UInt64 {
+        guard !isStandby else { return 0 }
         let (next, end) = (state.withLock { $0.next }, store.nextOutcome)
         return end - min(end, next)
     }
@@ -116,6 +125,13 @@ final class OutcomeSender: Sendable {
         end {
             $0.isStopped = true; return true
         }
+    }
+
+    /// Lets another gateway send at once.
+    func release() async {
+        guard state.withLock({ $0.claim.isWorthReleasing }) else { return }
+        // Without an answer the claim ends by itself.
+        _ = try? await store.claimOutcomes(for: name, forMs: 0)
     }
 
     // MARK: Waiting
@@ -162,6 +178,10 @@ final class OutcomeSender: Sendable {
                 await pause(ms: lastMs + Self.paceMs - now)
                 continue
             }
+            guard await hasClaim() else {
+                await pause(ms: ClaimTerm.lookMs)
+                continue
+            }
             guard let (batch, hasMore) = await read() else {
                 await pause(ms: Self.paceMs)
                 continue
@@ -175,9 +195,35 @@ final class OutcomeSender: Sendable {
                 lastMs = Self.nowMs
                 await taken(batch)
             } else if !hasMore {
-                await pause(ms: Self.idleMs, wakeable: true)
+                // Nobody tells of what other gateways append.
+                let isShared = state.withLock { $0.claim.isShared }
+                await pause(ms: isShared ? Self.paceMs : Self.idleMs, wakeable: true)
             }
         }
+    }
+
+    /// Whether this gateway may send a batch now; claims the receiver, or claims it for longer.
+    private func hasClaim() async -> Bool {
+        let now = Self.nowMs
+        if state.withLock({ $0.claim.isEnough(nowMs: now) }) { return true }
+        do {
+            let claim = try await store.claimOutcomes(for: name, forMs: ClaimTerm.lastsMs)
+            state.withLock { state in
+                state.claim.take(claim, askedMs: now)
+                // What the receiver has taken it has taken, even if that could not be stored.
+                state.next = max(state.next, claim?.next ?? 0)
+            }
+            return claim != nil
+        } catch {
+            failedToRead(error)
+            // A gateway that has lost its store does not keep the others from sending.
+            return false
+        }
+    }
+
+    private func failedToRead(_ error: any Error) {
+        guard !state.withLock({ $0.isStopped }) else { return }
+        logger.error("failed to read outcomes", metadata: fields(["error": "\(error)"]))
     }
 
     /// The next batch, and whether there is more than that; nil: the store cannot be read.
@@ -194,9 +240,7 @@ final class OutcomeSender: Sendable {
                 guard hasMore, !batch.isFull else { return (batch, batch.isFull) }
             }
         } catch {
-            guard !state.withLock({ $0.isStopped }) else { return nil }
-            logger.error(
-                "failed to read outcomes", metadata: fields(["error": "\(error)"]))
+            failedToRead(error)
             return nil
         }
     }

@@ -111,11 +111,12 @@ final class OutcomeStream: Sendable {
     func stop() async {
         let senders = state.withLock { state in
             state.isStopped = true
-            return state.senders.values
+            return Array(state.senders.values)
         }
         for sender in senders { sender.stop() }
         let underWay = underWay
         let deadline = SystemClock.monotonicNs + 2_000_000_000
         _ = await SystemThread.value { underWay.waitForNone(deadlineNs: deadline) }
+        for sender in senders { await sender.release() }
     }
 }

@@ -82,11 +82,14 @@ public struct DeadLetter: Sendable {
 
 extension Attempt {
     var json: JSONValue {
-        .object([
-            .init("number", .integer(Int64(number))),
-            .init("unix_ms", .integer(Int64(clamping: unixMs))), .init("reason", .string(reason)),
-            .init("code", .integer(Int64(code))), .init("detail", .string(detail)),
-        ])
+        let gateway: [JSONValue.Member] = owner.isEmpty ? [] : [.init("gateway", .string(owner))]
+        return .object(
+            [
+                .init("number", .integer(Int64(number))),
+                .init("unix_ms", .integer(Int64(clamping: unixMs))),
+                .init("reason", .string(reason)),
+                .init("code", .integer(Int64(code))), .init("detail", .string(detail)),
+            ] + gateway)
     }
 }
 

@@ -84,4 +84,4 @@ extension DeliveryQueue {
 
 /// Everything that a gateway needs from its store.
 public typealias GatewayStore = DeliveryQueue & DeadLetterStore & DeviceRegistry & Outbox
-    & KeyValueStore & OutcomeStore
+    & KeyValueStore & OutcomeStore & FleetStore

@@ -66,6 +66,19 @@ public enum LeaseEnd: Sendable {
             id
         }
     }
+
+    /// The same, with the owner that made the attempt.
+    public func made(by owner: String) -> LeaseEnd {
+        switch self {
+        case .delivered, .released: return self
+        case .retry(let id, let afterMs, var attempt, let isFree):
+            attempt.owner = owner
+            return .retry(id, afterMs: afterMs, attempt, isFree: isFree)
+        case .dead(let id, let reason, var attempt):
+            attempt.owner = owner
+            return .dead(id, reason: reason, attempt)
+        }
+    }
 }
 
 /// The refused part of a request about leases.
@@ -98,6 +111,8 @@ public struct Attempt: Sendable, Hashable {
     public var code: UInt32
     /// Details for people; holds no token, secret or body.
     public var detail: String
+    /// The owner that made the attempt; empty if the store serves one gateway. The store sets it.
+    public var owner = ""
 
     /// Makes an attempt.
     public init(number: UInt32, unixMs: UInt64, reason: String, code: UInt32, detail: String) {

@@ -7,12 +7,32 @@ public protocol OutcomeStore: Sendable {
     /// A new receiver starts with outcomes appended from now on. Outcomes that only a
     /// removed receiver had not taken yet are deleted.
     func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64]
+    /// Makes this owner the one that sends a receiver's outcomes for so many milliseconds, or longer if it is already.
+    ///
+    /// Returns nil if another owner sends them, or if there is no such receiver. With `forMs` 0 the claim ends, and
+    /// another owner may send at once. A claim ends with its owner's life, too.
+    func claimOutcomes(for receiver: String, forMs: UInt64) async throws -> OutcomeClaim?
     /// Rows from a sequence number on, in order, and whether there are more.
     func outcomes(from first: UInt64) async throws -> (rows: [OutcomeRow], hasMore: Bool)
     /// Records that a receiver has taken everything below `next`.
     func outcomesTaken(by receiver: String, next: UInt64) async throws
     /// Appends outcomes that end no delivery.
     func append(_ outcomes: OutcomePack) async throws
+}
+
+/// The right to send a receiver's outcomes.
+public struct OutcomeClaim: Sendable, Equatable {
+    /// The sequence number that the receiver gets next.
+    public var next: UInt64
+    /// Whether other owners append to the stream, and one of them takes over when the claim ends. Otherwise it never
+    /// ends.
+    public var isShared: Bool
+
+    /// Makes a claim.
+    public init(next: UInt64, isShared: Bool) {
+        self.next = next
+        self.isShared = isShared
+    }
 }
 
 /// How much the stream keeps for a receiver that does not take it.

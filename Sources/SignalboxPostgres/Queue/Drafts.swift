@@ -129,6 +129,7 @@ extension Attempt {
             .init("unix_ms", .integer(Int64(clamping: unixMs))), .init("reason", .string(reason)),
             .init("code", .integer(Int64(code))),
             .init("detail", .string(detail.replacing("\0", with: ""))),
+            .init("gateway", .string(owner)),
         ]).text
     }
 }

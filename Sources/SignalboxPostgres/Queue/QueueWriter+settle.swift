@@ -37,6 +37,7 @@ extension QueueWriter {
         var dead = DeadRows()
         for case .settle(let ends, _, _) in group.jobs {
             for end in ends {
+                let end = end.made(by: options.owner)
                 guard let held = holdings[end.id] else {
                     own.add(end, nowUnixMs: nowUnixMs)
                     continue

@@ -153,7 +153,7 @@ final class QueueWriter: @unchecked Sendable {
         let owner = life.token.owner
         do throws(PostgresFault) {
             let next = try session.look { link, _ throws(PostgresFault) in
-                try Opening(link, options).renew(owner)
+                try Opening(link, options).renew(owner, options.version)
             }
             guard let next else {
                 troubles.note(

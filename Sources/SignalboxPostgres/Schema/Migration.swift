@@ -47,12 +47,14 @@ struct Opening {
     }
 
     /// Brings the tables up to date and begins a life of the owner.
-    func begin(owner: String) throws(StoreError) -> State {
+    func begin(owner: String, version: String) throws(StoreError) -> State {
         do throws(PostgresFault) {
             let notices = try durability()
             try retrying(migrate)
             let seed = try seed()
-            let (life, now) = try retrying { () throws(PostgresFault) in try start(owner) }
+            let (life, now) = try retrying { () throws(PostgresFault) in
+                try start(owner, version)
+            }
             return State(
                 life: life, seed: seed, nowUnixMs: now,
                 waiting: Int(try run(QueueSQL.waiting.sql).number(0, 0)),
@@ -194,21 +196,23 @@ struct Opening {
     }
 
     /// Begins a life: takes back what the previous one held, and fences it.
-    func start(_ owner: String) throws(PostgresFault) -> (Life, Int64) {
+    func start(_ owner: String, _ version: String) throws(PostgresFault) -> (Life, Int64) {
         _ = try run("BEGIN")
         var values = Parameters()
         values.add(owner)
         let old = try run(
             "SELECT life FROM signalbox.gateway WHERE name = $1::text FOR UPDATE", values)
+        var named = values
+        named.add(version)
         let rows = try run(
             """
-            INSERT INTO signalbox.gateway AS g (name, life, epoch, started, heartbeat)
-            SELECT $1::text, nextval('signalbox.life'), 1, t.now, t.now
+            INSERT INTO signalbox.gateway AS g (name, version, life, epoch, started, heartbeat)
+            SELECT $1::text, $2::text, nextval('signalbox.life'), 1, t.now, t.now
             FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now) t
             ON CONFLICT (name) DO UPDATE SET life = excluded.life, epoch = g.epoch + 1,
-              started = excluded.started, heartbeat = excluded.heartbeat
+              version = excluded.version, started = excluded.started, heartbeat = excluded.heartbeat
             RETURNING life, epoch, started
-            """, values)
+            """, named)
         if old.count > 0 {
             var life = Parameters()
             life.add(old.number(0, 0))

@@ -11,7 +11,7 @@ extension Opening {
     }
 
     /// Begins another life, unless a gateway of this name has shown itself lately; nil then.
-    func renew(_ owner: String) throws(PostgresFault) -> Life? {
+    func renew(_ owner: String, _ version: String) throws(PostgresFault) -> Life? {
         var values = Parameters()
         values.add(owner)
         let living = try run(
@@ -20,6 +20,6 @@ extension Opening {
               AND heartbeat > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - \(Self.quietMs)
             """, values)
         guard living.count == 0 else { return nil }
-        return try retrying { () throws(PostgresFault) in try start(owner).0 }
+        return try retrying { () throws(PostgresFault) in try start(owner, version).0 }
     }
 }

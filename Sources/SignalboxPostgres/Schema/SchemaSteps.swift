@@ -9,7 +9,9 @@ struct SchemaStep {
 /// two versions can use one database.
 enum SchemaSteps {
     /// All of this version.
-    static let all = [SchemaStep(sql: first), SchemaStep(sql: second, needsRest: true)]
+    static let all = [
+        SchemaStep(sql: first), SchemaStep(sql: second, needsRest: true), SchemaStep(sql: fleet),
+    ]
 
     /// A gateway works with tables that have later steps, as long as they are of the same major version.
     static let major = 1
@@ -78,6 +80,13 @@ enum SchemaSteps {
             "INSERT INTO signalbox.meta (name, value) VALUES ('\(table)_part', 0)",
         ]
     }
+
+    /// What an operator sees of a fleet, and who sends a receiver's outcomes: a life, and until when.
+    private static let fleet = [
+        "ALTER TABLE signalbox.gateway ADD COLUMN version text NOT NULL DEFAULT ''",
+        "ALTER TABLE signalbox.outcome_receiver ADD COLUMN sender bigint NOT NULL DEFAULT 0",
+        "ALTER TABLE signalbox.outcome_receiver ADD COLUMN until bigint NOT NULL DEFAULT 0",
+    ]
 
     private static let first = [
         // A range of ids is the number that the sequence gives and the 262,143 after it.

@@ -85,10 +85,12 @@ enum DeadTables {
         guard case .array(let items) = try? JSONValue.parse(text) else { return [] }
         return items.map { item in
             func number(_ name: String) -> Int64 { item[name]?.integer ?? 0 }
-            return Attempt(
+            var attempt = Attempt(
                 number: UInt32(clamping: number("number")),
                 unixMs: UInt64(clamping: number("unix_ms")), reason: item["reason"]?.string ?? "",
                 code: UInt32(clamping: number("code")), detail: item["detail"]?.string ?? "")
+            attempt.owner = item["gateway"]?.string ?? ""
+            return attempt
         }
     }
 

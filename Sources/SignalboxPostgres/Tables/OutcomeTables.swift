@@ -91,6 +91,52 @@ enum OutcomeTables {
         return (out, Int(next))
     }
 
+    private static let mayClaim = """
+        (sender = $2::bigint OR until <= $3::bigint
+          OR NOT EXISTS (SELECT 1 FROM signalbox.gateway g WHERE g.life = sender))
+        """
+
+    private static let canClaim = Statement(
+        "can_claim_outcomes",
+        "SELECT 1 FROM signalbox.outcome_receiver WHERE name = $1::text AND \(mayClaim)")
+
+    private static let claim = Statement(
+        "claim_outcomes",
+        """
+        UPDATE signalbox.outcome_receiver SET sender = $2::bigint, until = $4::bigint
+        WHERE name = $1::text AND \(mayClaim) RETURNING next
+        """)
+
+    private static func claimant(
+        _ receiver: String, _ life: Life, nowUnixMs: Int64
+    ) -> Parameters {
+        var values = Parameters()
+        values.add(receiver)
+        values.add(life.number)
+        values.add(nowUnixMs)
+        return values
+    }
+
+    /// Whether nobody else sends a receiver's outcomes. It costs no lock: those who wait ask often.
+    static func canClaim(
+        _ receiver: String, _ life: Life, nowUnixMs: Int64, _ link: PostgresLink,
+        byNs deadlineNs: UInt64
+    ) throws(PostgresFault) -> Bool {
+        let values = claimant(receiver, life, nowUnixMs: nowUnixMs)
+        return try link.run(canClaim, values, byNs: deadlineNs).count > 0
+    }
+
+    /// Claims a receiver's outcomes. Returns its position, or nil.
+    static func claim(
+        _ receiver: String, _ life: Life, untilUnixMs: Int64, nowUnixMs: Int64,
+        _ transaction: Transaction
+    ) throws(TransactionFault) -> UInt64? {
+        var values = claimant(receiver, life, nowUnixMs: nowUnixMs)
+        values.add(untilUnixMs)
+        let rows = try transaction.run(claim, values)
+        return rows.count == 0 ? nil : UInt64(clamping: rows.number(0, 0))
+    }
+
     /// The next sweep removes what all receivers have taken.
     static func taken(by receiver: String, next: UInt64, _ transaction: Transaction) {
         var values = Parameters()

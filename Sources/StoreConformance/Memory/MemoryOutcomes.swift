@@ -5,6 +5,7 @@ struct MemoryOutcomes: Sendable {
     private(set) var next: UInt64 = 1
     private var rows: [(row: OutcomeRow, unixMs: UInt64)] = []
     private var receivers: [String: UInt64] = [:]
+    private var claims: [String: (owner: LeaseToken, untilUnixMs: UInt64)] = [:]
 
     mutating func append(_ pack: OutcomePack, nowUnixMs: UInt64) {
         guard !pack.isEmpty else { return }
@@ -19,6 +20,20 @@ struct MemoryOutcomes: Sendable {
             names.map { ($0, receivers[$0] ?? next) }, uniquingKeysWith: { first, _ in first })
         removeTaken()
         return receivers
+    }
+
+    /// Makes an owner the one that sends to a receiver, unless another one is whose life goes on.
+    mutating func claim(
+        _ receiver: String, _ owner: LeaseToken, nowUnixMs: UInt64, forMs: UInt64,
+        isAlive: (LeaseToken) -> Bool
+    ) -> UInt64? {
+        if let known = claims[receiver], known.owner != owner, known.untilUnixMs > nowUnixMs,
+            isAlive(known.owner)
+        {
+            return nil
+        }
+        claims[receiver] = (owner, nowUnixMs + forMs)
+        return receivers[receiver]
     }
 
     mutating func taken(by receiver: String, next place: UInt64) {

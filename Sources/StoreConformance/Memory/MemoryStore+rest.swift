@@ -62,6 +62,38 @@ extension MemoryStore: DeadLetterStore {
     }
 }
 
+extension MemoryStore: FleetStore {
+    /// Every owner, at work or not, and the backlog of each lane.
+    public func fleet() async throws -> Fleet {
+        try perform { state, now in
+            var lanes: [LaneKey: Fleet.Backlog] = [:]
+            var leased: [String: Int] = [:]
+            for entry in state.queue.entries.values {
+                let key = LaneKey(entry.delivery)
+                var lane = lanes[key] ?? Fleet.Backlog(key)
+                if let holder = entry.holder, entry.dueUnixMs > now {
+                    lane.leased += 1
+                    leased[holder.owner, default: 0] += 1
+                } else {
+                    lane.waiting += 1
+                    if (1...now).contains(entry.dueUnixMs) {
+                        lane.oldestDueUnixMs = min(lane.oldestDueUnixMs ?? now, entry.dueUnixMs)
+                    }
+                }
+                lanes[key] = lane
+            }
+            var out = Fleet(nowUnixMs: now)
+            out.members = state.epochs.keys.sorted().map {
+                Fleet.Member(
+                    name: $0, version: "", startedUnixMs: now, heartbeatUnixMs: now,
+                    leased: leased[$0] ?? 0)
+            }
+            out.backlogs = lanes.values.sorted { $0.lane < $1.lane }
+            return out
+        }.get()
+    }
+}
+
 extension MemoryStore: KeyValueStore {
     /// The value of a key, or nil.
     public func value(
@@ -96,6 +128,18 @@ extension MemoryStore: OutcomeStore {
     /// Sets the receivers. Returns the position of each.
     public func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] {
         try perform { state, _ in state.outcomes.setReceivers(names) }.get()
+    }
+
+    /// Makes this owner the one that sends a receiver's outcomes.
+    public func claimOutcomes(
+        for receiver: String, forMs: UInt64
+    ) async throws -> OutcomeClaim? {
+        try perform { state, now in
+            let epochs = state.epochs
+            return state.outcomes.claim(
+                receiver, token, nowUnixMs: now, forMs: forMs,
+                isAlive: { epochs[$0.owner] == $0.epoch })
+        }.get().map { OutcomeClaim(next: $0, isShared: true) }
     }
 
     /// Rows from a sequence number on, in order, and whether there are more.

@@ -141,7 +141,8 @@ public final class MemoryStore: DeliveryQueue {
         let result = perform { state, now -> (refusal: LeaseRefusal, given: Set<LaneKey>) in
             guard !isFenced(token, state) else { return (.fenced, []) }
             state.outcomes.append(outcomes, nowUnixMs: now)
-            let refusal = state.queue.settle(ends, nowUnixMs: now, token)
+            let refusal = state.queue.settle(
+                ends.map { $0.made(by: token.owner) }, nowUnixMs: now, token)
             return (refusal, state.queue.lanes(releasedBy: ends, except: refusal.lost))
         }
         done(result.map(\.refusal))

@@ -191,6 +191,27 @@ extension StoreConformance {
                 try await two.settle(fresh.map { .delivered($0) }, late.token), LeaseRefusal())
             await two.store.close()
         },
+        StoreRule("the fleet says who holds how much, and what waits", only: .shared) { probe in
+            let (one, two) = (try await probe.open("one"), try await probe.open("two"))
+            let ids = try await one.fill(3)
+            // An owner's clock may lag behind the store's.
+            await probe.advance(ms: 1_000)
+            let lease = try await two.lease(max: 1)
+            let fleet = try await one.store.fleet()
+            try probe.equal(fleet.members.map(\.name), ["one", "two"])
+            try probe.equal(fleet.members.map(\.leased), [0, 1], "leased")
+            try probe.equal(fleet.members.map { fleet.state(of: $0) }, [.live, .live])
+            try probe.equal(fleet.backlogs.map(\.lane), [Session.lane])
+            try probe.equal(fleet.backlogs.map(\.waiting), [2], "waiting")
+            try probe.equal(fleet.backlogs.map(\.leased), [1], "leased")
+            try probe.expect(fleet.backlogs[0].oldestDueUnixMs != nil, "nothing is due")
+            // The record of an attempt names who made it.
+            let end = LeaseEnd.dead(lease.deliveries[0].id, reason: "x", Session.attempt())
+            try await two.settle([end], lease.token)
+            let letters = try await one.store.deadLetters(DeadFilter(), fromID: 0, limit: 9)
+            try probe.equal(letters.map(\.id), [ids[0]])
+            try probe.equal(letters.flatMap(\.attempts).map(\.owner), ["two"])
+        },
         StoreRule("many owners lease each delivery once", only: .shared) { probe in
             var stores: [Session] = []
             for number in 0..<4 { stores.append(try await probe.open("owner \(number)")) }

@@ -39,6 +39,32 @@ extension StoreConformance {
             try probe.equal(try await store.store.outcomes(from: 1).rows.count, 0)
             await store.store.close()
         },
+        StoreRule("one owner at a time sends a receiver's outcomes", only: .shared) { probe in
+            let (one, two) = (try await probe.open("one"), try await probe.open("two"))
+            for store in [one, two] { _ = try await store.store.setOutcomeReceivers(["crm"]) }
+            try await two.store.append(Session.pack([1, 2]))
+            func claim(_ store: Session, _ forMs: UInt64) async throws -> UInt64? {
+                let claim = try await store.store.claimOutcomes(for: "crm", forMs: forMs)
+                return claim?.next
+            }
+            try probe.equal(try await claim(one, 5_000), 1)
+            try probe.equal(try await claim(two, 5_000), nil, "while one sends")
+            try await one.store.outcomesTaken(by: "crm", next: 2)
+            try probe.equal(try await claim(one, 9_000), 2, "longer")
+            await probe.advance(ms: 5_000)
+            try probe.equal(try await claim(two, 5_000), nil, "before the end of the longer claim")
+            // An owner's clock may lag behind the store's.
+            await probe.advance(ms: 5_000)
+            try probe.equal(try await claim(two, 5_000), 2, "after its end")
+            try probe.equal(try await claim(one, 5_000), nil, "while two sends")
+            try probe.equal(try await claim(two, 0), 2)
+            try probe.equal(try await claim(one, 5_000), 2, "after two has let it go")
+            let again = try await probe.open("one")
+            _ = try await again.store.setOutcomeReceivers(["crm"])
+            try probe.equal(try await claim(two, 5_000), 2, "of a life that is over")
+            try probe.equal(
+                try await two.store.claimOutcomes(for: "none", forMs: 1), nil, "no such receiver")
+        },
         StoreRule("values are each instance's own, and some end by the store's clock") { probe in
             let store = try await probe.open()
             try await store.set("a", "k", [1, 0, 255])

@@ -1,0 +1,118 @@
+/// The gateways that use a store, and what waits in it.
+public struct Fleet: Sendable, Equatable {
+    /// One of the gateways.
+    public struct Member: Sendable, Equatable {
+        /// Its name, unlike that of any other.
+        public var name: String
+        /// Its version; empty if it does not say.
+        public var version: String
+        /// When it started, in Unix milliseconds of the store's clock.
+        public var startedUnixMs: UInt64
+        /// When it last said that it lives, in Unix milliseconds of the store's clock.
+        public var heartbeatUnixMs: UInt64
+        /// How many deliveries it has leased.
+        public var leased: Int
+
+        /// Makes a member.
+        public init(
+            name: String, version: String, startedUnixMs: UInt64, heartbeatUnixMs: UInt64,
+            leased: Int
+        ) {
+            self.name = name
+            self.version = version
+            self.startedUnixMs = startedUnixMs
+            self.heartbeatUnixMs = heartbeatUnixMs
+            self.leased = leased
+        }
+    }
+
+    /// What a lane has to send.
+    public struct Backlog: Sendable, Equatable {
+        /// The lane.
+        public var lane: LaneKey
+        /// Deliveries that no gateway has leased, due or not.
+        public var waiting = 0
+        /// Deliveries that a gateway has leased.
+        public var leased = 0
+        /// Since when the oldest of those that wait and are due has been due, in Unix milliseconds; nil: none is due, or
+        /// the store does not know.
+        public var oldestDueUnixMs: UInt64?
+
+        /// An empty lane.
+        public init(_ lane: LaneKey) { self.lane = lane }
+    }
+
+    /// A gateway whose last heartbeat is older is silent, in milliseconds.
+    public static let silentAfterMs: UInt64 = 30_000
+
+    /// The store's clock, in Unix milliseconds.
+    public var nowUnixMs: UInt64
+    /// In order of their names; empty if the store serves one gateway and does not know its name.
+    public var members: [Member] = []
+    /// In order of their lanes.
+    public var backlogs: [Backlog] = []
+
+    /// An empty fleet.
+    public init(nowUnixMs: UInt64) { self.nowUnixMs = nowUnixMs }
+}
+
+extension Fleet {
+    /// What can be said of a gateway from its last heartbeat.
+    public enum State: String, Sendable, CaseIterable {
+        /// It is at work.
+        case live
+        /// It has leases and no heartbeat: it has died, hangs, or cannot reach the store.
+        case silent
+        /// It has neither: it was stopped, or others have taken over what it had.
+        case gone
+    }
+
+    /// The state of a member.
+    public func state(of member: Member) -> State {
+        if age(member.heartbeatUnixMs) <= Self.silentAfterMs { return .live }
+        return member.leased > 0 ? .silent : .gone
+    }
+
+    /// How long what is due in a lane has been due at most, in milliseconds; 0: nothing is due.
+    public func lagMs(of backlog: Backlog) -> UInt64 {
+        backlog.oldestDueUnixMs.map { age($0) } ?? 0
+    }
+
+    private func age(_ unixMs: UInt64) -> UInt64 { nowUnixMs - min(nowUnixMs, unixMs) }
+
+    /// JSON for people and scripts.
+    public var json: JSONValue {
+        .object([
+            .init("unix_ms", .integer(Int64(clamping: nowUnixMs))),
+            .init("gateways", .array(members.map { json($0) })),
+            .init("lanes", .array(backlogs.map { json($0) })),
+        ])
+    }
+
+    private func json(_ member: Member) -> JSONValue {
+        .object([
+            .init("name", .string(member.name)), .init("version", .string(member.version)),
+            .init("state", .string(state(of: member).rawValue)),
+            .init("started_unix_ms", .integer(Int64(clamping: member.startedUnixMs))),
+            .init("heartbeat_unix_ms", .integer(Int64(clamping: member.heartbeatUnixMs))),
+            .init("leased", .integer(Int64(member.leased))),
+        ])
+    }
+
+    private func json(_ backlog: Backlog) -> JSONValue {
+        .object([
+            .init("sender", .string(backlog.lane.name)), .init("app", .string(backlog.lane.app)),
+            .init("waiting", .integer(Int64(backlog.waiting))),
+            .init("leased", .integer(Int64(backlog.leased))),
+            .init("lag_ms", .integer(Int64(clamping: lagMs(of: backlog)))),
+        ])
+    }
+}
+
+/// What a store knows about the gateways that use it.
+public protocol FleetStore: Sendable {
+    /// The gateways and the backlog of each lane.
+    ///
+    /// It may read all that waits: ask every few seconds at most.
+    func fleet() async throws -> Fleet
+}

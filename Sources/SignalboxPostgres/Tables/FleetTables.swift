@@ -1,0 +1,95 @@
+public import SignalboxCore
+internal import SignalboxThreads
+
+extension PostgresStore: FleetStore {
+    /// The gateways of the database, and the backlog of each lane.
+    public func fleet() async throws -> Fleet {
+        try await look { link, deadline throws(PostgresFault) in
+            try FleetTables.read(link, byNs: deadline)
+        }
+    }
+
+    /// The same without a gateway: nothing in the database is changed.
+    public static func fleet(
+        of address: PostgresAddress, usesNames: Bool
+    ) throws(StoreError) -> Fleet {
+        try Opening(address, usesNames: usesNames).fleet()
+    }
+}
+
+extension Opening {
+    fileprivate func fleet() throws(StoreError) -> Fleet {
+        do throws(PostgresFault) {
+            return try FleetTables.read(
+                link, byNs: SystemClock.monotonicNs + Session.statementsMaxNs)
+        } catch {
+            throw StoreError(
+                "store-failed",
+                "the database \(place): \(error.failure.message); a gateway of this version makes "
+                    + "its tables when it starts")
+        }
+    }
+}
+
+/// What an operator sees of the fleet.
+enum FleetTables {
+    private static let nowMs = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+    private static let members = Statement(
+        "fleet_members",
+        """
+        SELECT life, name, version, started, heartbeat, \(nowMs) FROM signalbox.gateway ORDER BY name
+        """)
+
+    /// Per lane and life; 0: nobody holds it. What was given back has no time from which it is due (0).
+    private static let backlogs = Statement(
+        "fleet_backlogs",
+        """
+        WITH work AS (
+          SELECT lane, CASE WHEN due > $1::bigint THEN owner ELSE 0 END AS life, n, due
+          FROM signalbox.block
+          UNION ALL
+          SELECT lane, CASE WHEN due > $1::bigint THEN owner ELSE 0 END, 1, due
+          FROM signalbox.delivery)
+        SELECT l.sender, l.app, l.kind, coalesce(w.life, 0), coalesce(sum(w.n), 0)::bigint,
+          min(w.due) FILTER (WHERE w.due BETWEEN 1 AND $1::bigint)
+        FROM signalbox.lane l LEFT JOIN work w ON w.lane = l.id
+        GROUP BY l.id, coalesce(w.life, 0)
+        """)
+
+    static func read(
+        _ link: PostgresLink, byNs deadlineNs: UInt64
+    ) throws(PostgresFault) -> Fleet {
+        let gateways = try link.run(members, Parameters(), byNs: deadlineNs)
+        let now = gateways.count == 0 ? 0 : gateways.number(0, 5)
+        var values = Parameters()
+        values.add(now)
+        let work = try link.run(backlogs, values, byNs: deadlineNs)
+        var lanes: [LaneKey: Fleet.Backlog] = [:]
+        var leased: [Int64: Int] = [:]
+        for row in 0..<work.count {
+            let key = LaneKey(work, row, from: 0)
+            var lane = lanes[key] ?? Fleet.Backlog(key)
+            let (life, count) = (work.number(row, 3), Int(work.number(row, 4)))
+            if life == 0 {
+                lane.waiting += count
+                lane.oldestDueUnixMs = work.optional(row, 5).map { UInt64(clamping: $0) }
+            } else {
+                lane.leased += count
+                leased[life, default: 0] += count
+            }
+            lanes[key] = lane
+        }
+        var out = Fleet(nowUnixMs: UInt64(clamping: now))
+        for row in 0..<gateways.count {
+            out.members.append(
+                Fleet.Member(
+                    name: gateways.text(row, 1), version: gateways.text(row, 2),
+                    startedUnixMs: UInt64(clamping: gateways.number(row, 3)),
+                    heartbeatUnixMs: UInt64(clamping: gateways.number(row, 4)),
+                    leased: leased[gateways.number(row, 0)] ?? 0))
+        }
+        out.backlogs = lanes.values.sorted { $0.lane < $1.lane }
+        return out
+    }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import PluginRig
+import SignalboxHTTP
+import SignalboxSimulators
+import Testing
+
+/// The configurations in deploy/, with the real balancers in front of two gateways of the real program.
+@Suite(.timeLimit(.minutes(10))) struct BalancerTests {
+    enum Balancer: String, CaseIterable, Sendable, CustomStringConvertible {
+        case haproxy, nginx
+        var description: String { rawValue }
+    }
+
+    private struct Gateway {
+        let file: String
+        let port: Int
+        let admin: Int
+        var running: (process: Program, pipe: Pipe)
+
+        init(
+            _ name: String, _ simulators: Simulators, _ database: PostgresDatabase
+        ) async throws {
+            (port, admin) = (try OwnPort.take(), try OwnPort.take())
+            let yaml = (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes)
+                .replacing("drain: 5s", with: "drain: 1m, shutdown_delay: 3s")
+                .replacing(#"listen: "127.0.0.1:0""#, with: "listen: \"127.0.0.1:\(port)\"")
+                .replacing(#"admin: "127.0.0.1:0""#, with: "admin: \"127.0.0.1:\(admin)\"")
+            let store = "gateway: { name: \(name), store: { postgres: \"\(database.address)\" }, "
+            file = try ProgramTests.temporary(
+                "gateway.yaml", yaml.replacing("gateway: { ", with: store))
+            running = try await Self.start(file)
+        }
+
+        static func start(_ file: String) async throws -> (process: Program, pipe: Pipe) {
+            let started = try await CrashTests.start(file)
+            return (started.process, started.pipe)
+        }
+
+        func end() async throws {
+            running.process.terminate()
+            #expect(try await Tool.end(running.process) == 0)
+            running.pipe.fileHandleForReading.readabilityHandler = nil
+        }
+
+        /// Waits until the balancer sends it webhooks.
+        func isUsed(_ client: RESTClient) async throws {
+            for _ in 0..<12_000 {
+                let answer = try await client.patient(
+                    RESTCall(method: "GET", url: "http://127.0.0.1:\(admin)/metrics"))
+                let text = String(decoding: answer.body, as: UTF8.self)
+                if text.contains(#"signalbox_requests_total{instance="z",status="200"}"#) { return }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            Issue.record("the balancer does not use \(port)")
+        }
+    }
+
+    /// Starts the balancer with the file of deploy/, in which the addresses are replaced and nothing else.
+    private static func start(
+        _ balancer: Balancer, port: Int, _ gateways: [Gateway]
+    ) throws -> (process: Program, pipe: Pipe) {
+        let name = balancer == .haproxy ? "haproxy.cfg" : "nginx.conf"
+        var text = try String(
+            contentsOf: PluginRig.root.appending(path: "deploy/\(name)"), encoding: .utf8)
+        func replace(_ old: String, _ new: String, if applies: Bool = true) {
+            guard applies else { return }
+            #expect(text.contains(old), "deploy/\(name) has no \(old)")
+            text = text.replacing(old, with: new)
+        }
+        replace("bind :8080", "bind 127.0.0.1:\(port)", if: balancer == .haproxy)
+        replace("listen 8080;", "listen 127.0.0.1:\(port);", if: balancer == .nginx)
+        // The third one never runs.
+        let none = try OwnPort.take()
+        for number in 1...3 {
+            let gateway = number <= gateways.count ? gateways[number - 1] : nil
+            let (listen, admin) = (gateway?.port ?? none, gateway?.admin ?? none)
+            replace("10.0.0.1\(number):8080", "127.0.0.1:\(listen)")
+            replace(
+                "127.0.0.1:\(listen) check port 8081", "127.0.0.1:\(listen) check port \(admin)",
+                if: balancer == .haproxy)
+        }
+        let file = try ProgramTests.temporary(name, text)
+        let pipe = Pipe()
+        let command =
+            balancer == .haproxy
+            ? ["/usr/sbin/haproxy", "-db", "-f", file]
+            : ["/usr/sbin/nginx", "-e", "stderr", "-c", try frame(file)]
+        let process = try Program(command, at: PluginRig.root, output: pipe, errors: pipe)
+        pipe.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
+        return (process, pipe)
+    }
+
+    /// Debian's nginx.conf in short, with folders that any user may write to.
+    private static func frame(_ file: String) throws -> String {
+        let folder = try Workshop.folder().path
+        let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
+            "\($0)_temp_path \(folder)/\($0);"
+        }
+        return try ProgramTests.temporary(
+            "frame.conf",
+            """
+            daemon off;
+            pid \(folder)/pid;
+            events { worker_connections 1024; }
+            http { access_log off; \(paths.joined(separator: " ")) include \(file); }
+            """)
+    }
+
+    /// Waits until the balancer answers.
+    private static func isUp(_ port: Int, _ tally: Tally) async throws {
+        for _ in 0..<6_000 {
+            if let client = try? RawClient(port: port) {
+                let token = tally.next()
+                client.send(Poster.request(token, keepsAlive: false))
+                let answer = await client.read()
+                if answer.hasPrefix("HTTP/1.1 200") { return tally.note(token, answer) }
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record("the balancer does not answer on port \(port)")
+    }
+
+    private static func post(_ port: Int, _ tally: Tally, while body: () async throws -> Void)
+        async throws
+    {
+        try await withThrowingTaskGroup { group in
+            for number in 0..<4 {
+                let poster = Poster(port: port, keepsAlive: number % 2 == 0, tally: tally)
+                group.addTask { await poster.run() }
+            }
+            try await body()
+            tally.end()
+            try await group.waitForAll()
+        }
+    }
+
+    @Test(arguments: Balancer.allCases)
+    func `a rolling restart refuses no webhook, and a kill no more than were in flight`(
+        balancer: Balancer
+    ) async throws {
+        let database = try await PostgresServer.shared().database()
+        let simulators = try await Simulators.start(SimulatorsOptions())
+        let client = try RESTClient()
+        var gateways = [
+            try await Gateway("one", simulators, database),
+            try await Gateway("two", simulators, database),
+        ]
+        let port = try OwnPort.take()
+        let front = try Self.start(balancer, port: port, gateways)
+        let calm = Tally()
+        try await Self.isUp(port, calm)
+        try await Self.post(port, calm) {
+            for index in [0, 1] {
+                for gateway in gateways { try await gateway.isUsed(client) }
+                try await calm.wait(forMore: 40)
+                try await gateways[index].end()
+                gateways[index].running = try await Gateway.start(gateways[index].file)
+            }
+            for gateway in gateways { try await gateway.isUsed(client) }
+            try await calm.wait(forMore: 40)
+        }
+        #expect(calm.faults.isEmpty)
+
+        let rough = Tally(prefix: "killed-")
+        try await Self.post(port, rough) {
+            try await rough.wait(forMore: 40)
+            kill(gateways[0].running.process.processIdentifier, SIGKILL)
+            #expect(try await Tool.end(gateways[0].running.process) == -SIGKILL)
+            try await rough.wait(forMore: 100, whateverFails: true)
+        }
+        #expect(rough.faults.count <= 4, "each of four clients had one in flight")
+        // It takes back what it held.
+        gateways[0].running.pipe.fileHandleForReading.readabilityHandler = nil
+        gateways[0].running = try await Gateway.start(gateways[0].file)
+        var missing = Set(calm.tokens + rough.tokens)
+        for _ in 0..<6_000 where !missing.isEmpty {
+            missing.subtract(simulators.apns.received.filter { $0.status == 200 }.map(\.token))
+            if !missing.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+        }
+        #expect(missing.isEmpty)
+        print(
+            "\(balancer): \(calm.tokens.count + rough.tokens.count) webhooks, \(rough.faults.count) "
+                + "lost by the kill")
+        front.process.terminate()
+        _ = try await Tool.end(front.process)
+        front.pipe.fileHandleForReading.readabilityHandler = nil
+        for gateway in gateways { try await gateway.end() }
+        client.shutdown()
+        await simulators.shutdown()
+        try await database.remove()
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import PluginRig
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxSimulators
+import Testing
+
+/// What an operator sees of one gateway, and of several.
+@Suite struct FleetViewTests {
+    private static func lane(_ fleet: JSONValue, _ sender: String) throws -> JSONValue {
+        guard case .array(let lanes)? = fleet["lanes"] else { return .null }
+        return try #require(lanes.first { $0["sender"]?.string == sender })
+    }
+
+    private static func names(_ fleet: JSONValue) -> [String] {
+        guard case .array(let gateways)? = fleet["gateways"] else { return [] }
+        return gateways.compactMap { $0["name"]?.string }
+    }
+
+    @Test func `a gateway on SQLite shows itself and what it has leased`() async throws {
+        let rig = try await GatewayRig(
+            timeoutMs: 60_000,
+            config: {
+                (GatewayRig.plugins($0, timeoutMs: 60_000) + "\n" + GatewayRig.routes)
+                    .replacing("drain: 5s", with: "drain: 0s, name: solo")
+            })
+        try await rig.simulators.apns.take(.stall(count: 100))
+        try await rig.post(GatewayRig.webhook([("ios", "a")]))
+        _ = await rig.simulators.apns.wait(for: 1)
+        let answer = try await rig.admin("/fleet")
+        #expect(answer.status == 200)
+        let fleet = try JSONValue.parse(answer.body)
+        #expect(Self.names(fleet) == ["solo"])
+        #expect(fleet["gateways"]?[0]?["state"]?.string == "live")
+        #expect(fleet["gateways"]?[0]?["leased"]?.integer == 1)
+        #expect(fleet["gateways"]?[0]?["version"]?.string?.isEmpty == false)
+        let lane = try Self.lane(fleet, "apns")
+        #expect(lane["leased"]?.integer == 1 && lane["waiting"]?.integer == 0)
+        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        #expect(metrics.contains(#"signalbox_build_info{gateway="solo",version="#))
+        #expect(metrics.contains(#"signalbox_fleet_gateways{state="live"} 1"#))
+        #expect(metrics.contains(#"signalbox_fleet_leased{sender="apns",app=""} 1"#))
+        await rig.end()
+    }
+
+    /// Reads a log until it has a text.
+    private static func read(_ log: inout String, until text: String, _ pipe: Pipe) async throws {
+        while !log.contains(text) {
+            let more = try await Tool.next(pipe)
+            try #require(!more.isEmpty, "it ended: \(log)")
+            log += more
+        }
+    }
+
+    @Test func `each gateway shows all of them, and the store does when none runs`() async throws {
+        let database = try await PostgresServer.shared().database()
+        let simulators = try await Simulators.start(SimulatorsOptions())
+        try await simulators.apns.take(
+            .fail(tokens: ["bad"], status: 400, reason: "BadDeviceToken", times: nil))
+        let client = try RESTClient()
+        var files: [String] = []
+        var running: [(process: Program, pipe: Pipe)] = []
+        var logs: [String] = []
+        for name in ["one", "two"] {
+            let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
+            let store = "gateway: { name: \(name), store: { postgres: \"\(database.address)\" }, "
+            let file = try ProgramTests.temporary(
+                "gateway.yaml", yaml.replacing("gateway: { ", with: store))
+            let (process, pipe) = try ProgramTests.start(["run", "--config", file])
+            var log = ""
+            try await Self.read(&log, until: "gateway is up", pipe)
+            files.append(file)
+            running.append((process, pipe))
+            logs.append(log)
+        }
+        let port = try #require(logs[0].firstMatch(of: #/listen\.port=(\d+)/#)?.output.1)
+        let call = RESTCall(
+            method: "POST", url: "http://127.0.0.1:\(port)/in/z",
+            body: Array(GatewayRig.webhook([("ios", "good"), ("ios", "bad")]).utf8))
+        #expect(try await client.patient(call).status == 200)
+        try await Self.read(&logs[0], until: "BadDeviceToken", running[0].pipe)
+        for line in logs[0].split(separator: "\n") {
+            #expect(line.contains("gateway.name=one"), "\(line)")
+        }
+        for log in logs {
+            let admin = try #require(log.firstMatch(of: #/admin\.port=(\d+)/#)?.output.1)
+            let shown = try await ProgramTests.run([
+                "fleet", "--json", "--config", files[0], "--admin", "127.0.0.1:\(admin)",
+            ])
+            #expect(shown.status == 0, "\(shown.text)")
+            let fleet = try JSONValue.parse(Array(shown.output.utf8))
+            #expect(Self.names(fleet) == ["one", "two"])
+            // The dead letter, read through either gateway, says which one made the attempt.
+            let list = try await client.patient(
+                RESTCall(method: "GET", url: "http://127.0.0.1:\(admin)/dead"))
+            let attempts = try JSONValue.parse(list.body)["dead"]?[0]?["attempts"]
+            #expect(attempts?[0]?["gateway"]?.string == "one")
+        }
+        for (process, pipe) in running {
+            process.terminate()
+            _ = try await Tool.rest(pipe)
+            #expect(try await Tool.end(process) == 0)
+        }
+        let text = try await ProgramTests.run(["fleet", "--config", files[1]])
+        #expect(text.status == 0, "\(text.text)")
+        let firsts = text.lines.map { $0.prefix { $0 != " " } }
+        #expect(firsts == ["GATEWAY", "one", "two", "nothing"], "\(text.text)")
+        client.shutdown()
+        await simulators.shutdown()
+        try await database.remove()
+    }
+}

@@ -1,0 +1,28 @@
+import PluginRig
+import SignalboxCore
+import SignalboxStore
+import Testing
+
+@Suite struct FleetTableTests {
+    @Test func `the backlog counts what is not settled, and knows the oldest`() async throws {
+        let rig = try StoreTests.Rig()
+        _ = await rig.append([StoreTests.item((1...3).map { StoreTests.delivery($0) })])
+        rig.time.set(9_000)
+        var lane = try #require(try await rig.store.fleet().backlogs.first)
+        #expect(lane.lane == LaneKey(sender: "apns", app: ""))
+        #expect(lane.waiting == 3 && lane.oldestDueUnixMs == 1_000)
+        #expect(await rig.lease().deliveries.count == 3)
+        _ = await rig.settle([
+            .delivered(1), .delivered(2),
+            .retry(3, afterMs: 5_000, StoreTests.attempt(), isFree: false),
+        ])
+        lane = try #require(try await rig.store.fleet().backlogs.first)
+        #expect(lane.waiting == 1 && lane.oldestDueUnixMs == nil, "its time has not come")
+        rig.time.set(8_000)
+        let fleet = try await rig.store.fleet()
+        lane = try #require(fleet.backlogs.first)
+        #expect(lane.oldestDueUnixMs == 7_000 && fleet.lagMs(of: lane) == 1_000)
+        #expect(fleet.members.isEmpty)
+        await rig.store.close()
+    }
+}

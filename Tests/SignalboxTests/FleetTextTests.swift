@@ -1,0 +1,45 @@
+import SignalboxCore
+import Testing
+
+@testable import Signalbox
+
+@Suite struct FleetTextTests {
+    private static func fleet() -> Fleet {
+        var fleet = Fleet(nowUnixMs: 100_000_000)
+        for (name, agoMs, leased) in [("a", 2_000, 3), ("long-name", 90_000, 7), ("c", 90_000, 0)] {
+            fleet.members.append(
+                Fleet.Member(
+                    name: name, version: "1.0", startedUnixMs: 100_000_000 - 3_725_000,
+                    heartbeatUnixMs: 100_000_000 - UInt64(agoMs), leased: leased))
+        }
+        var busy = Fleet.Backlog(LaneKey(sender: "apns", app: "com.example"))
+        busy.waiting = 12
+        busy.leased = 10
+        busy.oldestDueUnixMs = 100_000_000 - 65_000
+        fleet.backlogs = [busy, Fleet.Backlog(LaneKey(sender: "fcm", app: ""))]
+        return fleet
+    }
+
+    @Test func `a gateway without heartbeats is silent while it holds something, then gone`() {
+        let fleet = Self.fleet()
+        #expect(fleet.members.map { fleet.state(of: $0) } == [.live, .silent, .gone])
+    }
+
+    @Test func `the fleet is two tables, without lanes that have nothing to do`() {
+        let lines = FleetText(Self.fleet().json).text.split(separator: "\n").map { String($0) }
+        #expect(
+            lines == [
+                "GATEWAY    VERSION  STATE   UP FOR     HEARTBEAT       LEASED",
+                "a          1.0      live    1 h 2 min  2 s ago         3",
+                "long-name  1.0      silent  1 h 2 min  1 min 30 s ago  7",
+                "c          1.0      gone    1 h 2 min  1 min 30 s ago  0",
+                "LANE  APP          WAITING  LEASED  LAG",
+                "apns  com.example  12       10      1 min 5 s",
+            ])
+    }
+
+    @Test func `an empty fleet says so`() {
+        #expect(
+            FleetText(Fleet(nowUnixMs: 1).json).text == "no gateway runs\n\nnothing waits")
+    }
+}
