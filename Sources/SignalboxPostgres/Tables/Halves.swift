@@ -53,7 +53,7 @@ final class Halves: @unchecked Sendable {
     /// When a table is looked at next.
     private var nextNs: [String: UInt64] = [:]
 
-    init(bytesMax: Int64 = 16 << 20) { self.bytesMax = bytesMax }
+    init(bytesMax: Int64 = 8 << 20) { self.bytesMax = bytesMax }
 
     /// What a look at a table led to.
     private enum Step {
