@@ -75,8 +75,11 @@ public final class PostgresStore: DeliveryQueue {
     public var isFileGone: Bool { false }
     /// The database is away or slow.
     public var isFailing: Bool { writer.away != nil || troubles.reason != nil }
-    /// Another gateway has this one's name.
-    public var isNameTaken: Bool { troubles[.nameTaken] != nil }
+    /// The database is away, or another gateway has this one's name.
+    public var stop: StoreStop? {
+        if troubles[.nameTaken] != nil { return .nameTaken }
+        return troubles[.away] != nil ? .away : nil
+    }
     /// Why it is failing.
     public var trouble: String? { troubles.reason ?? writer.away?.message }
 

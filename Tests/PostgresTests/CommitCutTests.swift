@@ -1,6 +1,7 @@
 import Foundation
 import PluginRig
 import SignalboxCore
+import Synchronization
 import Testing
 
 @testable import SignalboxPostgres
@@ -65,7 +66,11 @@ import Testing
         // A standby that never comes.
         try await server.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         try await server.run("SELECT pg_reload_conf()")
-        async let answer = rig.append(2, key: "k")
+        let isAnswered = Atomic(false)
+        async let answer = {
+            defer { isAnswered.store(true, ordering: .relaxed) }
+            return await rig.append(2, key: "k")
+        }()
         func waiting(_ query: String) async throws -> String {
             try await server.run(
                 "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND \(query)")
@@ -77,7 +82,12 @@ import Testing
             SET synchronous_commit = off;
             SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE wait_event = 'SyncRep'
             """)
-        try await until { try await !waiting("query LIKE '%signalbox.mark%'").isEmpty }
+        try await until {
+            let waits = try await !waiting("query LIKE '%signalbox.mark%'").isEmpty
+            return waits || isAnswered.load(ordering: .relaxed)
+        }
+        let isEarly = isAnswered.load(ordering: .relaxed)
+        #expect(!isEarly)
         try await server.run("ALTER SYSTEM RESET synchronous_standby_names")
         try await server.run("SELECT pg_reload_conf()")
         let found = await answer

@@ -49,7 +49,7 @@ import Testing
         try await database.run("DELETE FROM signalbox.gateway")
         try await rig.appendUntilTaken(2)
         #expect(rig.store.token != token)
-        #expect(!rig.store.isNameTaken)
+        #expect(rig.store.stop == nil)
         let refusal = await withCheckedContinuation { continuation in
             rig.store.settle([.delivered(1)], under: token, outcomes: OutcomePack()) {
                 continuation.resume(returning: try? $0.get())
@@ -71,18 +71,18 @@ import Testing
             return
         }
         #expect(words.contains("another gateway named one"))
-        try await until { older.store.isNameTaken }
+        try await until { older.store.stop == .nameTaken }
         #expect(older.store.trouble?.contains("gateway.name") == true)
         guard case .committed = await newer.append(2) else {
             Issue.record("the event was refused")
             return
         }
-        #expect(!newer.store.isNameTaken)
+        #expect(newer.store.stop == nil)
         await newer.store.close()
         // As half a minute later.
         try await database.run("UPDATE signalbox.gateway SET heartbeat = 0")
         try await older.appendUntilTaken(3)
-        #expect(!older.store.isNameTaken)
+        #expect(older.store.stop == nil)
         await older.store.close()
         try await database.remove()
     }

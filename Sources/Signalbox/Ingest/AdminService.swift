@@ -75,7 +75,7 @@ final class AdminService: AsyncHTTPServerHandler {
         for lane in lanes.all { metrics.inMemory(lane.key, count: lane.count) }
         metrics.waiting(context.store.waitingCount)
         metrics.storeFailing(context.store.isFailing)
-        metrics.nameTaken(context.store.isNameTaken)
+        metrics.nameTaken(context.store.stop == .nameTaken)
         metrics.store(context.store.figures)
         for sender in context.outcomes.senders {
             metrics.outcomesWaiting(sender.name, count: sender.waitingCount)
@@ -137,14 +137,14 @@ final class AdminService: AsyncHTTPServerHandler {
         if receivers.contains(where: { $0.hold != nil }) { isDegraded = true }
         let isFileGone = store.isFileGone
         let isFailing = store.isFailing
-        let isNameTaken = store.isNameTaken
+        let stop = store.stop
         let status =
             if isStopping {
                 "stopping"
             } else if isFileGone {
                 "database_gone"
-            } else if isNameTaken {
-                "name_taken"
+            } else if let stop {
+                stop.rawValue
             } else if isDiskFull {
                 "disk_full"
             } else {
@@ -160,7 +160,7 @@ final class AdminService: AsyncHTTPServerHandler {
                 .init("senders", .array(senders)),
                 .init("outcomes", .array(receivers.map(\.readiness))),
             ])
-        let isReady = !isStopping && !isFileGone && !isDiskFull && !isNameTaken
+        let isReady = !isStopping && !isFileGone && !isDiskFull && stop == nil
         return .json(body, status: isReady ? 200 : 503)
     }
 }

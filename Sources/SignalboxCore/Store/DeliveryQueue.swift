@@ -17,8 +17,8 @@ public protocol DeliveryQueue: Sendable {
     /// Whether the last write failed, or outcomes wait that cannot be written.
     var isFailing: Bool { get }
 
-    /// Whether another owner of the same name uses the store: this one gets nothing. False by default.
-    var isNameTaken: Bool { get }
+    /// Why it takes nothing at all now; nil by default.
+    var stop: StoreStop? { get }
     /// Why the store is failing, if it knows more than that it is.
     var trouble: String? { get }
     /// For the metrics; none by default.
@@ -73,9 +73,17 @@ public protocol DeliveryQueue: Sendable {
     func close() async
 }
 
+/// Why a store takes nothing, as `/readyz` names it.
+public enum StoreStop: String, Sendable {
+    /// Its database cannot be reached.
+    case away = "database_away"
+    /// Another owner of the same name uses the store.
+    case nameTaken = "name_taken"
+}
+
 extension DeliveryQueue {
-    /// Never.
-    public var isNameTaken: Bool { false }
+    /// Nil.
+    public var stop: StoreStop? { nil }
     /// Nothing.
     public var trouble: String? { nil }
     /// None.
