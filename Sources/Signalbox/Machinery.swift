@@ -12,7 +12,7 @@ struct Machinery: Sendable {
     let name: String
     let logger: Logger
     let metrics = GatewayMetrics(registry: MetricsRegistry())
-    let limits = Limits()
+    let limits: Limits
     let workers: WorkerThreads
     let alarms: AlarmClock
     let rest: RESTClient
@@ -39,6 +39,9 @@ struct Machinery: Sendable {
         }
         self.logger = logger
         metrics.buildInfo(gateway: name, version: Release.version)
+        var limits = Limits()
+        if let store = settings.store { limits.leaseMs = store.leaseMs }
+        self.limits = limits
         clock = options.nowUnixMs
         hasSystemClock = options.hasSystemClock
         let cores = SystemThread.cores

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Signalbox
+import SignalboxPostgres
 
 /// `signalbox-bench`: measures parts of the gateway, and prints a line of JSON each time.
 struct BenchCommand: AsyncParsableCommand {
@@ -8,13 +9,23 @@ struct BenchCommand: AsyncParsableCommand {
         commandName: "signalbox-bench", abstract: "Measures parts of the gateway, for Benchmarks/.",
         subcommands: [
             Keys.self, Store.self, Load.self, Backlog.self, Resume.self, Registry.self,
-            Sender.self, Events.self, Reload.self, Calls.self,
+            LookUps.self, Sender.self, Events.self, Reload.self, Calls.self,
         ])
 
     /// The folder of the database.
     struct Folder: ParsableArguments {
         @Option(help: "A folder on the disk to measure.")
         var folder = "run/bench"
+
+        @Option(help: "The address of a PostgreSQL database to measure in place of SQLite.")
+        var postgres: String?
+
+        var place: StoreBench.Place {
+            get throws {
+                if let postgres { return .postgres(try PostgresAddress(postgres)) }
+                return .folder(folder)
+            }
+        }
     }
 
     struct Keys: ParsableCommand {
@@ -29,10 +40,12 @@ struct BenchCommand: AsyncParsableCommand {
     struct Store: AsyncParsableCommand {
         @OptionGroup var at: Folder
         @Option var events = 300_000
+        @Option var window = 4_000
 
         func run() async throws {
             let fsync = StoreBench.fsyncMs(folder: at.folder)
-            let rate = try await StoreBench.throughput(folder: at.folder, events: events)
+            let rate = try await StoreBench.throughput(
+                at: try at.place, events: events, window: window)
             Output.figures([("fsync_ms", fsync), ("events_per_second", rate)])
         }
     }
@@ -58,7 +71,7 @@ struct BenchCommand: AsyncParsableCommand {
         @Option var deliveries = 1_000_000
 
         func run() async throws {
-            try await StoreBench.fill(folder: at.folder, deliveries: deliveries)
+            try await StoreBench.fill(at: try at.place, deliveries: deliveries)
             Output.figures([])
         }
     }
@@ -67,7 +80,7 @@ struct BenchCommand: AsyncParsableCommand {
         @OptionGroup var at: Folder
 
         func run() async throws {
-            let found = try await StoreBench.resume(folder: at.folder)
+            let found = try await StoreBench.resume(at: try at.place)
             Output.figures([
                 ("waiting", Double(found.waiting)), ("first_lease_ms", found.ms),
                 ("resident_mib", found.residentMiB),
@@ -80,8 +93,18 @@ struct BenchCommand: AsyncParsableCommand {
         @Option var devices = 10_000
 
         func run() async throws {
-            try await StoreBench.register(folder: at.folder, devices: devices)
+            try await StoreBench.register(at: try at.place, devices: devices)
             Output.figures([])
+        }
+    }
+
+    struct LookUps: AsyncParsableCommand {
+        @OptionGroup var at: Folder
+        @Option var users = 10_000
+
+        func run() async throws {
+            let ms = try await StoreBench.lookUps(at: try at.place, users: users)
+            Output.figures([("ms", ms)])
         }
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import SignalboxCore
+import SignalboxPostgres
 import SignalboxStore
 import SignalboxThreads
 import Synchronization
@@ -9,21 +10,24 @@ enum StoreBench {
     /// Appends events with two deliveries each, and settles them once they are committed.
     ///
     /// Returns events per second.
-    static func throughput(folder: String, events: Int) async throws -> Double {
-        let store = try open(folder)
+    static func throughput(at place: Place, events: Int, window: Int = 4_000) async throws -> Double {
+        let store = try await open(place)
         let start = SystemClock.monotonicNs
-        let flow = Flow(store: store, events: events)
+        let flow = Flow(store: store, events: events, window: window)
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             flow.run { continuation.resume() }
         }
         let seconds = Double(SystemClock.monotonicNs - start) / 1e9
         await store.close()
+        guard flow.failureCount == 0 else {
+            throw BenchFault(description: "\(flow.failureCount) events failed")
+        }
         return Double(events) / seconds
     }
 
     /// Fills a store with deliveries that nobody leases.
-    static func fill(folder: String, deliveries: Int) async throws {
-        let store = try open(folder)
+    static func fill(at place: Place, deliveries: Int) async throws {
+        let store = try await open(place)
         let partMax = 10_000
         for part in 0..<(deliveries / partMax) {
             let content = SharedNotification(note)
@@ -42,23 +46,41 @@ enum StoreBench {
     /// Registers one device each for the users `u0`, `u1`, ....
     ///
     /// A device's token contains its user's number.
-    static func register(folder: String, devices: Int) async throws {
-        let store = try open(folder)
-        let partMax = 4_096
+    static func register(at place: Place, devices: Int) async throws {
+        let store = try await open(place)
+        let partMax = 2_000
         for first in stride(from: 0, to: devices, by: partMax) {
-            try await withThrowingTaskGroup { group in
-                for number in first..<min(devices, first + partMax) {
-                    group.addTask {
-                        let device = Device(
-                            app: "com.example.app", platform: "ios",
-                            token: SenderBench.token(number), user: "u\(number)")
-                        _ = try await store.register(device, isUnique: true)
-                    }
-                }
-                try await group.waitForAll()
+            let changes = (first..<min(devices, first + partMax)).map { number in
+                DeviceChange(
+                    kind: .registered,
+                    device: Device(
+                        app: "com.example.app", platform: "ios",
+                        token: SenderBench.token(number), user: "u\(number)"))
+            }
+            try await withCheckedThrowingContinuation { continuation in
+                store.change(changes, reports: []) { continuation.resume(with: $0) }
             }
         }
         await store.close()
+    }
+
+    /// Looks up all of so many registered users a few times. Returns the milliseconds of the fastest pass.
+    static func lookUps(at place: Place, users: Int) async throws -> Double {
+        let store = try await open(place)
+        let keys = (0..<users).map { UserKey(app: "com.example.app", user: "u\($0)") }
+        var best = Double.infinity
+        for _ in 0..<10 {
+            let start = SystemClock.monotonicNs
+            let found = try await withCheckedThrowingContinuation { continuation in
+                store.devices(of: keys) { continuation.resume(with: $0) }
+            }
+            best = min(best, Double(SystemClock.monotonicNs - start) / 1e6)
+            guard found.count == users, found.values.allSatisfy({ $0.count == 1 }) else {
+                throw BenchFault(description: "the registry is not as it was filled")
+            }
+        }
+        await store.close()
+        return best
     }
 
     /// Opens a full store and leases its first part.
@@ -66,10 +88,10 @@ enum StoreBench {
     /// Returns the time in milliseconds, the number of waiting deliveries, and the resident memory
     /// in MiB.
     static func resume(
-        folder: String
+        at place: Place
     ) async throws -> (ms: Double, waiting: Int, residentMiB: Double) {
         let start = SystemClock.monotonicNs
-        let store = try open(folder)
+        let store = try await open(place)
         let wish = LeaseWish(max: 1_024, forMs: 60_000)
         let lease = try await withCheckedThrowingContinuation { continuation in
             store.lease(LaneKey(sender: "apns", app: ""), wish) {
@@ -117,10 +139,27 @@ enum StoreBench {
         return Double(pages * Int(sysconf(Int32(_SC_PAGESIZE)))) / 1_048_576
     }
 
-    private static func open(_ folder: String) throws -> SQLiteStore {
-        try SQLiteStore.open(
-            SQLiteStore.Options(
-                folder: folder, nowUnixMs: { SystemClock.unixMs }, onNotice: { _ in }))
+    /// Where a store is.
+    enum Place {
+        case folder(String)
+        case postgres(PostgresAddress)
+    }
+
+    private static func open(_ place: Place) async throws -> any GatewayStore {
+        switch place {
+        case .folder(let folder):
+            return try SQLiteStore.open(
+                SQLiteStore.Options(
+                    folder: folder, nowUnixMs: { SystemClock.unixMs }, onNotice: { _ in }))
+        case .postgres(let address):
+            var options = PostgresOptions(address: address, owner: "bench", onNotice: { _ in })
+            // More events at once than a gateway accepts while its store is behind.
+            options.patienceMs = 60_000
+            let made = options
+            return try await SystemThread.value {
+                Result { () throws(PostgresStoreError) in try PostgresStore.open(made) }
+            }.get()
+        }
     }
 
     static var note: PushNotification {
@@ -150,26 +189,27 @@ enum StoreBench {
 
 /// Keeps a number of events in flight.
 private final class Flow: Sendable {
-    private static let windowMax = 4_000
-
     private struct State {
         var next = 0
         var done = 0
         var end: (@Sendable () -> Void)?
     }
 
-    private let store: SQLiteStore
+    private let store: any GatewayStore
     private let events: Int
+    private let window: Int
+    private let failures = Atomic(0)
     private let state = Mutex(State())
 
-    init(store: SQLiteStore, events: Int) {
+    init(store: any GatewayStore, events: Int, window: Int) {
         self.store = store
         self.events = events
+        self.window = window
     }
 
     func run(_ end: @escaping @Sendable () -> Void) {
         state.withLock { $0.end = end }
-        for _ in 0..<Self.windowMax { start() }
+        for _ in 0..<window { start() }
     }
 
     private func start() {
@@ -187,12 +227,22 @@ private final class Flow: Sendable {
         store.append(
             StoreEntry(items: [item], receivedUnixMs: SystemClock.unixMs, dedupeMs: 60_000)
         ) { answer in
-            guard case .committed(let commit) = answer else { return self.finish() }
+            guard case .committed(let commit) = answer else { return self.fail() }
             self.store.settle(
                 [.delivered(id), .delivered(id + 1)], under: commit.token, outcomes: OutcomePack()
-            ) { _ in self.finish() }
+            ) { result in
+                (try? result.get()) == LeaseRefusal() ? self.finish() : self.fail()
+            }
         }
     }
+
+    private func fail() {
+        failures.wrappingAdd(1, ordering: .relaxed)
+        finish()
+    }
+
+    /// Events that were not committed, or not settled.
+    var failureCount: Int { failures.load(ordering: .relaxed) }
 
     private func finish() {
         let end = state.withLock { state -> (@Sendable () -> Void)? in

@@ -8,6 +8,11 @@ public struct PostgresSettings: Sendable, Equatable {
     public var address: String
     /// Whether connections go through a pooler that hands each transaction to another connection.
     public var isPooled = false
+    /// How long the deliveries of a gateway that died stay its own, in milliseconds.
+    public var leaseMs: UInt64 = 20_000
+    /// A gateway extends its leases four times in each, and a commit of a loaded database takes a second now and then.
+    /// Longer than the other end, the deliveries of a dead gateway would be late for most uses.
+    static let leaseMsRange: ClosedRange<UInt64> = 5_000...600_000
     /// Its position in the file.
     public var position: SourcePosition
 
@@ -15,7 +20,7 @@ public struct PostgresSettings: Sendable, Equatable {
     static func read(_ value: ConfigValue, _ diagnostics: Diagnostics) -> PostgresSettings? {
         guard
             let map = MapReader(
-                value, owner: "gateway.store", known: ["postgres", "pooled"], diagnostics),
+                value, owner: "gateway.store", known: ["postgres", "pooled", "lease"], diagnostics),
             let (text, given) = map.text("postgres", required: true)
         else { return nil }
         let schemes = ["postgres://", "postgresql://"]
@@ -33,11 +38,12 @@ public struct PostgresSettings: Sendable, Equatable {
             }
             out.isPooled = isPooled
         }
+        if let ms = map.duration("lease", in: leaseMsRange) { out.leaseMs = ms }
         return out
     }
 
     /// Positions do not count.
     public static func == (a: PostgresSettings, b: PostgresSettings) -> Bool {
-        a.address == b.address && a.isPooled == b.isPooled
+        a.address == b.address && a.isPooled == b.isPooled && a.leaseMs == b.leaseMs
     }
 }

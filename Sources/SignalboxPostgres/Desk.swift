@@ -16,6 +16,8 @@ final class Desk<Job: Sendable>: Sendable {
 
     private struct Inbox {
         var entries: [Entry] = []
+        /// Until then the entries may wait for others; nil: they may not.
+        var lingerEndNs: UInt64?
         var away: StoreFailure?
         var isClosing = false
         var isClosed = false
@@ -25,6 +27,9 @@ final class Desk<Job: Sendable>: Sendable {
     struct Duties: Sendable {
         /// How many jobs are taken at a time.
         var groupMax = 1
+        /// Whether a job may wait for others until so long after the first one has come.
+        var lingerNs: UInt64 = 0
+        var mayLinger: @Sendable (Job) -> Bool = { _ in false }
         /// How often the thread does what is to be done now and then, busy or not.
         var restNs: UInt64?
         /// Does jobs; says why if the database is away. Without jobs: what is to be done now and then.
@@ -68,7 +73,14 @@ final class Desk<Job: Sendable>: Sendable {
             if isPatient, !inbox.isClosing, inbox.entries.count < Self.patientMax { refusal = nil }
             guard refusal == nil else { return false }
             inbox.entries.append(Entry(job: job, untilNs: untilNs, isPatient: isPatient))
-            return inbox.entries.count == 1
+            let wasLingering = inbox.lingerEndNs != nil
+            if !duties.mayLinger(job) {
+                inbox.lingerEndNs = nil
+                return wasLingering || inbox.entries.count == 1
+            }
+            guard inbox.entries.count == 1 else { return false }
+            inbox.lingerEndNs = SystemClock.monotonicNs + duties.lingerNs
+            return true
         }
         if refusal != nil { tally.refused(1) }
         return refusal
@@ -107,6 +119,10 @@ final class Desk<Job: Sendable>: Sendable {
             let isDue = restNs.map { SystemClock.monotonicNs >= $0 } ?? false
             if isDue, !inbox.isClosing { return (([], false), nil) }
             guard inbox.isClosing || !inbox.entries.isEmpty else { return (nil, restNs) }
+            if let end = inbox.lingerEndNs, SystemClock.monotonicNs < end, !inbox.isClosing {
+                return (nil, end)
+            }
+            inbox.lingerEndNs = nil
             let group = inbox.entries.prefix(duties.groupMax).map(\.job)
             inbox.entries.removeFirst(group.count)
             return ((group, inbox.isClosing && inbox.entries.isEmpty), nil)

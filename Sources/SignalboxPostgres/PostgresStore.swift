@@ -50,7 +50,8 @@ public final class PostgresStore: DeliveryQueue {
         writer = Desk(
             "sbx-store", session(0),
             Desk.Duties(
-                groupMax: 4_096, restNs: 5_000_000_000, perform: { queue.perform($0, $1) },
+                groupMax: 4_096, lingerNs: 2_000_000, mayLinger: \.mayLinger,
+                restNs: 5_000_000_000, perform: { queue.perform($0, $1) },
                 refuse: { $0.refuse($1) },
                 turned: { failure in
                     if let failure {
@@ -71,6 +72,8 @@ public final class PostgresStore: DeliveryQueue {
     public var waitingCount: Int { shared.waiting.load(ordering: .relaxed) }
     /// The database had no room for the last events.
     public var isDiskFull: Bool { troubles[.full] != nil }
+    /// Whether other gateways were alive within the last half minute.
+    public var isShared: Bool { shared.others.load(ordering: .relaxed) > 0 }
     /// Never.
     public var isFileGone: Bool { false }
     /// The database is away or slow.

@@ -5,6 +5,8 @@ internal import Synchronization
 final class SharedState: Sendable {
     let waiting: Atomic<Int>
     let outcomes: Atomic<Int>
+    /// Other gateways that live, as of the last few seconds.
+    let others = Atomic(0)
 
     init(waiting: Int, outcomes: Int) {
         self.waiting = Atomic(waiting)

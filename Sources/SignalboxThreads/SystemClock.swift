@@ -6,6 +6,8 @@ public enum SystemClock {
     public static var unixMs: UInt64 { nanoseconds(CLOCK_REALTIME) / 1_000_000 }
     /// Monotonic nanoseconds.
     public static var monotonicNs: UInt64 { nanoseconds(CLOCK_MONOTONIC) }
+    /// Nanoseconds since the machine started, with the time that it was suspended.
+    public static var sinceBootNs: UInt64 { nanoseconds(CLOCK_BOOTTIME) }
 
     private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
         var time = timespec()

@@ -22,16 +22,51 @@ import Testing
 
     private func append(_ store: PostgresStore, _ id: UInt64, key: String = "") async -> StoreAnswer
     {
-        let delivery = Delivery(
-            id: id, eventID: id, source: "s", subject: "", route: "r", sender: "apns",
-            stableID: "stable-\(id)", deadlineUnixMs: 0,
-            content: SharedNotification(PushNotification()), device: Device(token: "t\(id)"))
-        let item = StoreEntry.Item(
-            event: Event(id: id, source: "s", type: "t", dedupe: key), deliveries: [delivery])
-        let entry = StoreEntry(items: [item], receivedUnixMs: 1, dedupeMs: 60_000)
-        return await withCheckedContinuation { continuation in
-            store.append(entry) { continuation.resume(returning: $0) }
+        await withCheckedContinuation { continuation in
+            store.append(Self.entry([id], key: key)) { continuation.resume(returning: $0) }
         }
+    }
+
+    private static func entry(
+        _ ids: [UInt64], key: String = "", taken: Set<UInt64> = []
+    ) -> StoreEntry {
+        let deliveries = ids.map { id in
+            Delivery(
+                id: id, eventID: id, source: "s", subject: "", route: "r", sender: "apns",
+                stableID: "stable-\(id)", deadlineUnixMs: 0,
+                content: SharedNotification(PushNotification()), device: Device(token: "t\(id)"))
+        }
+        let item = StoreEntry.Item(
+            event: Event(id: ids.first ?? 0, source: "s", type: "t", dedupe: key),
+            deliveries: deliveries, taken: taken)
+        return StoreEntry(items: [item], receivedUnixMs: 1, dedupeMs: 60_000)
+    }
+
+    @Test func `an outcome counts hours after its lease, if nobody has taken the delivery over`()
+        async throws
+    {
+        let database = try await PostgresServer.shared().database()
+        let passedMs = Atomic<UInt64>(0)
+        var options = try options(database)
+        options.offsetMs = { passedMs.load(ordering: .relaxed) }
+        let store = try await open(options)
+        let session = Session(
+            options.address, usesNames: true, store.life, channel: 9, store.clock)
+        let writer = QueueWriter(
+            store.life, store.clock, seed: (1, 2), options, SharedState(waiting: 0, outcomes: 0))
+        _ = writer.perform([.append(Self.entry([1, 2], taken: [1, 2])) { _ in }], session)
+        passedMs.store(7_200_000, ordering: .relaxed)
+        // It sweeps.
+        #expect(writer.perform([], session) == nil)
+        let lost = Mutex<[UInt64]?>(nil)
+        let settle = QueueJob.settle([.delivered(1), .delivered(2)], OutcomePack()) { result in
+            lost.withLock { $0 = (try? result.get())?.lost }
+        }
+        #expect(writer.perform([settle], session) == nil)
+        #expect(lost.withLock { $0 } == [])
+        #expect(try await database.run("SELECT count(*) FROM signalbox.block").hasPrefix("0"))
+        await store.close()
+        try await database.remove()
     }
 
     @Test func `gateways that start at once make one schema`() async throws {

@@ -20,10 +20,16 @@ import Testing
     @Test func `an address from the environment is read`() {
         let url = "postgres://u:geheim@db/signalbox?sslmode=verify-full"
         let (store, words) = load(
-            #"{ postgres: "${env:DATABASE_URL}", pooled: true }"#, ["DATABASE_URL": url])
+            #"{ postgres: "${env:DATABASE_URL}", pooled: true, lease: 8s }"#, ["DATABASE_URL": url])
         #expect(words == [])
         #expect(store?.address == url)
         #expect(store?.isPooled == true)
+        #expect(store?.leaseMs == 8_000)
+    }
+
+    @Test func `a dead gateway's deliveries are free after 20 seconds, unless the file says otherwise`()
+    {
+        #expect(load("{ postgres: postgres://db/x }").0?.leaseMs == 20_000)
     }
 
     @Test(arguments: [
@@ -43,7 +49,11 @@ import Testing
         (
             "{ postgres: postgres://db/x, pool: true }",
             "conf/gateway.yaml:2:48: unknown-key: gateway.store: unknown key \"pool\"; known: "
-                + "postgres, pooled"
+                + "postgres, pooled, lease"
+        ),
+        (
+            "{ postgres: postgres://db/x, lease: 4s }",
+            "conf/gateway.yaml:2:55: bad-value: gateway.store: lease must be from 5s to 10m"
         ),
     ])
     func `a fault names its place and the fix`(store: String, words: String) {

@@ -88,6 +88,21 @@ import Testing
         #expect(rig.run().todo.isWithdrawal == false)
     }
 
+    @Test func `what the carrier has may leave until the first lease may end`() {
+        var rig = Self.busy()
+        let asked = rig.now.steadyMs
+        #expect(rig.state.heldUntilMs == asked + Self.leaseMs)
+        rig.wait(ms: Self.leaseMs / 4)
+        guard let wish = rig.state.tended(rig.now).extension else {
+            return #expect(Bool(false))
+        }
+        _ = rig.state.extended(wish, LeaseRefusal(), rig.now)
+        #expect(rig.state.heldUntilMs == asked + Self.leaseMs / 4 + Self.leaseMs)
+        // Somebody else has it all.
+        _ = rig.state.fenced(under: rig.token, rig.now)
+        #expect(rig.state.heldUntilMs == 0)
+    }
+
     @Test func `what comes back unsent after that is dropped, too`() {
         var rig = Self.busy()
         rig.wait(ms: Self.leaseMs / 2)

@@ -1,5 +1,6 @@
 import SignalboxCore
 import SignalboxHTTP
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct PushPoolTests {
@@ -22,6 +23,16 @@ import Testing
         #expect(request.header("content-length") == "7")
         #expect(request.authority == "127.0.0.1:\(rig.server.port)")
         #expect(rig.events.map(\.kind) == [.connected])
+        await rig.end()
+    }
+
+    @Test func `what waited until its lease may be over comes back unsent`() async throws {
+        let isHeld = Atomic(true)
+        // The connection that is made takes the second one, too.
+        let rig = try await PushRig(maySend: { isHeld.exchange(false, ordering: .relaxed) })
+        rig.submit(1...2)
+        #expect(await rig.outcomes(2) == [1: "withdrawn", 2: "withdrawn"])
+        #expect(rig.handler.seen.isEmpty)
         await rig.end()
     }
 

@@ -131,7 +131,8 @@ final class PushRig: Sendable {
     init(
         _ orders: [Order] = [], holdMs: Int = 0, paceMs: Int = 0, swallowing: Set<UInt64> = [],
         offersALPN: Bool = true, streams: UInt32 = 1000, serverConnectionsMax: Int? = nil,
-        trustsServer: Bool = true, configure: (inout PushEndpoint) -> Void = { _ in }
+        trustsServer: Bool = true, configure: (inout PushEndpoint) -> Void = { _ in },
+        maySend: @escaping @Sendable () -> Bool = { true }
     ) async throws {
         engine = try PushEngine(threads: 1)
         folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -162,7 +163,7 @@ final class PushRig: Sendable {
         pool = try engine.makePool(
             endpoint: endpoint,
             onResults: { results in box.add { $0.results += results } },
-            onEvent: { event in box.add { $0.events.append(event) } })
+            onEvent: { event in box.add { $0.events.append(event) } }, maySend: maySend)
     }
 
     var events: [PushPoolEvent] { state.mutex.withLock { $0.events } }

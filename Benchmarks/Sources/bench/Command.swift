@@ -42,7 +42,7 @@ import Foundation
             ("store", bench.store), ("calls", bench.calls), ("end_to_end", bench.endToEnd),
             ("fan_out", bench.fanOut), ("memory", bench.memory), ("latency", bench.latency),
             ("routes", bench.routes), ("devices", { try bench.devices(isLong: isLong) }),
-            ("senders", bench.senders), ("reload", bench.reload),
+            ("senders", bench.senders), ("reload", bench.reload), ("postgres", bench.postgres),
         ]
         let names = parts.map(\.name)
         if let unknown = only?.first(where: { !names.contains($0) }) {

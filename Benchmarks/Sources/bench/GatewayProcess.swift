@@ -53,7 +53,8 @@ extension Bench {
     /// `senders`: the apps of each further APNs instance, for events of the types
     /// `parcel.sent1`, ....
     func yaml(
-        sinkPort: Int, routes: Int = 1, senders: [[String]] = [], when: String? = nil
+        sinkPort: Int, routes: Int = 1, senders: [[String]] = [], when: String? = nil,
+        postgres: String? = nil
     ) -> String {
         var text = """
             version: 1
@@ -62,6 +63,7 @@ extension Bench {
               admin: false
               data: "${env:BENCH_DATA:-data}"
               log: { level: warning }
+            \(postgres.map { "  store: { postgres: \"\($0)\" }\n" } ?? "")\
             plugins:
               zendesk: { library: Zendesk, config: { path: /in/zendesk } }
               events:

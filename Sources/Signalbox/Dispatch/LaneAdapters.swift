@@ -11,7 +11,8 @@ struct GatewayClock: LaneClock {
     let unixMs: @Sendable () -> UInt64
 
     var now: LaneTime {
-        LaneTime(unixMs: unixMs(), steadyMs: SystemClock.monotonicNs / 1_000_000)
+        // A lease also ends while the machine is suspended.
+        LaneTime(unixMs: unixMs(), steadyMs: SystemClock.sinceBootNs / 1_000_000)
     }
 
     func random() -> Double { Double.random(in: 0..<1) }
@@ -33,6 +34,7 @@ struct GatewayLaneStore: LaneStore {
     let store: any GatewayStore
     /// Wakes up when an outcome for receivers was stored.
     let outcomes: OutcomeStream
+    var isShared: Bool { store.isShared }
 
     func lease(
         _ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease?) -> Void

@@ -124,6 +124,7 @@ struct LaneFactory: Sendable {
         return try context.machinery.pushes.makePool(
             endpoint: try endpoint.pushEndpoint(),
             onResults: { sink.answered($0) },
-            onEvent: { log.write($0) })
+            onEvent: { log.write($0) },
+            maySend: { sink.maySend })
     }
 }

@@ -32,6 +32,14 @@ final class LaneSweep: Sendable {
         }
         wakeAll()
         context.alarms.after(ms: Self.pauseMs) { [weak self] in self?.round() }
+        tend()
+    }
+
+    /// Often enough that a lease is extended long before its lane gives it up.
+    private func tend() {
+        for lane in lanes.all { lane.tend() }
+        let ms = min(Self.pauseMs, context.limits.leaseMs / 20)
+        context.alarms.after(ms: ms) { [weak self] in self?.tend() }
     }
 
     /// Wakes every lane that has something on disk: the instances have changed.
@@ -47,7 +55,6 @@ final class LaneSweep: Sendable {
     }
 
     private func round() {
-        for lane in lanes.all { lane.tend() }
         context.store.waitingLanes(dueForMs: Self.pauseMs) { result in
             // After a failure the next round looks again.
             guard case .success(let keys) = result else { return }

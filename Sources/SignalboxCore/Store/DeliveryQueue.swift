@@ -14,6 +14,8 @@ public protocol DeliveryQueue: Sendable {
     var isDiskFull: Bool { get }
     /// Whether the file was removed or replaced: what is committed now is lost when the process ends.
     var isFileGone: Bool { get }
+    /// Whether other owners use it at present: then a lane takes no more than it sends soon.
+    var isShared: Bool { get }
     /// Whether the last write failed, or outcomes wait that cannot be written.
     var isFailing: Bool { get }
 
@@ -82,6 +84,8 @@ public enum StoreStop: String, Sendable {
 }
 
 extension DeliveryQueue {
+    /// A store of one gateway.
+    public var isShared: Bool { false }
     /// Nil.
     public var stop: StoreStop? { nil }
     /// Nothing.

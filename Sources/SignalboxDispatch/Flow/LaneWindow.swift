@@ -23,6 +23,11 @@ public struct LaneWindow: Sendable {
             start = 0
         }
 
+        mutating func popLast() -> Delivery? {
+            guard start < items.count else { return nil }
+            return items.removeLast()
+        }
+
         mutating func popFirst() -> Delivery? {
             guard start < items.count else { return nil }
             let first = items[start]
@@ -38,6 +43,8 @@ public struct LaneWindow: Sendable {
     }
 
     private let countMax: Int
+    /// What other gateways leave of that.
+    var shareMax = Int.max
     /// High, normal, low.
     private var ready = [Fifo(), Fifo(), Fifo()]
     private enum Stage: Sendable {
@@ -63,7 +70,8 @@ public struct LaneWindow: Sendable {
     /// Nothing is in it, and no room is kept.
     public var isEmpty: Bool { count == 0 && reserved == 0 }
     /// How many more it can hold.
-    public var room: Int { isAwaitingStore ? 0 : max(0, countMax - count - reserved) }
+    public var room: Int { isAwaitingStore ? 0 : max(0, most - count - reserved) }
+    private var most: Int { min(countMax, shareMax) }
     /// As many as it can hold have ended, and the store does not know of it: a restart would send them again, and more
     /// must not be added to them.
     var isAwaitingStore: Bool { stages.count - count >= countMax }
@@ -75,7 +83,7 @@ public struct LaneWindow: Sendable {
         var taken = Set<UInt64>(minimumCapacity: min(deliveries.count, room))
         for delivery in deliveries {
             let isHigh = Self.rank(delivery) == 0
-            guard room > (isHigh ? 0 : countMax / 8) else { continue }
+            guard room > (isHigh ? 0 : most / 8) else { continue }
             reserved += 1
             taken.insert(delivery.id)
         }
@@ -264,15 +272,17 @@ public struct LaneWindow: Sendable {
     }
 
     /// Takes out what is ready, to be given back to the store; `committed` ends its stay.
-    public mutating func takeReady() -> [Delivery] {
+    ///
+    /// With `max` only so many: of low priority before high, and the last before the first.
+    public mutating func takeReady(max: Int = .max) -> [Delivery] {
         var taken: [Delivery] = []
-        for rank in 0...2 {
-            while let delivery = ready[rank].popFirst() {
+        for rank in (0...2).reversed() {
+            while taken.count < max, let delivery = ready[rank].popLast() {
                 if take(delivery.id, .settling) { taken.append(delivery) }
             }
         }
-        readyCount = 0
-        return taken
+        readyCount -= taken.count
+        return taken.reversed()
     }
 
     /// Empties the window; all that was in it and not settled.

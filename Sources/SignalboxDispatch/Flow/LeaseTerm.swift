@@ -38,11 +38,12 @@ struct LeaseTerm: Sendable {
     /// The leases last as long as they did.
     mutating func notExtended() { isAsking = false }
 
-    /// Half of the lease is over: what is handed to the carrier now may leave too late.
-    ///
-    /// The other half is for requests that wait for a connection (see `PoolCore.waitMaxNs`).
+    /// Half of the lease is over: nothing more is handed to the carrier, and what has not left comes back.
     func isOver(_ nowMs: UInt64, leaseMs: UInt64) -> Bool {
         guard let sinceMs else { return false }
         return nowMs >= sinceMs + leaseMs / 2
     }
+
+    /// When the first lease may end at the store; 0: nothing is leased.
+    func endMs(leaseMs: UInt64) -> UInt64 { sinceMs.map { $0 + leaseMs } ?? 0 }
 }

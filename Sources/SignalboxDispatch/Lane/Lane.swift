@@ -39,6 +39,8 @@ public final class Lane: Sendable {
     /// Something waits on disk that this lane does not send any more.
     private let onReturned: @Sendable () -> Void
     private let cell: Mutex<Cell>
+    /// `LaneState.heldUntilMs`, for the threads that send.
+    private let heldUntilMs = Atomic<UInt64>(0)
     private let sink: LaneSink
 
     /// Makes a lane with the carrier that `carrier` makes, which tells the sink what comes back.
@@ -89,9 +91,8 @@ public final class Lane: Sendable {
     public func committed(
         _ taken: [Delivery], under token: LeaseToken, askedMs: UInt64, isMoreOnDisk: Bool
     ) -> Bool {
-        let (isServed, todo) = cell.withLock {
-            $0.state.committed(
-                taken, under: token, askedMs: askedMs, isMoreOnDisk: isMoreOnDisk)
+        let (isServed, todo) = change {
+            $0.committed(taken, under: token, askedMs: askedMs, isMoreOnDisk: isMoreOnDisk)
         }
         perform(todo)
         return isServed
@@ -120,8 +121,12 @@ public final class Lane: Sendable {
     /// What held the lane may be mended: it tries at once.
     public func tryNow() { step { state, _ in state.tryNow() } }
 
-    /// To be called every few seconds: keeps the leases, and writes the log lines whose interval is over.
-    public func tend() { step { state, now in state.tended(now) } }
+    /// To be called every few seconds: keeps the leases and its share, and writes the log lines whose interval is
+    /// over.
+    public func tend() {
+        let isShared = world.store.isShared
+        step { state, now in state.tended(now, isShared: isShared) }
+    }
 
     func answered(_ results: [PushResult]) { step { state, _ in state.answered(results) } }
 
@@ -174,9 +179,22 @@ public final class Lane: Sendable {
 
     // MARK: Work
 
-    private func step(_ change: (inout LaneState, LaneTime) -> LaneTodo) {
+    private func step(_ body: (inout LaneState, LaneTime) -> LaneTodo) {
         let now = world.clock.now
-        perform(cell.withLock { change(&$0.state, now) })
+        perform(change { body(&$0, now) })
+    }
+
+    /// Changes the state in a way that may change how long leases last.
+    private func change<Value: Sendable>(_ body: (inout LaneState) -> Value) -> Value {
+        cell.withLock { cell in
+            defer { heldUntilMs.store(cell.state.heldUntilMs, ordering: .relaxed) }
+            return body(&cell.state)
+        }
+    }
+
+    /// Whether a request that the carrier has may leave: the lane surely holds its delivery.
+    fileprivate var maySend: Bool {
+        world.clock.now.steadyMs < heldUntilMs.load(ordering: .relaxed)
     }
 
     /// Runs turns until one is empty.
@@ -300,10 +318,10 @@ public final class Lane: Sendable {
     private func withoutUnderWay(_ lease: StoreLease, askedMs: UInt64) -> StoreLease {
         var lease = lease
         for lane in predecessors() where !lease.deliveries.isEmpty {
-            let (rest, leaseMs, todo) = lane.cell.withLock {
-                let (rest, todo) = $0.state.retake(
+            let (rest, leaseMs, todo) = lane.change {
+                let (rest, todo) = $0.retake(
                     lease.deliveries, under: lease.token, askedMs: askedMs)
-                return (rest, $0.state.rules.leaseMs, todo)
+                return (rest, $0.rules.leaseMs, todo)
             }
             if rest.count < lease.deliveries.count {
                 lease.nextDueInMs = min(lease.nextDueInMs ?? leaseMs, leaseMs)
@@ -396,6 +414,10 @@ public final class LaneSink: Sendable {
 
     /// A plugin with a transport of its own knows outcomes.
     public func learned(_ outcomes: [Outcome]) { lane.withLock { $0 }?.learned(outcomes) }
+
+    /// Whether a request may leave now. A carrier asks before it sends what has waited: the process may have been
+    /// stopped meanwhile.
+    public var maySend: Bool { lane.withLock { $0 }?.maySend ?? false }
 
     fileprivate func set(_ new: Lane) { lane.withLock { $0 = new } }
 

@@ -51,6 +51,8 @@ public protocol LaneClock: Sendable {
 ///
 /// `done` is called once, on any thread, and must return soon.
 public protocol LaneStore: Sendable {
+    /// Whether other gateways use it at present.
+    var isShared: Bool { get }
     /// Lends deliveries of a lane; nil: the store failed.
     func lease(_ lane: LaneKey, _ wish: LeaseWish, done: @escaping @Sendable (StoreLease?) -> Void)
     /// Ends leases, and appends to the stream of outcomes in the same commit; nil: the store failed, and nothing

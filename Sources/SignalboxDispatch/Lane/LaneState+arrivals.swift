@@ -67,7 +67,7 @@ extension LaneState {
             isProbe = true
             room = window.readyCount == 0 ? min(1, window.room) : 0
         case .all:
-            let isLow = window.count < rules.inMemoryMax / 2
+            let isLow = window.count < max(1, min(rules.inMemoryMax, share.max) / 2)
             room = isLow ? min(1_024, window.room) : 0
         }
         guard room > 0 else { return nil }

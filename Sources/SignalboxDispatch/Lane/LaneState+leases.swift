@@ -11,6 +11,9 @@ extension LaneState {
         window.count > 0 && term.isOver(now.steadyMs, leaseMs: rules.leaseMs)
     }
 
+    /// Nothing may leave from this steady time on, not even what the carrier has already.
+    var heldUntilMs: UInt64 { term.endMs(leaseMs: rules.leaseMs) }
+
     /// Takes leased deliveries in, that were asked for at a time; what is held under an older token is somebody
     /// else's by now.
     mutating func take(
@@ -42,12 +45,13 @@ extension LaneState {
         return (deliveries.filter { !ids.contains($0.id) }, todo)
     }
 
-    /// Now and then, whatever the lane is doing: extends leases in time, gives up what could not be extended, and
-    /// writes the log lines whose interval is over.
-    public mutating func tended(_ now: LaneTime) -> LaneTodo {
+    /// Now and then, whatever the lane is doing: extends leases in time, gives up what could not be extended, keeps no
+    /// more than its share, and writes the log lines whose interval is over. `isShared`: other gateways use the store.
+    public mutating func tended(_ now: LaneTime, isShared: Bool = false) -> LaneTodo {
         var todo = LaneTodo()
         todo.lines = lines.due(nowMs: now.steadyMs)
         giveUpIfOver(now, into: &todo)
+        keepShare(now, isShared: isShared, into: &todo)
         if let token, term.wantsExtension(now.steadyMs, leaseMs: rules.leaseMs) {
             let ids = window.heldIDs
             guard !ids.isEmpty else { return todo }

@@ -25,6 +25,7 @@ extension LaneState {
                 continue
             }
             guard let delivery = window.settle(outcome.item) else { continue }
+            share.ended(1)
             health.take(
                 outcome, isFirst: delivery.attempt == 1, nowMs: now.steadyMs, random: random())
             let kind = decide(outcome, delivery, now, random, policy, into: &todo)

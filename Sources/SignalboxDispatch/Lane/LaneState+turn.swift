@@ -77,7 +77,9 @@ extension LaneState {
         var most = batchMax
         var isProbe = false
         switch health.breaker.permission(nowMs: now.steadyMs) {
-        case .all: most = min(most, health.room(inFlight: window.inFlightCount))
+        case .all:
+            let flying = window.inFlightCount
+            most = min(most, health.room(inFlight: flying), max(0, share.max - flying))
         case .none: return
         case .probe:
             isProbe = true
@@ -189,7 +191,7 @@ extension LaneState {
         for delivery in window.takeReady() { todo.endings.append(released(delivery, now)) }
     }
 
-    private func released(_ delivery: Delivery, _ now: LaneTime) -> LaneEnding {
+    func released(_ delivery: Delivery, _ now: LaneTime) -> LaneEnding {
         LaneEnding(
             delivery, .released,
             Outcome(item: delivery.id, kind: .retry, reason: TransportFault.withdrawn.rawValue),

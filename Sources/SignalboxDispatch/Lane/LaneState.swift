@@ -71,6 +71,8 @@ public struct LaneState: Sendable {
     var token: LeaseToken?
     /// How long it surely does.
     var term = LeaseTerm()
+    /// How much of the lane it takes while there are other gateways.
+    var share: LaneShare
     var pause = Pause()
     var disk = Disk()
     var lines = LaneLines()
@@ -83,6 +85,7 @@ public struct LaneState: Sendable {
     public init(_ rules: LaneRules) {
         self.rules = rules
         window = LaneWindow(countMax: rules.inMemoryMax)
+        share = LaneShare(inMemoryMax: rules.inMemoryMax)
         health = LaneHealth(
             inFlightMax: rules.inMemoryMax, startsSlowly: rules.traits.startsSlowly)
     }

@@ -24,7 +24,7 @@ final class PoolCore: @unchecked Sendable {
     static let refusalsMax = 8
     /// While the peer answers, a request may wait this many request time-outs before it is sent.
     static let waitFactor: UInt64 = 6
-    /// And never longer than half a lease of its delivery: by then another gateway may send it.
+    /// And never longer than this.
     static let waitMaxNs: UInt64 = 60_000_000_000
 
     let eventLoop: any EventLoop
@@ -36,6 +36,7 @@ final class PoolCore: @unchecked Sendable {
     private let authority: PinnedBytes
     private let onResults: @Sendable ([PushResult]) -> Void
     private let onEvent: @Sendable (PushPoolEvent) -> Void
+    private let maySend: @Sendable () -> Bool
     private var state: PoolState
     private var connections: [UInt64: PushConnection] = [:]
     /// Connections that were opened, or begun, with certificates that have since been replaced.
@@ -52,13 +53,13 @@ final class PoolCore: @unchecked Sendable {
     private var waitTimer: (ns: UInt64, task: Scheduled<Void>)?
     private var wakeTimer: (ns: UInt64, task: Scheduled<Void>)?
     private var results: [PushResult] = []
-    private var isReporting = false
     private var stopped: EventLoopPromise<Void>?
 
     init(
         endpoint: PushEndpoint, eventLoop: any EventLoop, tls: TLSContext, gate: HostGate,
         onResults: @escaping @Sendable ([PushResult]) -> Void,
-        onEvent: @escaping @Sendable (PushPoolEvent) -> Void
+        onEvent: @escaping @Sendable (PushPoolEvent) -> Void,
+        maySend: @escaping @Sendable () -> Bool
     ) {
         self.endpoint = endpoint
         self.eventLoop = eventLoop
@@ -67,6 +68,7 @@ final class PoolCore: @unchecked Sendable {
         timeoutNs = UInt64(endpoint.requestTimeoutMs) * 1_000_000
         self.onResults = onResults
         self.onEvent = onEvent
+        self.maySend = maySend
         authority = PinnedBytes(Array(endpoint.authority.utf8))
         state = PoolState(
             connectionsMax: endpoint.connectionsMax, streamsMax: endpoint.streamsMax,
@@ -88,7 +90,6 @@ final class PoolCore: @unchecked Sendable {
             }
         }
         work()
-        report()
     }
 
     func drain(connection id: UInt64) {
@@ -98,8 +99,12 @@ final class PoolCore: @unchecked Sendable {
 
     func withdraw() {
         takeBackMoved()
-        while let slot = waiting.popFirst() { finish(slot, .fault(.withdrawn)) }
+        returnWaiting()
         report()
+    }
+
+    private func returnWaiting() {
+        while let slot = waiting.popFirst() { finish(slot, .fault(.withdrawn)) }
     }
 
     func renew(_ tls: TLSContext) {
@@ -139,10 +144,11 @@ final class PoolCore: @unchecked Sendable {
 
     private var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
 
-    /// Sends what can be sent, and connects if more connections are needed.
+    /// Sends what can be sent, reports what cannot, and connects if more connections are needed.
     private func work() {
         let time = now
         takeBackMoved()
+        if !waiting.isEmpty, !maySend() { returnWaiting() }
         // Mostly one connection takes all, and needs no list.
         var last: PushConnection?
         var others: [PushConnection] = []
@@ -171,6 +177,7 @@ final class PoolCore: @unchecked Sendable {
         }
         for connection in others where connection !== last { connection.flush() }
         last?.flush()
+        report()
         armDeadline()
         guard !waiting.isEmpty else { return }
         armWait()
@@ -202,14 +209,13 @@ final class PoolCore: @unchecked Sendable {
         }
     }
 
-    /// At a time, runs `first`, then works and reports.
+    /// At a time, runs `first`, then works.
     private func timer(
         _ ns: UInt64, first: @escaping (PoolCore) -> Void
     ) -> Scheduled<Void> {
         eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(deadline: .uptimeNanoseconds(ns)) {
             first(self)
             self.work()
-            self.report()
         }
     }
 
@@ -450,6 +456,5 @@ extension PoolCore: PushConnectionOwner {
         } else {
             connectFailed(connection.id, reason)
         }
-        report()
     }
 }

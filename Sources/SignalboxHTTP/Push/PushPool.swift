@@ -75,14 +75,17 @@ public final class PushEngine: Sendable {
     /// Makes a pool; fails if the endpoint's certificates are unreadable. The error says whether it
     /// may work later.
     ///
-    /// `onResults` and `onEvent` are called on the pool's event loop and must return quickly.
+    /// The closures are called on the pool's event loop and must return quickly. While `maySend` is false, nothing
+    /// is sent: requests come back as `.withdrawn`.
     public func makePool(
         endpoint: PushEndpoint, onResults: @escaping @Sendable ([PushResult]) -> Void,
-        onEvent: @escaping @Sendable (PushPoolEvent) -> Void
+        onEvent: @escaping @Sendable (PushPoolEvent) -> Void,
+        maySend: @escaping @Sendable () -> Bool
     ) throws(EndpointError) -> PushPool {
         let core = PoolCore(
             endpoint: endpoint, eventLoop: group.next(), tls: try PushTLS.context(endpoint),
-            gate: gate(endpoint), onResults: onResults, onEvent: onEvent)
+            gate: gate(endpoint), onResults: onResults, onEvent: onEvent,
+            maySend: maySend)
         return PushPool(core: core)
     }
 

@@ -13,12 +13,12 @@ final class DatabaseClock: Sendable {
     init(offsetMs: @escaping @Sendable () -> UInt64) { self.offsetMs = offsetMs }
 
     func hear(_ unixMs: Int64) {
-        let now = SystemClock.monotonicNs
+        let now = SystemClock.sinceBootNs
         heard.withLock { $0 = (unixMs, now) }
     }
 
     var nowUnixMs: Int64 {
-        let now = SystemClock.monotonicNs
+        let now = SystemClock.sinceBootNs
         let passed = heard.withLock { $0.unixMs + Int64((now - $0.atNs) / 1_000_000) }
         return passed + Int64(clamping: offsetMs())
     }

@@ -14,6 +14,14 @@ enum QueueJob: Sendable {
         dueForMs: UInt64?, done: @Sendable (Result<[LaneKey], StoreFailure>) -> Void)
     case reserve(Int, done: @Sendable (Result<Range<UInt64>, StoreFailure>) -> Void)
 
+    /// Nobody waits for it who could not wait for two milliseconds more, and it shares the commit of what comes then.
+    var mayLinger: Bool {
+        switch self {
+        case .settle, .extend, .hasten: true
+        case .append, .lease, .waitingLanes, .reserve: false
+        }
+    }
+
     /// Answers that it was not done.
     func refuse(_ failure: StoreFailure) {
         switch self {

@@ -63,28 +63,26 @@ struct Holdings {
         if held.block.left <= 0 { blocks[held.block.id] = nil }
     }
 
-    /// What the database says of a block: marks, or nil if it is another's or gone. Returns what is lost.
-    mutating func refresh(_ block: HeldBlock, _ marks: Marks?) -> [UInt64] {
-        var lost: [UInt64] = []
-        for (id, held) in places where held.block === block {
-            if let marks, !marks[held.index] { continue }
-            lost.append(id)
+    /// What the database says of blocks: the marks of those that are held. The others are another's, or gone.
+    mutating func refresh(_ asked: [HeldBlock], _ marks: [Int64: Marks]) {
+        let all = Set(asked.map(ObjectIdentifier.init))
+        let lost = places.filter { _, held in
+            all.contains(ObjectIdentifier(held.block))
+                && marks[held.block.id].map { $0[held.index] } ?? true
         }
-        for id in lost { places[id] = nil }
-        if let marks {
-            block.left -= marks.marked - block.done.marked
-            block.done = marks
-        } else {
-            blocks[block.id] = nil
+        for id in lost.keys { places[id] = nil }
+        for block in asked {
+            guard let found = marks[block.id] else {
+                blocks[block.id] = nil
+                continue
+            }
+            block.left -= found.marked - block.done.marked
+            block.done = found
         }
-        return lost
     }
 
-    /// Forgets blocks whose leases ended long ago: whoever had their deliveries will not come back.
-    mutating func forget(endedBeforeUnixMs limit: Int64) {
-        let old = blocks.values.filter { $0.untilUnixMs < limit }
-        guard !old.isEmpty else { return }
-        for block in old { blocks[block.id] = nil }
-        places = places.filter { blocks[$0.value.block.id] != nil }
+    /// Blocks whose leases are over: anybody may have taken them over.
+    func ended(beforeUnixMs limit: Int64) -> [HeldBlock] {
+        blocks.values.filter { $0.untilUnixMs < limit }
     }
 }

@@ -285,11 +285,14 @@ enum QueueSQL {
           + (SELECT count(*) FROM signalbox.delivery))::bigint
         """)
 
+    /// One row: how many other gateways have told in the last 30 seconds that they live.
     static let beat = Statement(
         "beat",
         """
-        UPDATE signalbox.gateway SET heartbeat = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
-        WHERE life = $1::bigint
+        WITH clock AS (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now),
+          beat AS (UPDATE signalbox.gateway SET heartbeat = clock.now FROM clock WHERE life = $1::bigint)
+        SELECT count(*) FROM signalbox.gateway, clock
+        WHERE heartbeat > clock.now - 30000 AND life <> $1::bigint
         """)
 
     /// Tells of rows that were released.

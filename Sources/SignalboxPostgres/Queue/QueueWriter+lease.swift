@@ -330,10 +330,8 @@ extension QueueWriter {
         }
         let found = marks
         group.effects.append {
-            for (id, block) in blocks {
-                _ = self.holdings.refresh(block, found[id])
-                if found[id] != nil { block.untilUnixMs = untilUnixMs }
-            }
+            self.holdings.refresh(Array(blocks.values), found)
+            for id in found.keys { blocks[id]?.untilUnixMs = untilUnixMs }
         }
         return refusal
     }

@@ -8,8 +8,6 @@ internal import Synchronization
 final class QueueWriter: @unchecked Sendable {
     /// How often jobs are tried again when another gateway took something over meanwhile.
     private static let triesMax = 8
-    /// How long after its lease a block is remembered: outcomes that late are not expected any more.
-    private static let memoryMs: Int64 = 300_000
 
     let life: Life
     let clock: DatabaseClock
@@ -21,6 +19,9 @@ final class QueueWriter: @unchecked Sendable {
     private(set) var lanes = LaneNumbers()
     private var ids: Range<UInt64> = 0..<0
     private var lastSweepNs: UInt64 = 0
+    /// When all that waits may be counted again.
+    private var nextCountNs: UInt64 = 0
+    private static let longCountNs: UInt64 = 20_000_000
 
     init(
         _ life: Life, _ clock: DatabaseClock, seed: (UInt64, UInt64),
@@ -174,20 +175,29 @@ final class QueueWriter: @unchecked Sendable {
 
     /// Asks which of the blocks of a group are still held.
     private func refresh(_ group: Group, _ session: Session) -> StoreFailure? {
-        var values = Parameters()
-        values.add(life.number)
-        values.add(group.blocks.map(\.id))
+        let values = held(group.blocks)
         do throws(PostgresFault) {
             let rows = try session.look { link, deadline throws(PostgresFault) in
                 try link.run(QueueSQL.heldBlocks, values, byNs: deadline)
             }
-            var marks: [Int64: Marks] = [:]
-            for row in 0..<rows.count { marks[rows.number(row, 0)] = Marks(rows, row, from: 1) }
-            for block in group.blocks { _ = holdings.refresh(block, marks[block.id]) }
+            holdings.refresh(group.blocks, Self.marks(rows))
             return nil
         } catch {
             return error.failure
         }
+    }
+
+    private func held(_ blocks: [HeldBlock]) -> Parameters {
+        var out = Parameters()
+        out.add(life.number)
+        out.add(blocks.map(\.id))
+        return out
+    }
+
+    private static func marks(_ rows: Rows) -> [Int64: Marks] {
+        var out: [Int64: Marks] = [:]
+        for row in 0..<rows.count { out[rows.number(row, 0)] = Marks(rows, row, from: 1) }
+        return out
     }
 
     // MARK: Before a transaction
@@ -321,15 +331,26 @@ final class QueueWriter: @unchecked Sendable {
         }
     }
 
-    /// Now and then: tells that this gateway lives, and forgets what it held long ago.
+    /// Now and then: tells that this gateway lives, and asks who has the blocks whose leases are over.
+    ///
+    /// As long as nobody has taken such a block over, the outcomes of its deliveries still count: after an outage of
+    /// the database they come late.
     private func sweep(_ group: Group, _ transaction: Transaction, nowUnixMs: Int64) {
         let now = SystemClock.monotonicNs
         guard group.jobs.isEmpty || now > lastSweepNs + 5_000_000_000 else { return }
         lastSweepNs = now
-        holdings.forget(endedBeforeUnixMs: nowUnixMs - Self.memoryMs)
+        let ended = holdings.ended(beforeUnixMs: nowUnixMs)
+        if !ended.isEmpty {
+            group.ask(transaction, QueueSQL.heldBlocks, held(ended)) { rows in
+                let marks = Self.marks(rows)
+                group.effects.append { self.holdings.refresh(ended, marks) }
+            }
+        }
         var values = Parameters()
         values.add(life.number)
-        transaction.send(QueueSQL.beat, values)
+        group.ask(transaction, QueueSQL.beat, values) { rows in
+            self.shared.others.store(Int(rows.number(0, 0)), ordering: .relaxed)
+        }
     }
 
     private func waitingLanes(
@@ -337,16 +358,26 @@ final class QueueWriter: @unchecked Sendable {
     ) throws(TransactionFault) -> [LaneKey] {
         var values = Parameters()
         values.add(nowUnixMs - Int64(clamping: dueForMs ?? 0))
-        var waiting = 0
-        group.ask(transaction, QueueSQL.waiting, Parameters()) { waiting = Int($0.number(0, 0)) }
         let lanes = try group.run(
             transaction, dueForMs == nil ? QueueSQL.waitingLanes : QueueSQL.dueLanes, values)
-        // The count has seen what this transaction did.
-        let (found, delta) = (waiting, group.delta)
-        group.effects.append {
-            self.shared.waiting.store(found - delta, ordering: .relaxed)
-        }
+        try countWaiting(group, transaction)
         return (0..<lanes.count).map { LaneKey(lanes, $0, from: 0) }
+    }
+
+    /// Counts what waits, others' deliveries among it: less often the longer that takes.
+    private func countWaiting(
+        _ group: Group, _ transaction: Transaction
+    ) throws(TransactionFault) {
+        let start = SystemClock.monotonicNs
+        guard start >= nextCountNs else { return }
+        let waiting = Int(try group.run(transaction, QueueSQL.waiting).number(0, 0))
+        let end = SystemClock.monotonicNs
+        if end - start > Self.longCountNs { nextCountNs = end + (end - start) * 100 }
+        // The count has seen what this transaction did.
+        let delta = group.delta
+        group.effects.append {
+            self.shared.waiting.store(waiting - delta, ordering: .relaxed)
+        }
     }
 }
 

@@ -23,8 +23,8 @@ final class SimGateway: Sendable {
     static let policy = RetryPolicy(
         name: "sim", initialMs: 500, factor: 2, maxMs: 8_000, retries: 6, jitter: 0.1)
     static let inMemoryMax = 24
-    static let leaseMs: UInt64 = 40_000
-    private static let tendMs: UInt64 = 3_000
+    static let leaseMs: UInt64 = 20_000
+    private static let tendMs: UInt64 = 2_000
     private static let lookMs: UInt64 = 10_000
 
     let clock: SimClock

@@ -111,23 +111,20 @@ final class SimCarrier: LaneCarrier {
             }
             if delivery.stableID != "\(id)" { report("\(id) was sent as \(delivery.stableID)") }
             state.withLock { _ = $0.waiting.insert(id) }
-            let end = clock.now.steadyMs + Self.unsentMaxMs
-            process.later(ms: clock.dice(20)) { self.send(id, before: end) }
+            process.later(ms: clock.dice(20)) { self.send(id) }
         }
         return .taken(settled: [])
     }
 
-    /// Like the pool, which sends nothing that has waited too long.
-    private static let unsentMaxMs = SimGateway.leaseMs / 2
-
-    private func send(_ id: UInt64, before end: UInt64) {
+    private func send(_ id: UInt64) {
         let isWaiting = state.withLock { state in
             guard state.waiting.remove(id) != nil else { return false }
             state.flying.insert(id)
             return true
         }
         guard isWaiting else { return }
-        guard clock.now.steadyMs < end else { return finish(id, .fault(.timeoutUnsent)) }
+        // Like the pool.
+        guard sink.maySend else { return finish(id, .fault(.withdrawn)) }
         if !store.isHeld(id, by: process.life.process) {
             report("\(id) is sent without a lease:\(clock.story(of: id))")
         }

@@ -304,6 +304,7 @@ final class SimStore: Sendable {
 
 /// The store as the lanes of one process see it.
 struct SimLaneStore: LaneStore {
+    let isShared = true
     let store: SimStore
     let process: SimProcess
 

@@ -1,0 +1,16 @@
+/// What a lane leaves to other gateways.
+extension LaneState {
+    /// Now and then: keeps no more than its share, and gives the rest back. Lowest priority and newest first.
+    mutating func keepShare(_ now: LaneTime, isShared: Bool, into todo: inout LaneTodo) {
+        share.look(
+            now.steadyMs, isShared: isShared && !rules.traits.keepsOrder,
+            isBusy: window.count > 0)
+        window.shareMax = share.max
+        guard share.max < .max, life == .open, window.count > share.max / 4 * 5, !isGivenUp(now)
+        else { return }
+        let surplus = window.takeReady(max: window.count - share.max)
+        for delivery in surplus { todo.endings.append(released(delivery, now)) }
+        // What waits for a connection comes back, and goes on to the disk the next time.
+        if window.count > share.max { todo.isWithdrawal = true }
+    }
+}
