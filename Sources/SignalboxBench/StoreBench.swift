@@ -10,7 +10,8 @@ enum StoreBench {
     /// Appends events with two deliveries each, and settles them once they are committed.
     ///
     /// Returns events per second.
-    static func throughput(at place: Place, events: Int, window: Int = 4_000) async throws -> Double {
+    static func throughput(at place: Place, events: Int, window: Int = 4_000) async throws -> Double
+    {
         let store = try await open(place)
         let start = SystemClock.monotonicNs
         let flow = Flow(store: store, events: events, window: window)

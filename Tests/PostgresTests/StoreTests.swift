@@ -42,6 +42,31 @@ import Testing
         return StoreEntry(items: [item], receivedUnixMs: 1, dedupeMs: 60_000)
     }
 
+    @Test func `a gateway knows whether others live`() async throws {
+        let database = try await PostgresServer.shared().database()
+        let options = try options(database)
+        let one = try await open(options)
+        let shared = SharedState(waiting: 0, outcomes: 0)
+        let writer = QueueWriter(one.life, one.clock, seed: (1, 2), options, shared)
+        let session = Session(
+            options.address, usesNames: true, one.life, channel: 9, one.clock)
+        func others() -> Int {
+            // It sweeps.
+            _ = writer.perform([], session)
+            return shared.others.load(ordering: .relaxed)
+        }
+        #expect(others() == 0)
+        let two = try await open(self.options(database, "two"))
+        #expect(others() == 1)
+        await two.close()
+        // Silent for a minute.
+        try await database.run(
+            "UPDATE signalbox.gateway SET heartbeat = heartbeat - 60000 WHERE name = 'two'")
+        #expect(others() == 0)
+        await one.close()
+        try await database.remove()
+    }
+
     @Test func `an outcome counts hours after its lease, if nobody has taken the delivery over`()
         async throws
     {

@@ -27,8 +27,7 @@ import Testing
         #expect(store?.leaseMs == 8_000)
     }
 
-    @Test func `a dead gateway's deliveries are free after 20 seconds, unless the file says otherwise`()
-    {
+    @Test func `a lease is 20 seconds, unless the file says otherwise`() {
         #expect(load("{ postgres: postgres://db/x }").0?.leaseMs == 20_000)
     }
 

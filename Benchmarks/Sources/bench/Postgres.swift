@@ -27,7 +27,8 @@ final class Postgres {
     func commitMs() throws -> Double {
         let address = try database()
         _ = try Child(["psql", "-q", "-d", address, "-c", "CREATE TABLE one (n bigint)"]).rest()
-        let tool = try Child(["sh", "-c", "ls /usr/lib/postgresql/*/bin/pgbench | tail -n 1"]).rest()
+        let tool = try Child(["sh", "-c", "ls /usr/lib/postgresql/*/bin/pgbench | tail -n 1"])
+            .rest()
         let script = socket + "/commit.sql"
         try "INSERT INTO one VALUES (1);\n".write(toFile: script, atomically: true, encoding: .utf8)
         let text = try Child([
@@ -43,11 +44,13 @@ final class Postgres {
 
     /// The processor time that the server's processes have used, in seconds.
     var cpuSeconds: Double {
-        let file = (try? String(contentsOfFile: socket + "/data/postmaster.pid", encoding: .utf8)) ?? ""
+        func text(_ path: String) -> String {
+            (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        }
+        let file = text(socket + "/data/postmaster.pid")
         guard let pid = file.split(separator: "\n").first.flatMap({ Int32($0) }) else { return 0 }
         let path = "/proc/\(pid)/task/\(pid)/children"
-        let children = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-        return children.split(separator: " ").compactMap { Int32($0) }.reduce(0) {
+        return text(path).split(separator: " ").compactMap { Int32($0) }.reduce(0) {
             $0 + ProcessFacts(pid: $1).cpuSeconds
         }
     }
@@ -138,7 +141,7 @@ extension Bench {
             costs.append(own)
             let words = gateways == 1 ? "one gateway" : "\(gateways) gateways"
             note("postgres_us_per_delivery_\(gateways)", own, "processor time, \(words)")
-            note("postgres_server_us_per_delivery_\(gateways)", servers, "of the database, \(words)")
+            note("postgres_server_us_per_delivery_\(gateways)", servers, "of the server, \(words)")
         }
         note("postgres_fleet_ratio", costs[1] / costs[0], "four gateways to one (target 1.2)")
     }
