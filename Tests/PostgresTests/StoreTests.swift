@@ -79,7 +79,7 @@ import Testing
             options.address, usesNames: true, store.life, channel: 9, store.clock)
         let writer = QueueWriter(
             store.life, store.clock, seed: (1, 2), options, SharedState(waiting: 0, outcomes: 0))
-        _ = writer.perform([.append(Self.entry([1, 2], taken: [1, 2])) { _ in }], session)
+        _ = writer.perform([.append(Self.entry([1, 2], taken: [1, 2]), untilNs: .max) { _ in }], session)
         passedMs.store(7_200_000, ordering: .relaxed)
         // It sweeps.
         #expect(writer.perform([], session) == nil)
