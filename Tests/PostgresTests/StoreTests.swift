@@ -42,14 +42,22 @@ import Testing
         return StoreEntry(items: [item], receivedUnixMs: 1, dedupeMs: 60_000)
     }
 
+    private static func writer(
+        _ store: PostgresStore, _ options: PostgresOptions, _ shared: SharedState
+    ) -> (QueueWriter, Session) {
+        let troubles = Troubles { _ in }
+        let writer = QueueWriter(store.life, store.clock, seed: (1, 2), options, shared, troubles)
+        let session = Session(
+            options.address, usesNames: true, store.life, channel: 9, store.clock)
+        return (writer, session)
+    }
+
     @Test func `a gateway knows whether others live`() async throws {
         let database = try await PostgresServer.shared().database()
         let options = try options(database)
         let one = try await open(options)
         let shared = SharedState(waiting: 0, outcomes: 0)
-        let writer = QueueWriter(one.life, one.clock, seed: (1, 2), options, shared)
-        let session = Session(
-            options.address, usesNames: true, one.life, channel: 9, one.clock)
+        let (writer, session) = Self.writer(one, options, shared)
         func others() -> Int {
             // It sweeps.
             _ = writer.perform([], session)
@@ -75,11 +83,9 @@ import Testing
         var options = try options(database)
         options.offsetMs = { passedMs.load(ordering: .relaxed) }
         let store = try await open(options)
-        let session = Session(
-            options.address, usesNames: true, store.life, channel: 9, store.clock)
-        let writer = QueueWriter(
-            store.life, store.clock, seed: (1, 2), options, SharedState(waiting: 0, outcomes: 0))
-        _ = writer.perform([.append(Self.entry([1, 2], taken: [1, 2]), untilNs: .max) { _ in }], session)
+        let (writer, session) = Self.writer(store, options, SharedState(waiting: 0, outcomes: 0))
+        let entry = Self.entry([1, 2], taken: [1, 2])
+        #expect(writer.perform([.append(entry, untilNs: .max) { _ in }], session) == nil)
         passedMs.store(7_200_000, ordering: .relaxed)
         // It sweeps.
         #expect(writer.perform([], session) == nil)
