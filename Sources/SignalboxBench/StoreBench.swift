@@ -158,7 +158,7 @@ enum StoreBench {
             options.patienceMs = 60_000
             let made = options
             return try await SystemThread.value {
-                Result { () throws(PostgresStoreError) in try PostgresStore.open(made) }
+                Result { () throws(StoreError) in try PostgresStore.open(made) }
             }.get()
         }
     }
