@@ -353,7 +353,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Signalbox", "SignalboxSimulators", "SignalboxDevTools", "SignalboxHTTP",
-                "SignalboxCore", "SignalboxJSON", "StoreConformance",
+                "SignalboxCore", "SignalboxJSON", "SignalboxStore", "SignalboxPostgres",
+                "StoreConformance",
                 "SignalboxDispatch", "SignalboxConfig", "SignalboxPluginHost", "SignalboxCrypto",
                 "PluginRig",
                 "SignalboxCLI",

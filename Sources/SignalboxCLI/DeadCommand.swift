@@ -172,9 +172,15 @@ struct DeadCommand: AsyncParsableCommand {
 /// Shows the progress of long work on a terminal.
 struct ProgressBar {
     private let total: Int
-    private let isShown = isatty(STDERR_FILENO) == 1
+    private let words: String
+    /// Whether standard error is a terminal.
+    let isShown = isatty(STDERR_FILENO) == 1
 
-    init(total: Int) { self.total = total }
+    /// `words`: what it counts.
+    init(total: Int, of words: String = "") {
+        self.total = total
+        self.words = words.isEmpty ? "" : " \(words)"
+    }
 
     func show(_ done: Int) {
         guard isShown, total > 0 else { return }
@@ -182,7 +188,7 @@ struct ProgressBar {
         let width = 40
         let full = Int(share * Double(width))
         let bar = String(repeating: "#", count: full) + String(repeating: ".", count: width - full)
-        write("\r[\(bar)] \(Int(share * 100)) %  \(done) of \(total)")
+        write("\r[\(bar)] \(Int(share * 100)) %  \(done) of \(total)\(words)")
     }
 
     func end() { if isShown, total > 0 { write("\n") } }

@@ -18,6 +18,7 @@ enum Exit {
             return error.isTemporary ? temporary : config
         }
         Output.error("signalbox: \(error)")
+        if let error = error as? StoreTool.Fault, error.isTemporary { return temporary }
         return fault
     }
 }

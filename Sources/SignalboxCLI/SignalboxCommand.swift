@@ -9,6 +9,6 @@ struct SignalboxCommand: AsyncParsableCommand {
         version: Gateway.version,
         subcommands: [
             RunCommand.self, CheckCommand.self, PluginsCommand.self, SimulateCommand.self,
-            DemoCommand.self, DeadCommand.self, FleetCommand.self,
+            DemoCommand.self, DeadCommand.self, FleetCommand.self, StoreCommand.self,
         ])
 }

@@ -50,8 +50,6 @@ enum DeadTables {
 
     private static func letter(_ row: Row, _ db: Database) throws -> DeadLetter {
         let id: Int64 = row["id"]
-        let attempts = try Row.fetchAll(
-            db, sql: "SELECT * FROM attempt WHERE delivery = ? ORDER BY number", arguments: [id])
         return DeadLetter(
             kind: number(row, "kind") == 1 ? .report : .push, id: UInt64(clamping: id),
             unixMs: number(row, "at"), reason: row["reason"],
@@ -61,12 +59,19 @@ enum DeadTables {
             notification: RowCodec.notification(row["note"]) ?? PushNotification(),
             device: RowCodec.device(row["device"], app: row["app"])
                 ?? Device(app: row["app"]),
-            attempts: attempts.map { attempt in
-                Attempt(
-                    number: UInt32(clamping: number(attempt, "number")),
-                    unixMs: number(attempt, "at"), reason: attempt["reason"],
-                    code: UInt32(clamping: number(attempt, "code")), detail: attempt["detail"])
-            })
+            attempts: try attempts(id, db))
+    }
+
+    /// What was tried of a delivery.
+    static func attempts(_ id: Int64, _ db: Database) throws -> [Attempt] {
+        let select = try db.cachedStatement(
+            sql: "SELECT * FROM attempt WHERE delivery = ? ORDER BY number")
+        return try Row.fetchAll(select, arguments: [id]).map { attempt in
+            Attempt(
+                number: UInt32(clamping: number(attempt, "number")), unixMs: number(attempt, "at"),
+                reason: attempt["reason"], code: UInt32(clamping: number(attempt, "code")),
+                detail: attempt["detail"])
+        }
     }
 
     /// Ids of the next part, and the id at which the part after it starts.

@@ -27,17 +27,19 @@ enum OutboxTables {
         try Int.fetchOne(db, sql: "SELECT coalesce(max(id) - min(id) + 1, 0) FROM outbox") ?? 0
     }
 
-    static func write(_ reports: [DeviceReport], _ db: Database) throws {
+    /// Writes reports; with `id` the only one gets this id.
+    static func write(_ reports: [DeviceReport], id: UInt64? = nil, _ db: Database) throws {
         guard !reports.isEmpty else { return }
         let insert = try db.cachedStatement(
             sql: """
-                INSERT INTO outbox (instance, kind, at, reason, subject, event, deduped, app, device)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO outbox (id, instance, kind, at, reason, subject, event, deduped, app, device)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
         for report in reports {
             let change = report.change
             try insert.execute(arguments: [
-                report.instance, Int64(change.kind.rawValue), Int64(clamping: change.timeUnixMs),
+                id.map { Int64(clamping: $0) }, report.instance, Int64(change.kind.rawValue),
+                Int64(clamping: change.timeUnixMs),
                 change.reason, change.subject, Int64(clamping: report.eventID), report.isDeduped,
                 change.device.app, Data(RowCodec.bytes(change.device)),
             ])
@@ -45,9 +47,12 @@ enum OutboxTables {
     }
 
     /// A report that cannot be read gets an empty device.
-    static func read(max: Int, _ db: Database) throws -> [OutboxEntry] {
-        let select = try db.cachedStatement(sql: "SELECT * FROM outbox ORDER BY id LIMIT ?")
-        return try Row.fetchAll(select, arguments: [max]).map { row in
+    static func read(
+        after last: Int64 = 0, max: Int, _ db: Database
+    ) throws -> [OutboxEntry] {
+        let select = try db.cachedStatement(
+            sql: "SELECT * FROM outbox WHERE id > ? ORDER BY id LIMIT ?")
+        return try Row.fetchAll(select, arguments: [last, max]).map { row in
             let (id, at, event): (Int64, Int64, Int64) = (row["id"], row["at"], row["event"])
             let number: Int64 = row["kind"]
             let device = RowCodec.device(row["device"], app: row["app"]) ?? Device()

@@ -16,7 +16,7 @@ struct OutcomeTables {
     private var unwritten = OutcomePack()
     /// A commit is about to write them.
     private var isWriting = false
-    private static let counter = "outcome"
+    static let counter = "outcome"
 
     var hasUnwritten: Bool { !unwritten.isEmpty }
 

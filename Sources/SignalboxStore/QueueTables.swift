@@ -3,7 +3,7 @@ internal import SignalboxCore
 
 /// The statements of the delivery queue; used by the writer's thread inside its transaction.
 struct QueueTables {
-    private static func rank(_ priority: Priority) -> Int64 {
+    static func rank(_ priority: Priority) -> Int64 {
         switch priority {
         case .high: 0
         case .normal: 1
@@ -47,6 +47,11 @@ struct QueueTables {
         for row in try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane") {
             laneIDs[LaneKey(row)] = row[3]
         }
+        return Start(token: token, lastID: try Self.lastID(db), waiting: waiting)
+    }
+
+    /// The largest id in use.
+    static func lastID(_ db: Database) throws -> UInt64 {
         let last = try Int64.fetchOne(
             db,
             sql: """
@@ -55,7 +60,7 @@ struct QueueTables {
                   (SELECT coalesce(max(id), 0) FROM block),
                   (SELECT coalesce(max(value), 0) FROM counter WHERE name = 'last_id'))
                 """)
-        return Start(token: token, lastID: UInt64(clamping: last ?? 0), waiting: waiting)
+        return UInt64(clamping: last ?? 0)
     }
 
     private func waiting(_ db: Database) throws -> Int {
@@ -195,7 +200,7 @@ struct QueueTables {
         return damagedCount
     }
 
-    private mutating func insertRow(
+    mutating func insertRow(
         _ delivery: Delivery, _ lane: Int64, _ rank: Int64, leasedUntil until: Int64?,
         payload: Int64, _ db: Database
     ) throws {
@@ -216,7 +221,7 @@ struct QueueTables {
         try insert.run()
     }
 
-    private func insertPayload(
+    func insertPayload(
         _ id: Int64, _ event: Event, _ content: SharedNotification, _ receivedUnixMs: UInt64,
         _ db: Database
     ) throws {
@@ -233,7 +238,7 @@ struct QueueTables {
         try insert.run()
     }
 
-    private mutating func laneID(_ lane: LaneKey, _ db: Database) throws -> Int64 {
+    mutating func laneID(_ lane: LaneKey, _ db: Database) throws -> Int64 {
         if let known = laneIDs[lane] { return known }
         try db.execute(
             sql: "INSERT OR IGNORE INTO lane (sender, app, kind) VALUES (?, ?, ?)",
@@ -384,7 +389,7 @@ struct QueueTables {
         return row
     }
 
-    private func note(_ attempt: Attempt, _ id: Int64, _ db: Database) throws {
+    func note(_ attempt: Attempt, _ id: Int64, _ db: Database) throws {
         try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO attempt (delivery, number, at, reason, code, detail)

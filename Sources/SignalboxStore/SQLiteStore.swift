@@ -75,6 +75,7 @@ public final class SQLiteStore: DeliveryQueue {
             options.onNotice(.logDamaged(damage.words(database: files.path)))
         }
         let queue = try files.database(bytesMax: options.bytesMax)
+        try files.requireNoCopy(queue)
         var tables = QueueTables()
         let start: QueueTables.Start
         do {

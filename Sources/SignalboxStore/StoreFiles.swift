@@ -112,6 +112,18 @@ final class StoreFiles: Sendable {
         }
     }
 
+    /// A copy into the database that was not finished lacks deliveries.
+    func requireNoCopy(_ queue: DatabaseQueue) throws(StoreError) {
+        do {
+            guard try queue.read(CopyTable.isThere) else { return }
+        } catch {
+            unlock()
+            throw fault(error)
+        }
+        unlock()
+        throw StoreError.unfinishedCopy(path)
+    }
+
     /// A commit that was reported must outlive a power cut.
     ///
     /// After the file is open: GRDB sets less than that for a write-ahead log once the connection is prepared.
@@ -126,7 +138,9 @@ final class StoreFiles: Sendable {
     }
 
     /// Turns an SQLite error into a message that says what to do.
-    func fault(_ error: any Error) -> StoreError {
+    func fault(_ error: any Error) -> StoreError { Self.fault(error, path: path) }
+
+    static func fault(_ error: any Error, path: String) -> StoreError {
         if let own = error as? StoreFailure { return StoreError("store-failed", own.message) }
         guard let error = error as? DatabaseError else {
             return StoreError("store-failed", "\(path): \(error)")

@@ -8,6 +8,8 @@ public enum StoreTrait: String, Sendable, CaseIterable {
     case shared
     /// A test can make it fail.
     case failing
+    /// It can be copied to another store, and back.
+    case portable
 }
 
 /// The options with which an examination opens stores.
@@ -44,8 +46,18 @@ public protocol StoreEngine: Sendable {
     /// Makes every call fail, or ends that; never called without `failing`.
     func fail(_ isFailing: Bool) async
 
+    /// The contents of the storage, which no store uses; never called without `portable`.
+    func contents(_ role: CopyRole) async throws -> any StoreContents
+
     /// Ends the examination.
     func end() async
+}
+
+extension StoreEngine {
+    /// For engines without `portable`.
+    public func contents(_ role: CopyRole) async throws -> any StoreContents {
+        throw StoreFailure(message: "the engine offers no contents")
+    }
 }
 
 /// A rule for every engine, or for every engine with a trait.
@@ -102,7 +114,7 @@ public enum StoreConformance {
     /// All rules.
     public static let rules: [StoreRule] =
         queueRules + retryRules + leaseRules + sharedRules + deadRules + registryRules + outboxRules
-        + streamRules + failureRules + modelRules
+        + streamRules + copyRules + failureRules + modelRules
 
     /// Examines one rule with an engine whose storage is empty.
     ///

@@ -49,6 +49,11 @@ final class PostgresEngine: StoreEngine {
     /// It is fenced by its next life, and writes nothing of its own.
     func crash(_ store: any GatewayStore) async throws {}
 
+    func contents(_ role: CopyRole) async throws -> any StoreContents {
+        let address = try PostgresAddress(database.address)
+        return try PostgresContents(address, role, silenceMs: 0)
+    }
+
     func advance(ms: UInt64) async { offsetMs.wrappingAdd(ms, ordering: .relaxed) }
 
     func fail(_ isFailing: Bool) async {

@@ -72,6 +72,10 @@ final class MemoryEngine: StoreEngine {
     init(speed: UInt64 = 1) { self.speed = speed }
 
     func open(owner: String, _ setup: StoreSetup) async throws -> any GatewayStore {
+        made(setup).open(owner: owner)
+    }
+
+    private func made(_ setup: StoreSetup) -> MemoryStorage {
         storage.withLock { storage in
             let time = time
             var options = MemoryStorage.Options(nowUnixMs: { time.now })
@@ -79,11 +83,14 @@ final class MemoryEngine: StoreEngine {
             options.leaseMs = setup.leaseMs
             let known = storage ?? MemoryStorage(options)
             storage = known
-            return known.open(owner: owner)
+            return known
         }
     }
 
     func crash(_ store: any GatewayStore) async throws {}
+    func contents(_ role: CopyRole) async throws -> any StoreContents {
+        MemoryContents(made(StoreSetup()))
+    }
     func advance(ms: UInt64) async { time.advance(ms: ms * speed) }
     func fail(_ isFailing: Bool) async {
         storage.withLock { $0?.fail(isFailing ? "the engine was told to fail" : nil) }
@@ -121,6 +128,10 @@ final class SQLiteEngine: StoreEngine {
         }
         folder.withLock { $0 = copy }
         crashed.withLock { $0.append(store) }
+    }
+
+    func contents(_ role: CopyRole) async throws -> any StoreContents {
+        try SQLiteContents(folder: folder.withLock(\.path), role)
     }
 
     func advance(ms: UInt64) async { time.advance(ms: ms) }

@@ -12,6 +12,7 @@ final class PostgresLink {
     }
 
     private let connection: OpaquePointer
+    private var isEnded = false
     /// False: statements have no names on the server, because a pooler hands each transaction to another connection.
     let usesNames: Bool
     private var prepared: Set<String> = []
@@ -48,7 +49,14 @@ final class PostgresLink {
         PQenterPipelineMode(connection)
     }
 
-    deinit { PQfinish(connection) }
+    deinit { if !isEnded { PQfinish(connection) } }
+
+    /// Ends the connection; nothing is called afterwards.
+    func end() {
+        guard !isEnded else { return }
+        isEnded = true
+        PQfinish(connection)
+    }
 
     /// As the server says: 150000 for 15.0.
     var serverVersion: Int { Int(PQserverVersion(connection)) }

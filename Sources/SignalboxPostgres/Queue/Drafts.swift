@@ -102,10 +102,28 @@ struct DeliveryRows {
             Int64(clamping: delivery.deadlineUnixMs), Int64(clamping: receivedUnixMs),
             delivery.kind == .report ? 1 : 0,
         ]
+        append(delivery, row, attempt.map { [$0] } ?? [], receivedUnixMs: receivedUnixMs)
+    }
+
+    /// Adds a delivery of a copy.
+    mutating func add(_ stored: StoredDelivery, lane: Int64) {
+        let delivery = stored.delivery
+        let row = [
+            Int64(clamping: delivery.id), lane, delivery.rank, Int64(clamping: stored.dueUnixMs), 0,
+            Int64(delivery.attempt), Int64(delivery.freeAttempts),
+            Int64(clamping: delivery.deadlineUnixMs), Int64(clamping: stored.receivedUnixMs),
+            delivery.kind == .report ? 1 : 0,
+        ]
+        append(delivery, row, stored.attempts, receivedUnixMs: stored.receivedUnixMs)
+    }
+
+    private mutating func append(
+        _ delivery: Delivery, _ row: [Int64], _ tried: [Attempt], receivedUnixMs: UInt64
+    ) {
         for (index, number) in row.enumerated() { numbers[index].append(number) }
         stables.append(delivery.stableID)
         routes.append(delivery.route)
-        attempts.append(attempt.map { "[\($0.record)]" } ?? "[]")
+        attempts.append(tried.record)
         bodies.append(delivery.bytes(receivedUnixMs: receivedUnixMs))
     }
 
@@ -132,4 +150,9 @@ extension Attempt {
             .init("gateway", .string(owner)),
         ]).text
     }
+}
+
+extension [Attempt] {
+    /// JSON as it is stored.
+    var record: String { "[\(map(\.record).joined(separator: ","))]" }
 }

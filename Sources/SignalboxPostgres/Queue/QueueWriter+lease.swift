@@ -339,18 +339,18 @@ extension QueueWriter {
 
 extension Delivery {
     /// From a row of `takeRows`; nil: it is damaged.
-    init?(row: Int, of rows: Rows, _ lane: LaneKey) {
-        let reader = BlockReader(rows.bytes(row, 5), lane: lane)
+    init?(row: Int, of rows: Rows, _ lane: LaneKey, from first: Int = 0) {
+        let reader = BlockReader(rows.bytes(row, first + 5), lane: lane)
         guard var delivery = reader.deliveries.first?.delivery else { return nil }
-        let (content, received) = (delivery.content, UInt64(clamping: rows.number(row, 4)))
+        let (content, received) = (delivery.content, UInt64(clamping: rows.number(row, first + 4)))
         if content.receivedUnixMs != received {
             delivery.content = SharedNotification(
                 content.notification, eventType: content.eventType, eventKey: content.eventKey,
                 receivedUnixMs: received)
         }
-        delivery.attempt = UInt32(clamping: rows.number(row, 1))
-        delivery.freeAttempts = UInt32(clamping: rows.number(row, 2))
-        delivery.deadlineUnixMs = UInt64(clamping: rows.number(row, 3))
+        delivery.attempt = UInt32(clamping: rows.number(row, first + 1))
+        delivery.freeAttempts = UInt32(clamping: rows.number(row, first + 2))
+        delivery.deadlineUnixMs = UInt64(clamping: rows.number(row, first + 3))
         self = delivery
     }
 }

@@ -48,9 +48,13 @@ struct Opening {
 
     /// Brings the tables up to date and begins a life of the owner.
     func begin(owner: String, version: String) throws(StoreError) -> State {
-        do throws(PostgresFault) {
+        _ = try update()
+        let hasCopy = try reporting { () throws(PostgresFault) in
+            try run(CopyTable.isThere).number(0, 0) != 0
+        }
+        guard !hasCopy else { throw StoreError.unfinishedCopy(place) }
+        return try reporting { () throws(PostgresFault) in
             let notices = try durability()
-            try retrying(migrate)
             let seed = try seed()
             let (life, now) = try retrying { () throws(PostgresFault) in
                 try start(owner, version)
@@ -59,6 +63,42 @@ struct Opening {
                 life: life, seed: seed, nowUnixMs: now,
                 waiting: Int(try run(QueueSQL.waiting.sql).number(0, 0)),
                 nextOutcome: Int(try run(OutcomeTables.next.sql).number(0, 0)), notices: notices)
+        }
+    }
+
+    /// Brings the tables up to date. Returns their version before, and now.
+    func update() throws(StoreError) -> (from: Int, to: Int) {
+        try reporting { () throws(PostgresFault) in
+            let from = try stepsDone()
+            try retrying(migrate)
+            return (from, try stepsDone())
+        }
+    }
+
+    /// The version of the tables, maybe a newer one; 0: there are none.
+    func stepsDone() throws(PostgresFault) -> Int {
+        guard try run("SELECT to_regclass('signalbox.meta') IS NOT NULL").number(0, 0) != 0
+        else { return 0 }
+        let rows = try run("SELECT value FROM signalbox.meta WHERE name = 'schema'")
+        return rows.count == 0 ? 0 : Int(rows.number(0, 0))
+    }
+
+    /// A database without tables is none that a gateway ever used.
+    func requireTables() throws(StoreError) {
+        guard try reporting({ () throws(PostgresFault) in try stepsDone() }) > 0 else {
+            throw StoreError(
+                "store-missing",
+                "there is no store in the database \(place): it has no tables in the schema signalbox; "
+                    + "check the name of the database")
+        }
+    }
+
+    /// Names the database and the fix.
+    func reporting<Value>(
+        _ body: () throws(PostgresFault) -> Value
+    ) throws(StoreError) -> Value {
+        do throws(PostgresFault) {
+            return try body()
         } catch {
             throw StoreError(
                 Self.codes[error.sqlState, default: "store-failed"], words(error))
@@ -141,8 +181,7 @@ struct Opening {
     private func version(_ lock: String = "") throws(PostgresFault) -> Int {
         let rows = try run(
             "SELECT value FROM signalbox.meta WHERE name = 'schema' \(lock)")
-        let majors = try run("SELECT value FROM signalbox.meta WHERE name = 'major'")
-        let major = majors.count == 0 ? 0 : Int(majors.number(0, 0))
+        let major = try major()
         guard major <= SchemaSteps.major else {
             throw PostgresFault(
                 kind: .refused, sqlState: Self.newer,
@@ -150,6 +189,12 @@ struct Opening {
                     "the tables in \(place) are of a newer signalbox (major version \(major), this "
                     + "one knows \(SchemaSteps.major)); run that version")
         }
+        return rows.count == 0 ? 0 : Int(rows.number(0, 0))
+    }
+
+    /// The major version of the tables; 0: there is none.
+    func major() throws(PostgresFault) -> Int {
+        let rows = try run("SELECT value FROM signalbox.meta WHERE name = 'major'")
         return rows.count == 0 ? 0 : Int(rows.number(0, 0))
     }
 

@@ -81,7 +81,7 @@ enum DeadTables {
             attempts: attempts(rows.text(row, 6)))
     }
 
-    private static func attempts(_ text: String) -> [Attempt] {
+    static func attempts(_ text: String) -> [Attempt] {
         guard case .array(let items) = try? JSONValue.parse(text) else { return [] }
         return items.map { item in
             func number(_ name: String) -> Int64 { item[name]?.integer ?? 0 }

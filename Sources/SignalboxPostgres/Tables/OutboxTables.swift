@@ -11,22 +11,39 @@ enum OutboxTables {
         """)
 
     static func write(_ reports: [DeviceReport], _ transaction: Transaction) {
-        for report in reports {
-            let change = report.change
-            var values = Parameters()
-            values.add(report.instance)
-            values.add(Int64(change.kind.rawValue))
-            values.add(change.timeUnixMs)
-            values.add(change.reason)
-            values.add(change.subject)
-            values.add(report.eventID)
-            values.add(Int64(report.isDeduped ? 1 : 0))
-            values.add(change.device.app)
-            var record = RecordWriter()
-            record.append(change.device)
-            values.add(record.bytes)
-            transaction.send(insert, values)
-        }
+        for report in reports { transaction.send(insert, parameters(report)) }
+    }
+
+    private static func parameters(_ report: DeviceReport) -> Parameters {
+        let change = report.change
+        var values = Parameters()
+        values.add(report.instance)
+        values.add(Int64(change.kind.rawValue))
+        values.add(change.timeUnixMs)
+        values.add(change.reason)
+        values.add(change.subject)
+        values.add(report.eventID)
+        values.add(Int64(report.isDeduped ? 1 : 0))
+        values.add(change.device.app)
+        var record = RecordWriter()
+        record.append(change.device)
+        values.add(record.bytes)
+        return values
+    }
+
+    /// Adds an entry of a copy, which keeps its id.
+    static func restore(_ entry: OutboxEntry, _ link: PostgresLink) {
+        var values = parameters(entry.report)
+        values.add(entry.id)
+        link.send(
+            Statement(
+                "",
+                """
+                INSERT INTO signalbox.outbox (instance, kind, at, reason, subject, event, is_deduped, app,
+                  device, id) OVERRIDING SYSTEM VALUE
+                VALUES ($1::text, $2::bigint, $3::bigint, $4::text, $5::text, $6::bigint,
+                  $7::bigint = 1, $8::text, $9::bytea, $10::bigint)
+                """), values)
     }
 
     static func count(_ transaction: Transaction) throws(TransactionFault) -> Int {
@@ -38,16 +55,17 @@ enum OutboxTables {
 
     /// A report that cannot be read gets an empty device.
     static func read(
-        max: Int, _ link: PostgresLink, byNs deadlineNs: UInt64
+        after last: Int64 = 0, max: Int, _ link: PostgresLink, byNs deadlineNs: UInt64
     ) throws(PostgresFault) -> [OutboxEntry] {
         var values = Parameters()
         values.add(Int64(max))
+        values.add(last)
         let rows = try link.run(
             Statement(
                 "read_outbox",
                 """
                 SELECT id, instance, kind, at, reason, subject, event, is_deduped, app, device
-                FROM signalbox.outbox ORDER BY id LIMIT $1::bigint
+                FROM signalbox.outbox WHERE id > $2::bigint ORDER BY id LIMIT $1::bigint
                 """), values, byNs: deadlineNs)
         return (0..<rows.count).map { row in
             var device = Device()

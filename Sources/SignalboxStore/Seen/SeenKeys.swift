@@ -46,11 +46,7 @@ struct SeenKeys {
         while try rows.step() {
             var group = Group(id: rows.integer(0), lastUntil: 0, keys: [])
             rows.withBlob(1) { bytes in
-                for start in stride(from: 0, through: bytes.count - 24, by: 24) {
-                    let part = UnsafeRawBufferPointer(rebasing: bytes[start..<start + 24])
-                    let key = SeenKey(part)
-                    let until = Int64(
-                        bigEndian: part.loadUnaligned(fromByteOffset: 16, as: Int64.self))
+                Self.each(bytes) { key, until in
                     group.keys.append(key)
                     group.lastUntil = max(group.lastUntil, until)
                     recent[key] = until
@@ -60,6 +56,15 @@ struct SeenKeys {
             groups.append(group)
         }
         hasTree = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM seen_key)") ?? false
+    }
+
+    /// The keys of a group, and when each expires.
+    static func each(_ bytes: UnsafeRawBufferPointer, _ body: (SeenKey, Int64) -> Void) {
+        for start in stride(from: 0, through: bytes.count - 24, by: 24) {
+            let part = UnsafeRawBufferPointer(rebasing: bytes[start..<start + 24])
+            let until = part.loadUnaligned(fromByteOffset: 16, as: Int64.self)
+            body(SeenKey(part), Int64(bigEndian: until))
+        }
     }
 
     static func seed(_ db: Database) throws -> (UInt64, UInt64) {

@@ -4,7 +4,7 @@ internal import SignalboxCore
 struct MemoryOutcomes: Sendable {
     private(set) var next: UInt64 = 1
     private var rows: [(row: OutcomeRow, unixMs: UInt64)] = []
-    private var receivers: [String: UInt64] = [:]
+    private(set) var receivers: [String: UInt64] = [:]
     private var claims: [String: (owner: LeaseToken, untilUnixMs: UInt64)] = [:]
 
     mutating func append(_ pack: OutcomePack, nowUnixMs: UInt64) {
@@ -65,4 +65,18 @@ struct MemoryOutcomes: Sendable {
         receivers = receivers.mapValues { max($0, floor) }
         removeTaken()
     }
+
+    // MARK: Copies
+
+    /// What a receiver has not taken.
+    var stored: [(row: OutcomeRow, unixMs: UInt64)] {
+        let floor = receivers.values.min() ?? next
+        return rows.filter { $0.row.first + UInt64($0.row.count) > floor }
+    }
+
+    mutating func restore(next: UInt64) { self.next = next }
+
+    mutating func restore(_ receiver: String, next: UInt64) { receivers[receiver] = next }
+
+    mutating func restore(_ row: OutcomeRow, unixMs: UInt64) { rows.append((row, unixMs)) }
 }

@@ -21,7 +21,7 @@ struct MemoryQueue: Sendable {
         var content: SharedNotification
     }
 
-    private(set) var entries: [UInt64: Entry] = [:]
+    var entries: [UInt64: Entry] = [:]
     private struct Lane: Sendable {
         /// Waiting ids by priority: high, normal, low.
         var waiting = [DueList(), DueList(), DueList()]
@@ -30,9 +30,10 @@ struct MemoryQueue: Sendable {
     }
 
     private var lanes: [LaneKey: Lane] = [:]
-    private var seen: [[String]: UInt64] = [:]
+    var seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+    private(set) var seen: [SeenKey: UInt64] = [:]
     private var seenEnds = DueList()
-    private var seenKeys: [UInt64: [String]] = [:]
+    private var seenKeys: [UInt64: SeenKey] = [:]
     var dead: [UInt64: Dead] = [:]
     var lastID: UInt64 = 0
 
@@ -55,13 +56,17 @@ struct MemoryQueue: Sendable {
             }
             seen[key] = nil
         }
-        let key = [event.source, event.dedupe]
+        let key = SeenKey(seed: seed, event.source, event.dedupe)
         guard (seen[key] ?? 0) <= nowUnixMs else { return true }
-        seen[key] = nowUnixMs + windowMs
+        remember(key, untilUnixMs: nowUnixMs + windowMs)
+        return false
+    }
+
+    mutating func remember(_ key: SeenKey, untilUnixMs: UInt64) {
+        seen[key] = untilUnixMs
         lastID += 1
         seenKeys[lastID] = key
-        seenEnds.add(lastID, dueUnixMs: nowUnixMs + windowMs)
-        return false
+        seenEnds.add(lastID, dueUnixMs: untilUnixMs)
     }
 
     /// Adds the deliveries of an event.
@@ -120,7 +125,7 @@ struct MemoryQueue: Sendable {
         for entry in old { entries[entry.delivery.id] = nil }
     }
 
-    private mutating func put(_ id: UInt64) {
+    mutating func put(_ id: UInt64) {
         guard let entry = entries[id] else { return }
         lanes[LaneKey(entry.delivery), default: Lane()].waiting[Self.rank(entry.delivery)].add(
             id, dueUnixMs: entry.dueUnixMs)

@@ -161,4 +161,29 @@ struct MemoryRegistry: Sendable {
         badges[user] = number
         return number
     }
+
+    // MARK: Copies
+
+    /// All devices, in the order of their registration.
+    var storedDevices: [StoredDevice] {
+        users.values.joined().sorted { $0.number < $1.number }.map {
+            StoredDevice(
+                $0.device, onlineUntilUnixMs: $0.onlineUntilUnixMs, number: $0.number)
+        }
+    }
+
+    var storedBadges: [(user: UserKey, number: Int32)] {
+        badges.map { ($0.key, $0.value) }
+            .sorted { ($0.user.app, $0.user.user) < ($1.user.app, $1.user.user) }
+    }
+
+    mutating func restore(_ stored: StoredDevice) {
+        lastNumber = max(lastNumber, stored.number)
+        users[key(stored.device), default: []].append(
+            Entry(
+                device: stored.device, onlineUntilUnixMs: stored.onlineUntilUnixMs,
+                number: stored.number))
+    }
+
+    mutating func restore(_ number: Int32, of user: UserKey) { badges[user] = number }
 }

@@ -29,6 +29,8 @@ public final class MemoryStorage: Sendable {
         var epochs: [String: UInt64] = [:]
         var watchers: [LeaseToken: @Sendable ([LaneKey]) -> Void] = [:]
         var fault: String?
+        /// How far a copy into it has come.
+        var mark: CopyMark?
     }
 
     let options: Options

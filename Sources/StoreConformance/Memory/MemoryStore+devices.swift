@@ -145,7 +145,7 @@ extension MemoryStore: Outbox {
 struct MemoryOutbox: Sendable {
     var entries: [OutboxEntry] = []
     var watchers: [LeaseToken: @Sendable () -> Void] = [:]
-    private var lastID: UInt64 = 0
+    var lastID: UInt64 = 0
 
     mutating func write(_ reports: [DeviceReport]) {
         for report in reports {
@@ -153,4 +153,7 @@ struct MemoryOutbox: Sendable {
             entries.append(OutboxEntry(id: lastID, report: report))
         }
     }
+
+    /// Adds an entry of a copy.
+    mutating func restore(_ entry: OutboxEntry) { entries.append(entry) }
 }

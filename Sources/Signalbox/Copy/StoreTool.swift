@@ -1,0 +1,165 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxPostgres
+internal import SignalboxStore
+internal import SignalboxThreads
+
+/// What operators do with a whole store: look at it, bring its tables up to date, copy it.
+///
+/// A store is named by a data folder, by the address of a database, or by a gateway.yaml that names one.
+public enum StoreTool {
+    /// How far a copy has come.
+    public struct Progress: Sendable {
+        /// What is copied now.
+        public var words: String
+        /// How many are copied.
+        public var done: Int
+        /// How many there are.
+        public var total: Int
+        /// Whether all are copied.
+        public var isLast: Bool
+    }
+
+    /// What a copy did.
+    public struct Copied: Sendable {
+        /// One line for each kind of record.
+        public var lines: [String]
+        /// Deliveries that the source had and that could not be read.
+        public var damaged: Int
+        /// Deliveries that wait in both stores now.
+        public var waiting: Int
+        /// Where the source is; holds no password.
+        public var source: String
+    }
+
+    /// Why a command failed.
+    public struct Fault: Error, Sendable, CustomStringConvertible {
+        /// Names the store, the fault and the fix.
+        public let description: String
+        /// The same command may succeed later.
+        public let isTemporary: Bool
+
+        init(_ error: StoreError) {
+            description = error.message
+            isTemporary = [
+                "store-in-use", "store-unreachable", "store-full", "store-busy",
+            ].contains(error.code)
+        }
+
+        init(_ words: String) {
+            description = words
+            isTemporary = false
+        }
+    }
+
+    /// What is in a store, as text for people or as JSON.
+    public static func status(_ store: String, asJSON isJSON: Bool) async throws -> String {
+        try await aside {
+            let status =
+                switch try StorePlace(store) {
+                case .folder(let folder): try SQLiteContents.status(folder: folder)
+                case .database(let address): try PostgresContents.status(address)
+                }
+            return isJSON ? status.json.text : status.text
+        }
+    }
+
+    /// Brings the tables of a store up to date. Returns what it did.
+    public static func migrate(_ store: String) async throws -> String {
+        try await aside {
+            let place = try StorePlace(store)
+            let (from, to) =
+                switch place {
+                case .folder(let folder): try SQLiteContents.migrate(folder: folder)
+                case .database(let address): try PostgresContents.migrate(address)
+                }
+            if from == to { return "\(place.words): the tables are up to date (\(to) steps)" }
+            return "\(place.words): the tables were changed from step \(from) to step \(to)"
+        }
+    }
+
+    /// Copies everything from one store to another, or what is missing of an unfinished copy.
+    public static func copy(
+        from: String, to: String, waiting: @escaping @Sendable (String) -> Void,
+        progress: @escaping @Sendable (Progress) -> Void
+    ) async throws -> Copied {
+        try await aside {
+            let (source, target) = (try StorePlace(from), try StorePlace(to))
+            guard source.words != target.words else {
+                throw Fault("\(source.words) cannot be copied to itself; --to names another store")
+            }
+            let reader = try source.open(.source, waiting)
+            defer { reader.close() }
+            let writer = try target.open(.target, waiting)
+            defer { writer.close() }
+            let result = try StoreCopy(from: reader, to: writer).run {
+                progress(
+                    Progress(
+                        words: $0.kind.words, done: $0.done, total: $0.total, isLast: $0.isLast))
+            }
+            let lines = StoredKind.allCases.compactMap { kind in
+                result.counts[kind].map { "\($0) \(kind.words)" }
+            }
+            return Copied(
+                lines: lines, damaged: result.damaged, waiting: result.counts[.waiting] ?? 0,
+                source: source.words)
+        }
+    }
+
+    private static func aside<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        let result = await SystemThread.value { Result { try body() } }
+        do {
+            return try result.get()
+        } catch let error as StoreError {
+            throw Fault(error)
+        }
+    }
+}
+
+/// A store as an operator names it.
+private enum StorePlace {
+    case folder(String)
+    case database(PostgresAddress)
+
+    init(_ text: String) throws {
+        let schemes = ["postgres://", "postgresql://"]
+        if schemes.contains(where: { text.hasPrefix($0) }) {
+            self = .database(try Self.address(text))
+        } else if text.hasSuffix(".yaml") || text.hasSuffix(".yml") {
+            let (config, diagnostics) = GatewayConfig.load(text, environment: .process)
+            // With a fault in it, the store that it names may be another one.
+            guard diagnostics.isEmpty else { throw ConfigurationError(diagnostics: diagnostics) }
+            if let settings = config.gateway.store {
+                self = .database(try Self.address(settings.address))
+            } else {
+                self = .folder(config.dataPath)
+            }
+        } else {
+            self = .folder(text)
+        }
+    }
+
+    private static func address(_ text: String) throws -> PostgresAddress {
+        do throws(PostgresAddressError) {
+            return try PostgresAddress(text)
+        } catch {
+            throw StoreTool.Fault(error.description)
+        }
+    }
+
+    var words: String {
+        switch self {
+        case .folder(let folder): folder
+        case .database(let address): address.place
+        }
+    }
+
+    func open(_ role: CopyRole, _ waiting: (String) -> Void) throws -> any StoreContents {
+        switch self {
+        case .folder(let folder): try SQLiteContents(folder: folder, role)
+        case .database(let address): try PostgresContents(address, role, waiting: waiting)
+        }
+    }
+}

@@ -1,0 +1,140 @@
+/// Copies all that one store keeps to another.
+///
+/// The target remembers how far the copy has come in the transaction of each page. So whatever ends a copy, the next
+/// one continues exactly there.
+public struct StoreCopy {
+    private let source: any StoreContents
+    private let target: any StoreContents
+
+    /// What was copied.
+    public struct Result: Sendable, Equatable {
+        /// Records by kind, the same in both stores.
+        public var counts: [StoredKind: Int]
+        /// Damaged deliveries of the source that were left out.
+        public var damaged: Int
+    }
+
+    /// How far a copy has come.
+    public struct Progress: Sendable {
+        /// What is copied now.
+        public var kind: StoredKind
+        /// Records of this kind that are copied.
+        public var done: Int
+        /// Records of this kind in the source.
+        public var total: Int
+        /// Whether all of this kind are copied.
+        public var isLast: Bool
+    }
+
+    /// Makes a copy, which `run` begins.
+    public init(from source: any StoreContents, to target: any StoreContents) {
+        self.source = source
+        self.target = target
+    }
+
+    /// Copies everything that is not copied yet, and compares the counts.
+    public func run(_ progress: (Progress) -> Void = { _ in }) throws -> Result {
+        var mark = try begin()
+        let totals = try source.counts()
+        // Of a copy that continues, some are there.
+        var done = try target.counts()[mark.kind] ?? 0
+        while true {
+            let page = try source.page(mark.kind, after: mark.after)
+            var next = mark
+            next.damaged += page.damaged
+            next.after = page.end
+            let isEnd = page.isLast && mark.kind.next == nil
+            if page.isLast, let kind = mark.kind.next { (next.kind, next.after) = (kind, "") }
+            if next != mark { try target.write(page.records, mark: next, replacing: mark) }
+            done += page.records.reduce(0) { $0 + $1.count }
+            progress(
+                Progress(
+                    kind: mark.kind, done: done, total: totals[mark.kind] ?? 0,
+                    isLast: page.isLast))
+            if page.isLast { done = 0 }
+            mark = next
+            if isEnd { break }
+        }
+        let counts = try compare(damaged: mark.damaged)
+        try target.write([], mark: nil, replacing: mark)
+        return Result(counts: counts, damaged: mark.damaged)
+    }
+
+    /// The mark of an unfinished copy of this source, or of a new one.
+    private func begin() throws -> CopyMark {
+        let identity = try source.identity()
+        if let known = try target.mark() {
+            guard known.source == identity else {
+                throw StoreError(
+                    "store-unfinished",
+                    "\(target.place) holds an unfinished copy of another store, or a gateway has used "
+                        + "\(source.place) since that copy began; empty the target and copy again")
+            }
+            return known
+        }
+        let there = try target.counts()
+        guard there.values.allSatisfy({ $0 == 0 }) else {
+            let words = StoredKind.allCases.compactMap { kind in
+                there[kind].map { "\($0) \(kind.words)" }
+            }
+            let isSame = try there == source.counts()
+            throw StoreError(
+                "store-not-empty",
+                "\(target.place) is not empty: \(words.joined(separator: ", ")); "
+                    + (isSame
+                        ? "\(source.place) has the same counts, so an earlier copy was finished"
+                        : "copy into an empty database or a new folder"))
+        }
+        let mark = CopyMark(source: identity)
+        try target.write([], mark: mark, replacing: nil)
+        return mark
+    }
+
+    private func compare(damaged: Int) throws -> [StoredKind: Int] {
+        var wanted = try source.counts()
+        let found = try target.counts()
+        wanted[.waiting, default: 0] -= damaged
+        let faults = StoredKind.allCases.filter { wanted[$0] ?? 0 != found[$0] ?? 0 }
+        guard faults.isEmpty else {
+            let words = faults.map { "\(found[$0] ?? 0) of \(wanted[$0] ?? 0) \($0.words)" }
+            throw StoreError(
+                "store-differs",
+                "\(target.place) has \(words.joined(separator: ", ")) of \(source.place); empty the "
+                    + "target and copy again")
+        }
+        return found
+    }
+}
+
+extension StoredKind {
+    /// What messages call it.
+    public var words: String {
+        switch self {
+        case .numbers: "counters"
+        case .devices: "devices"
+        case .badges: "badge counters"
+        case .values: "values of plugins"
+        case .seen: "dedupe keys"
+        case .waiting: "waiting deliveries"
+        case .dead: "dead letters"
+        case .reports: "reports"
+        case .receivers: "receivers of outcomes"
+        case .outcomes: "outcomes"
+        }
+    }
+}
+
+extension StoredRecord {
+    /// As how many it counts.
+    var count: Int { if case .outcomes(let row, _) = self { row.count } else { 1 } }
+}
+
+extension StoreError {
+    /// A gateway must not start on half of a store.
+    public static func unfinishedCopy(_ place: String) -> StoreError {
+        StoreError(
+            "store-unfinished",
+            "a copy into \(place) was not finished; run the same `signalbox store copy` again, or "
+                + "use another store")
+    }
+}

@@ -1,0 +1,131 @@
+/// What an operator sees of a store, whether gateways use it or not.
+public struct StoreStatus: Sendable {
+    /// A gateway on the store.
+    public struct Gateway: Sendable, Hashable {
+        /// What it calls itself; empty if the store does not know.
+        public var name: String
+        /// Milliseconds since it was last heard of; nil: it lives for certain.
+        public var silentMs: UInt64?
+
+        /// Makes a gateway.
+        public init(name: String, silentMs: UInt64?) {
+            self.name = name
+            self.silentMs = silentMs
+        }
+    }
+
+    /// Whether this program can use the tables.
+    public enum Schema: String, Sendable {
+        /// There are none.
+        case missing
+        /// The next start, or `signalbox store migrate`, changes them.
+        case older
+        /// They are what this program makes.
+        case current
+        /// They were changed by a newer version, which must be used.
+        case newer
+    }
+
+    /// The database's program and its version.
+    public var engine: String
+    /// The folder, or host and database.
+    public var place: String
+    /// Whether this program can use the tables.
+    public var schema = Schema.missing
+    /// How many steps made the tables, and how many this program knows.
+    public var steps = (done: 0, known: 0)
+    /// The gateways.
+    public var gateways: [Gateway] = []
+    /// Waiting deliveries by lane.
+    public var lanes: [(lane: LaneKey, count: Int)] = []
+    /// Records by kind; empty if the tables cannot be read.
+    public var counts: [StoredKind: Int] = [:]
+    /// On the disk.
+    public var bytes = 0
+    /// A copy into the store was not finished.
+    public var hasUnfinishedCopy = false
+
+    /// Makes a status of a store without tables.
+    public init(engine: String, place: String) {
+        self.engine = engine
+        self.place = place
+    }
+
+    /// For scripts.
+    public var json: JSONValue {
+        .object([
+            .init("engine", .string(engine)), .init("place", .string(place)),
+            .init("schema", .string(schema.rawValue)),
+            .init("steps", .integer(Int64(steps.done))),
+            .init("steps_known", .integer(Int64(steps.known))),
+            .init("unfinished_copy", .bool(hasUnfinishedCopy)),
+            .init("bytes", .integer(Int64(bytes))),
+            .init(
+                "gateways",
+                .array(
+                    gateways.map { gateway in
+                        .object([
+                            .init("name", .string(gateway.name)),
+                            .init(
+                                "silent_ms",
+                                gateway.silentMs.map { .integer(Int64(clamping: $0)) } ?? .null),
+                        ])
+                    })),
+            .init(
+                "lanes",
+                .array(
+                    lanes.map { lane, count in
+                        .object([
+                            .init("sender", .string(lane.name)), .init("app", .string(lane.app)),
+                            .init("waiting", .integer(Int64(count))),
+                        ])
+                    })),
+            .init(
+                "counts",
+                .object(
+                    kinds.map { .init($0.rawValue, .integer(Int64(counts[$0] ?? 0))) })),
+        ])
+    }
+
+    private var kinds: [StoredKind] { StoredKind.allCases.filter { counts[$0] != nil } }
+
+    /// For people.
+    public var text: String {
+        var lines = ["\(engine) in \(place)", "schema: \(schemaWords)"]
+        if hasUnfinishedCopy {
+            lines.append("a copy into it was not finished: no gateway starts on it")
+        }
+        for gateway in gateways {
+            let name = gateway.name.isEmpty ? "a gateway" : "gateway \(gateway.name)"
+            let life = gateway.silentMs.map { "last heard of \($0 / 1_000) s ago" } ?? "runs"
+            lines.append("\(name): \(life)")
+        }
+        if gateways.isEmpty { lines.append("no gateway uses it") }
+        guard !counts.isEmpty else { return lines.joined(separator: "\n") }
+        let megabytes = (bytes + 50_000) / 100_000
+        lines.append("\(megabytes / 10).\(megabytes % 10) MB on disk")
+        for kind in kinds {
+            lines.append("\(counts[kind] ?? 0) \(kind.words)")
+            guard kind == .waiting else { continue }
+            for (lane, count) in lanes where count > 0 {
+                let app = lane.app.isEmpty ? "" : " of \(lane.app)"
+                lines.append("  \(count) for \(lane.name)\(app)")
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private var schemaWords: String {
+        switch schema {
+        case .missing:
+            "no tables; the first start of a gateway or `signalbox store migrate` makes them"
+        case .older:
+            "\(steps.done) of \(steps.known) steps; the next start of a gateway or "
+                + "`signalbox store migrate` does the rest"
+        case .current: "up to date (\(steps.done) steps)"
+        case .newer:
+            "from a newer signalbox (\(steps.done) steps, this one knows \(steps.known)); run "
+                + "that one"
+        }
+    }
+}

@@ -1,0 +1,261 @@
+public import SignalboxCore
+internal import SignalboxJSON
+
+/// Reads what a copy takes from a database.
+///
+/// The place of a row is the JSON array of its key, which the database makes and reads.
+extension PostgresContents {
+    private static let rowsMax = 2_000
+    private static let blocksMax = 16
+
+    /// The records of a kind that follow a place.
+    public func page(_ kind: StoredKind, after: String) throws -> StorePage {
+        do throws(PostgresFault) {
+            return switch kind {
+            case .numbers: try numbers()
+            case .devices: try devices(after: after)
+            case .badges: try badges(after: after)
+            case .values: try values(after: after)
+            case .seen: try seen(after: after)
+            case .waiting: try waiting(after: after)
+            case .dead: try dead(after: after)
+            case .reports: try reports(after: after)
+            case .receivers: try receivers()
+            case .outcomes: try outcomes(after: after)
+            }
+        } catch {
+            throw fault(error)
+        }
+    }
+
+    /// Rows of a table after a place, in the order of a key; the place is the first column.
+    private func rows(
+        _ columns: String, from table: String, key: [(name: String, type: String)],
+        where condition: String = "true", max: Int = rowsMax, after: String
+    ) throws(PostgresFault) -> Rows {
+        let names = key.map(\.name).joined(separator: ", ")
+        var values = Parameters()
+        var start = ""
+        if !after.isEmpty {
+            values.add(after)
+            let parts = key.enumerated().map { index, key in
+                "($1::text::json ->> \(index))::\(key.type)"
+            }
+            start = "AND (\(names)) > (\(parts.joined(separator: ", ")))"
+        }
+        return try run(
+            """
+            SELECT json_build_array(\(names))::text, \(columns) FROM signalbox.\(table)
+            WHERE \(condition) \(start) ORDER BY \(names) LIMIT \(max)
+            """, values)
+    }
+
+    private func page(
+        _ rows: Rows, max: Int = rowsMax, after: String, _ record: (Int) -> StoredRecord
+    ) -> StorePage {
+        var page = StorePage(after: after)
+        page.records = (0..<rows.count).map(record)
+        if rows.count > 0 { page.end = rows.text(rows.count - 1, 0) }
+        page.isLast = rows.count < max
+        return page
+    }
+
+    private func numbers() throws(PostgresFault) -> StorePage {
+        let rows = try run(
+            """
+            SELECT (SELECT value FROM signalbox.meta WHERE name = 'seed_0'),
+              (SELECT value FROM signalbox.meta WHERE name = 'seed_1'),
+              (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM signalbox.id_range),
+              (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM signalbox.outbox_id_seq)
+            """)
+        let next = try run(OutcomeTables.next.sql)
+        let range = UInt64(clamping: rows.number(0, 2))
+        var page = StorePage(after: "")
+        page.records = [
+            .numbers(
+                StoredNumbers(
+                    seed: (
+                        UInt64(bitPattern: rows.number(0, 0)), UInt64(bitPattern: rows.number(0, 1))
+                    ), lastID: range == 0 ? 0 : range + IDRange.count - 1,
+                    lastReport: UInt64(clamping: rows.number(0, 3)),
+                    nextOutcome: UInt64(clamping: next.number(0, 0))))
+        ]
+        return page
+    }
+
+    private func devices(after: String) throws(PostgresFault) -> StorePage {
+        let rows = try rows(
+            """
+            platform, provider, token, source_token, user_id, locale, registered, attributes, app,
+            online, number
+            """, from: "device", key: [("app", "text"), ("token", "text"), ("user_id", "text")],
+            after: after)
+        return page(rows, after: after) { row in
+            func text(_ column: Int) -> String { rows.text(row, column) }
+            func number(_ column: Int) -> UInt64 { UInt64(clamping: rows.number(row, column)) }
+            return .device(
+                StoredDevice(
+                    Device(
+                        app: text(9), platform: text(1), provider: text(2), token: text(3),
+                        sourceToken: text(4), user: text(5), locale: text(6),
+                        registeredUnixMs: number(7), attributes: [Attribute](jsonText: text(8))),
+                    onlineUntilUnixMs: number(10), number: number(11)))
+        }
+    }
+
+    private func badges(after: String) throws(PostgresFault) -> StorePage {
+        let rows = try rows(
+            "app, user_id, number", from: "badge", key: [("app", "text"), ("user_id", "text")],
+            after: after)
+        return page(rows, after: after) { row in
+            .badge(
+                UserKey(app: rows.text(row, 1), user: rows.text(row, 2)),
+                Int32(clamping: rows.number(row, 3)))
+        }
+    }
+
+    private func values(after: String) throws(PostgresFault) -> StorePage {
+        let max = 200
+        let rows = try rows(
+            "instance, key, value, expires", from: "value",
+            key: [("instance", "text"), ("key", "text")], max: max, after: after)
+        return page(rows, max: max, after: after) { row in
+            .value(
+                instance: rows.text(row, 1), key: rows.text(row, 2),
+                bytes: Array(rows.bytes(row, 3)),
+                untilUnixMs: rows.optional(row, 4).map { UInt64(clamping: $0) })
+        }
+    }
+
+    /// A key that came again after it had expired may be there twice.
+    private func seen(after: String) throws(PostgresFault) -> StorePage {
+        var values = Parameters()
+        values.add(after)
+        let rows = try run(
+            """
+            SELECT encode(key, 'hex'), key, max(until) FROM signalbox.seen WHERE key > decode($1::text, 'hex')
+            GROUP BY key ORDER BY key LIMIT \(Self.rowsMax)
+            """, values)
+        return page(rows, after: after) { row in
+            .seen(SeenKey(rows.bytes(row, 1)), untilUnixMs: UInt64(clamping: rows.number(row, 2)))
+        }
+    }
+
+    private func reports(after: String) throws(PostgresFault) -> StorePage {
+        let entries = try OutboxTables.read(
+            after: Int64(after) ?? 0, max: Self.rowsMax, link, byNs: deadlineNs)
+        var page = StorePage(after: after)
+        page.records = entries.map { .report($0) }
+        if let last = entries.last { page.end = "\(last.id)" }
+        page.isLast = entries.count < Self.rowsMax
+        return page
+    }
+
+    private func receivers() throws(PostgresFault) -> StorePage {
+        let rows = try run("SELECT name, next FROM signalbox.outcome_receiver ORDER BY name")
+        var page = StorePage(after: "")
+        page.records = (0..<rows.count).map {
+            .receiver(rows.text($0, 0), next: UInt64(clamping: rows.number($0, 1)))
+        }
+        return page
+    }
+
+    private func outcomes(after: String) throws(PostgresFault) -> StorePage {
+        let max = 16
+        let rows = try rows(
+            "first, count, at, records", from: "outcome", key: [("first", "bigint")],
+            where: "first + count > \(TableCounts.floor)", max: max, after: after)
+        return page(rows, max: max, after: after) { row in
+            .outcomes(
+                OutcomeRow(
+                    first: UInt64(clamping: rows.number(row, 1)), count: Int(rows.number(row, 2)),
+                    bytes: Array(rows.bytes(row, 4))),
+                unixMs: UInt64(clamping: rows.number(row, 3)))
+        }
+    }
+
+    // MARK: Deliveries
+
+    private func dead(after: String) throws(PostgresFault) -> StorePage {
+        let max = 500
+        let rows = try rows(
+            "id, 1::bigint, 0::bigint, deadline, received, body, lane, attempts::text, at, reason, stable, route",
+            from: "dead", key: [("id", "bigint")], max: max, after: after)
+        return page(rows, max: max, after: after) { row in
+            let lane = lanes.keys[rows.number(row, 7)] ?? LaneKey(sender: "", app: "")
+            let found = Delivery(row: row, of: rows, lane, from: 1)
+            // Of a damaged one only its columns are left.
+            let delivery =
+                found
+                ?? Delivery(
+                    kind: lane.kind, id: UInt64(clamping: rows.number(row, 1)), eventID: 0,
+                    source: "", subject: "", route: rows.text(row, 12), sender: lane.sender,
+                    stableID: rows.text(row, 11),
+                    deadlineUnixMs: UInt64(clamping: rows.number(row, 4)),
+                    content: SharedNotification(PushNotification()), device: Device(app: lane.app))
+            return .delivery(
+                StoredDelivery(
+                    delivery, receivedUnixMs: UInt64(clamping: rows.number(row, 5)),
+                    attempts: DeadTables.attempts(rows.text(row, 8)),
+                    death: .init(
+                        rows.text(row, 10), unixMs: UInt64(clamping: rows.number(row, 9)),
+                        isDamaged: found == nil)))
+        }
+    }
+
+    private static let order = [
+        ("lane", "bigint"), ("rank", "bigint"), ("due", "bigint"), ("id", "bigint"),
+    ]
+
+    /// First those with rows of their own, then blocks.
+    private func waiting(after: String) throws(PostgresFault) -> StorePage {
+        guard after.hasPrefix("block") else { return try singles(after: after) }
+        let rows = try rows(
+            "id, m0, m1, m2, m3, body, lane, n", from: "block", key: Self.order,
+            max: Self.blocksMax, after: String(after.dropFirst("block".count)))
+        var page = StorePage(after: after)
+        for row in 0..<rows.count {
+            page.end = "block\(rows.text(row, 0))"
+            var left = Int(rows.number(row, 8))
+            guard let lane = lanes.keys[rows.number(row, 7)] else { continue }
+            let done = Marks(rows, row, from: 2)
+            let reader = BlockReader(rows.bytes(row, 6), lane: lane)
+            for (index, (delivery, content)) in reader.deliveries.enumerated() where !done[index] {
+                left -= 1
+                page.records.append(
+                    .delivery(
+                        StoredDelivery(
+                            delivery, receivedUnixMs: reader.contents[content].receivedUnixMs)))
+            }
+            page.damaged += left
+        }
+        page.isLast = rows.count < Self.blocksMax
+        return page
+    }
+
+    private func singles(after: String) throws(PostgresFault) -> StorePage {
+        let rows = try rows(
+            "id, attempt, free, deadline, received, body, lane, attempts::text, due, owner",
+            from: "delivery", key: Self.order, after: after)
+        var page = StorePage(after: after)
+        for row in 0..<rows.count {
+            page.end = rows.text(row, 0)
+            guard let lane = lanes.keys[rows.number(row, 7)],
+                let delivery = Delivery(row: row, of: rows, lane, from: 1)
+            else {
+                page.damaged += 1
+                continue
+            }
+            let isHeld = rows.number(row, 10) != 0
+            page.records.append(
+                .delivery(
+                    StoredDelivery(
+                        delivery, receivedUnixMs: UInt64(clamping: rows.number(row, 5)),
+                        attempts: DeadTables.attempts(rows.text(row, 8)),
+                        dueUnixMs: isHeld ? 0 : UInt64(clamping: rows.number(row, 9)))))
+        }
+        if rows.count < Self.rowsMax { page.end = "block" }
+        page.isLast = false
+        return page
+    }
+}

@@ -1,0 +1,61 @@
+public import SignalboxCore
+internal import SignalboxThreads
+
+/// What an operator asks about a database.
+extension PostgresContents {
+    /// Looks into a database, also while gateways use it; changes nothing.
+    public static func status(_ address: PostgresAddress) throws -> StoreStatus {
+        let opening = try Opening(address, usesNames: false)
+        return try opening.reporting { () throws(PostgresFault) in try status(opening, address) }
+    }
+
+    private static func status(
+        _ opening: Opening, _ address: PostgresAddress
+    ) throws(PostgresFault) -> StoreStatus {
+        let link = opening.link
+        func run(_ sql: String) throws(PostgresFault) -> Rows {
+            try link.run(
+                Statement("", sql), byNs: SystemClock.monotonicNs + 120_000_000_000)
+        }
+        let version = try run("SELECT current_setting('server_version')").text(0, 0)
+        var out = StoreStatus(engine: "PostgreSQL \(version)", place: address.place)
+        out.steps = (try opening.stepsDone(), SchemaSteps.all.count)
+        out.schema =
+            switch out.steps.done {
+            case 0: .missing
+            case ..<out.steps.known: .older
+            default: try opening.major() > SchemaSteps.major ? .newer : .current
+            }
+        guard out.schema != .missing else { return out }
+        let gateways = try run(
+            """
+            SELECT name, (extract(epoch FROM clock_timestamp()) * 1000)::bigint - heartbeat
+            FROM signalbox.gateway ORDER BY name
+            """)
+        out.gateways = (0..<gateways.count).map { row in
+            .init(
+                name: gateways.text(row, 0), silentMs: UInt64(clamping: gateways.number(row, 1)))
+        }
+        guard out.schema == .current else { return out }
+        out.hasUnfinishedCopy = try run(CopyTable.isThere).number(0, 0) != 0
+        out.counts = try TableCounts.all(link)
+        let lanes = try run(TableCounts.waiting)
+        out.lanes = (0..<lanes.count).map { row in
+            (LaneKey(lanes, row, from: 0), Int(lanes.number(row, 3)))
+        }.sorted { $0.0 < $1.0 }
+        out.bytes = Int(
+            try run(
+                """
+                SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
+                JOIN pg_namespace n ON n.oid = c.relnamespace
+                WHERE n.nspname = 'signalbox' AND c.relkind = 'r'
+                """
+            ).number(0, 0))
+        return out
+    }
+
+    /// Brings the tables up to date. Returns their version before, and now.
+    public static func migrate(_ address: PostgresAddress) throws -> (from: Int, to: Int) {
+        try Opening(address, usesNames: false).update()
+    }
+}

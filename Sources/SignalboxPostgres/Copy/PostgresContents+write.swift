@@ -1,0 +1,301 @@
+public import SignalboxCore
+internal import SignalboxJSON
+internal import SignalboxThreads
+
+/// Adds what a copy brings to a database.
+extension PostgresContents {
+    /// Adds records and replaces the mark.
+    public func write(
+        _ records: [StoredRecord], mark: CopyMark?, replacing old: CopyMark?
+    ) throws {
+        var isOther = false
+        do throws(PostgresFault) {
+            try makeLanes(of: records)
+            _ = try run("BEGIN")
+            isOther = try readMark() != old
+            if !isOther {
+                send(records)
+                send(mark)
+            }
+            link.send(isOther ? .rollback : .commit)
+            _ = try finish()
+        } catch {
+            if error.kind == .refused { _ = try? run("ROLLBACK") }
+            throw fault(error)
+        }
+        guard !isOther else {
+            throw StoreError("store-in-use", "another copy writes into the database \(place)")
+        }
+    }
+
+    private func send(_ mark: CopyMark?) {
+        guard let mark else {
+            link.send(Statement("", "DROP TABLE signalbox.copy"))
+            return
+        }
+        link.send(
+            Statement(
+                "",
+                """
+                CREATE TABLE IF NOT EXISTS signalbox.copy (
+                  source text NOT NULL, kind text NOT NULL, after text NOT NULL, damaged bigint NOT NULL)
+                """))
+        link.send(Statement("", "DELETE FROM signalbox.copy"))
+        var values = Parameters()
+        values.add(mark.source)
+        values.add(mark.kind.rawValue)
+        values.add(mark.after)
+        values.add(Int64(mark.damaged))
+        link.send(
+            Statement(
+                "",
+                """
+                INSERT INTO signalbox.copy (source, kind, after, damaged)
+                VALUES ($1::text, $2::text, $3::text, $4::bigint)
+                """), values)
+    }
+
+    private func makeLanes(of records: [StoredRecord]) throws(PostgresFault) {
+        var unknown: Set<LaneKey> = []
+        var count = 0
+        for case .delivery(let stored) in records {
+            count += 1
+            let lane = LaneKey(stored.delivery)
+            if lanes[lane] == nil { unknown.insert(lane) }
+        }
+        if !unknown.isEmpty { try lanes.learn(unknown, link, byNs: deadlineNs) }
+        // At most one block for each.
+        if ids.count < count { ids = IDRange.of(try run(QueueSQL.nextRange.sql)) }
+    }
+
+    private func send(_ records: [StoredRecord]) {
+        var devices: [StoredDevice] = []
+        var seen: [(SeenKey, UInt64)] = []
+        var drafts = Drafts()
+        var singles = DeliveryRows()
+        var dead = CopiedDead()
+        for record in records {
+            switch record {
+            case .numbers(let numbers): send(numbers)
+            case .device(let device): devices.append(device)
+            case .badge(let user, let number):
+                var values = Parameters()
+                values.add(user.app)
+                values.add(user.user)
+                values.add(Int64(number))
+                insert(
+                    "badge (app, user_id, number) VALUES ($1::text, $2::text, $3::bigint)", values)
+            case .value(let instance, let key, let bytes, let until):
+                var values = Parameters()
+                values.add(instance)
+                values.add(key)
+                values.add(bytes)
+                values.add(until.map { Int64(clamping: $0) })
+                insert(
+                    """
+                    value (instance, key, value, expires)
+                    VALUES ($1::text, $2::text, $3::bytea, $4::bigint)
+                    """, values)
+            case .seen(let key, let until): seen.append((key, until))
+            case .delivery(let stored):
+                let lane = lanes[LaneKey(stored.delivery)] ?? 0
+                if let death = stored.death {
+                    dead.add(stored, death, lane: lane)
+                } else if stored.isSingle {
+                    singles.add(stored, lane: lane)
+                } else {
+                    drafts.add(
+                        stored.delivery, receivedUnixMs: stored.receivedUnixMs, lane: lane, due: 0,
+                        owner: 0)
+                }
+            case .report(let entry): OutboxTables.restore(entry, link)
+            case .receiver(let name, let next):
+                var values = Parameters()
+                values.add(name)
+                values.add(next)
+                insert("outcome_receiver (name, next) VALUES ($1::text, $2::bigint)", values)
+            case .outcomes(let row, let unixMs): send(row, unixMs)
+            }
+        }
+        if !devices.isEmpty { DeviceTables.restore(devices, link) }
+        if !seen.isEmpty { send(seen) }
+        if singles.count > 0 { link.send(QueueSQL.insertRows, singles.parameters) }
+        if dead.count > 0 { link.send(CopiedDead.insert, dead.parameters) }
+        send(drafts.take())
+    }
+
+    private func insert(_ what: String, _ values: Parameters) {
+        link.send(Statement("", "INSERT INTO signalbox.\(what)"), values)
+    }
+
+    private func send(_ numbers: StoredNumbers) {
+        for (name, value) in [("seed_0", numbers.seed.0), ("seed_1", numbers.seed.1)] {
+            var values = Parameters()
+            values.add(name)
+            values.add(Int64(bitPattern: value))
+            link.send(
+                Statement(
+                    "",
+                    """
+                    INSERT INTO signalbox.meta (name, value) VALUES ($1::text, $2::bigint)
+                    ON CONFLICT (name) DO UPDATE SET value = excluded.value
+                    """), values)
+        }
+        advance("id_range", past: numbers.lastID)
+        advance("outbox_id_seq", past: numbers.lastReport)
+        // The newest row says which number is next; nobody reads this one.
+        link.send(Statement("", "DELETE FROM signalbox.outcome"))
+        guard numbers.nextOutcome > 1 else { return }
+        send(
+            OutcomeRow(first: numbers.nextOutcome - 1, count: 1, bytes: []),
+            SystemClock.unixMs)
+    }
+
+    private func advance(_ sequence: String, past number: UInt64) {
+        var values = Parameters()
+        values.add(number + 1)
+        link.send(
+            Statement(
+                "",
+                """
+                SELECT setval('signalbox.\(sequence)', $1::bigint, false) FROM signalbox.\(sequence)
+                WHERE last_value < $1::bigint
+                """), values)
+    }
+
+    /// Takes the place of the row that says which number is next.
+    private func send(_ row: OutcomeRow, _ unixMs: UInt64) {
+        var values = Parameters()
+        values.add(row.first)
+        values.add(Int64(row.count))
+        values.add(unixMs)
+        values.add(row.bytes)
+        var place = Parameters()
+        place.add(row.first)
+        link.send(
+            Statement(
+                "",
+                """
+                DELETE FROM signalbox.outcome
+                WHERE first + count > $1::bigint AND records = ''::bytea
+                """), place)
+        insert(
+            """
+            outcome (part, first, count, at, records)
+            VALUES (\(CurrentHalf.of("outcome")), $1::bigint, $2::bigint, $3::bigint, $4::bytea)
+            """, values)
+    }
+
+    private func send(_ seen: [(key: SeenKey, until: UInt64)]) {
+        var values = Parameters()
+        values.add(
+            seen.map { key, _ -> [UInt8] in
+                var bytes: [UInt8] = []
+                key.append(to: &bytes)
+                return bytes
+            })
+        values.add(seen.map { Int64(clamping: $0.until) })
+        insert(
+            """
+            seen (key, until)
+            SELECT key, until FROM unnest($1::bytea[], $2::bigint[]) AS new (key, until)
+            """, values)
+    }
+
+    private func send(_ blocks: [Drafts.Block]) {
+        guard !blocks.isEmpty else { return }
+        var numbers: [[Int64]] = Array(repeating: [], count: 6)
+        for block in blocks {
+            let id = Int64(clamping: ids.popFirst() ?? 0)
+            let row = [
+                id, block.lane, block.rank, block.due, block.owner, Int64(block.deliveries.count),
+            ]
+            for (index, number) in row.enumerated() { numbers[index].append(number) }
+        }
+        var values = Parameters()
+        for column in numbers { values.add(column) }
+        values.add(blocks.map(\.bytes))
+        link.send(QueueSQL.insertBlocks, values)
+    }
+
+    var deadlineNs: UInt64 { SystemClock.monotonicNs + 600_000_000_000 }
+}
+
+/// Dead letters of a copy.
+private struct CopiedDead {
+    static let insert = Statement(
+        "",
+        """
+        INSERT INTO signalbox.dead (id, at, lane, rank, reason, route, deadline, received, stable,
+          is_report, attempts, body)
+        SELECT id, at, lane, rank, reason, route, deadline, received, stable, report = 1,
+          attempts::jsonb, body
+        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+          $7::bigint[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[])
+          AS new (id, at, lane, rank, deadline, received, report, reason, route, stable, attempts, body)
+        """)
+
+    private var numbers: [[Int64]] = Array(repeating: [], count: 7)
+    private var texts: [[String]] = Array(repeating: [], count: 4)
+    private var bodies: [[UInt8]] = []
+    var count: Int { bodies.count }
+
+    mutating func add(_ stored: StoredDelivery, _ death: StoredDelivery.Death, lane: Int64) {
+        let delivery = stored.delivery
+        let row = [
+            Int64(clamping: delivery.id), Int64(clamping: death.unixMs), lane, delivery.rank,
+            Int64(clamping: delivery.deadlineUnixMs), Int64(clamping: stored.receivedUnixMs),
+            delivery.kind == .report ? 1 : 0,
+        ]
+        for (index, number) in row.enumerated() { numbers[index].append(number) }
+        let words = [death.reason, delivery.route, delivery.stableID, stored.attempts.record]
+        for (index, text) in words.enumerated() { texts[index].append(text) }
+        bodies.append(
+            death.isDamaged ? [] : delivery.bytes(receivedUnixMs: stored.receivedUnixMs))
+    }
+
+    var parameters: Parameters {
+        var out = Parameters()
+        for column in numbers { out.add(column) }
+        for column in texts { out.add(column) }
+        out.add(bodies)
+        return out
+    }
+}
+
+extension DeviceTables {
+    /// Adds devices of a copy.
+    static func restore(_ devices: [StoredDevice], _ link: PostgresLink) {
+        var values = Parameters()
+        let texts: [(StoredDevice) -> String] = [
+            { $0.device.app }, { $0.device.token }, { $0.device.user },
+            { $0.device.provider.isEmpty ? $0.device.platform : $0.device.provider },
+            { $0.device.platform }, { $0.device.provider }, { $0.device.sourceToken },
+            { $0.device.locale },
+            { $0.device.attributes.isEmpty ? "" : $0.device.attributes.jsonText },
+        ]
+        for text in texts { values.add(devices.map(text)) }
+        let numbers: [(StoredDevice) -> UInt64] = [
+            \.number, \.device.registeredUnixMs, \.onlineUntilUnixMs,
+        ]
+        for number in numbers { values.add(devices.map { Int64(clamping: number($0)) }) }
+        link.send(
+            Statement(
+                "",
+                """
+                INSERT INTO signalbox.device (app, token, user_id, kind, platform, provider, source_token,
+                  locale, attributes, number, registered, online)
+                SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+                  $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[])
+                """), values)
+        var last = Parameters()
+        last.add(devices.reduce(0) { max($0, $1.number) })
+        link.send(
+            Statement(
+                "",
+                """
+                SELECT setval('signalbox.device_number',
+                  greatest((SELECT last_value FROM signalbox.device_number), $1::bigint))
+                """), last)
+    }
+}

@@ -1,0 +1,282 @@
+internal import Foundation
+internal import GRDB
+public import SignalboxCore
+internal import SignalboxJSON
+
+/// Reads what a copy takes from a data folder.
+extension SQLiteContents {
+    /// Rows of a page.
+    private static let rowsMax = 2_000
+    /// Blocks of a page, with up to 256 deliveries each.
+    private static let blocksMax = 16
+
+    /// The records of a kind that follow a place.
+    public func page(_ kind: StoredKind, after: String) throws -> StorePage {
+        try read { db in
+            switch kind {
+            case .numbers: try self.numbers(db)
+            case .devices: try self.devices(after: after, db)
+            case .badges: try self.badges(after: after, db)
+            case .values: try self.values(after: after, db)
+            case .seen: try self.seen(after: after, db)
+            case .waiting: try self.waiting(after: after, db)
+            case .dead: try self.dead(after: after, db)
+            case .reports: try self.reports(after: after, db)
+            case .receivers: try self.receivers(db)
+            case .outcomes: try self.outcomes(after: after, db)
+            }
+        }
+    }
+
+    /// A page of rows whose first column is their place.
+    private func page(
+        _ sql: String, _ arguments: StatementArguments, max: Int = rowsMax, after: String,
+        _ db: Database, _ record: (Row) throws -> StoredRecord
+    ) throws -> StorePage {
+        var page = StorePage(after: after)
+        let rows = try Row.fetchAll(db, sql: "\(sql) LIMIT \(max)", arguments: arguments)
+        for row in rows {
+            page.records.append(try record(row))
+            page.end = row[0]
+        }
+        page.isLast = rows.count < max
+        return page
+    }
+
+    private func numbers(_ db: Database) throws -> StorePage {
+        func number(_ sql: String) throws -> UInt64 {
+            UInt64(clamping: try Int64.fetchOne(db, sql: sql) ?? 0)
+        }
+        var outcomes = OutcomeTables()
+        try outcomes.start(db)
+        var page = StorePage(after: "")
+        page.records = [
+            .numbers(
+                StoredNumbers(
+                    seed: try SeenKeys.seed(db), lastID: try QueueTables.lastID(db),
+                    lastReport: try number("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"),
+                    nextOutcome: outcomes.next))
+        ]
+        return page
+    }
+
+    private func devices(after: String, _ db: Database) throws -> StorePage {
+        try page(
+            "SELECT CAST(id AS TEXT), id, * FROM device WHERE id > ? ORDER BY id",
+            [Int64(after) ?? 0], after: after, db
+        ) { row in
+            let (id, registered, online): (Int64, Int64, Int64) = (
+                row[1], row["registered"], row["online"]
+            )
+            return .device(
+                StoredDevice(
+                    Device(
+                        app: row["app"], platform: row["platform"], provider: row["provider"],
+                        token: row["token"], sourceToken: row["source_token"], user: row["user"],
+                        locale: row["locale"], registeredUnixMs: UInt64(clamping: registered),
+                        attributes: [Attribute](jsonText: row["attributes"])),
+                    onlineUntilUnixMs: UInt64(clamping: online), number: UInt64(clamping: id)))
+        }
+    }
+
+    /// Rows whose key has two texts, which their place holds as JSON.
+    private static func after(_ place: String, _ names: String) -> (String, StatementArguments) {
+        guard !place.isEmpty else { return ("", []) }
+        return (
+            "WHERE (\(names)) > (json_extract(?1, '$[0]'), json_extract(?1, '$[1]'))", [place]
+        )
+    }
+
+    private func badges(after: String, _ db: Database) throws -> StorePage {
+        let (condition, arguments) = Self.after(after, "app, user")
+        return try page(
+            "SELECT json_array(app, user), app, user, number FROM badge \(condition) ORDER BY app, user",
+            arguments, after: after, db
+        ) { .badge(UserKey(app: $0[1], user: $0[2]), $0[3]) }
+    }
+
+    private func values(after: String, _ db: Database) throws -> StorePage {
+        let (condition, arguments) = Self.after(after, "instance, key")
+        return try page(
+            """
+            SELECT json_array(instance, key), instance, key, value, expires FROM value \(condition)
+            ORDER BY instance, key
+            """, arguments, max: 200, after: after, db
+        ) { row in
+            let (bytes, expires): (Data, Int64?) = (row[3], row[4])
+            return .value(
+                instance: row[1], key: row[2], bytes: Array(bytes),
+                untilUnixMs: expires.map { UInt64(clamping: $0) })
+        }
+    }
+
+    /// First those of the tree that are not recent, then the recent ones.
+    private func seen(after: String, _ db: Database) throws -> StorePage {
+        let recent = try recentKeys(db)
+        var page = StorePage(after: after)
+        if !after.hasPrefix("recent") {
+            let rows = try Row.fetchAll(
+                db,
+                sql: "SELECT key, until FROM seen_key WHERE key > ? ORDER BY key LIMIT ?",
+                arguments: [SeenKey(hexadecimal: after)?.data ?? Data(), Self.rowsMax])
+            for row in rows {
+                let until: Int64 = row[1]
+                let key = try row.withUnsafeData(atIndex: 0) { data in
+                    data?.withUnsafeBytes { $0.count == 16 ? SeenKey($0) : nil }
+                }
+                guard let key else { continue }
+                page.end = key.hexadecimal
+                guard recent[key] == nil else { continue }
+                page.records.append(.seen(key, untilUnixMs: UInt64(clamping: until)))
+            }
+            page.isLast = rows.isEmpty && recent.isEmpty
+            if rows.isEmpty, !recent.isEmpty { page.end = "recent" }
+            return page
+        }
+        let last = SeenKey(hexadecimal: String(after.dropFirst("recent ".count)))
+        let keys = recent.keys.filter { key in last.map { $0 < key } ?? true }.sorted()
+        for key in keys.prefix(Self.rowsMax) {
+            page.records.append(.seen(key, untilUnixMs: UInt64(clamping: recent[key] ?? 0)))
+            page.end = "recent \(key.hexadecimal)"
+        }
+        page.isLast = keys.count <= Self.rowsMax
+        return page
+    }
+
+    private func reports(after: String, _ db: Database) throws -> StorePage {
+        var page = StorePage(after: after)
+        let entries = try OutboxTables.read(after: Int64(after) ?? 0, max: Self.rowsMax, db)
+        page.records = entries.map { .report($0) }
+        if let last = entries.last { page.end = "\(last.id)" }
+        page.isLast = entries.count < Self.rowsMax
+        return page
+    }
+
+    private func receivers(_ db: Database) throws -> StorePage {
+        var page = StorePage(after: "")
+        page.records = try Row.fetchAll(
+            db, sql: "SELECT name, next FROM outcome_receiver ORDER BY name"
+        ).map { row in
+            let next: Int64 = row[1]
+            return .receiver(row[0], next: UInt64(clamping: next))
+        }
+        return page
+    }
+
+    private func outcomes(after: String, _ db: Database) throws -> StorePage {
+        try page(
+            """
+            SELECT CAST(first AS TEXT), first, count, at, records FROM outcome
+            WHERE first + count > \(StoredCounts.floor) AND first > ? ORDER BY first
+            """, [Int64(after) ?? 0], max: 16, after: after, db
+        ) { row in
+            let (first, at, records): (Int64, Int64, Data) = (row[1], row[3], row[4])
+            return .outcomes(
+                OutcomeRow(first: UInt64(clamping: first), count: row[2], bytes: Array(records)),
+                unixMs: UInt64(clamping: at))
+        }
+    }
+
+    // MARK: Deliveries
+
+    private func dead(after: String, _ db: Database) throws -> StorePage {
+        try page(
+            "SELECT CAST(id AS TEXT), * FROM dead WHERE id > ? ORDER BY id",
+            [Int64(after) ?? 0], max: 500, after: after, db
+        ) { .delivery(try DeadTables.stored($0, db)) }
+    }
+
+    /// First those with rows of their own, then blocks.
+    private func waiting(after: String, _ db: Database) throws -> StorePage {
+        let lanes = try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane")
+            .reduce(into: [Int64: LaneKey]()) { $0[$1[3]] = LaneKey($1) }
+        if !after.hasPrefix("block") { return try rows(after: after, lanes, db) }
+        let last = after.split(separator: " ").dropFirst().compactMap { Int64($0) }
+        var page = StorePage(after: after)
+        let blocks = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT lane, rank, id, count FROM block WHERE (lane, rank, id) > (?, ?, ?)
+                ORDER BY lane, rank, id LIMIT ?
+                """,
+            arguments: StatementArguments(last.count == 3 ? last : [0, 0, 0]) + [Self.blocksMax])
+        for row in blocks {
+            let (lane, rank, id): (Int64, Int64, Int64) = (row[0], row[1], row[2])
+            page.end = "block \(lane) \(rank) \(id)"
+            try add(block: id, count: row[3], lanes[lane], to: &page, db)
+        }
+        page.isLast = blocks.count < Self.blocksMax
+        return page
+    }
+
+    private func add(
+        block id: Int64, count: Int, _ lane: LaneKey?, to page: inout StorePage, _ db: Database
+    ) throws {
+        let marks = try Data.fetchOne(
+            db, sql: "SELECT done FROM progress WHERE block = ?", arguments: [id])
+        let done = marks.map { Marks($0) } ?? Marks()
+        var reader = BlockReader.unreadable
+        do {
+            let bytes = try Data.fetchOne(
+                db, sql: "SELECT bytes FROM block WHERE id = ?", arguments: [id])
+            if let bytes, let lane {
+                reader = bytes.withUnsafeBytes { BlockReader(anyVersion: $0, lane: lane) }
+            }
+        } catch let error as DatabaseError
+            where error.resultCode.primaryResultCode == .SQLITE_CORRUPT
+        {
+            // Only its number and count are known.
+        }
+        let before = page.records.count
+        for (index, (delivery, content)) in reader.deliveries.enumerated() where !done[index] {
+            page.records.append(
+                .delivery(
+                    StoredDelivery(
+                        delivery, receivedUnixMs: reader.contents[content].receivedUnixMs)))
+        }
+        page.damaged += count - done.marked - (page.records.count - before)
+    }
+
+    private func rows(
+        after: String, _ lanes: [Int64: LaneKey], _ db: Database
+    ) throws -> StorePage {
+        let last = after.split(separator: " ").compactMap { Int64($0) }
+        var page = StorePage(after: after)
+        let found = try QueueTables.storedRows(
+            after: last.count == 4 ? last : [0, 0, -1, 0], max: Self.rowsMax, lanes, db)
+        for (place, delivery) in found {
+            page.end = place
+            if let delivery {
+                page.records.append(.delivery(delivery))
+            } else {
+                page.damaged += 1
+            }
+        }
+        if found.count < Self.rowsMax { page.end = "block" }
+        page.isLast = false
+        return page
+    }
+}
+
+extension SeenKey {
+    /// For a row.
+    var data: Data {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return Data(bytes)
+    }
+
+    var hexadecimal: String {
+        [high, low].map { half in
+            let text = String(half, radix: 16)
+            return String(repeating: "0", count: 16 - text.count) + text
+        }.joined()
+    }
+
+    init?(hexadecimal text: String) {
+        guard text.utf8.count == 32, let high = UInt64(text.prefix(16), radix: 16),
+            let low = UInt64(text.suffix(16), radix: 16)
+        else { return nil }
+        self.init(high: high, low: low)
+    }
+}

@@ -1,0 +1,210 @@
+internal import Foundation
+internal import GRDB
+internal import SignalboxCore
+internal import SignalboxJSON
+
+/// Adds what a copy brings to a data folder.
+extension SQLiteContents {
+    func add(_ records: [StoredRecord], _ db: Database) throws {
+        var lastID = try QueueTables.lastID(db)
+        for record in records {
+            switch record {
+            case .numbers(let numbers):
+                try add(numbers, db)
+                lastID = max(lastID, numbers.lastID)
+            case .device(let device): try add(device, db)
+            case .badge(let user, let number):
+                try execute(
+                    "INSERT INTO badge (app, user, number) VALUES (?, ?, ?)",
+                    [user.app, user.user, number], db)
+            case .value(let instance, let key, let bytes, let until):
+                try execute(
+                    "INSERT INTO value (instance, key, value, expires) VALUES (?, ?, ?, ?)",
+                    [instance, key, Data(bytes), until.map { Int64(clamping: $0) }], db)
+            case .seen(let key, let until):
+                try execute(
+                    "INSERT INTO seen_key (key, until) VALUES (?, ?)",
+                    [key.data, Int64(clamping: until)], db)
+            case .delivery(let delivery): try tables.add(delivery, nextID: &lastID, db)
+            case .report(let entry): try OutboxTables.write([entry.report], id: entry.id, db)
+            case .receiver(let name, let next):
+                try execute(
+                    "INSERT INTO outcome_receiver (name, next) VALUES (?, ?)",
+                    [name, Int64(clamping: next)], db)
+            case .outcomes(let row, let unixMs):
+                try execute(
+                    "INSERT INTO outcome (first, count, at, records) VALUES (?, ?, ?, ?)",
+                    [
+                        Int64(clamping: row.first), row.count, Int64(clamping: unixMs),
+                        Data(row.bytes),
+                    ], db)
+            }
+        }
+        try tables.flush(nextID: &lastID, db)
+        try tables.keep(lastID: lastID, db)
+    }
+
+    private func execute(
+        _ sql: String, _ arguments: StatementArguments, _ db: Database
+    ) throws { try db.cachedStatement(sql: sql).execute(arguments: arguments) }
+
+    private func add(_ numbers: StoredNumbers, _ db: Database) throws {
+        let counters: [(String, Int64)] = [
+            ("seen_seed_0", Int64(bitPattern: numbers.seed.0)),
+            ("seen_seed_1", Int64(bitPattern: numbers.seed.1)),
+            (OutcomeTables.counter, Int64(clamping: numbers.nextOutcome)),
+        ]
+        for (name, value) in counters {
+            try execute(
+                "INSERT OR REPLACE INTO counter (name, value) VALUES (?, ?)", [name, value], db)
+        }
+        try execute("DELETE FROM sqlite_sequence WHERE name = 'outbox'", [], db)
+        try execute(
+            "INSERT INTO sqlite_sequence (name, seq) VALUES ('outbox', ?)",
+            [Int64(clamping: numbers.lastReport)], db)
+    }
+
+    private func add(_ stored: StoredDevice, _ db: Database) throws {
+        let device = stored.device
+        try execute(
+            """
+            INSERT INTO device (id, app, token, kind, platform, provider, source_token, user, locale,
+              registered, seen, online, attributes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                Int64(clamping: stored.number), device.app, device.token,
+                device.provider.isEmpty ? device.platform : device.provider, device.platform,
+                device.provider, device.sourceToken, device.user, device.locale,
+                Int64(clamping: device.registeredUnixMs), Int64(clamping: device.registeredUnixMs),
+                Int64(clamping: stored.onlineUntilUnixMs),
+                device.attributes.isEmpty ? "" : device.attributes.jsonText,
+            ], db)
+    }
+}
+
+/// Deliveries of a copy.
+extension QueueTables {
+    /// Adds a delivery to its block, or as a row, or as a dead letter.
+    mutating func add(
+        _ stored: StoredDelivery, nextID: inout UInt64, _ db: Database
+    ) throws {
+        let delivery = stored.delivery
+        let id = Int64(clamping: delivery.id)
+        for attempt in stored.attempts { try note(attempt, id, db) }
+        if let death = stored.death { return try DeadTables.add(stored, death, db) }
+        let lane = try laneID(LaneKey(delivery), db)
+        let rank = Self.rank(delivery.content.notification.priority ?? .normal)
+        guard stored.isSingle else {
+            return try blocks.add(
+                delivery, of: stored.event, receivedUnixMs: stored.receivedUnixMs, lane: lane,
+                rank: Int(rank), takenUntilUnixMs: nil, hot, nextID: &nextID, db)
+        }
+        nextID += 1
+        let payload = Int64(clamping: nextID)
+        try insertPayload(payload, stored.event, delivery.content, stored.receivedUnixMs, db)
+        try insertRow(delivery, lane, rank, leasedUntil: nil, payload: payload, db)
+        try db.cachedStatement(sql: "UPDATE delivery SET due = ?, free = ? WHERE id = ?").execute(
+            arguments: [Int64(clamping: stored.dueUnixMs), Int64(delivery.freeAttempts), id])
+    }
+
+    /// Deliveries with rows of their own, each with its place; nil: it is damaged.
+    static func storedRows(
+        after place: [Int64], max: Int, _ lanes: [Int64: LaneKey], _ db: Database
+    ) throws -> [(place: String, delivery: StoredDelivery?)] {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT d.lane || ' ' || d.rank || ' ' || d.due || ' ' || d.id, d.id, d.lane, d.due,
+                  d.attempt, d.free, d.deadline, d.route, d.stable, d.badge, d.device,
+                  p.event, p.source, p.type, p.subject, p.key, p.received, p.note
+                FROM delivery d LEFT JOIN payload p ON p.id = d.payload
+                WHERE d.leased = 0 AND (d.lane, d.rank, d.due, d.id) > (?, ?, ?, ?)
+                ORDER BY d.lane, d.rank, d.due, d.id LIMIT ?
+                """, arguments: StatementArguments(place) + [max])
+        return try rows.map { row in
+            let lane: Int64 = row["lane"]
+            return (row[0], try lanes[lane].flatMap { try stored(row, $0, db) })
+        }
+    }
+
+    private static func stored(
+        _ row: Row, _ lane: LaneKey, _ db: Database
+    ) throws -> StoredDelivery? {
+        guard let note = RowCodec.notification(row["note"]),
+            let device = RowCodec.device(row["device"], app: lane.app)
+        else { return nil }
+        let attempts = try DeadTables.attempts(row["id"], db)
+        let delivery = row.delivery(lane, note, device, attempt: row["attempt"], free: row["free"])
+        return StoredDelivery(
+            delivery, receivedUnixMs: row.number("received"), attempts: attempts,
+            dueUnixMs: row.number("due"))
+    }
+}
+
+extension DeadTables {
+    /// A dead letter with all its fields.
+    static func stored(_ row: Row, _ db: Database) throws -> StoredDelivery {
+        let lane = LaneKey(
+            sender: row["sender"], app: row["app"],
+            kind: row.number("kind") == 1 ? .report : .push)
+        let note = RowCodec.notification(row["note"])
+        let device = RowCodec.device(row["device"], app: lane.app)
+        let delivery = row.delivery(
+            lane, note ?? PushNotification(), device ?? Device(app: lane.app), attempt: 1, free: 0)
+        return StoredDelivery(
+            delivery, receivedUnixMs: row.number("received"),
+            attempts: try attempts(row["id"], db),
+            death: .init(
+                row["reason"], unixMs: row.number("at"), isDamaged: note == nil || device == nil))
+    }
+
+    static func add(
+        _ stored: StoredDelivery, _ death: StoredDelivery.Death, _ db: Database
+    ) throws {
+        let delivery = stored.delivery
+        let content = delivery.content
+        let damaged = "".databaseValue
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO dead (id, at, reason, sender, app, kind, route, event, source, type, subject,
+                  key, received, rank, deadline, stable, badge, note, device)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            Int64(clamping: delivery.id), Int64(clamping: death.unixMs), death.reason,
+            delivery.sender, delivery.device.app, Int64(delivery.kind.rawValue), delivery.route,
+            Int64(clamping: delivery.eventID), delivery.source, content.eventType,
+            delivery.subject, content.eventKey, Int64(clamping: stored.receivedUnixMs),
+            QueueTables.rank(content.notification.priority ?? .normal),
+            Int64(clamping: delivery.deadlineUnixMs), delivery.stableID,
+            delivery.badge.map { Int64($0) },
+            death.isDamaged
+                ? damaged : Data(RowCodec.bytes(content.notification)).databaseValue,
+            death.isDamaged ? damaged : Data(RowCodec.bytes(delivery.device)).databaseValue,
+        ])
+    }
+}
+
+extension Row {
+    fileprivate func number(_ column: String) -> UInt64 {
+        let value: Int64? = self[column]
+        return UInt64(clamping: value ?? 0)
+    }
+
+    /// From columns that waiting and dead deliveries share.
+    fileprivate func delivery(
+        _ lane: LaneKey, _ note: PushNotification, _ device: Device, attempt: Int64, free: Int64
+    ) -> Delivery {
+        let badge: Int64? = self["badge"]
+        return Delivery(
+            kind: lane.kind, id: number("id"), eventID: number("event"),
+            source: self["source"] ?? "", subject: self["subject"] ?? "", route: self["route"],
+            sender: lane.sender, stableID: self["stable"], attempt: UInt32(clamping: attempt),
+            freeAttempts: UInt32(clamping: free), badge: badge.map { Int32(clamping: $0) },
+            deadlineUnixMs: number("deadline"),
+            content: SharedNotification(
+                note, eventType: self["type"] ?? "", eventKey: self["key"] ?? "",
+                receivedUnixMs: number("received")),
+            device: device)
+    }
+}

@@ -1,0 +1,71 @@
+internal import Foundation
+internal import GRDB
+internal import SignalboxCore
+
+/// How many records a database has.
+enum StoredCounts {
+    /// Outcomes below this number were taken by every receiver.
+    static let floor = "coalesce((SELECT min(next) FROM outcome_receiver), 9223372036854775807)"
+
+    static func all(_ db: Database, recent: [SeenKey: Int64]) throws -> [StoredKind: Int] {
+        func count(_ sql: String) throws -> Int { try Int.fetchOne(db, sql: sql) ?? 0 }
+        var out: [StoredKind: Int] = [:]
+        out[.devices] = try count("SELECT count(*) FROM device")
+        out[.badges] = try count("SELECT count(*) FROM badge")
+        out[.values] = try count("SELECT count(*) FROM value")
+        out[.seen] = try count("SELECT count(*) FROM seen_key") + recent.count
+        let isInTree = try db.cachedStatement(sql: "SELECT 1 FROM seen_key WHERE key = ?")
+        for key in recent.keys where try Row.fetchOne(isInTree, arguments: [key.data]) != nil {
+            out[.seen, default: 0] -= 1
+        }
+        out[.waiting] = try waiting(db).reduce(0) { $0 + $1.count }
+        out[.dead] = try count("SELECT count(*) FROM dead")
+        out[.reports] = try count("SELECT count(*) FROM outbox")
+        out[.receivers] = try count("SELECT count(*) FROM outcome_receiver")
+        out[.outcomes] = try count(
+            "SELECT coalesce(sum(count), 0) FROM outcome WHERE first + count > \(floor)")
+        return out
+    }
+
+    /// Waiting deliveries of each lane.
+    static func waiting(_ db: Database) throws -> [(lane: LaneKey, count: Int)] {
+        var counts: [Int64: Int] = [:]
+        let parts = [
+            "SELECT lane, sum(count) FROM block GROUP BY lane",
+            "SELECT lane, sum(count) FROM flight GROUP BY lane",
+            "SELECT lane, count(*) FROM delivery GROUP BY lane",
+        ]
+        for sql in parts {
+            for row in try Row.fetchAll(db, sql: sql) {
+                let (lane, count): (Int64, Int) = (row[0], row[1])
+                counts[lane, default: 0] += count
+            }
+        }
+        let done = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT b.lane, p.done FROM progress p
+                JOIN (SELECT id, lane FROM block UNION ALL SELECT id, lane FROM flight) b ON b.id = p.block
+                """)
+        while let row = try done.next() {
+            let lane: Int64 = row[0]
+            let marked = try row.withUnsafeData(atIndex: 1) { $0.map { Marks($0).marked } ?? 0 }
+            counts[lane, default: 0] -= marked
+        }
+        return try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane")
+            .map { row in (LaneKey(row), counts[row[3]] ?? 0) }
+            .sorted { $0.0 < $1.0 }
+    }
+
+    /// Keys that are not in the tree yet, or are moving there.
+    static func recentKeys(_ db: Database) throws -> [SeenKey: Int64] {
+        var out: [SeenKey: Int64] = [:]
+        let rows = try Row.fetchCursor(db, sql: "SELECT keys FROM seen_group ORDER BY id")
+        while let row = try rows.next() {
+            try row.withUnsafeData(atIndex: 0) { data in
+                data?.withUnsafeBytes { SeenKeys.each($0) { out[$0] = $1 } }
+            }
+        }
+        return out
+    }
+}
