@@ -98,7 +98,7 @@ public enum StoreTool {
                         words: $0.kind.words, done: $0.done, total: $0.total, isLast: $0.isLast))
             }
             let lines = StoredKind.allCases.compactMap { kind in
-                result.counts[kind].map { "\($0) \(kind.words)" }
+                result.counts[kind].flatMap { $0 == 0 ? nil : "\($0) \(kind.words)" }
             }
             return Copied(
                 lines: lines, damaged: result.damaged, waiting: result.counts[.waiting] ?? 0,

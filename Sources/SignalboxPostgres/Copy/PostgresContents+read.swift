@@ -61,6 +61,11 @@ extension PostgresContents {
     }
 
     private func numbers() throws(PostgresFault) -> StorePage {
+        // A store on which no gateway ever started has none.
+        func seed(_ rows: Rows, _ column: Int) -> UInt64 {
+            rows.optional(0, column).map { UInt64(bitPattern: $0) }
+                ?? .random(in: .min ... .max)
+        }
         let rows = try run(
             """
             SELECT (SELECT value FROM signalbox.meta WHERE name = 'seed_0'),
@@ -74,9 +79,8 @@ extension PostgresContents {
         page.records = [
             .numbers(
                 StoredNumbers(
-                    seed: (
-                        UInt64(bitPattern: rows.number(0, 0)), UInt64(bitPattern: rows.number(0, 1))
-                    ), lastID: range == 0 ? 0 : range + IDRange.count - 1,
+                    seed: (seed(rows, 0), seed(rows, 1)),
+                    lastID: range == 0 ? 0 : range + IDRange.count - 1,
                     lastReport: UInt64(clamping: rows.number(0, 3)),
                     nextOutcome: UInt64(clamping: next.number(0, 0))))
         ]

@@ -52,6 +52,8 @@ public final class SQLiteContents: StoreContents {
         }
         try queue.write { db in
             try db.execute(sql: "UPDATE delivery SET leased = 0, due = 0 WHERE leased = 1")
+            // A store on which no gateway ever started has none.
+            _ = try SeenKeys.seed(db)
         }
     }
 

@@ -168,7 +168,13 @@ struct CopySample: Sendable {
         guard let letter = letters.first else { return }
         let wanted = Self.delivery(dead)
         try probe.equal(letter.reason, "rejected")
-        try probe.equal(letter.attempts, [Session.attempt(1, "rejected")])
+        // An engine for one gateway keeps no names of gateways.
+        let attempts = letter.attempts.map { attempt in
+            var attempt = attempt
+            attempt.owner = ""
+            return attempt
+        }
+        try probe.equal(attempts, [Session.attempt(1, "rejected")])
         try probe.equal(letter.notification.title, "Title \(dead)")
         try probe.equal(letter.device, wanted.device)
         try probe.equal(
