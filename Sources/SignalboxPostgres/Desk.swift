@@ -94,7 +94,10 @@ final class Desk<Job: Sendable>: Sendable {
 
     private func run(_ session: Session) {
         session.pauses.desk = { self.expire() }
-        session.turned = { self.setAway($0) }
+        session.turned = { failure in
+            self.setAway(failure)
+            self.duties.turned(failure)
+        }
         session.goesOn = { nanoseconds in
             // A store that closes does not wait for a database that does not come back.
             nanoseconds < 2_000_000_000 || !self.inbox.update { $0.isClosing }

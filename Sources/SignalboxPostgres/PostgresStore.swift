@@ -81,7 +81,7 @@ public final class PostgresStore: DeliveryQueue {
     /// The database is away, or another gateway has this one's name.
     public var stop: StoreStop? {
         if troubles[.nameTaken] != nil { return .nameTaken }
-        return troubles[.away] != nil ? .away : nil
+        return writer.away != nil ? .away : nil
     }
     /// Why it is failing.
     public var trouble: String? { troubles.reason ?? writer.away?.message }
