@@ -28,7 +28,8 @@ logfile = $folder/log
 END
 PATH=$PATH:/usr/sbin "${as[@]}" pgbouncer -q "$folder/pooler.ini" >/dev/null 2>&1 &
 pooler=$!
-trap 'kill "$pooler" 2>/dev/null || true; rm -rf "$folder"' EXIT
+# It inherits the signals that the tests' threads block.
+trap 'kill -KILL "$pooler" 2>/dev/null || true; rm -rf "$folder"' EXIT
 until [ -S "$folder/.s.PGSQL.6432" ]; do
   kill -0 "$pooler" 2>/dev/null || { echo "PgBouncer did not start: run scripts/setup.sh" >&2; exit 1; }
   sleep 0.05

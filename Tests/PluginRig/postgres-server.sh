@@ -17,6 +17,13 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 cd "$folder"
 stop() {
+  # A test that was ended may have left it frozen.
+  local server
+  server=$(head -n 1 "$folder/data/postmaster.pid" 2>/dev/null || true)
+  if [ -n "$server" ]; then
+    pkill -CONT -P "$server" || true
+    kill -CONT "$server" 2>/dev/null || true
+  fi
   "${as[@]}" "$bin/pg_ctl" -D "$folder/data" -m immediate -w stop >/dev/null 2>&1 || true
   rm -rf "$folder"
 }
