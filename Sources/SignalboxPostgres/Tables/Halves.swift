@@ -45,13 +45,15 @@ final class Halves: @unchecked Sendable {
 
     /// Rows that move in one transaction, and how many such transactions a sweep does for a table.
     private static let (rowsMax, roundsMax) = (500, 20)
-    /// How long a dump or a vacuum makes a half wait for the next try, in nanoseconds.
-    private static let lockedNs: UInt64 = 30_000_000_000
+    /// Waits for the next try after somebody used a half, in nanoseconds: a busy gateway shortly, a dump for long.
+    private static let lockedNs: ClosedRange<UInt64> = 5_000_000_000...120_000_000_000
 
     /// Of a half that is larger, at most a half may be dead.
     private let bytesMax: Int64
     /// When a table is looked at next.
     private var nextNs: [String: UInt64] = [:]
+    /// How long it waits after the next try that fails.
+    private var waitNs: [String: UInt64] = [:]
 
     init(bytesMax: Int64 = 8 << 20) { self.bytesMax = bytesMax }
 
@@ -78,8 +80,11 @@ final class Halves: @unchecked Sendable {
                     try self.step(table, transaction, nowUnixMs: nowUnixMs)
                 }
             } while step == .more && rounds < Self.roundsMax
-            if step == .empty, try !end(table, session, nowUnixMs: nowUnixMs) {
-                nextNs[table.name] = SystemClock.monotonicNs + Self.lockedNs
+            if step == .empty {
+                let isDone = try end(table, session, nowUnixMs: nowUnixMs)
+                let waitNs = waitNs[table.name, default: Self.lockedNs.lowerBound]
+                self.waitNs[table.name] = isDone ? nil : min(2 * waitNs, Self.lockedNs.upperBound)
+                if !isDone { nextNs[table.name] = SystemClock.monotonicNs + waitNs }
             } else if step == .count {
                 // A long queue is counted now and then.
                 let now = SystemClock.monotonicNs
