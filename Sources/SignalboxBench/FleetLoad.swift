@@ -86,37 +86,47 @@ final class FleetLoad: Sendable {
                 return
             }
             self.report.withLock { $0.events += 1 }
-            if isTaken { self.settle(ids, under: commit.token) }
+            if isTaken { self.settle(ids.map { ($0, 1) }, under: commit.token) }
         }
     }
 
-    private func settle(_ ids: [UInt64], under token: LeaseToken) {
+    /// What is tried for the second time is delivered.
+    private func settle(_ tries: [(id: UInt64, attempt: UInt32)], under token: LeaseToken) {
         var pack = OutcomePack()
         let now = SystemClock.unixMs
-        let ends = ids.map { id -> LeaseEnd in
-            let attempt = Attempt(number: 1, unixMs: now, reason: "busy", code: 503, detail: "")
+        let ends = tries.map { id, number -> LeaseEnd in
+            let attempt = Attempt(
+                number: number, unixMs: now, reason: "busy", code: 503, detail: "")
             switch id / 4 % 1_000 {
             case 0: return .dead(id, reason: "busy", attempt)
-            case 1...10: return .retry(id, afterMs: 30_000, attempt, isFree: false)
+            case 1...10 where number == 1:
+                return .retry(id, afterMs: 30_000, attempt, isFree: false)
             default: return .delivered(id)
             }
         }
-        for id in ids {
+        for (id, _) in tries {
             pack.add(opened: OpenMark(eventID: id, route: "r"), user: "user", app: "", unixMs: now)
         }
-        store.settle(ends, under: token, outcomes: pack) { _ in
-            self.report.withLock { $0.settled += ids.count }
+        store.settle(ends, under: token, outcomes: pack) { result in
+            self.report.withLock {
+                switch result {
+                case .success: $0.settled += tries.count
+                case .failure: $0.refused += tries.count
+                }
+            }
         }
     }
 
     private func lease(untilNs end: UInt64) async throws {
         while SystemClock.monotonicNs < end {
             let wish = LeaseWish(max: Self.leaseMax, forMs: 20_000)
-            let lease = try await withCheckedThrowingContinuation { continuation in
-                store.lease(Self.lane, wish) { continuation.resume(with: $0) }
+            let result = await withCheckedContinuation { continuation in
+                store.lease(Self.lane, wish) { continuation.resume(returning: $0) }
             }
+            // A database that is too slow for a moment is asked again.
+            let lease = (try? result.get()) ?? StoreLease(token: store.token)
             if !lease.deliveries.isEmpty {
-                settle(lease.deliveries.map(\.id), under: lease.token)
+                settle(lease.deliveries.map { ($0.id, $0.attempt) }, under: lease.token)
             }
             if !lease.hasMore { try await Task.sleep(for: .milliseconds(50)) }
         }
@@ -125,12 +135,12 @@ final class FleetLoad: Sendable {
     private func receive(untilNs end: UInt64) async throws {
         var next = store.nextOutcome
         while SystemClock.monotonicNs < end {
-            let (rows, hasMore) = try await store.outcomes(from: next)
-            if let last = rows.last {
+            let found = try? await store.outcomes(from: next)
+            if let last = found?.rows.last {
                 next = last.first + UInt64(last.count)
-                try await store.outcomesTaken(by: Self.receiver, next: next)
+                try? await store.outcomesTaken(by: Self.receiver, next: next)
             }
-            if !hasMore { try await Task.sleep(for: .milliseconds(200)) }
+            if found?.hasMore != true { try await Task.sleep(for: .milliseconds(200)) }
         }
     }
 }
