@@ -124,11 +124,11 @@ final class FleetLoad: Sendable {
                 store.lease(Self.lane, wish) { continuation.resume(returning: $0) }
             }
             // A database that is too slow for a moment is asked again.
-            let lease = (try? result.get()) ?? StoreLease(token: store.token)
-            if !lease.deliveries.isEmpty {
+            let lease = try? result.get()
+            if let lease, !lease.deliveries.isEmpty {
                 settle(lease.deliveries.map { ($0.id, $0.attempt) }, under: lease.token)
             }
-            if !lease.hasMore { try await Task.sleep(for: .milliseconds(50)) }
+            if lease?.hasMore != true { try await Task.sleep(for: .milliseconds(50)) }
         }
     }
 

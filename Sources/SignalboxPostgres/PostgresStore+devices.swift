@@ -3,7 +3,7 @@ internal import Synchronization
 
 extension PostgresStore: DeviceRegistry {
     /// Users per look-up; other requests get their turn in between.
-    private static let turnMax = 512
+    private static let turnMax = 2_048
 
     /// Registers a device.
     public func register(

@@ -100,6 +100,51 @@ import Testing
         try await database.remove()
     }
 
+    @Test func `after an outage, what a gateway sent is settled before others may lease it`()
+        async throws
+    {
+        let database = try await PostgresServer.shared().database()
+        let passedMs = Atomic<UInt64>(0)
+        var options = try options(database)
+        // Longer than a busy machine takes for all of this.
+        options.leaseMs = 1_200_000
+        options.offsetMs = { passedMs.load(ordering: .relaxed) }
+        var others = options
+        others.owner = "two"
+        let stores = (try await open(options), try await open(others))
+        let one = Self.writer(stores.0, options, SharedState(waiting: 0, outcomes: 0))
+        let two = Self.writer(stores.1, others, SharedState(waiting: 0, outcomes: 0))
+        let entry = Self.entry([1, 2], taken: [1, 2])
+        #expect(one.0.perform([.append(entry, untilNs: .max) { _ in }], one.1) == nil)
+        let lane = LaneKey(entry.items[0].deliveries[0])
+        let got = Mutex<StoreLease?>(nil)
+        let lease = QueueJob.lease(lane, LeaseWish(max: 10, forMs: 1_200_000)) { result in
+            got.withLock { $0 = try? result.get() }
+        }
+        #expect(two.0.perform([lease], two.1) == nil)
+        #expect(got.withLock { $0?.deliveries.count } == 0)
+        try await database.refuse(true)
+        #expect(two.0.perform([lease], two.1) != nil)
+        passedMs.store(1_800_000, ordering: .relaxed)
+        try await database.refuse(false)
+        while two.0.perform([lease], two.1) != nil { await Task.yield() }
+        #expect(got.withLock { $0?.deliveries.count } == 0)
+        #expect(got.withLock { $0?.hasMore } == false)
+        #expect(got.withLock { $0?.nextDueInMs ?? 0 } > 0)
+        let lost = Mutex<[UInt64]?>(nil)
+        let settle = QueueJob.settle([.delivered(1)], OutcomePack()) { result in
+            lost.withLock { $0 = (try? result.get())?.lost }
+        }
+        while one.0.perform([settle], one.1) != nil { await Task.yield() }
+        #expect(lost.withLock { $0 } == [])
+        passedMs.store(1_900_000, ordering: .relaxed)
+        #expect(two.0.perform([lease], two.1) == nil)
+        #expect(got.withLock { $0?.deliveries.map(\.id) } == [2])
+        await stores.0.close()
+        await stores.1.close()
+        try await database.remove()
+    }
+
     @Test func `gateways that start at once make one schema`() async throws {
         let database = try await PostgresServer.shared().database()
         let stores = try await withThrowingTaskGroup(of: PostgresStore.self) { group in

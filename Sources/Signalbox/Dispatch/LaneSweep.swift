@@ -10,6 +10,7 @@ internal import Synchronization
 /// back, and a lane that missed its alarm, which would be a bug and is reported as one.
 final class LaneSweep: Sendable {
     private static let pauseMs: UInt64 = 10_000
+    private static let sharedPauseMs: UInt64 = 1_000
 
     private let context: DispatchContext
     private let lanes: LaneTable
@@ -54,19 +55,23 @@ final class LaneSweep: Sendable {
         }
     }
 
+    /// Several gateways: nobody tells of leases that have ended, so each looks often. A lane that sleeps is no fault then.
     private func round() {
-        context.store.waitingLanes(dueForMs: Self.pauseMs) { result in
+        let isShared = context.store.isShared
+        let ms = isShared ? Self.sharedPauseMs : Self.pauseMs
+        context.store.waitingLanes(dueForMs: isShared ? 0 : Self.pauseMs) { result in
             // After a failure the next round looks again.
             guard case .success(let keys) = result else { return }
-            for key in keys where self.isServed(key) { self.look(at: key) }
+            for key in keys where self.isServed(key) { self.look(at: key, isShared: isShared) }
         }
-        context.alarms.after(ms: Self.pauseMs) { [weak self] in self?.round() }
+        context.alarms.after(ms: ms) { [weak self] in self?.round() }
     }
 
-    private func look(at key: LaneKey) {
+    private func look(at key: LaneKey, isShared: Bool) {
         // A lane that could not be made has a retry of its own.
         guard lanes.refusals[key] == nil, !lanes.isMaking(key), lanes.lane(key)?.isAsleep ?? true
         else { return }
+        guard !isShared else { return lanes.backlog(key) }
         context.metrics.stranded(key)
         context.logger.warning(
             "woke a lane that slept although deliveries were due",

@@ -70,17 +70,17 @@ extension PostgresContents {
             """
             SELECT (SELECT value FROM signalbox.meta WHERE name = 'seed_0'),
               (SELECT value FROM signalbox.meta WHERE name = 'seed_1'),
-              (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM signalbox.id_range),
-              (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM signalbox.outbox_id_seq)
+              (SELECT last_value + CASE WHEN is_called THEN \(IDRange.count) ELSE 0 END - 1
+                FROM signalbox.id_range),
+              (SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END FROM signalbox.outbox_id_seq)
             """)
         let next = try run(OutcomeTables.next.sql)
-        let range = UInt64(clamping: rows.number(0, 2))
         var page = StorePage(after: "")
         page.records = [
             .numbers(
                 StoredNumbers(
                     seed: (seed(rows, 0), seed(rows, 1)),
-                    lastID: range == 0 ? 0 : range + IDRange.count - 1,
+                    lastID: UInt64(clamping: rows.number(0, 2)),
                     lastReport: UInt64(clamping: rows.number(0, 3)),
                     nextOutcome: UInt64(clamping: next.number(0, 0))))
         ]

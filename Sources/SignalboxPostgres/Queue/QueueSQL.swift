@@ -148,11 +148,14 @@ enum QueueSQL {
 
     // MARK: Leasing
 
+    /// `$5`: leases of others that ended later still count. `$6`: this gateway.
+    private static let isFree = "AND (due <= $5::bigint OR owner IN (0, $6::bigint))"
+
     static let dueRows = Statement(
         "due_rows",
         """
         SELECT id FROM signalbox.delivery
-        WHERE lane = $1::bigint AND rank = $2::bigint AND due <= $3::bigint
+        WHERE lane = $1::bigint AND rank = $2::bigint AND due <= $3::bigint \(isFree)
         ORDER BY due, id LIMIT $4::bigint FOR UPDATE SKIP LOCKED
         """)
 
@@ -160,7 +163,7 @@ enum QueueSQL {
         "due_blocks",
         """
         SELECT id, n FROM signalbox.block
-        WHERE lane = $1::bigint AND rank = $2::bigint AND due <= $3::bigint
+        WHERE lane = $1::bigint AND rank = $2::bigint AND due <= $3::bigint \(isFree)
         ORDER BY due, id LIMIT $4::bigint FOR UPDATE SKIP LOCKED
         """)
 

@@ -51,8 +51,11 @@ extension QueueWriter {
                 choice.picks, taken, lane: number, nowUnixMs: nowUnixMs, untilUnixMs: until, group,
                 transaction)
             guard let next else { continue }
-            out.hasMore = next <= nowUnixMs
-            if !out.hasMore { out.nextDueInMs = UInt64(next - nowUnixMs) }
+            // What is due already, and was not taken, waits for its owner.
+            let isLeft = next <= nowUnixMs && calm.leftMs(nowUnixMs) > 0
+            out.hasMore = next <= nowUnixMs && !isLeft
+            guard !out.hasMore else { continue }
+            out.nextDueInMs = UInt64(isLeft ? calm.leftMs(nowUnixMs) : next - nowUnixMs)
         }
         return out
     }
@@ -101,6 +104,8 @@ extension QueueWriter {
                 out.add(Int64(rank))
                 out.add(nowUnixMs)
                 out.add(limit)
+                out.add(calm.othersDue(nowUnixMs))
+                out.add(life.number)
                 return out
             }
             group.ask(transaction, QueueSQL.dueRows, values(Int64(max) + 1)) { rows in

@@ -16,6 +16,7 @@ final class QueueWriter: @unchecked Sendable {
     let shared: SharedState
     private let troubles: Troubles
     var holdings = Holdings()
+    private(set) var calm: Calm
     private(set) var lanes = LaneNumbers()
     private var ids: Range<UInt64> = 0..<0
     private var lastSweepNs: UInt64 = 0
@@ -31,6 +32,7 @@ final class QueueWriter: @unchecked Sendable {
         self.clock = clock
         self.seed = seed
         self.options = options
+        calm = Calm(leaseMs: options.leaseMs)
         self.shared = shared
         self.troubles = troubles
     }
@@ -84,6 +86,7 @@ final class QueueWriter: @unchecked Sendable {
             group.reset()
         }
         var tries = 0
+        let start = clock.nowUnixMs
         while true {
             tries += 1
             do throws(TransactionFault) {
@@ -93,6 +96,7 @@ final class QueueWriter: @unchecked Sendable {
                     group.reset()
                     try self.perform(group, transaction)
                 }
+                calm.reached(clock.nowUnixMs, sinceUnixMs: start)
                 for effect in group.effects { effect() }
                 shared.waiting.wrappingAdd(group.delta, ordering: .relaxed)
                 for reply in group.replies { reply() }
@@ -129,6 +133,7 @@ final class QueueWriter: @unchecked Sendable {
             for job in others { job.refuse(failure) }
             return nil
         case .database(let fault) where fault.isAway:
+            calm.lost(clock.nowUnixMs)
             group.refuse(failure)
             // It may be connected again to learn what became of a commit.
             return session.isConnected ? nil : failure

@@ -1,0 +1,46 @@
+/// After an outage of the database, leases that ended meanwhile are left to their owners for a while.
+///
+/// Their owners could not extend them, and could not write what became of their pushes. They do that first when the
+/// database is back. Whoever leased such deliveries at once would send them again. All times are the database's.
+struct Calm {
+    /// Longer than the longest pause between two attempts to connect.
+    static let ms: Int64 = 5_000
+
+    private let leaseMs: Int64
+    private var lostAtUnixMs: Int64?
+    private var endsAtUnixMs: Int64?
+
+    init(leaseMs: UInt64) { self.leaseMs = Int64(clamping: leaseMs) }
+
+    /// The database could not be reached.
+    mutating func lost(_ nowUnixMs: Int64) {
+        endsAtUnixMs = nil
+        if lostAtUnixMs == nil { lostAtUnixMs = nowUnixMs }
+    }
+
+    /// A transaction was committed that began at `sinceUnixMs`.
+    mutating func reached(_ nowUnixMs: Int64, sinceUnixMs: Int64) {
+        // Leases outlast half of their time: they are extended earlier.
+        if lostAtUnixMs == nil, nowUnixMs - sinceUnixMs > leaseMs / 2 { lostAtUnixMs = sinceUnixMs }
+        guard let lost = lostAtUnixMs else { return }
+        if let end = endsAtUnixMs {
+            if nowUnixMs >= end { (lostAtUnixMs, endsAtUnixMs) = (nil, nil) }
+        } else if nowUnixMs - lost > leaseMs / 2 {
+            endsAtUnixMs = nowUnixMs + Self.ms
+        } else {
+            lostAtUnixMs = nil
+        }
+    }
+
+    /// Leases of others that ended after this still count.
+    func othersDue(_ nowUnixMs: Int64) -> Int64 {
+        if let end = endsAtUnixMs, nowUnixMs >= end { return nowUnixMs }
+        return lostAtUnixMs ?? nowUnixMs
+    }
+
+    /// How long that lasts.
+    func leftMs(_ nowUnixMs: Int64) -> Int64 {
+        guard lostAtUnixMs != nil else { return 0 }
+        return max(0, endsAtUnixMs.map { $0 - nowUnixMs } ?? Self.ms)
+    }
+}
