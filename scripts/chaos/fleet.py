@@ -11,6 +11,8 @@ from database import wait
 from rig import ROOT, Fleet
 
 LEASE = 20.0
+# To find what was left, and to count that nothing is.
+SOON = 2.0
 # Streams of one gateway to two providers.
 IN_FLIGHT = 2 * 1000
 
@@ -21,47 +23,50 @@ class Rounds(Fleet):
         self.newer, self.random = arguments.newer, random.Random(arguments.seed)
         self.times = collections.defaultdict(list)
 
-    # The harms. Each takes a gateway and what was promised before, and returns how long the others took to send that, if
-    # they had to take something over.
+    # The harms. Each takes a gateway, and returns how long the others took until nothing was left, if they had to take
+    # something over.
 
-    def kill(self, one, before):
+    def kill(self, one):
         began = time.monotonic()
         one.send(signal.SIGKILL)
         one.end()
         self.hurry()
-        return self.wait_for(before, began)
+        self.ledger.end()
+        return self.wait_empty(one, began)
 
-    def pause(self, one, before):
+    def pause(self, one):
         """Longer than the lease, so that others have its work when it goes on."""
         began = time.monotonic()
         one.send(signal.SIGSTOP)
         self.hurry()
-        took = self.wait_for(before, began, LEASE + 10)
+        time.sleep(1)
+        self.ledger.end()
+        took = self.wait_empty(one, began)
         time.sleep(max(0, began + LEASE + 5 - time.monotonic()))
         one.send(signal.SIGCONT)
         time.sleep(2)
         return took
 
-    def cut(self, one, before):
+    def cut(self, one):
         self.set(one, "cut")
         time.sleep(self.random.uniform(1, 6))
         self.set(one, "pass")
         time.sleep(2)
 
-    def stall(self, one, before):
+    def stall(self, one):
         self.set(one, "stall")
         time.sleep(self.random.uniform(3, LEASE + 10))
         self.set(one, "pass")
         time.sleep(2)
 
-    def failover(self, one, before):
+    def failover(self, one):
         leader = self.database.leader()
         leader.kill()
         wait(self.database.leader, 90, "the standby to take over")
         time.sleep(3)
         leader.start()
 
-    def full(self, one, before):
+    def full(self, one):
         leader = self.database.leader()
         leader.fill()
         time.sleep(self.random.uniform(5, 10))
@@ -69,7 +74,7 @@ class Rounds(Fleet):
         wait(self.database.leader, 90, "a database that takes writes")
         time.sleep(3)
 
-    def rolling(self, one, before):
+    def rolling(self, one):
         for gateway in self.gateways:
             gateway.send(signal.SIGTERM)
             gateway.end()
@@ -77,6 +82,13 @@ class Rounds(Fleet):
             gateway.wait_ready()
             # HAProxy asks every half a second.
             time.sleep(1)
+
+    def wait_empty(self, one, began):
+        """How long after the harm the other gateways had nothing left to do."""
+        others = [gateway for gateway in self.gateways if gateway is not one]
+        # They count what waits every second or so.
+        wait(lambda: all(other.metric("signalbox_deliveries_waiting") == 0 for other in others), 120, "the others")
+        return time.monotonic() - began
 
     def hurry(self):
         """The provider answers soon: what is late now waits for a lease, not for its place in a line."""
@@ -93,7 +105,7 @@ class Rounds(Fleet):
         ledger.begin()
         time.sleep(self.random.uniform(1, 2))
         one, began = self.random.choice(self.gateways), time.monotonic()
-        took_over = getattr(self, name)(one, ledger.tokens())
+        took_over = getattr(self, name)(one)
         ledger.end()
         self.hurry()
         promised = ledger.tokens()
@@ -112,8 +124,8 @@ class Rounds(Fleet):
             faults.append("more doubled than were in flight")
         if name == "rolling" and ledger.refused:
             faults.append("a rolling restart refused webhooks")
-        if took_over is not None and took_over > LEASE + 2:
-            faults.append(f"taken over later than {LEASE + 2:.0f} s")
+        if took_over is not None and took_over > LEASE + SOON:
+            faults.append(f"taken over later than {LEASE + SOON:.0f} s")
         over = "" if took_over is None else f" taken_over={took_over:.1f}s"
         print(f"{number:3} {name:8} {one.name} promised={len(promised)} missing={len(missing)} doubled={len(doubled)} "
               f"two_ids={len(two_ids)}{over} settled={settled:.1f}s slowest_answer={ledger.longest:.1f}s "
