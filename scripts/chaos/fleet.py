@@ -110,7 +110,8 @@ class Rounds(Fleet):
         self.hurry()
         promised = ledger.tokens()
         settled = self.wait_for(promised, began, 150)
-        time.sleep(1)  # a push that is doubled comes soon after
+        # What was sent and is not settled may be sent again.
+        self.wait_empty(None, began)
         arrived = self.simulators.arrivals()
         missing = [token for token in promised if token not in arrived]
         doubled = [token for token in arrived if len(arrived[token]) > 1]

@@ -12,10 +12,10 @@ struct Calm {
 
     init(leaseMs: UInt64) { self.leaseMs = Int64(clamping: leaseMs) }
 
-    /// The database could not be reached.
-    mutating func lost(_ nowUnixMs: Int64) {
+    /// The database could not be reached; `sinceUnixMs`: when it was asked.
+    mutating func lost(_ sinceUnixMs: Int64) {
         endsAtUnixMs = nil
-        if lostAtUnixMs == nil { lostAtUnixMs = nowUnixMs }
+        if lostAtUnixMs == nil { lostAtUnixMs = sinceUnixMs }
     }
 
     /// A transaction was committed that began at `sinceUnixMs`.

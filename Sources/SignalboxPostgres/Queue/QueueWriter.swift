@@ -109,13 +109,13 @@ final class QueueWriter: @unchecked Sendable {
                     }
                     continue
                 }
-                return give(up: group, error, session)
+                return give(up: group, error, session, sinceUnixMs: start)
             }
         }
     }
 
     private func give(
-        up group: Group, _ fault: TransactionFault, _ session: Session
+        up group: Group, _ fault: TransactionFault, _ session: Session, sinceUnixMs: Int64
     ) -> StoreFailure? {
         let failure = fault.failure(owner: life.token.owner)
         switch fault {
@@ -133,7 +133,8 @@ final class QueueWriter: @unchecked Sendable {
             for job in others { job.refuse(failure) }
             return nil
         case .database(let fault) where fault.isAway:
-            calm.lost(clock.nowUnixMs)
+            // To learn what became of a commit may have taken the whole outage.
+            calm.lost(sinceUnixMs)
             group.refuse(failure)
             // It may be connected again to learn what became of a commit.
             return session.isConnected ? nil : failure
