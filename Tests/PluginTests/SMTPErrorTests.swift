@@ -4,7 +4,7 @@ import SignalboxJSON
 import Testing
 
 /// What a mail server's replies mean.
-@Suite(.timeLimit(.minutes(2))) struct SMTPErrorTests {
+@Suite(.timeLimit(.minutes(15))) struct SMTPErrorTests {
     typealias Kind = SignalboxCore.Outcome.Kind
     typealias Scope = SignalboxCore.Outcome.Scope
 

@@ -5,7 +5,7 @@ import SignalboxJSON
 import Testing
 
 /// How the SMTP plugin turns notifications into mails.
-@Suite(.timeLimit(.minutes(2))) struct SMTPMessageTests {
+@Suite(.timeLimit(.minutes(15))) struct SMTPMessageTests {
     @Test func `a notification becomes a mail`() async throws {
         let rig = try await SMTPRig()
         let message = try await rig.mail(

@@ -6,7 +6,7 @@ import SignalboxPluginHost
 import Testing
 
 /// What the SMTP plugin accepts, and what happens to it on shutdown.
-@Suite(.timeLimit(.minutes(2))) struct SMTPQueueTests {
+@Suite(.timeLimit(.minutes(15))) struct SMTPQueueTests {
     static func stalling(at place: String) -> SMTPServer.Options {
         var options = SMTPServer.Options()
         options.script = { $0.line.hasPrefix(place) ? .stall : .usual }

@@ -6,7 +6,7 @@ import SignalboxPluginHost
 import Testing
 
 /// How the SMTP plugin connects, logs in and reuses connections.
-@Suite(.timeLimit(.minutes(2))) struct SMTPSessionTests {
+@Suite(.timeLimit(.minutes(15))) struct SMTPSessionTests {
     static let login: [(String, JSONValue)] = [
         ("username", .string("me@example.com")), ("password", .string("${file:password}")),
     ]

@@ -5,7 +5,7 @@ import Testing
 /// Tests/SMTPStress: the plugin's threads and memory under the sanitizers.
 ///
 /// The server misbehaves at random.
-@Suite(.timeLimit(.minutes(5))) struct SMTPStressTests {
+@Suite(.timeLimit(.minutes(15))) struct SMTPStressTests {
     @Test(arguments: ["address,undefined", "thread"])
     func `no fault of memory or threads, and one outcome each`(sanitizer: String) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
