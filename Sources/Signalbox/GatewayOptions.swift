@@ -54,6 +54,16 @@ public struct GatewayOptions: Sendable {
         configPath.lastIndex(of: "/").map { String(configPath[..<$0]) } ?? "."
     }
 
+    /// The configuration as far as it can be read, for commands that use a few settings of it: a plugin's fault must not
+    /// keep an operator from looking at the store.
+    func readableConfig() throws(ConfigurationError) -> GatewayConfig {
+        let (config, diagnostics) = GatewayConfig.load(configPath, environment: environment)
+        if let first = diagnostics.first, first.position == config.start {
+            throw ConfigurationError(diagnostics: [first])
+        }
+        return config
+    }
+
     /// Takes the configuration from text; its relative paths start from `folder`.
     public mutating func setConfig(text: String, folder: String) {
         let path = "\(folder.isEmpty ? "." : folder)/gateway.yaml"

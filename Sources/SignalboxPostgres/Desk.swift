@@ -201,7 +201,7 @@ struct Errand: Sendable {
 }
 
 extension Desk where Job == Errand {
-    /// A desk that does errands one by one, and sweeps when it has had none for a while.
+    /// A desk that does errands one by one, and sweeps now and then, busy or not.
     static func errands(
         _ name: String, _ session: Lent<Session>, restNs: UInt64? = nil,
         sweep: @escaping @Sendable (Session) -> TransactionFault? = { _ in nil }

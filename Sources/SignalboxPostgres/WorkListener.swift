@@ -72,7 +72,7 @@ final class WorkListener: Sendable {
 
         private var soon: UInt64 { SystemClock.monotonicNs + Session.statementsMaxNs }
 
-        /// False: it is not there yet.
+        /// False until the connection is there.
         func connect() throws(PostgresFault) -> Bool {
             let untilNs = SystemClock.monotonicNs + UInt64(WorkListener.pollMs) * 1_000_000
             guard let made = try connector.link(byNs: untilNs) else { return false }
@@ -123,7 +123,7 @@ final class WorkListener: Sendable {
             var values = Parameters()
             let now = try link.run(
                 Statement(
-                    "now", "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"),
+                    "now", "SELECT \(ClockSQL.nowMs)"),
                 byNs: soon
             ).number(0, 0)
             values.add(now)

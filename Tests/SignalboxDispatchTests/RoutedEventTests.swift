@@ -96,7 +96,7 @@ import Testing
         var routed = routed([nobody, tablet, phone], route("ios", "ios"))
         let question = try #require(next(&routed).0)
         var ids = ids()
-        // It does not name the notification to withdraw, so there is nothing to send.
+        // Without the name of a notification nothing can be withdrawn, so nothing is sent.
         let late = routed.built(content(1) { $0.isWithdrawn = true }, for: question, ids: &ids)
         #expect(late == [.init(recipient: 2, reason: "withdraw_without_collapse")])
     }

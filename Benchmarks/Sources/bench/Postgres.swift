@@ -111,14 +111,7 @@ extension Bench {
         _ = try sink.wait(for: 4_000)
         usleep(2_000_000)
         for rate in [100, 1_000] {
-            let webhooks = rate * 6
-            try sink.begin(numbers: webhooks * 2)
-            let answered = try load(gateway, connections: 256, count: webhooks, perSecond: rate)
-            let seen = try sink.wait(for: webhooks * 2)
-            require(
-                answered["wrong"] == 0 && seen["requests"] == Double(webhooks * 2)
-                    && seen["wrong"] == 0 && seen["again"] == 0,
-                "with PostgreSQL, at \(rate) webhooks per second: \(answered), \(seen)")
+            let answered = try steady(gateway, sink, perSecond: rate, "with PostgreSQL, ").answered
             let (p50, p99) = ((answered["p50_us"] ?? 0) / 1_000, (answered["p99_us"] ?? 0) / 1_000)
             note("postgres_answer_ms_p50_at_\(rate)", p50, "webhook due to answered")
             note("postgres_answer_ms_p99_at_\(rate)", p99, "webhook due to answered")

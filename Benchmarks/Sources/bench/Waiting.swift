@@ -44,14 +44,7 @@ extension Bench {
             // The files of earlier measurements are deleted. The file system frees their blocks by
             // its next commit, at most five seconds later, and holds up every fsync until then.
             usleep(7_000_000)
-            let webhooks = rate * 6
-            try sink.begin(numbers: webhooks * 2)
-            let answered = try load(gateway, connections: 256, count: webhooks, perSecond: rate)
-            let seen = try sink.wait(for: webhooks * 2)
-            require(
-                answered["wrong"] == 0 && seen["requests"] == Double(webhooks * 2)
-                    && seen["wrong"] == 0 && seen["again"] == 0,
-                "at \(rate) webhooks per second: \(answered), \(seen)")
+            let (answered, seen) = try steady(gateway, sink, perSecond: rate)
             for (name, report) in [("answer", answered), ("push", seen)] {
                 for key in ["p50", "p99", "p999"] {
                     note(
@@ -68,6 +61,21 @@ extension Bench {
             gateway.stop()
             sink.stop()
         }
+    }
+
+    /// Six seconds of webhooks at a steady rate: what their sender saw, and what the sink saw.
+    func steady(
+        _ gateway: GatewayProcess, _ sink: Sink, perSecond rate: Int, _ place: String = ""
+    ) throws -> (answered: [String: Double], seen: [String: Double]) {
+        let webhooks = rate * 6
+        try sink.begin(numbers: webhooks * 2)
+        let answered = try load(gateway, connections: 256, count: webhooks, perSecond: rate)
+        let seen = try sink.wait(for: webhooks * 2)
+        require(
+            answered["wrong"] == 0 && seen["requests"] == Double(webhooks * 2)
+                && seen["wrong"] == 0 && seen["again"] == 0,
+            "\(place)at \(rate) webhooks per second: \(answered), \(seen)")
+        return (answered, seen)
     }
 
     /// The cost of a reload.

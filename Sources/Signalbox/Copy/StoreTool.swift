@@ -41,9 +41,7 @@ public enum StoreTool {
 
         init(_ error: StoreError) {
             description = error.message
-            isTemporary = [
-                "store-in-use", "store-unreachable", "store-full", "store-busy",
-            ].contains(error.code)
+            isTemporary = StoreError.temporaryCodes.contains(error.code)
         }
 
         init(_ words: String) {

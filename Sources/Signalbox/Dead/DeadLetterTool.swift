@@ -15,12 +15,7 @@ public final class DeadLetterTool: Sendable {
 
     /// Opens the dead letters of the gateway with that configuration.
     public static func open(_ options: GatewayOptions) async throws -> DeadLetterTool {
-        let (config, diagnostics) = GatewayConfig.load(
-            options.configPath, environment: options.environment)
-        // Only the settings used here count: a plugin's fault must not hide dead letters.
-        if let first = diagnostics.first, first.position == config.start {
-            throw ConfigurationError(diagnostics: [first])
-        }
+        let config = try options.readableConfig()
         // A database that gateways share is asked through one of them.
         if config.gateway.store != nil {
             return DeadLetterTool(.admin(try AdminClient(config, options)))

@@ -14,12 +14,7 @@ public struct FleetTool: Sendable {
 
     /// Reads the fleet of the gateway with that configuration.
     public static func read(_ options: GatewayOptions) async throws -> FleetTool {
-        let (config, diagnostics) = GatewayConfig.load(
-            options.configPath, environment: options.environment)
-        // Only the settings used here count: a plugin's fault must not hide the fleet.
-        if let first = diagnostics.first, first.position == config.start {
-            throw ConfigurationError(diagnostics: [first])
-        }
+        let config = try options.readableConfig()
         if options.admin ?? config.gateway.admin != nil {
             let client = try AdminClient(config, options)
             let answer: Result<JSONValue, any Error>

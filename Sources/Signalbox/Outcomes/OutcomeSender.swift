@@ -161,7 +161,7 @@ final class OutcomeSender: Sendable {
         }
     }
 
-    private static var nowMs: UInt64 { SystemClock.monotonicNs / 1_000_000 }
+    private static var nowMs: UInt64 { SystemClock.sinceBootNs / 1_000_000 }
 
     // MARK: Work
 

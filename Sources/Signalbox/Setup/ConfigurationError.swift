@@ -11,8 +11,13 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// Whether it may pass without a change of the file: the disk is full, another gateway has the data folder or
     /// runs an older version, or the database is away.
     public var isTemporary: Bool {
-        diagnostics.allSatisfy {
-            ["store-full", "store-in-use", "store-unreachable", "store-busy"].contains($0.code)
-        }
+        diagnostics.allSatisfy { StoreError.temporaryCodes.contains($0.code) }
     }
+}
+
+extension StoreError {
+    /// Codes of errors that may pass by themselves.
+    static let temporaryCodes: Set = [
+        "store-full", "store-in-use", "store-unreachable", "store-busy",
+    ]
 }

@@ -34,7 +34,7 @@ struct TranslatorExam<Item: Sendable>: Sendable {
 
     // MARK: endpoint
 
-    /// Checks where the requests go; false if there is nothing to render.
+    /// Checks where the requests go. Returns false if the plugin has nothing to send.
     func checkEndpoint(_ function: TranslatorDriver.Endpoint, mayRefuse: Bool) -> Bool {
         findings.doing("endpoint()")
         let (result, endpoint) = driver.endpoint(function)

@@ -29,7 +29,7 @@ extension PostgresContents {
         guard out.schema != .missing else { return out }
         let gateways = try run(
             """
-            SELECT name, (extract(epoch FROM clock_timestamp()) * 1000)::bigint - heartbeat
+            SELECT name, \(ClockSQL.nowMs) - heartbeat
             FROM signalbox.gateway ORDER BY name
             """)
         out.gateways = (0..<gateways.count).map { row in

@@ -57,9 +57,7 @@ public final class PostgresContents: StoreContents {
             do throws(PostgresFault) {
                 found = try run(
                     """
-                    SELECT name, heartbeat,
-                      (extract(epoch FROM clock_timestamp()) * 1000)::bigint - heartbeat
-                    FROM signalbox.gateway
+                    SELECT name, heartbeat, \(ClockSQL.nowMs) - heartbeat FROM signalbox.gateway
                     """)
             } catch {
                 throw fault(error)

@@ -203,7 +203,7 @@ struct Opening {
         let rows = try run(
             """
             SELECT string_agg(name, ', ' ORDER BY name) FROM signalbox.gateway
-            WHERE heartbeat > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 30000
+            WHERE \(ClockSQL.isLive)
             """)
         guard !rows.isNull(0, 0) else { return }
         throw PostgresFault(
@@ -253,7 +253,7 @@ struct Opening {
             """
             INSERT INTO signalbox.gateway AS g (name, version, life, epoch, started, heartbeat)
             SELECT $1::text, $2::text, nextval('signalbox.life'), 1, t.now, t.now
-            FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now) t
+            FROM (SELECT \(ClockSQL.nowMs) AS now) t
             ON CONFLICT (name) DO UPDATE SET life = excluded.life, epoch = g.epoch + 1,
               version = excluded.version, started = excluded.started, heartbeat = excluded.heartbeat
             RETURNING life, epoch, started

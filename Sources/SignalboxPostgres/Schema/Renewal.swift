@@ -1,8 +1,5 @@
 /// A gateway that was fenced and goes on.
 extension Opening {
-    /// How long ago a gateway showed itself at least, if its name is free.
-    private static let quietMs = 30_000
-
     /// On a connection that exists.
     init(_ link: PostgresLink, _ options: PostgresOptions) {
         self.link = link
@@ -17,7 +14,7 @@ extension Opening {
         let living = try run(
             """
             SELECT 1 FROM signalbox.gateway WHERE name = $1::text
-              AND heartbeat > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - \(Self.quietMs)
+              AND \(ClockSQL.isLive)
             """, values)
         guard living.count == 0 else { return nil }
         return try retrying { () throws(PostgresFault) in try start(owner, version).0 }

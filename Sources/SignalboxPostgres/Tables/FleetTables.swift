@@ -33,12 +33,10 @@ extension Opening {
 
 /// What an operator sees of the fleet.
 enum FleetTables {
-    private static let nowMs = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-
     private static let members = Statement(
         "fleet_members",
         """
-        SELECT life, name, version, started, heartbeat, \(nowMs) FROM signalbox.gateway ORDER BY name
+        SELECT life, name, version, started, heartbeat, \(ClockSQL.nowMs) FROM signalbox.gateway ORDER BY name
         """)
 
     /// Per lane and life; 0: nobody holds it. What was given back has no time from which it is due (0).

@@ -80,7 +80,7 @@ static uint32_t kind(sbx_json_value v) {
   return SBX_JSON_INTEGER;
 }
 
-/* Resolves escapes except \uXXXX, which these tests do not need; it ends the run. */
+/* Resolves all escapes but \uXXXX. The tests send none; if one appears, the run ends with an error. */
 static sbx_status string(sbx_json_value v, sbx_str *out) {
   if (kind(v) != SBX_JSON_STRING) return SBX_E_INVALID;
   const struct document *d = of(v);
