@@ -30,6 +30,7 @@ package final class DatabaseProxy: Sendable {
         var mode = Mode.passing
         var open: Set<Int32> = []
         var cutCount = 0
+        var questionCount = 0
     }
 
     package let port: Int
@@ -67,6 +68,9 @@ package final class DatabaseProxy: Sendable {
 
     /// How many connections it has ended under a commit.
     package var cutCount: Int { state.update { $0.cutCount } }
+
+    /// How often clients have waited for answers.
+    package var questionCount: Int { state.update { $0.questionCount } }
 
     package func set(_ mode: Mode) {
         state.updateAll { state in
@@ -116,6 +120,8 @@ package final class DatabaseProxy: Sendable {
             back.updateAll { $0 = true }
         }
         pass(from: client, to: server) { part in
+            let questions = watch.questions(in: part)
+            self.state.update { $0.questionCount += questions }
             guard case .cutting(let cut) = self.state.update({ $0.mode }) else { return part }
             guard let place = watch.find(in: part) else { return part }
             self.state.update { $0.cutCount += 1 }
@@ -166,11 +172,21 @@ package final class DatabaseProxy: Sendable {
 /// Finds COMMIT in what a client sends: the statement of this name is bound, or its text is parsed.
 private final class CommitWatch: Sendable {
     private static let names = ["\0commit\0", "\0COMMIT\0"].map { Array($0.utf8) }
-    private let state = Gate((tail: [UInt8](), hasCut: false))
+    /// The message that ends a question.
+    private static let sync: [UInt8] = [UInt8(ascii: "S"), 0, 0, 0, 4]
+    private let state = Gate((tail: [UInt8](), end: [UInt8](), hasCut: false))
 
     var hasCut: Bool { state.update { $0.hasCut } }
 
     func cut() { state.update { $0.hasCut = true } }
+
+    func questions(in part: [UInt8]) -> Int {
+        state.update { state in
+            let all = state.end + part
+            state.end = Array(all.suffix(Self.sync.count - 1))
+            return all.ranges(of: Self.sync).count
+        }
+    }
 
     /// Where it begins; below 0: in what was passed already.
     func find(in part: [UInt8]) -> Int? {

@@ -1,6 +1,7 @@
 import Foundation
 import PluginRig
 import SignalboxCore
+import SignalboxThreads
 import Synchronization
 import Testing
 
@@ -66,15 +67,29 @@ import Testing
         // A standby that never comes.
         try await server.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         try await server.run("SELECT pg_reload_conf()")
+        func waiting(_ query: String) async throws -> String {
+            try await server.run(
+                "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND \(query)")
+        }
+        // The server takes some time to read its settings again.
+        for number in 0... {
+            let isDone = Gate(false)
+            Task {
+                _ = try? await server.run("CREATE TABLE probe\(number) ()")
+                isDone.update { $0 = true }
+            }
+            var waits = false
+            try await until {
+                waits = try await !waiting("query LIKE 'CREATE TABLE probe%'").isEmpty
+                return waits || isDone.update { $0 }
+            }
+            if waits { break }
+        }
         let isAnswered = Atomic(false)
         async let answer = {
             defer { isAnswered.store(true, ordering: .relaxed) }
             return await rig.append(2, key: "k")
         }()
-        func waiting(_ query: String) async throws -> String {
-            try await server.run(
-                "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND \(query)")
-        }
         try await until { try await !waiting("query = 'COMMIT'").isEmpty }
         // From now on it is visible, and nowhere but here.
         try await server.run(
@@ -87,7 +102,7 @@ import Testing
             return waits || isAnswered.load(ordering: .relaxed)
         }
         let isEarly = isAnswered.load(ordering: .relaxed)
-        #expect(!isEarly)
+        if isEarly { Issue.record("\(await answer)") }
         try await server.run("ALTER SYSTEM RESET synchronous_standby_names")
         try await server.run("SELECT pg_reload_conf()")
         let found = await answer

@@ -9,6 +9,8 @@ enum TransactionFault: Error {
     case fenced
     /// What this gateway believed to hold was taken over by another one.
     case takenOver
+    /// An event that was taken for new was stored before.
+    case known
     /// The caller's request cannot be done.
     case failure(StoreFailure)
 
@@ -17,6 +19,7 @@ enum TransactionFault: Error {
         case .database(let fault): fault.failure
         case .fenced: StoreFailure(message: "another gateway named \(owner) has started")
         case .takenOver: StoreFailure(message: "another gateway took over these deliveries")
+        case .known: StoreFailure(message: "an event is stored already")
         case .failure(let failure): failure
         }
     }
@@ -97,9 +100,14 @@ final class Transaction {
     }
 
     private func translated(_ fault: PostgresFault) -> TransactionFault {
+        guard fault.kind == .refused else { return .database(fault) }
+        return switch fault.sqlState {
         // A division by zero is how a statement says that it did not find what it had to.
-        guard fault.kind == .refused, fault.sqlState == "22012" else { return .database(fault) }
-        return isFirst && fault.statement == 1 ? .fenced : .takenOver
+        case "22012": isFirst && fault.statement == 1 ? .fenced : .takenOver
+        // The root of a negative number is how it says that it found too much.
+        case "2201F": .known
+        default: .database(fault)
+        }
     }
 
     /// Ends a transaction that failed; the connection stays of use.
@@ -124,7 +132,7 @@ enum MarkSQL {
             FOR SHARE),
           mark AS (INSERT INTO signalbox.mark (part, life, channel, n)
             SELECT \(CurrentHalf.of("mark")), life, $3::bigint, $4::bigint FROM life RETURNING 1)
-        SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint / (SELECT count(*) FROM mark)
+        SELECT \(ClockSQL.nowMs) / (SELECT count(*) FROM mark)
         """)
 
     /// One row: the mark was missing, and never will be written. The same if it is asked again.

@@ -50,6 +50,8 @@ final class Group {
     var delta = 0
     /// How many deliveries are appended at most.
     var appended = 0
+    /// Whether it asks which events are new before it stores them. If not, all are taken for new.
+    var asksFirst = false
     /// Blocks that it takes for granted to hold.
     var blocks: [HeldBlock] = []
     /// Changes of what the writer knows.

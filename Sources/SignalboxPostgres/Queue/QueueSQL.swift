@@ -1,3 +1,5 @@
+internal import SignalboxCore
+
 /// The statements of the queue. `$1` is the life of this gateway where one is needed.
 enum QueueSQL {
     // MARK: Ids and lanes
@@ -16,8 +18,17 @@ enum QueueSQL {
     // MARK: Coming
 
     /// Rows: the keys that were new, or had expired. What changes the current half waits until no such statement runs.
-    static let see = Statement(
-        "see",
+    static let see = Statement("see", seen)
+
+    /// Fails if one of the keys, of which there are `$4`, is known.
+    static let seeNew = Statement(
+        "see_new",
+        """
+        WITH new AS (\(seen))
+        SELECT sqrt(CASE WHEN count(*) = $4::bigint THEN 1 ELSE -1 END) FROM new
+        """)
+
+    private static let seen =
         """
         INSERT INTO signalbox.seen AS s (part, key, until)
         SELECT \(CurrentHalf.of("seen")), key, until
@@ -26,7 +37,7 @@ enum QueueSQL {
           SELECT 1 FROM signalbox.seen o WHERE o.key = new.key AND o.until > $3::bigint)
         ON CONFLICT (key, part) DO UPDATE SET until = excluded.until WHERE s.until <= $3::bigint
         RETURNING key
-        """)
+        """
 
     static let insertBlocks = Statement(
         "insert_blocks",
@@ -288,14 +299,14 @@ enum QueueSQL {
           + (SELECT count(*) FROM signalbox.delivery))::bigint
         """)
 
-    /// One row: how many other gateways have told in the last 30 seconds that they live.
+    /// One row: how many other gateways have shown themselves lately.
     static let beat = Statement(
         "beat",
         """
-        WITH clock AS (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now),
+        WITH clock AS (SELECT \(ClockSQL.nowMs) AS now),
           beat AS (UPDATE signalbox.gateway SET heartbeat = clock.now FROM clock WHERE life = $1::bigint)
         SELECT count(*) FROM signalbox.gateway, clock
-        WHERE heartbeat > clock.now - 30000 AND life <> $1::bigint
+        WHERE heartbeat > clock.now - \(Fleet.silentAfterMs) AND life <> $1::bigint
         """)
 
     /// Tells of rows that were released.

@@ -21,6 +21,7 @@ extension QueueWriter {
     private struct Keys {
         private var until: [SeenKey: Int64] = [:]
         var isEmpty: Bool { until.isEmpty }
+        var count: Int { until.count }
 
         /// False: an earlier event of the group has it.
         mutating func add(_ key: SeenKey, untilUnixMs: Int64) -> Bool {
@@ -50,7 +51,8 @@ extension QueueWriter {
         _ rows: inout DeliveryRows, _ given: inout Set<Int64>, nowUnixMs: Int64
     ) throws(TransactionFault) {
         var keys = Keys()
-        var known: Set<SeenKey> = []
+        /// nil: all.
+        var new: Set<SeenKey>?
         typealias Place = (Int, SeenKey?, isRepeated: Bool)
         var entries: [(StoreEntry, [Place], UInt64, @Sendable (StoreAnswer) -> Void)] = []
         // Those that were answered already are not stored by another try.
@@ -75,9 +77,14 @@ extension QueueWriter {
         }
         guard !entries.isEmpty else { return }
         if !keys.isEmpty {
-            let new = try group.run(
-                transaction, QueueSQL.see, keys.parameters(nowUnixMs: nowUnixMs))
-            for row in 0..<new.count { known.insert(SeenKey(new.bytes(row, 0))) }
+            var values = keys.parameters(nowUnixMs: nowUnixMs)
+            if group.asksFirst {
+                let rows = try group.run(transaction, QueueSQL.see, values)
+                new = Set((0..<rows.count).map { SeenKey(rows.bytes($0, 0)) })
+            } else {
+                values.add(Int64(keys.count))
+                transaction.send(QueueSQL.seeNew, values)
+            }
         }
         var arrivals: [[Arrival]] = []
         for (entry, items, _, _) in entries {
@@ -85,7 +92,7 @@ extension QueueWriter {
                 items.map { index, key, isRepeated in
                     Arrival(
                         entry.items[index], receivedUnixMs: entry.receivedUnixMs,
-                        isKnown: isRepeated || key.map { !known.contains($0) } ?? false)
+                        isKnown: isRepeated || key.flatMap { new?.contains($0) } == false)
                 })
         }
         try count(arrivals.joined().filter { !$0.isKnown }, group, transaction)

@@ -23,6 +23,10 @@ final class QueueWriter: @unchecked Sendable {
     /// When all that waits may be counted again.
     private var nextCountNs: UInt64 = 0
     private static let longCountNs: UInt64 = 20_000_000
+    /// How many groups are still asked for events that are known. It saves a round trip to take all for new, and
+    /// costs a transaction where that is wrong; senders repeat themselves in bursts.
+    private var askFirst = 0
+    private static let askFirstMax = 64
 
     init(
         _ life: Life, _ clock: DatabaseClock, seed: (UInt64, UInt64),
@@ -87,6 +91,8 @@ final class QueueWriter: @unchecked Sendable {
         }
         var tries = 0
         let start = clock.nowUnixMs
+        group.asksFirst = askFirst > 0
+        askFirst -= group.asksFirst ? 1 : 0
         while true {
             tries += 1
             do throws(TransactionFault) {
@@ -102,6 +108,11 @@ final class QueueWriter: @unchecked Sendable {
                 for reply in group.replies { reply() }
                 return nil
             } catch {
+                if case .known = error, !group.asksFirst {
+                    group.asksFirst = true
+                    askFirst = Self.askFirstMax
+                    continue
+                }
                 if case .takenOver = error, tries < Self.triesMax {
                     if let failure = refresh(group, session) {
                         group.refuse(failure)
@@ -148,7 +159,7 @@ final class QueueWriter: @unchecked Sendable {
             group.refuse(failure)
             troubles.note(.slow, failure.message)
             return nil
-        case .database, .takenOver, .failure:
+        case .database, .takenOver, .known, .failure:
             group.refuse(failure)
             options.onNotice(.fault(failure.message))
             return nil
