@@ -36,16 +36,12 @@ install: build
 HEAVY = AnyText|ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire
 # Those with database servers and the programs of a fleet go last.
 DATABASE = Postgres|Fleet|StoreCopy|Balancer|DatabaseOutage
-# At most a dozen tests at once: with all of them at once, one that waits for an answer starves on a slow machine.
-# SIGPIPE is ignored, as in the program: a test's own client may write to a connection that the gateway has closed.
-SWIFT_TEST = trap '' PIPE; swift test --experimental-maximum-parallelization-width 12
-
 test: setup lint
 	swift build --build-tests
 	scripts/rust-plugins.sh debug
-	$(SWIFT_TEST) --skip-build --skip '$(HEAVY)|$(DATABASE)'
-	$(SWIFT_TEST) --skip-build --filter '$(HEAVY)' --skip '$(DATABASE)'
-	$(SWIFT_TEST) --skip-build --filter '$(DATABASE)'
+	@scripts/swift-test.sh --skip '$(HEAVY)|$(DATABASE)'
+	@scripts/swift-test.sh --filter '$(HEAVY)' --skip '$(DATABASE)'
+	@scripts/swift-test.sh --filter '$(DATABASE)'
 	@$(MAKE) --no-print-directory demo
 
 # The crash test with 20 rounds instead of 3.

@@ -84,8 +84,8 @@ public struct RoutedEvent: Sendable {
     /// What to store of it.
     public func item(dedupeMs: UInt64) -> StoreEntry.Item {
         var item = StoreEntry.Item(event: fields.event, deliveries: fanOut.deliveries)
-        // Sent again, it may be built by then, and must not be taken for a duplicate.
-        if hasFailed { item.event.dedupe = "" }
+        // Sent again, it may be built by then, or have a route or a device, and must not be taken for a duplicate.
+        if hasFailed || fanOut.deliveries.isEmpty { item.event.dedupe = "" }
         item.dedupeMs = dedupeMs
         item.badges = badges?.steps ?? []
         return item

@@ -353,7 +353,7 @@ public final class Lane: Sendable {
         world.store.settle(ends, under: token, outcomes: pack) { refusal in
             guard let refusal else {
                 if !wereLate { self.cell.withLock { $0.state.unsettled(ends.count) } }
-                self.world.clock.after(ms: LaneState.pauseMs) {
+                self.world.clock.after(ms: LaneState.settlePauseMs) {
                     self.settle(ends, under: token, pack, count, wereLate: true)
                 }
                 return

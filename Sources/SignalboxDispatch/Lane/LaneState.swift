@@ -52,6 +52,9 @@ public struct LaneState: Sendable {
     }
 
     static let pauseMs: UInt64 = 1_000
+    /// How long after a failure outcomes are stored again: soon enough that a store which fails most of the time has
+    /// them before the leases are over.
+    static let settlePauseMs: UInt64 = 200
     /// So long a credential may be on its way before the lane is held.
     static let credentialMs: UInt64 = 5_000
     /// Longest time without a look: a store's clock that was set makes deliveries due that were not.
