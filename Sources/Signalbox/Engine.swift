@@ -39,6 +39,7 @@ final class Engine: Sendable {
             await machinery.shutdown()
             throw error
         }
+        options.onStore()
         let engine: Engine
         do throws(ConfigurationError) {
             engine = try await Engine(plan, options, machinery, store)

@@ -42,6 +42,9 @@ public struct GatewayOptions: Sendable {
     /// A store of your own instead of the database in the data folder; `StoreConformance` says what it must do.
     public var store: (any GatewayStore)?
 
+    /// Called while a gateway starts, when it has its store; it has done nothing until then.
+    public var onStore: @Sendable () -> Void = {}
+
     /// Makes options for the process's own environment.
     public init(configPath: String) {
         self.configPath = configPath

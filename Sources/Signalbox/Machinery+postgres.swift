@@ -49,16 +49,17 @@ extension Machinery {
         case .began(let trouble, let words):
             metrics.storeFault()
             if trouble == .full { metrics.diskFull(true) }
-            guard let skipped = faults.write(words) else { return }
-            var error: Logger.Metadata = ["error": "\(words)"]
-            if skipped > 0 { error["skipped"] = "\(skipped)" }
-            logger.error("\(Self.words(trouble).began)", metadata: error)
-        case .ended(let trouble):
-            if trouble == .full { metrics.diskFull(false) }
-            logger.notice("\(Self.words(trouble).ended)")
+            logger.error(
+                "\(Self.words(trouble)), rejecting events", metadata: ["error": "\(words)"])
+        case .ended(let refused, let ms):
+            metrics.diskFull(false)
+            logger.notice(
+                "database is back, accepting events",
+                metadata: ["refused": "\(refused)", "outage.ms": "\(ms)"])
         case .renewed(let words):
-            metrics.storeFault()
-            logger.error("gateway was fenced and starts again", metadata: ["error": "\(words)"])
+            logger.notice("gateway was fenced and starts again", metadata: ["reason": "\(words)"])
+        case .waiting(let words):
+            logger.notice("waiting for locks in the database", metadata: ["reason": "\(words)"])
         case .info(let words):
             logger.info("database has no standby", metadata: ["reason": "\(words)"])
         case .warning(let words):
@@ -74,12 +75,13 @@ extension Machinery {
         }
     }
 
-    private static func words(_ trouble: PostgresTrouble) -> (began: String, ended: String) {
+    private static func words(_ trouble: PostgresTrouble) -> String {
         switch trouble {
-        case .away: ("database is away, rejecting events", "database is back")
-        case .slow: ("database is slow, rejecting events", "database is fast again")
-        case .full: ("database is full, rejecting events", "database has room again")
-        case .nameTaken: ("gateway name is taken, rejecting events", "gateway name is free again")
+        case .away: "database is away"
+        case .slow: "database is slow"
+        case .full: "database is full"
+        case .nameTaken: "gateway name is taken"
+        case .failed: "database refuses statements"
         }
     }
 }

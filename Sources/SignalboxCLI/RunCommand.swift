@@ -11,11 +11,14 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         StopSignals.catchAll(andHangUp: true)
+        // A start that waits for its store ends at once.
+        StopSignals.endsAtOnce = true
         Gateway.raiseDescriptors()
         let gateway: Gateway
         do {
             var options = try config.gatewayOptions()
             try options.takeSockets()
+            options.onStore = { StopSignals.endsAtOnce = false }
             gateway = try await Gateway.start(options)
         } catch {
             throw Exit.report(error)

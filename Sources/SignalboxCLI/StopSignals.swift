@@ -6,6 +6,13 @@ enum StopSignals {
     /// The two ends of the pipe that the signal handler writes to; -1: not created yet.
     private static let reader = Atomic<Int32>(-1)
     private static let bell = Atomic<Int32>(-1)
+    private static let isEnding = Atomic<Bool>(false)
+
+    /// Whether a stop signal ends the program at once, because there is nothing to finish.
+    static var endsAtOnce: Bool {
+        get { isEnding.load(ordering: .relaxed) }
+        set { isEnding.store(newValue, ordering: .relaxed) }
+    }
 
     /// Catches the signals from now on, including those that arrive before `wait`.
     static func catchAll(andHangUp isHangUp: Bool = false) {
@@ -16,8 +23,9 @@ enum StopSignals {
         reader.store(ends[0], ordering: .sequentiallyConsistent)
         bell.store(ends[1], ordering: .sequentiallyConsistent)
         for number in [SIGTERM, SIGINT] + (isHangUp ? [SIGHUP] : []) {
-            // A signal handler may do no more than load a number and write a byte.
+            // A signal handler may do no more than load a number, write a byte and exit.
             signal(number) { number in
+                if number != SIGHUP, StopSignals.isEnding.load(ordering: .relaxed) { _exit(0) }
                 var byte = UInt8(truncatingIfNeeded: number)
                 _ = write(StopSignals.bell.load(ordering: .relaxed), &byte, 1)
             }

@@ -47,7 +47,10 @@ struct StoreCommand: AsyncParsableCommand {
         var store = "gateway.yaml"
 
         func run() async throws {
-            try await reporting { Output.line(try await StoreTool.migrate(store)) }
+            try await reporting {
+                Output.line(
+                    try await StoreTool.migrate(store) { Output.error("waiting for locks: \($0)") })
+            }
         }
     }
 

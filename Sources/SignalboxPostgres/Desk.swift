@@ -31,7 +31,7 @@ final class Desk<Job: Sendable>: Sendable {
         var lingerNs: UInt64 = 0
         var mayLinger: @Sendable (Job) -> Bool = { _ in false }
         /// How often the thread does what is to be done now and then, busy or not.
-        var restNs: UInt64?
+        var restNs: @Sendable () -> UInt64? = { nil }
         /// Does jobs; says why if the database is away. Without jobs: what is to be done now and then.
         var perform: @Sendable ([Job], Session) -> StoreFailure?
         var refuse: @Sendable (Job, StoreFailure) -> Void
@@ -103,18 +103,16 @@ final class Desk<Job: Sendable>: Sendable {
             nanoseconds < 2_000_000_000 || !self.inbox.update { $0.isClosing }
         }
         var isLast = false
-        var restNs = nextRestNs
+        var restedNs = SystemClock.monotonicNs
         while !isLast {
-            let (jobs, last) = next(untilNs: restNs)
+            let (jobs, last) = next(untilNs: duties.restNs().map { restedNs + $0 })
             isLast = last
             if jobs.isEmpty, isLast { break }
-            if jobs.isEmpty { restNs = nextRestNs }
+            if jobs.isEmpty { restedNs = SystemClock.monotonicNs }
             if let failure = duties.perform(jobs, session) { stayAway(failure, session) }
         }
         inbox.updateAll { $0.isClosed = true }
     }
-
-    private var nextRestNs: UInt64? { duties.restNs.map { SystemClock.monotonicNs + $0 } }
 
     /// The next jobs; none: the time is over, or the desk closes.
     private func next(untilNs restNs: UInt64?) -> (jobs: [Job], isLast: Bool) {
@@ -209,7 +207,7 @@ extension Desk where Job == Errand {
         Desk(
             name, session,
             Duties(
-                restNs: restNs,
+                restNs: { restNs },
                 perform: { jobs, session in
                     let fault = jobs.isEmpty ? sweep(session) : jobs.first?.run(session)
                     guard case .database(let fault) = fault, fault.isAway, !session.isConnected
@@ -220,19 +218,31 @@ extension Desk where Job == Errand {
 
     /// Does something soon, on the desk's thread, and tells what came of it.
     ///
-    /// What must happen is tried again until the database is back.
+    /// What must happen is tried again until the database is back. Whoever waits for no longer than `withinNs` is then
+    /// answered that the database is too slow, whatever becomes of it.
     func perform<Value: Sendable>(
-        owner: String, mustHappen: Bool = false,
+        owner: String, mustHappen: Bool = false, withinNs: UInt64? = nil,
         _ body: @escaping @Sendable (Session) throws(TransactionFault) -> Value,
         _ done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void
     ) {
+        let untilNs = withinNs.map { SystemClock.monotonicNs + $0 }
         let errand = Errand(
             run: { session in
+                var isAnswered = false
+                session.pauses.user = {
+                    guard let untilNs, !isAnswered, SystemClock.monotonicNs >= untilNs
+                    else { return }
+                    isAnswered = true
+                    session.tally.refused(1)
+                    done(.failure(.slow))
+                }
+                defer { session.pauses.user = {} }
                 do throws(TransactionFault) {
                     let value = try body(session)
-                    done(.success(value))
+                    if !isAnswered { done(.success(value)) }
                     return nil
                 } catch {
+                    if isAnswered { return error }
                     if mustHappen, case .database(let fault) = error, fault.isAway {
                         self.perform(owner: owner, mustHappen: true, body, done)
                     } else {
@@ -241,6 +251,8 @@ extension Desk where Job == Errand {
                     return error
                 }
             }, refuse: { done(.failure($0)) })
-        if let refusal = submit(errand, isPatient: mustHappen) { done(.failure(refusal)) }
+        if let refusal = submit(errand, untilNs: untilNs, isPatient: mustHappen) {
+            done(.failure(refusal))
+        }
     }
 }

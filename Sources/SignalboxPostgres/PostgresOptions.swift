@@ -12,6 +12,8 @@ public struct PostgresOptions: Sendable {
     public var leaseMs: UInt64 = 120_000
     /// How long an event waits for its transaction to begin, and for the statements before its commit.
     public var patienceMs: UInt64 = 1_000
+    /// How long opening waits for a lock of somebody else, in milliseconds.
+    public var lockMaxMs: UInt64 = LockWait.startMs
     /// Whether statements are prepared under names; false for PgBouncer in transaction mode.
     public var usesNames = true
     /// Whether gateways tell each other of new work at once; otherwise they look for it.
@@ -34,10 +36,12 @@ public struct PostgresOptions: Sendable {
 
 /// What a store on PostgreSQL notices by itself.
 public enum PostgresNotice: Sendable {
-    /// Something keeps the database from serving, and why.
+    /// The database takes no events, or not all, and why; also if another reason comes that needs somebody.
     case began(PostgresTrouble, String)
-    /// That is over.
-    case ended(PostgresTrouble)
+    /// That is over: how many events were refused, and for how long.
+    case ended(refused: Int, forMs: UInt64)
+    /// Opening waits for the locks of others: who holds them.
+    case waiting(String)
     /// What an operator may want to know.
     case info(String)
     /// The database refused something that should not fail.

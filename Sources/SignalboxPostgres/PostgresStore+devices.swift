@@ -47,6 +47,7 @@ extension PostgresStore: DeviceRegistry {
         done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void
     ) {
         change(
+            withinNs: patienceNs,
             { transaction throws(TransactionFault) in
                 try self.requirePlace(for: reports, transaction)
                 let value = try body(transaction, self.clock.nowUnixMs)
@@ -94,7 +95,7 @@ extension PostgresStore: DeviceRegistry {
     public func setAttributes(
         _ attributes: [Attribute], app: String, token: String, user: String
     ) async throws -> Int {
-        try await change { transaction throws(TransactionFault) in
+        try await change(withinNs: patienceNs) { transaction throws(TransactionFault) in
             try DeviceTables.setAttributes(
                 attributes, app: app, token: token, user: user, transaction)
         }
@@ -103,7 +104,7 @@ extension PostgresStore: DeviceRegistry {
     /// The devices of a user in an app.
     public func devices(app: String, user: String) async throws -> [RegisteredDevice] {
         let key = UserKey(app: app, user: user)
-        return try await look { link, deadline throws(PostgresFault) in
+        return try await look(withinNs: patienceNs) { link, deadline throws(PostgresFault) in
             try DeviceTables.devices(
                 of: [key], nowUnixMs: self.clock.nowUnixMs, link, byNs: deadline)[key] ?? []
         }
@@ -115,6 +116,7 @@ extension PostgresStore: DeviceRegistry {
         done: @escaping @Sendable (Result<[RegisteredDevice], StoreFailure>) -> Void
     ) {
         look(
+            withinNs: patienceNs,
             { link, deadline throws(PostgresFault) in
                 let rows = try link.run(
                     DeviceTables.find, DeviceTables.findParameters(app: app, token: token),
@@ -127,7 +129,7 @@ extension PostgresStore: DeviceRegistry {
     public func setPresence(
         app: String, user: String, token: String?, onlineForMs: UInt64
     ) async throws -> Int {
-        try await change { transaction throws(TransactionFault) in
+        try await change(withinNs: patienceNs) { transaction throws(TransactionFault) in
             let until = self.clock.nowUnixMs + Int64(clamping: onlineForMs)
             return try DeviceTables.setPresence(
                 UserKey(app: app, user: user), token: token,
@@ -137,7 +139,7 @@ extension PostgresStore: DeviceRegistry {
 
     /// Sets a user's badge counter.
     public func setBadge(_ number: Int32, of user: UserKey) async throws -> Bool {
-        try await change { transaction throws(TransactionFault) in
+        try await change(withinNs: patienceNs) { transaction throws(TransactionFault) in
             try BadgeTables.set(number, of: user, transaction)
         }
     }
@@ -155,6 +157,7 @@ extension PostgresStore: DeviceRegistry {
         let turn = Array(users.prefix(Self.turnMax))
         let rest = users.dropFirst(turn.count)
         look(
+            withinNs: patienceNs,
             { link, deadline throws(PostgresFault) in
                 try DeviceTables.devices(
                     of: turn, nowUnixMs: self.clock.nowUnixMs, link, byNs: deadline)

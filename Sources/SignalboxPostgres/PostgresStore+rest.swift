@@ -6,21 +6,21 @@ extension PostgresStore: DeadLetterStore {
     public func deadLetters(
         _ filter: DeadFilter, fromID: UInt64, limit: Int
     ) async throws -> [DeadLetter] {
-        try await look { link, deadline throws(PostgresFault) in
+        try await look(on: dead) { link, deadline throws(PostgresFault) in
             try DeadTables.list(filter, fromID: fromID, limit: limit, link, byNs: deadline)
         }
     }
 
     /// How many there are.
     public func deadCount(_ filter: DeadFilter) async throws -> Int {
-        try await look { link, deadline throws(PostgresFault) in
+        try await look(on: dead) { link, deadline throws(PostgresFault) in
             try DeadTables.count(filter, link, byNs: deadline)
         }
     }
 
     /// Puts a part of them back into the queue.
     public func replay(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
-        let (part, lanes) = try await change { transaction throws(TransactionFault) in
+        let (part, lanes) = try await change(on: dead) { transaction throws(TransactionFault) in
             let found = try DeadTables.replay(
                 filter, fromID: fromID, limit: limit, nowUnixMs: self.clock.nowUnixMs, transaction)
             if !found.lanes.isEmpty {
@@ -36,7 +36,7 @@ extension PostgresStore: DeadLetterStore {
 
     /// Removes a part of them.
     public func purge(_ filter: DeadFilter, fromID: UInt64, limit: Int) async throws -> DeadPart {
-        try await change { transaction throws(TransactionFault) in
+        try await change(on: dead) { transaction throws(TransactionFault) in
             try DeadTables.purge(filter, fromID: fromID, limit: limit, transaction)
         }
     }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// A store on PostgreSQL that several gateways use at once.
 ///
 /// One connection writes the queue and groups the jobs of many callers into transactions, one does other changes, one
-/// looks things up, and one listens for the work of other gateways. See decision 27.
+/// looks things up, one is for dead letters, and one listens for the work of other gateways. See decision 27.
 public final class PostgresStore: DeliveryQueue {
     let options: PostgresOptions
     var token: LeaseToken { life.token }
@@ -15,6 +15,8 @@ public final class PostgresStore: DeliveryQueue {
     let shared: SharedState
     let clerk: Desk<Errand>
     let reader: Desk<Errand>
+    /// Of dead letters: there may be many, and nobody else waits for them.
+    let dead: Desk<Errand>
     let watcher = Watcher<[LaneKey]>()
     let outboxWatcher = Watcher<Void>()
     /// Entries of the outbox that were read and not removed.
@@ -24,7 +26,9 @@ public final class PostgresStore: DeliveryQueue {
 
     /// Opens a store, and creates its tables if there are none.
     public static func open(_ options: PostgresOptions) throws(StoreError) -> PostgresStore {
-        let opening = try Opening(options.address, usesNames: options.usesNames)
+        let onNotice = options.onNotice
+        let locks = LockWait(maxMs: options.lockMaxMs) { onNotice(.waiting($0)) }
+        let opening = try Opening(options.address, usesNames: options.usesNames, locks: locks)
         let state = try opening.begin(owner: options.owner, version: options.version)
         for notice in state.notices { options.onNotice(notice) }
         let clock = DatabaseClock(offsetMs: options.offsetMs)
@@ -40,10 +44,10 @@ public final class PostgresStore: DeliveryQueue {
         self.clock = clock
         shared = SharedState(waiting: state.waiting, outcomes: state.nextOutcome)
         func session(_ channel: Int64) -> Lent<Session> {
-            Lent(
-                Session(
-                    options.address, usesNames: options.usesNames, state.life, channel: channel,
-                    clock))
+            let made = Session(
+                options.address, usesNames: options.usesNames, state.life, channel: channel, clock)
+            made.patienceNs = options.patienceMs * 1_000_000
+            return Lent(made)
         }
         let queue = QueueWriter(state.life, clock, seed: state.seed, options, shared, troubles)
         let onNotice = options.onNotice
@@ -51,44 +55,49 @@ public final class PostgresStore: DeliveryQueue {
             "sbx-store", session(0),
             Desk.Duties(
                 groupMax: 4_096, lingerNs: 2_000_000, mayLinger: \.mayLinger,
-                restNs: 5_000_000_000, perform: { queue.perform($0, $1) },
-                refuse: { $0.refuse($1) },
-                turned: { failure in
-                    if let failure {
-                        troubles.note(.away, failure.message)
-                    } else {
-                        troubles.end(.away)
-                    }
-                }))
+                // In an outage it tries itself.
+                restNs: { troubles.reason != nil ? 1_000_000_000 : 5_000_000_000 },
+                perform: { queue.perform($0, $1) },
+                refuse: { job, failure in
+                    job.refuse(failure)
+                    troubles.refused(job, failure)
+                },
+                turned: { if let failure = $0 { troubles.refused(0, .away, failure.message) } }))
         let halves = Halves()
         clerk = .errands("sbx-clerk", session(1), restNs: 10_000_000_000) { session in
             Sweep.run(session, life: state.life, clock, halves, onNotice)
         }
         reader = .errands("sbx-reader", session(2))
+        dead = .errands("sbx-dead", session(3))
         listener = WorkListener(options, life, watcher, outboxWatcher)
     }
 
     /// Deliveries that wait: this gateway's changes, and those of others as of the last look at waiting lanes.
     public var waitingCount: Int { shared.waiting.load(ordering: .relaxed) }
     /// The database had no room for the last events.
-    public var isDiskFull: Bool { troubles[.full] != nil }
+    public var isDiskFull: Bool { troubles.stop == .full }
     /// Whether other gateways were alive within the last half minute.
     public var isShared: Bool { shared.others.load(ordering: .relaxed) > 0 }
     /// Never.
     public var isFileGone: Bool { false }
-    /// The database is away or slow.
-    public var isFailing: Bool { writer.away != nil || troubles.reason != nil }
-    /// The database is away, or another gateway has this one's name.
+    /// Events are refused, or were a few seconds ago.
+    public var isFailing: Bool { troubles.reason != nil }
+    /// Why all events are refused.
     public var stop: StoreStop? {
-        if troubles[.nameTaken] != nil { return .nameTaken }
-        return writer.away != nil ? .away : nil
+        switch troubles.stop {
+        case .away: .away
+        case .nameTaken: .nameTaken
+        case .slow, .failed: .failing
+        case .full, nil: nil
+        }
     }
     /// Why it is failing.
-    public var trouble: String? { troubles.reason ?? writer.away?.message }
+    public var trouble: String? { troubles.reason }
 
     /// What each connection has seen of the database.
     public var figures: [StoreFigure] {
         writer.figures("queue") + clerk.figures("changes") + reader.figures("lookups")
+            + dead.figures("dead")
     }
 
     /// Gives ids that nobody was given before.
@@ -144,45 +153,53 @@ public final class PostgresStore: DeliveryQueue {
     public func watch(_ onWork: @escaping @Sendable ([LaneKey]) -> Void) { watcher.set(onWork) }
 
     private func submit(_ job: QueueJob, untilNs: UInt64? = nil) {
-        if let refusal = writer.submit(job, untilNs: untilNs) { job.refuse(refusal) }
+        guard let refusal = writer.submit(job, untilNs: untilNs) else { return }
+        job.refuse(refusal)
+        troubles.refused(job, refusal)
     }
 
     /// Closes the store after all pending work.
     public func close() async {
         await listener.close()
         await reader.close()
+        await dead.close()
         await clerk.close()
         await writer.close()
     }
 
     // MARK: Other desks
 
+    /// How long a client waits.
+    var patienceNs: UInt64 { options.patienceMs * 1_000_000 }
+
     /// Does something as one transaction.
     func change<Value: Sendable>(
-        mustHappen: Bool = false,
+        on desk: Desk<Errand>? = nil, mustHappen: Bool = false, withinNs: UInt64? = nil,
         _ body: @escaping @Sendable (Transaction) throws(TransactionFault) -> Value,
         done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void
     ) {
-        clerk.perform(
-            owner: token.owner, mustHappen: mustHappen,
+        (desk ?? clerk).perform(
+            owner: token.owner, mustHappen: mustHappen, withinNs: withinNs,
             { session throws(TransactionFault) in try session.transaction(body) }, done)
     }
 
     func change<Value: Sendable>(
+        on desk: Desk<Errand>? = nil, withinNs: UInt64? = nil,
         _ body: @escaping @Sendable (Transaction) throws(TransactionFault) -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            change(body) { continuation.resume(with: $0) }
+            change(on: desk, withinNs: withinNs, body) { continuation.resume(with: $0) }
         }
     }
 
     /// Looks something up.
     func look<Value: Sendable>(
+        on desk: Desk<Errand>? = nil, withinNs: UInt64? = nil,
         _ body: @escaping @Sendable (PostgresLink, UInt64) throws(PostgresFault) -> Value,
         done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void
     ) {
-        reader.perform(
-            owner: token.owner,
+        (desk ?? reader).perform(
+            owner: token.owner, withinNs: withinNs,
             { session throws(TransactionFault) in
                 do throws(PostgresFault) {
                     return try session.look(body)
@@ -193,10 +210,11 @@ public final class PostgresStore: DeliveryQueue {
     }
 
     func look<Value: Sendable>(
+        on desk: Desk<Errand>? = nil, withinNs: UInt64? = nil,
         _ body: @escaping @Sendable (PostgresLink, UInt64) throws(PostgresFault) -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            look(body) { continuation.resume(with: $0) }
+            look(on: desk, withinNs: withinNs, body) { continuation.resume(with: $0) }
         }
     }
 }

@@ -1,65 +1,105 @@
+internal import SignalboxCore
 internal import SignalboxThreads
 internal import Synchronization
 
-/// What keeps the database from serving.
+/// Why the database does not take events.
 public enum PostgresTrouble: String, Sendable, CaseIterable {
-    /// It cannot be reached: everything is refused until it can.
+    /// It cannot be reached.
     case away
-    /// It took longer than a second to store an event, or held a lock for that long.
+    /// It did not store an event within a second, or somebody holds a lock.
     case slow
-    /// It has no room: events are refused.
+    /// It has no room.
     case full
-    /// Another gateway with this one's name uses it: this one does nothing.
+    /// Another gateway with this one's name uses it.
     case nameTaken
+    /// It refuses a statement.
+    case failed
 }
 
-/// The troubles of a store: each is told once when it begins and once when it is over.
+/// An outage: it begins with the first event that is refused, and is over when none was for a while.
+///
+/// As long as nothing but refusals follow each other, the gateway takes no webhooks (`stop`). The first event that is
+/// stored ends that; without events the writer tries itself.
 final class Troubles: Sendable {
-    private struct Trouble {
+    private struct Outage {
+        var trouble: PostgresTrouble
         var words: String
-        var seenNs: UInt64
+        let beganNs: UInt64
+        var told: Set<PostgresTrouble>
+        var count = 0
+        var lastNs: UInt64
+        /// The first of the refusals since an event was stored; nil: there are none.
+        var sinceNs: UInt64?
     }
 
-    /// Slow or full is over when it was not seen for so long.
+    /// It is over when nothing was refused for so long.
     private static let quietNs: UInt64 = 10_000_000_000
+    /// One event may be to blame itself. Refusals for so long mean all.
+    private static let stopNs: UInt64 = 1_000_000_000
 
-    private let current = Mutex<[PostgresTrouble: Trouble]>([:])
+    private let current = Mutex<Outage?>(nil)
     private let onNotice: @Sendable (PostgresNotice) -> Void
 
     init(_ onNotice: @escaping @Sendable (PostgresNotice) -> Void) { self.onNotice = onNotice }
 
-    subscript(trouble: PostgresTrouble) -> String? { current.withLock { $0[trouble]?.words } }
+    /// Why events are refused, or were a while ago; nil: they are taken.
+    var reason: String? { current.withLock { $0?.words } }
 
-    /// Why the store does not work as it should; nil: it does.
-    var reason: String? {
-        current.withLock { current in
-            PostgresTrouble.allCases.compactMap { current[$0]?.words }.first
+    /// Nothing was stored since the last refusal.
+    var isRefusing: Bool { current.withLock { $0?.sinceNs != nil } }
+
+    /// Why no event is stored; nil: some are.
+    var stop: PostgresTrouble? {
+        current.withLock { outage in
+            guard let outage, let since = outage.sinceNs else { return nil }
+            switch outage.trouble {
+            case .away, .full, .nameTaken: return outage.trouble
+            case .slow, .failed: return outage.lastNs - since >= Self.stopNs ? outage.trouble : nil
+            }
         }
     }
 
-    /// It is so now. Tells it if it is new, or has another reason.
-    func note(_ trouble: PostgresTrouble, _ words: String) {
+    /// So many events were refused; none: they would be.
+    func refused(_ count: Int, _ trouble: PostgresTrouble, _ words: String) {
         let now = SystemClock.monotonicNs
-        let old = current.withLock {
-            $0.updateValue(Trouble(words: words, seenNs: now), forKey: trouble)
+        let isNews = current.withLock { current in
+            var outage =
+                current
+                ?? Outage(trouble: trouble, words: words, beganNs: now, told: [], lastNs: now)
+            outage.trouble = trouble
+            outage.words = words
+            outage.count += count
+            outage.lastNs = now
+            outage.sinceNs = outage.sinceNs ?? now
+            // A database that comes and goes is away and slow in turn.
+            let isPassing = trouble == .away || trouble == .slow
+            let isNews = current == nil || !isPassing && !outage.told.contains(trouble)
+            outage.told.insert(trouble)
+            current = outage
+            return isNews
         }
-        if old?.words != words { onNotice(.began(trouble, words)) }
+        if isNews { onNotice(.began(trouble, words)) }
     }
 
-    func end(_ trouble: PostgresTrouble) {
-        if current.withLock({ $0.removeValue(forKey: trouble) }) != nil {
-            onNotice(.ended(trouble))
-        }
+    /// A job was refused before it came to the database.
+    func refused(_ job: QueueJob, _ failure: StoreFailure) {
+        guard case .append = job, failure.message != Desk<QueueJob>.closed.message else { return }
+        refused(1, failure.message == StoreFailure.slow.message ? .slow : .away, failure.message)
     }
+
+    /// Events were stored.
+    func stored() { current.withLock { $0?.sinceNs = nil } }
 
     /// Now and then.
     func endOld(quietNs: UInt64 = quietNs) {
-        let limit = SystemClock.monotonicNs
-        let old = current.withLock { current in
-            [PostgresTrouble.slow, .full].filter {
-                current[$0].map { $0.seenNs + quietNs < limit } ?? false
-            }
+        let now = SystemClock.monotonicNs
+        let old = current.withLock { current -> Outage? in
+            guard let outage = current, outage.sinceNs == nil, outage.lastNs + quietNs <= now
+            else { return nil }
+            current = nil
+            return outage
         }
-        for trouble in old { end(trouble) }
+        guard let old else { return }
+        onNotice(.ended(refused: old.count, forMs: (old.lastNs - old.beganNs) / 1_000_000))
     }
 }

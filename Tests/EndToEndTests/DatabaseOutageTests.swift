@@ -74,4 +74,47 @@ import Testing
         #expect(!ended.text.contains("geheim"))
         await simulators.shutdown()
     }
+
+    @Test func `a start that waits for a lock ends at once at SIGTERM, and its backend with it`()
+        async throws
+    {
+        let server = try await PostgresServer.shared()
+        let database = try await server.database()
+        let simulators = try await Simulators.start(SimulatorsOptions())
+        let store = "gateway: { store: { postgres: \"\(database.address)\" }, "
+        let yaml = GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes
+        let file = try ProgramTests.temporary(
+            "gateway.yaml", yaml.replacing("gateway: { ", with: store))
+        // An operator's session that holds a lock for as long as it runs.
+        let migrated = try await ProgramTests.run(["store", "migrate", file])
+        #expect(migrated.status == 0, "\(migrated.text)")
+        async let holder = try? database.run(
+            "BEGIN; LOCK TABLE signalbox.gateway; SELECT pg_sleep(600)")
+        let locks = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted"
+        while try await !database.run(locks + " AND locktype = 'relation'").hasPrefix("1") {}
+        // What only looks ends with words.
+        for command in [["store", "status", file], ["fleet", "--config", file]] {
+            let ended = try await ProgramTests.run(command)
+            #expect(ended.status == 75 && ended.text.contains("holds AccessExclusiveLock"))
+        }
+        let (process, pipe) = try ProgramTests.start(["run", "--config", file])
+        var log = ""
+        while !log.contains("waiting for locks in the database") {
+            let text = try await Tool.next(pipe)
+            try #require(!text.isEmpty, "it ended: \(log)")
+            log += text
+        }
+        process.terminate()
+        // It would end with 75 when it has waited for long enough.
+        #expect(try await Tool.aside { process.wait() } == 0)
+        let waiting = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'
+            """
+        while try await !database.run(waiting).hasPrefix("0") {}
+        try await database.disconnect()
+        _ = await holder
+        await simulators.shutdown()
+        try await database.remove()
+    }
 }

@@ -25,7 +25,7 @@ import Testing
         let desk = Desk<Int>(
             "desk", Lent(session),
             Desk.Duties(
-                restNs: 1_000_000,
+                restNs: { 1_000_000 },
                 perform: { jobs, _ in
                     if jobs.isEmpty { tell.yield() } else { busy.again() }
                     return nil

@@ -106,4 +106,71 @@ import Testing
         proxy.close()
         try await database.remove()
     }
+
+    @Test(arguments: ["RENAME", "LOCK"])
+    func `a gateway whose events are all refused is not ready, until one would be stored`(
+        trouble: String
+    ) async throws {
+        let database = try await PostgresServer.shared().database()
+        let rig = try await StoreRig.open(database.address, patienceMs: 1_000)
+        try await rig.appendUntilTaken(1, key: "k1")
+        let holder = try PostgresLink(PostgresAddress(database.address))
+        func operate(_ sql: [String]) throws {
+            for text in sql {
+                _ = try holder.run(
+                    Statement("", text), byNs: SystemClock.monotonicNs + 60_000_000_000)
+            }
+        }
+        try operate(
+            trouble == "LOCK"
+                ? ["BEGIN", "LOCK TABLE signalbox.gateway IN ACCESS EXCLUSIVE MODE"]
+                : ["ALTER TABLE signalbox.seen RENAME TO unseen"])
+        var id: UInt64 = 2
+        // Whatever was refused once is refused for a while, and each event is refused.
+        while rig.store.stop != .failing || id < 12 {
+            guard case .failed = await rig.append(id, key: "k\(id)") else {
+                Issue.record("event \(id) was taken")
+                return
+            }
+            id += 1
+            rig.store.troubles.endOld(quietNs: 0)
+        }
+        #expect(rig.store.isFailing && rig.store.trouble?.isEmpty == false)
+        // One line, however often it is tried.
+        #expect(rig.notices.texts.count { $0.hasPrefix("began(") } == 1)
+        #expect(!rig.notices.texts.contains { $0.hasPrefix("ended(") })
+        try operate(
+            trouble == "LOCK" ? ["COMMIT"] : ["ALTER TABLE signalbox.unseen RENAME TO seen"])
+        // Without events it finds out itself.
+        try await until { rig.store.stop == nil }
+        rig.store.troubles.endOld(quietNs: 0)
+        #expect(!rig.store.isFailing)
+        #expect(rig.notices.texts.count { $0.hasPrefix("ended(") } == 1)
+        // What it tried is taken back.
+        #expect(try await database.number("SELECT count(*) FROM signalbox.block WHERE n = 0") == 0)
+        await rig.store.close()
+        try await database.remove()
+    }
+
+    @Test func `one event that is refused does not take the gateway out`() async throws {
+        let database = try await PostgresServer.shared().database()
+        let rig = try await StoreRig.open(database.address)
+        try await database.run(
+            """
+            CREATE FUNCTION bad() RETURNS trigger LANGUAGE plpgsql AS
+              $$ BEGIN RAISE EXCEPTION 'bad'; END $$;
+            CREATE TRIGGER bad BEFORE INSERT ON signalbox.block FOR EACH ROW
+              WHEN (NEW.owner <> 0) EXECUTE FUNCTION bad()
+            """)
+        guard case .failed = await rig.append(1, isTaken: true) else {
+            Issue.record("the event was taken")
+            return
+        }
+        #expect(rig.store.isFailing && rig.store.stop == nil)
+        // The writer tries it without that event.
+        try await until { !rig.store.troubles.isRefusing }
+        #expect(rig.store.isFailing && rig.store.stop == nil)
+        await rig.store.close()
+        try await database.remove()
+    }
 }

@@ -230,14 +230,10 @@ import Testing
         async throws
     {
         let database = try await PostgresServer.shared().database()
-        let turns = AsyncStream.makeStream(of: Bool.self)
+        let began = AsyncStream.makeStream(of: Void.self)
         var options = try options(database)
         options.onNotice = { notice in
-            switch notice {
-            case .began(.away, _): turns.continuation.yield(true)
-            case .ended(.away): turns.continuation.yield(false)
-            default: break
-            }
+            if case .began(.away, _) = notice { began.continuation.yield() }
         }
         let store = try await open(options)
         guard case .committed = await append(store, 1) else {
@@ -249,12 +245,10 @@ import Testing
             Issue.record("the entry was taken")
             return
         }
-        var seen = turns.stream.makeAsyncIterator()
-        #expect(await seen.next() == true)
+        for await _ in began.stream { break }
         #expect(store.isFailing)
         try await database.refuse(false)
-        // It may have had several reasons by then.
-        while await seen.next() == true {}
+        try await until { store.stop == nil }
         guard case .committed = await append(store, 3) else {
             Issue.record("the entry was refused")
             return

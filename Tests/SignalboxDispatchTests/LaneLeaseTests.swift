@@ -154,6 +154,16 @@ import Testing
         #expect(todo.wish != nil)
     }
 
+    @Test func `what was sent and settled by somebody else meanwhile is told and counted`() {
+        var rig = Self.busy()
+        var refusal = LeaseRefusal()
+        refusal.lost = [2]
+        let todo = rig.state.stored(
+            [.delivered(1), .delivered(2)], refusal, wereLate: false, rig.now)
+        #expect(todo.lines.map(\.reason) == ["taken_over"] && todo.lines.map(\.count) == [1])
+        #expect(todo.leasesLost == 1)
+    }
+
     @Test func `what somebody else has taken over is dropped, told once and counted`() {
         var rig = Self.busy()
         rig.wait(ms: Self.leaseMs / 4)

@@ -62,14 +62,16 @@ public enum StoreTool {
         }
     }
 
-    /// Brings the tables of a store up to date. Returns what it did.
-    public static func migrate(_ store: String) async throws -> String {
+    /// Brings the tables of a store up to date. Returns what it did; `waiting` is told what it waits for.
+    public static func migrate(
+        _ store: String, waiting: @escaping @Sendable (String) -> Void
+    ) async throws -> String {
         try await aside {
             let place = try StorePlace(store)
             let (from, to) =
                 switch place {
                 case .folder(let folder): try SQLiteContents.migrate(folder: folder)
-                case .database(let address): try PostgresContents.migrate(address)
+                case .database(let address): try PostgresContents.migrate(address, waiting: waiting)
                 }
             if from == to { return "\(place.words): the tables are up to date (\(to) steps)" }
             return "\(place.words): the tables were changed from step \(from) to step \(to)"

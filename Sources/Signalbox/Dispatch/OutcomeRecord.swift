@@ -176,7 +176,9 @@ extension OutcomeRecord {
         case .failed: logger.error("deliveries failed for good", metadata: fields)
         case .lost:
             logger.warning(
-                "deliveries were dropped from memory, the store did not extend their leases",
+                line.reason == "taken_over"
+                    ? "deliveries were taken over by another gateway"
+                    : "deliveries were dropped from memory, the store did not extend their leases",
                 metadata: fields)
         }
     }

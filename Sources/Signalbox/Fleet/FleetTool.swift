@@ -37,11 +37,12 @@ public struct FleetTool: Sendable {
     ) async throws -> Fleet {
         if let settings = config.gateway.store {
             let address = try PostgresAddress(settings.address)
-            return try await SystemThread.value {
+            let fleet = await SystemThread.value {
                 Result { () throws(StoreError) in
                     try PostgresStore.fleet(of: address, usesNames: !settings.isPooled)
                 }
-            }.get()
+            }
+            return try fleet.mapError { StoreTool.Fault($0) }.get()
         }
         let store = try SQLiteStore.open(
             SQLiteStore.Options(

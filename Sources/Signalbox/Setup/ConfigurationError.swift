@@ -18,6 +18,6 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
 extension StoreError {
     /// Codes of errors that may pass by themselves.
     static let temporaryCodes: Set = [
-        "store-full", "store-in-use", "store-unreachable", "store-busy",
+        "store-full", "store-in-use", "store-unreachable", "store-busy", "store-locked",
     ]
 }

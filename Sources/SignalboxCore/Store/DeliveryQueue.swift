@@ -79,6 +79,8 @@ public protocol DeliveryQueue: Sendable {
 public enum StoreStop: String, Sendable {
     /// Its database cannot be reached.
     case away = "database_away"
+    /// Its database refuses all events, or is too slow for them.
+    case failing = "database_failing"
     /// Another owner of the same name uses the store.
     case nameTaken = "name_taken"
 }

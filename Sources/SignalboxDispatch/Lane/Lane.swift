@@ -362,9 +362,6 @@ public final class Lane: Sendable {
                 state.stored(ends, refusal, wereLate: wereLate, now)
             }
             self.world.clock.adjust(inMemory: -count)
-            guard refusal != LeaseRefusal() else { return }
-            let lost = refusal.isFenced ? ends.count : refusal.lost.count
-            self.world.ledger.leasesLost(self.key, count: lost)
             if refusal.isFenced { self.step { state, now in state.fenced(under: token, now) } }
         }
     }

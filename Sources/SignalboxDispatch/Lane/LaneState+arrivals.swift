@@ -148,6 +148,8 @@ extension LaneState {
         if wereLate { disk.unsettledCount -= ends.count }
         var todo = LaneTodo()
         if isWaiting || wereLate || hadNoRoom, life == .open { todo = turnSoon() }
+        tell("fenced", refusal.isFenced ? ends.count : 0, now, into: &todo)
+        tell("taken_over", refusal.lost.count, now, into: &todo)
         todo.isForSuccessor = isWaiting && life.rawValue >= Life.leaving.rawValue
         return todo
     }

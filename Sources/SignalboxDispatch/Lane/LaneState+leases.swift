@@ -123,7 +123,7 @@ extension LaneState {
         disk.hasBacklog = true
     }
 
-    private mutating func tell(
+    mutating func tell(
         _ reason: String, _ count: Int, _ now: LaneTime, into todo: inout LaneTodo
     ) {
         guard count > 0 else { return }

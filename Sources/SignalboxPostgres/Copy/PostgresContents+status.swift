@@ -5,7 +5,8 @@ internal import SignalboxThreads
 extension PostgresContents {
     /// Looks into a database, also while gateways use it; changes nothing.
     public static func status(_ address: PostgresAddress) throws -> StoreStatus {
-        let opening = try Opening(address, usesNames: false)
+        let opening = try Opening(
+            address, usesNames: false, locks: LockWait(maxMs: LockWait.lookMs))
         return try opening.reporting { () throws(PostgresFault) in try status(opening, address) }
     }
 
@@ -13,10 +14,7 @@ extension PostgresContents {
         _ opening: Opening, _ address: PostgresAddress
     ) throws(PostgresFault) -> StoreStatus {
         let link = opening.link
-        func run(_ sql: String) throws(PostgresFault) -> Rows {
-            try link.run(
-                Statement("", sql), byNs: SystemClock.monotonicNs + 120_000_000_000)
-        }
+        func run(_ sql: String) throws(PostgresFault) -> Rows { try opening.run(sql) }
         let version = try run("SELECT current_setting('server_version')").text(0, 0)
         var out = StoreStatus(engine: "PostgreSQL \(version)", place: address.place)
         out.steps = (try opening.stepsDone(), SchemaSteps.all.count)
@@ -55,7 +53,12 @@ extension PostgresContents {
     }
 
     /// Brings the tables up to date. Returns their version before, and now.
-    public static func migrate(_ address: PostgresAddress) throws -> (from: Int, to: Int) {
-        try Opening(address, usesNames: false).update()
+    ///
+    /// `waiting` is told what it waits for.
+    public static func migrate(
+        _ address: PostgresAddress, waiting: @escaping (String) -> Void = { _ in }
+    ) throws -> (from: Int, to: Int) {
+        let locks = LockWait(maxMs: LockWait.startMs, tell: waiting)
+        return try Opening(address, usesNames: false, locks: locks).update()
     }
 }

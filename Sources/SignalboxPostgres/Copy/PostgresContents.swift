@@ -24,7 +24,9 @@ public final class PostgresContents: StoreContents {
         waiting: (String) -> Void = { _ in }
     ) throws(StoreError) {
         place = address.place
-        let opening = try Opening(address, usesNames: false)
+        // One store waits in a transaction while the other one works.
+        let limits = Limits(statementMs: Self.maxNs / 1_000_000, idleMs: 0)
+        let opening = try Opening(address, usesNames: false, limits: limits)
         link = opening.link
         if role == .source { try opening.requireTables() }
         _ = try opening.update()
@@ -39,10 +41,12 @@ public final class PostgresContents: StoreContents {
 
     /// No gateway can start or commit until the connection ends, and all pages show one moment.
     private func holdStill() throws(PostgresFault) {
+        // Whatever is asked before the lock is there would fix the moment too early.
+        link.limits = nil
         _ = try run("BEGIN ISOLATION LEVEL REPEATABLE READ")
         for setting in [
             "statement_timeout = 0", "idle_in_transaction_session_timeout = 0",
-            "lock_timeout = '10s'",
+            "lock_timeout = '10s'", "application_name = 'signalbox store copy'",
         ] { _ = try run("SET LOCAL \(setting)") }
         _ = try run("LOCK TABLE signalbox.gateway IN EXCLUSIVE MODE")
     }
@@ -122,6 +126,10 @@ public final class PostgresContents: StoreContents {
                 "store-full",
                 "the disk of the database \(place) is full: \(fault.failure.message); make room there"
             )
+        }
+        if fault.isLocked {
+            return StoreError(
+                "store-locked", "the tables in \(place) are locked: \(LockWait.words(link))")
         }
         if fault.isAway {
             return StoreError(

@@ -46,21 +46,16 @@ final class Connector {
         return attempt
     }
 
-    /// A connection whose statements and transactions end by themselves if this process is gone without a word.
-    ///
-    /// A wait for a lock ends before a caller's patience does, and leaves the connection in use.
     private static func open(
         _ address: PostgresAddress, usesNames: Bool
     ) throws(PostgresFault) -> PostgresLink {
         let made = try PostgresLink(address, usesNames: usesNames)
-        guard usesNames else { return made }
-        for (name, value) in [
-            ("statement_timeout", "15s"), ("idle_in_transaction_session_timeout", "15s"),
-            ("lock_timeout", "700ms"),
-        ] {
-            made.send(Statement("", "SET \(name) = '\(value)'"))
+        let limits = Limits().statement(made.serverVersion, ofTransaction: !usesNames)
+        if usesNames {
+            _ = try made.run(limits, byNs: SystemClock.monotonicNs + Self.settingsMaxNs)
+        } else {
+            made.limits = limits
         }
-        _ = try made.finish(byNs: SystemClock.monotonicNs + Self.settingsMaxNs)
         return made
     }
 }

@@ -42,6 +42,10 @@ struct PostgresFault: Error, Sendable, Hashable {
             || sqlState == "53300"
     }
 
+    /// Events were answered before they could be committed; the others may be tried again.
+    static let late = PostgresFault(
+        kind: .refused, sqlState: "55P03", message: StoreFailure.slow.message)
+
     /// For callers and the log.
     var failure: StoreFailure {
         let fix = Self.fixes[sqlState].map { "; \($0)" } ?? ""
@@ -66,8 +70,8 @@ struct PostgresFault: Error, Sendable, Hashable {
     private static let advice = [
         ("password authentication failed", "check the password in gateway.store, or its passfile"),
         ("no password supplied", "give one in gateway.store, or name a passfile of mode 0600"),
-        ("too many clients", "raise max_connections: each gateway uses four"),
-        ("connection slots", "raise max_connections: each gateway uses four"),
+        ("too many clients", "raise max_connections: each gateway uses five"),
+        ("connection slots", "raise max_connections: each gateway uses five"),
         ("read-only", "no host in gateway.store takes writes: list the primary and its standbys"),
         ("hot standby", "no host in gateway.store takes writes: list the primary and its standbys"),
         ("does not match host name", "use a name that its certificate has"),

@@ -9,6 +9,7 @@ final class PostgresLink {
     private enum Sent {
         case preparation(String)
         case statement
+        case limits
     }
 
     private let connection: OpaquePointer
@@ -18,6 +19,11 @@ final class PostgresLink {
     private var prepared: Set<String> = []
     private var sent: [Sent] = []
     private var statementCount = 0
+    /// Sent with each transaction, and with each statement outside of one. A pooler would keep settings of a session
+    /// for its other clients.
+    var limits: Statement?
+    /// As far as `limits` need to know.
+    private(set) var isInTransaction = false
     /// Called now and then while it waits.
     var pause: () -> Void = {}
     /// The first fault while sending.
@@ -94,7 +100,24 @@ final class PostgresLink {
     /// Sends a statement; `finish` gives its rows. Returns its place among those of the same `finish`.
     @discardableResult
     func send(_ statement: Statement, _ parameters: Parameters = Parameters()) -> Int {
-        defer { statementCount += 1 }
+        guard let limits else { return put(statement, parameters) }
+        let isBegin = statement.sql.hasPrefix("BEGIN")
+        let isEnd = ["COMMIT", "ROLLBACK"].contains(statement.sql)
+        defer { isInTransaction = isBegin || isInTransaction && !isEnd }
+        guard statementCount == 0, !isInTransaction, !isEnd else {
+            return put(statement, parameters)
+        }
+        // Statements that are sent together are one transaction. What begins one may say of which kind.
+        if !isBegin { put(limits, as: .limits) }
+        defer { if isBegin { put(limits, as: .limits) } }
+        return put(statement, parameters)
+    }
+
+    @discardableResult
+    private func put(
+        _ statement: Statement, _ parameters: Parameters = Parameters(), as kind: Sent = .statement
+    ) -> Int {
+        defer { if case .statement = kind { statementCount += 1 } }
         guard fault == nil else { return statementCount }
         let isNamed = usesNames && !statement.name.isEmpty
         if isNamed, prepared.insert(statement.name).inserted {
@@ -104,7 +127,7 @@ final class PostgresLink {
             }
             sent.append(.preparation(statement.name))
         }
-        if query(statement, parameters, isNamed) { sent.append(.statement) } else { fail() }
+        if query(statement, parameters, isNamed) { sent.append(kind) } else { fail() }
         return statementCount
     }
 

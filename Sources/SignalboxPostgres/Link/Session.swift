@@ -9,6 +9,8 @@ final class Session {
     static let commitMaxNs: UInt64 = 5_000_000_000
     /// How long statements may take by default.
     static let statementsMaxNs: UInt64 = 10_000_000_000
+    /// How long a job waits for a lock that is not free, unless it has more time.
+    var patienceNs: UInt64 = 1_000_000_000
     /// How long a job waits for a connection that has to be made again.
     private static let connectMaxNs: UInt64 = 700_000_000
     /// How often it looks up while it waits.
@@ -92,7 +94,9 @@ final class Session {
         byNs deadlineNs: UInt64? = nil,
         _ body: (Transaction) throws(TransactionFault) -> Value
     ) throws(TransactionFault) -> Value {
-        let deadlineNs = deadlineNs ?? SystemClock.monotonicNs + Self.statementsMaxNs
+        let startNs = SystemClock.monotonicNs
+        let lockedUntilNs = deadlineNs ?? startNs + patienceNs
+        let deadlineNs = deadlineNs ?? startNs + Self.statementsMaxNs
         var tries = 0
         while true {
             tries += 1
@@ -113,8 +117,13 @@ final class Session {
                 }
                 if fault.kind == .refused, !fault.isAway {
                     transaction.rollBack()
-                    let isInTime = SystemClock.monotonicNs < deadlineNs
-                    if fault.isPassing, isInTime, tries < Self.triesMax || fault.isLocked {
+                    let now = SystemClock.monotonicNs
+                    // The server ends a wait for a lock, not this: the connection stays of use.
+                    let mayPass =
+                        fault.isLocked
+                        ? now + Limits().lockMs * 1_000_000 < lockedUntilNs
+                        : fault.isPassing && now < deadlineNs && tries < Self.triesMax
+                    if mayPass {
                         pause()
                         continue
                     }

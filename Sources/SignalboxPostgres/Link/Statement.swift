@@ -11,11 +11,5 @@ struct Statement: Sendable {
 
     static let begin = Statement("begin", "BEGIN")
     static let commit = Statement("commit", "COMMIT")
-    static let limits = Statement(
-        "",
-        """
-        SELECT set_config('statement_timeout', '15s', true), set_config('lock_timeout', '700ms', true),
-          set_config('idle_in_transaction_session_timeout', '15s', true)
-        """)
     static let rollback = Statement("rollback", "ROLLBACK")
 }

@@ -33,7 +33,7 @@ final class Transaction {
     private(set) var isOver = false
     private var isFirst = true
     /// Statements before those of the caller.
-    private let leadCount: Int
+    private let leadCount = 2
     /// How long its statements may take together, before it commits.
     var deadlineNs: UInt64
 
@@ -44,9 +44,6 @@ final class Transaction {
         self.deadlineNs = deadlineNs
         link.send(.begin)
         link.send(MarkSQL.write, session.mark(number))
-        // A pooler would keep settings of a session for its other clients.
-        if !link.usesNames { link.send(.limits) }
-        leadCount = link.usesNames ? 2 : 3
     }
 
     /// Sends a statement. Returns its place in what the next `finish` or `commit` gives.

@@ -52,6 +52,8 @@ final class Group {
     var appended = 0
     /// Whether it asks which events are new before it stores them. If not, all are taken for new.
     var asksFirst = false
+    /// It has no events, and finds out whether one would be stored.
+    var isProbe = false
     /// Blocks that it takes for granted to hold.
     var blocks: [HeldBlock] = []
     /// Changes of what the writer knows.
@@ -59,6 +61,8 @@ final class Group {
     var replies: [() -> Void] = []
     /// Events that wanted their answers by then have them, whatever becomes of the transaction.
     private(set) var lateNs: UInt64 = 0
+    /// Some had them since the transaction began.
+    private(set) var hasLate = false
     private var questions: [(place: Int, read: (Rows) -> Void)] = []
 
     init(_ jobs: [QueueJob]) { self.jobs = jobs }
@@ -79,6 +83,7 @@ final class Group {
             done(.failed(StoreFailure.slow.message))
         }
         lateNs = nowNs
+        if count > 0 { hasLate = true }
         return count
     }
 
@@ -87,10 +92,14 @@ final class Group {
         jobs.filter { if case .append(_, let untilNs, _) = $0 { untilNs > lateNs } else { true } }
     }
 
+    /// Events that wait for their answers.
+    var openEvents: Int { open.count { if case .append = $0 { true } else { false } } }
+
     func refuse(_ failure: StoreFailure) { for job in open { job.refuse(failure) } }
 
     /// The transaction begins, maybe once more, or is over.
     func reset() {
+        hasLate = false
         delta = 0
         appended = 0
         blocks = []

@@ -82,7 +82,7 @@ final class QueueWriter: @unchecked Sendable {
             let count = group.answerLate(nowNs: SystemClock.monotonicNs)
             guard count > 0 else { return }
             tally.refused(count)
-            troubles.note(.slow, StoreFailure.slow.message)
+            troubles.refused(count, .slow, StoreFailure.slow.message)
         }
         defer {
             session.pauses.user = {}
@@ -91,13 +91,18 @@ final class QueueWriter: @unchecked Sendable {
         }
         var tries = 0
         let start = clock.nowUnixMs
+        group.isProbe = group.jobs.isEmpty && troubles.isRefusing
+        // Events are answered in time whatever happens. The server ends a wait for a lock sooner than this does.
+        let untilNs = group.awaitedUntilNs.map {
+            max($0, SystemClock.monotonicNs + session.patienceNs)
+        }
         group.asksFirst = askFirst > 0
         askFirst -= group.asksFirst ? 1 : 0
         while true {
             tries += 1
             do throws(TransactionFault) {
                 try prepare(group, session)
-                try session.transaction(byNs: group.awaitedUntilNs) {
+                try session.transaction(byNs: untilNs) {
                     transaction throws(TransactionFault) in
                     group.reset()
                     try self.perform(group, transaction)
@@ -105,6 +110,7 @@ final class QueueWriter: @unchecked Sendable {
                 calm.reached(clock.nowUnixMs, sinceUnixMs: start)
                 for effect in group.effects { effect() }
                 shared.waiting.wrappingAdd(group.delta, ordering: .relaxed)
+                if group.isProbe || group.openEvents > 0 { troubles.stored() }
                 for reply in group.replies { reply() }
                 return nil
             } catch {
@@ -132,9 +138,9 @@ final class QueueWriter: @unchecked Sendable {
         switch fault {
         case .fenced:
             for job in group.open { job.fence(failure) }
-            return renew(session)
+            return renew(session, group)
         case .database(let fault) where fault.isFull:
-            troubles.note(.full, failure.message)
+            note(.full, failure, group)
             // Events need room. What ends deliveries makes some.
             let others = group.open.filter { if case .append = $0 { false } else { true } }
             for case .append(_, _, let done) in group.open { done(.diskFull) }
@@ -146,6 +152,7 @@ final class QueueWriter: @unchecked Sendable {
         case .database(let fault) where fault.isAway:
             // To learn what became of a commit may have taken the whole outage.
             calm.lost(sinceUnixMs)
+            if group.awaitedUntilNs != nil { note(fault.isSlow ? .slow : .away, failure, group) }
             group.refuse(failure)
             // It may be connected again to learn what became of a commit.
             return session.isConnected ? nil : failure
@@ -156,33 +163,41 @@ final class QueueWriter: @unchecked Sendable {
             }
             return nil
         case .database(let fault) where fault.isSlow:
+            note(.slow, failure, group)
             group.refuse(failure)
-            troubles.note(.slow, failure.message)
             return nil
         case .database, .takenOver, .known, .failure:
+            note(.failed, failure, group)
             group.refuse(failure)
-            options.onNotice(.fault(failure.message))
             return nil
         }
     }
 
+    /// Tells why a group was refused. One without jobs stands for the events that may come.
+    private func note(_ trouble: PostgresTrouble, _ failure: StoreFailure, _ group: Group) {
+        if group.awaitedUntilNs != nil || group.jobs.isEmpty {
+            troubles.refused(group.openEvents, trouble, failure.message)
+        } else {
+            options.onNotice(.fault(failure.message))
+        }
+    }
+
     /// Begins another life, if no other gateway uses the name.
-    private func renew(_ session: Session) -> StoreFailure? {
+    private func renew(_ session: Session, _ group: Group) -> StoreFailure? {
         let owner = life.token.owner
         do throws(PostgresFault) {
             let next = try session.look { link, _ throws(PostgresFault) in
                 try Opening(link, options).renew(owner, options.version)
             }
             guard let next else {
-                troubles.note(
-                    .nameTaken,
+                troubles.refused(
+                    group.openEvents, .nameTaken,
                     "another gateway named \(owner) uses the database: give each its own gateway.name"
                 )
                 return nil
             }
             holdings = Holdings()
             life.become(next)
-            troubles.end(.nameTaken)
             options.onNotice(.renewed("the gateway \(owner) was fenced; what it held is due again"))
             return nil
         } catch {
@@ -305,6 +320,7 @@ final class QueueWriter: @unchecked Sendable {
                 }
             }
         }
+        if group.isProbe { probe(transaction, nowUnixMs: now) }
         sweep(group, transaction, nowUnixMs: now)
         sendOutcomes(group, transaction, nowUnixMs: now)
         if !given.isEmpty, options.hasNotices {
@@ -313,7 +329,24 @@ final class QueueWriter: @unchecked Sendable {
             values.add("\(life.number):\(numbers)")
             transaction.send(QueueSQL.notify, values)
         }
+        // Nobody believes that these are stored.
+        if group.hasLate { throw .database(.late) }
         try group.commit(transaction)
+    }
+
+    /// Does what an event does, and takes it back.
+    private func probe(_ transaction: Transaction, nowUnixMs: Int64) {
+        transaction.send(Statement("", "SAVEPOINT probe"))
+        var key = Parameters()
+        key.add([(0..<16).map { _ in UInt8.random(in: 0...255) }])
+        key.add([nowUnixMs])
+        key.add(nowUnixMs)
+        transaction.send(QueueSQL.see, key)
+        var block = Parameters()
+        for number in [nextID(), 0, 0, 0, 0, 0] { block.add([number]) }
+        block.add([[0]] as [[UInt8]])
+        transaction.send(QueueSQL.insertBlocks, block)
+        transaction.send(Statement("", "ROLLBACK TO SAVEPOINT probe"))
     }
 
     /// Writes blocks, and remembers those that this gateway holds.

@@ -6,7 +6,9 @@ struct Opening {
     let link: PostgresLink
     let place: String
     let steps: [SchemaStep]
-    private static let maxNs: UInt64 = 120_000_000_000
+    let locks: LockWait
+    /// How long a statement may take: one that changes the tables, or counts what waits.
+    static let maxNs: UInt64 = 120_000_000_000
 
     /// What the database said.
     struct State {
@@ -20,9 +22,12 @@ struct Opening {
     }
 
     init(
-        _ address: PostgresAddress, usesNames: Bool, steps: [SchemaStep] = SchemaSteps.all
+        _ address: PostgresAddress, usesNames: Bool, steps: [SchemaStep] = SchemaSteps.all,
+        locks: LockWait = LockWait(maxMs: LockWait.startMs),
+        limits: Limits = Limits(statementMs: maxNs / 1_000_000)
     ) throws(StoreError) {
         self.steps = steps
+        self.locks = locks
         place = address.place
         do throws(PostgresFault) {
             link = try PostgresLink(address, usesNames: usesNames)
@@ -37,13 +42,23 @@ struct Opening {
                 "the database \(place) is PostgreSQL \(link.serverVersion / 10_000); use 13 or newer"
             )
         }
+        var limits = limits
+        limits.lockMs = locks.stepMs
+        link.limits = limits.statement(link.serverVersion, ofTransaction: true)
     }
 
     func run(
         _ sql: String, _ parameters: Parameters = Parameters()
     ) throws(PostgresFault) -> Rows {
-        try link.run(
-            Statement("", sql), parameters, byNs: SystemClock.monotonicNs + Self.maxNs)
+        while true {
+            do throws(PostgresFault) {
+                return try link.run(
+                    Statement("", sql), parameters, byNs: SystemClock.monotonicNs + Self.maxNs)
+            } catch {
+                // In a transaction all of it is done again.
+                guard error.isLocked, !link.isInTransaction, locks.goesOn(link) else { throw error }
+            }
+        }
     }
 
     /// Brings the tables up to date and begins a life of the owner.
@@ -100,8 +115,7 @@ struct Opening {
         do throws(PostgresFault) {
             return try body()
         } catch {
-            throw StoreError(
-                Self.codes[error.sqlState, default: "store-failed"], words(error))
+            throw StoreError(code(error), words(error))
         }
     }
 
@@ -112,8 +126,16 @@ struct Opening {
         newer: "store-newer", busy: "store-busy", denied: "store-denied",
     ]
 
+    private func code(_ fault: PostgresFault) -> String {
+        if fault.isLocked { return "store-locked" }
+        return fault.isAway
+            ? "store-unreachable" : Self.codes[fault.sqlState, default: "store-failed"]
+    }
+
     private func words(_ fault: PostgresFault) -> String {
         switch fault.sqlState {
+        case _ where fault.isLocked:
+            "the tables in \(place) are locked: \(LockWait.words(link)); try again when it has ended"
         case Self.newer, Self.busy: fault.message
         case Self.denied:
             "the database \(place): \(fault.failure.message); let a user who owns the schema signalbox, "
@@ -138,9 +160,10 @@ struct Opening {
             } catch {
                 guard error.kind == .refused else { throw error }
                 _ = try? run("ROLLBACK")
-                guard tries < 20, error.isPassing || Self.races.contains(error.sqlState) else {
-                    throw error
-                }
+                if error.isLocked, locks.goesOn(link) { continue }
+                guard tries < 20, !error.isLocked,
+                    error.isPassing || Self.races.contains(error.sqlState)
+                else { throw error }
                 pauses.wait {}
             }
         }

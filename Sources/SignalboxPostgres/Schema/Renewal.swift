@@ -5,6 +5,7 @@ extension Opening {
         self.link = link
         place = options.address.place
         steps = SchemaSteps.all
+        locks = LockWait(maxMs: 0)
     }
 
     /// Begins another life, unless a gateway of this name has shown itself lately; nil then.

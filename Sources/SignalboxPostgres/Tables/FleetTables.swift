@@ -13,20 +13,16 @@ extension PostgresStore: FleetStore {
     public static func fleet(
         of address: PostgresAddress, usesNames: Bool
     ) throws(StoreError) -> Fleet {
-        try Opening(address, usesNames: usesNames).fleet()
+        let locks = LockWait(maxMs: LockWait.lookMs)
+        return try Opening(address, usesNames: usesNames, locks: locks).fleet()
     }
 }
 
 extension Opening {
     fileprivate func fleet() throws(StoreError) -> Fleet {
-        do throws(PostgresFault) {
-            return try FleetTables.read(
-                link, byNs: SystemClock.monotonicNs + Session.statementsMaxNs)
-        } catch {
-            throw StoreError(
-                "store-failed",
-                "the database \(place): \(error.failure.message); a gateway of this version makes "
-                    + "its tables when it starts")
+        try requireTables()
+        return try reporting { () throws(PostgresFault) in
+            try FleetTables.read(link, byNs: SystemClock.monotonicNs + Session.statementsMaxNs)
         }
     }
 }
