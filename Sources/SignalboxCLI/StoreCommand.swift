@@ -76,10 +76,11 @@ struct StoreCommand: AsyncParsableCommand {
                 let copied = try await StoreTool.copy(
                     from: from, to: to,
                     waiting: {
-                        Output.error("gateway \($0) was heard of just now, waiting for its end")
+                        Output.error("heard of just now, waiting for their end: \($0)")
                     }, progress: Self.show)
                 for line in copied.lines { Output.line(line) }
-                Output.line("both stores have the same counts")
+                let words = "both stores have the same counts"
+                Output.line(copied.wasFinished ? "an earlier copy was finished: \(words)" : words)
                 if copied.waiting > 0 {
                     Output.error(
                         "do not start a gateway on \(copied.source) again: "

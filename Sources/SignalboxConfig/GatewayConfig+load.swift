@@ -136,7 +136,15 @@ extension GatewayConfig {
             }
         }
         if let value = map["sources"] { readSources(value, map) }
-        if let text = map.text("data")?.text { gateway.dataFolder = text }
+        if let (text, value) = map.text("data") {
+            gateway.dataFolder = text
+            if text.contains("://") {
+                map.report(
+                    "bad-value", at: value,
+                    "data must be a folder; the address of a database goes into gateway.store.postgres"
+                )
+            }
+        }
         if let value = map["store"] { gateway.store = PostgresSettings.read(value, diagnostics) }
         if let ms = map.duration("drain", in: 0...600_000) { gateway.drainMs = ms }
         if let ms = map.duration("shutdown_delay", in: 0...600_000) { gateway.shutdownDelayMs = ms }

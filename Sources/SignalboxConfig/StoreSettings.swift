@@ -23,13 +23,6 @@ public struct PostgresSettings: Sendable, Equatable {
                 value, owner: "gateway.store", known: ["postgres", "pooled", "lease"], diagnostics),
             let (text, given) = map.text("postgres", required: true)
         else { return nil }
-        let schemes = ["postgres://", "postgresql://"]
-        guard schemes.contains(where: { text.hasPrefix($0) }) else {
-            map.report(
-                "bad-value", at: given,
-                "postgres must be an address like postgres://USER@HOST:5432/DATABASE")
-            return nil
-        }
         var out = PostgresSettings(address: text, position: given.position)
         if let value = map["pooled"] {
             guard case .bool(let isPooled) = value.kind else {

@@ -18,7 +18,7 @@ public final class Pattern: @unchecked Sendable, Hashable {
     static let memoryMax: Int64 = 2 << 20
 
     /// Why an expression cannot be used.
-    public struct Fault: Error, Sendable, Hashable {
+    public struct Fault: Error, Sendable, Hashable, CustomStringConvertible {
         /// A message for people; it quotes nothing of the expression.
         public var reason: String
         /// The part of the expression at fault; empty: the whole expression.
@@ -26,6 +26,9 @@ public final class Pattern: @unchecked Sendable, Hashable {
 
         /// Reason and part, as a message for people.
         public var message: String { part.isEmpty ? reason : "\(reason): \"\(part)\"" }
+
+        /// The message.
+        public var description: String { message }
     }
 
     /// The expression as written.

@@ -106,7 +106,10 @@ public enum SimulatorOrder: Sendable, Hashable {
 }
 
 /// Why an order cannot be parsed.
-public struct OrderFault: Error, Sendable, Hashable {
+public struct OrderFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// Names the fault and the accepted form.
     public let message: String
+
+    /// The message.
+    public var description: String { message }
 }

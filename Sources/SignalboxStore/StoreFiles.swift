@@ -80,8 +80,9 @@ final class StoreFiles: Sendable {
         Glibc.close(lock)
     }
 
-    /// Opens the database and brings its tables up to date.
-    func database(bytesMax: Int) throws(StoreError) -> DatabaseQueue {
+    /// Opens the database and brings its tables up to date. One that is made for a copy gets the mark of an unfinished
+    /// copy before its first table: whatever ends the copy, no gateway starts on it.
+    func database(bytesMax: Int, forCopy: Bool = false) throws(StoreError) -> DatabaseQueue {
         do {
             var configuration = Configuration()
             configuration.journalMode = .wal
@@ -103,6 +104,9 @@ final class StoreFiles: Sendable {
                     "store-newer",
                     "\(path) was written by a newer signalbox; run that version, or give another "
                         + "gateway.data")
+            }
+            if forCopy, try queue.read({ try migrator.appliedIdentifiers($0).isEmpty }) {
+                try queue.write(CopyTable.make)
             }
             try migrator.migrate(queue)
             return queue

@@ -241,7 +241,7 @@ final class StoreWriter: @unchecked Sendable {
         guard entry.isFromOutbox || waiting.value + delta + count <= options.waitingMax else {
             return .full
         }
-        guard try hasRoom(db) else { return .diskFull }
+        guard try hasRoom(db) else { return .diskFull("the gateway's disk is full") }
         lookForFile(db)
         guard fileGone.value == 0 else { return .failed("the gateway's database file was removed") }
         var commit = StoreCommit(token: token)

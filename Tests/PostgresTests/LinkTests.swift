@@ -1,4 +1,5 @@
 import PluginRig
+import SignalboxCore
 import SignalboxThreads
 import Testing
 
@@ -117,12 +118,33 @@ import Testing
     }
 
     @Test(arguments: [
-        "postgres//u:geheim@h/d", "host=h password=geheim nonsense",
-        "postgres://u:geh%geim@h/d",
+        ("postgres//u:geheim@h/d", "must begin with postgres://"),
+        ("host=h password=geheim", "must begin with postgres://"),
+        ("mysql://u:geheim@h/d", "must begin with postgres://"),
+        ("postgres://u:geh%geim@h/d", "cannot be read"),
+        ("postgres://u:geheim@h/d?colour=geh", "cannot be read"),
+        // The rest of the password would be the host, or the port and the database.
+        ("postgres://u:ge@heim@h/d", "write @ as %40"),
+        ("postgres://u:ge/heim@h/d", "/ as %2F"),
+        ("postgres://u:geheim@h/d?sslmode=nonsense", "unknown sslmode; known: disable, allow"),
+        ("postgres://u:geheim@h/d?connect_timeout=soon", "a whole number as connect_timeout"),
+        ("postgres://u:geheim@h:224320/d", "from 1 to 65535"),
+        ("postgres://u:geheim@/d?host=a,b&port=1,2,3", "3 ports for 2 hosts"),
     ])
-    func `an address that cannot be read is not repeated`(text: String) {
+    func `a wrong address is not repeated`(text: String, words: String) {
         let error = #expect(throws: PostgresAddressError.self) { try PostgresAddress(text) }
+        #expect(error?.description.contains(words) == true)
         #expect(error?.description.contains("geh") == false)
+    }
+
+    @Test(arguments: [
+        "postgres://", "postgresql://u:ge%40he%2Fim@h1:5432,h2/d?sslmode=verify-full",
+        "postgres://u@%2Frun%2Fpostgresql/d", "postgres://u:@h/d?password=ge@im&connect_timeout=2",
+        "postgres:///d?host=a,b&port=1,2", "postgres://u@[::1]:5432/d?port=",
+        "postgres://u:ge?im@h/d",
+    ])
+    func `an address that libpq understands is taken`(text: String) throws {
+        #expect(!(try PostgresAddress(text).place.contains("im")))
     }
 
     @Test func `neither a place nor a fault holds the password`() throws {
@@ -131,6 +153,26 @@ import Testing
         let fault = #expect(throws: PostgresFault.self) { try PostgresLink(address) }
         #expect(fault?.message.isEmpty == false)
         #expect(fault?.message.contains("geheim") == false)
+    }
+
+    @Test(arguments: [
+        ("FATAL: too many connections for role \"sb\"", "ALTER ROLE ... CONNECTION LIMIT"),
+        ("FATAL: sorry, too many clients already", "raise max_connections"),
+        ("FATAL: the database system is not yet accepting connections", "until it has started"),
+        ("FATAL: the database system is in recovery mode", "until it has recovered"),
+        ("FATAL: database \"sb\" is not currently accepting connections", "ALLOW_CONNECTIONS true"),
+        ("FATAL: database \"sb\" does not exist", "check its name"),
+        ("could not translate host name \"d\" to address", "check the address"),
+        ("connection to server failed: Connection refused", "that the server runs"),
+    ])
+    func `advice fits the server's words`(words: String, advice: String) {
+        let message = PostgresFault.unreachable(words).message
+        #expect(message.hasPrefix("\(words); "))
+        #expect(message.contains(advice), "\(message)")
+    }
+
+    @Test func `a failure is shown as its message`() {
+        #expect("\(StoreFailure(message: "the disk broke"))" == "the disk broke")
     }
 
     @Test func `a value of a row is in no message`() async throws {

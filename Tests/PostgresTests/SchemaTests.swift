@@ -1,5 +1,7 @@
+import Foundation
 import PluginRig
 import SignalboxCore
+import StoreConformance
 import Testing
 
 @testable import SignalboxPostgres
@@ -48,6 +50,30 @@ import Testing
         let error = try await fault()
         #expect(error?.code == "store-newer")
         #expect(error?.message.contains("major version 2, this one knows 1") == true)
+        try await rig.end()
+    }
+
+    @Test func `tables whose version is lost are refused, and used once they have one again`()
+        async throws
+    {
+        let store = try await rig.open()
+        try await rig.append(store, 1)
+        await store.close()
+        let page = try String(
+            contentsOf: PluginRig.root.appending(path: "docs/operations.md"), encoding: .utf8)
+        let sql = #/```sql\n(CREATE TABLE IF NOT EXISTS signalbox\.meta[^`]*)```/#
+        let recipe = String(try #require(page.firstMatch(of: sql)).output.1)
+        for loss in ["DROP TABLE signalbox.meta", "TRUNCATE signalbox.meta"] {
+            try await rig.database.run(loss)
+            let error = try await fault()
+            #expect(error?.code == "store-damaged")
+            #expect(error?.message.contains("signalbox.meta was dropped or emptied") == true)
+            #expect(throws: StoreError.self) {
+                try PostgresContents.status(PostgresAddress(rig.database.address))
+            }
+            try await rig.database.run(recipe)
+        }
+        #expect(try await rig.lease(rig.open()).map(\.id) == [1])
         try await rig.end()
     }
 
@@ -108,7 +134,7 @@ import Testing
             """
             GRANT USAGE ON SCHEMA signalbox TO \(user);
             GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA signalbox TO \(user);
-            GRANT USAGE ON ALL SEQUENCES IN SCHEMA signalbox TO \(user)
+            GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA signalbox TO \(user)
             """)
         let store = try await rig.open(address: address)
         try await rig.append(store, 1, key: "k")
@@ -118,6 +144,12 @@ import Testing
             DatabaseClock(offsetMs: { 0 }))
         for _ in 0..<2 { try Halves(bytesMax: -1).tidy(session, nowUnixMs: 1) }
         #expect(try await rig.number("SELECT pg_relation_size('signalbox.block_0')") == 0)
+        await store.close()
+        // It also copies them elsewhere.
+        let contents = try PostgresContents(PostgresAddress(address), .source, silenceMs: 0)
+        let reference = MemoryContents(MemoryStorage(.init(nowUnixMs: { 0 })))
+        #expect(try StoreCopy(from: contents, to: reference).run().counts[.waiting] == 1)
+        contents.close()
         try await rig.end()
         try await PostgresServer.shared().remove(user: user)
     }

@@ -21,14 +21,14 @@ import Testing
             CREATE TRIGGER full_disk BEFORE INSERT ON signalbox.block FOR EACH ROW
               EXECUTE FUNCTION full_disk()
             """)
-        #expect(await rig.append(2, key: "k") == .diskFull)
+        #expect(await rig.append(2, key: "k") == .diskFull("the database is full"))
         #expect(rig.store.isDiskFull)
         #expect(rig.store.trouble?.contains("53100") == true)
         // Together with events that are refused.
         async let refused = rig.append(3)
         async let settled = rig.settle([1])
         #expect(try await settled == LeaseRefusal())
-        #expect(await refused == .diskFull)
+        #expect(await refused == .diskFull("the database is full"))
         #expect(try await database.blocked() == 0)
         try await database.run("DROP TRIGGER full_disk ON signalbox.block")
         try await rig.appendUntilTaken(2, key: "k")

@@ -25,6 +25,21 @@ import Testing
         }
     }
 
+    @Test func `an error that other modules see says its message where it is interpolated`() throws
+    {
+        let error = #/(?:public|package) struct (\w+): ((?:[\w.]+, )*Error\b[^{]*)\{/#
+        var count = 0
+        for file in Self.sources {
+            for match in try Repository.text(file).matches(of: error) {
+                count += 1
+                #expect(
+                    match.output.2.contains("CustomStringConvertible"), "\(file): \(match.output.1)"
+                )
+            }
+        }
+        #expect(count > 10)
+    }
+
     @Test func `the README names both set-up commands`() throws {
         let readme = try Repository.text("README.md")
         #expect(readme.contains("make run"))

@@ -109,6 +109,18 @@ import Testing
         await rig.end()
     }
 
+    @Test func `of two Authorization headers none counts`() async throws {
+        let rig = try await WebRig()
+        let client = try RawClient(port: rig.server.port)
+        client.send(
+            "GET /known HTTP/1.1\r\nhost: a\r\nAuthorization: Bearer a\r\nauthorization: b\r\n\r\n")
+        let text = await client.read(until: "Authorization header")
+        #expect(text.hasPrefix("HTTP/1.1 400"), "\(text)")
+        client.send("GET /known HTTP/1.1\r\nhost: a\r\nauthorization: Bearer a\r\n\r\n")
+        #expect(await client.read(until: "known? 0").contains("200 OK"))
+        await rig.end()
+    }
+
     @Test func `a stop answers what is open and closes what is idle`() async throws {
         let rig = try await WebRig()
         let idle = try RawClient(port: rig.server.port)

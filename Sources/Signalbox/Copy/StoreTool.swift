@@ -30,6 +30,8 @@ public enum StoreTool {
         public var waiting: Int
         /// Where the source is; holds no password.
         public var source: String
+        /// An earlier copy had finished, and this one had nothing to do.
+        public var wasFinished: Bool
     }
 
     /// Why a command failed.
@@ -54,7 +56,7 @@ public enum StoreTool {
     public static func status(_ store: String, asJSON isJSON: Bool) async throws -> String {
         try await aside {
             let status =
-                switch try StorePlace(store) {
+                switch try StorePlace(store, as: "STORE") {
                 case .folder(let folder): try SQLiteContents.status(folder: folder)
                 case .database(let address): try PostgresContents.status(address)
                 }
@@ -67,7 +69,7 @@ public enum StoreTool {
         _ store: String, waiting: @escaping @Sendable (String) -> Void
     ) async throws -> String {
         try await aside {
-            let place = try StorePlace(store)
+            let place = try StorePlace(store, as: "STORE")
             let (from, to) =
                 switch place {
                 case .folder(let folder): try SQLiteContents.migrate(folder: folder)
@@ -84,7 +86,8 @@ public enum StoreTool {
         progress: @escaping @Sendable (Progress) -> Void
     ) async throws -> Copied {
         try await aside {
-            let (source, target) = (try StorePlace(from), try StorePlace(to))
+            let source = try StorePlace(from, as: "--from")
+            let target = try StorePlace(to, as: "--to")
             guard source.words != target.words else {
                 throw Fault("\(source.words) cannot be copied to itself; --to names another store")
             }
@@ -102,7 +105,7 @@ public enum StoreTool {
             }
             return Copied(
                 lines: lines, damaged: result.damaged, waiting: result.counts[.waiting] ?? 0,
-                source: source.words)
+                source: source.words, wasFinished: result.wasFinished)
         }
     }
 
@@ -114,52 +117,6 @@ public enum StoreTool {
             return try result.get()
         } catch let error as StoreError {
             throw Fault(error)
-        }
-    }
-}
-
-/// A store as an operator names it.
-private enum StorePlace {
-    case folder(String)
-    case database(PostgresAddress)
-
-    init(_ text: String) throws {
-        let schemes = ["postgres://", "postgresql://"]
-        if schemes.contains(where: { text.hasPrefix($0) }) {
-            self = .database(try Self.address(text))
-        } else if text.hasSuffix(".yaml") || text.hasSuffix(".yml") {
-            let (config, diagnostics) = GatewayConfig.load(text, environment: .process)
-            // With a fault in it, the store that it names may be another one.
-            guard diagnostics.isEmpty else { throw ConfigurationError(diagnostics: diagnostics) }
-            if let settings = config.gateway.store {
-                self = .database(try Self.address(settings.address))
-            } else {
-                self = .folder(config.dataPath)
-            }
-        } else {
-            self = .folder(text)
-        }
-    }
-
-    private static func address(_ text: String) throws -> PostgresAddress {
-        do throws(PostgresAddressError) {
-            return try PostgresAddress(text)
-        } catch {
-            throw StoreTool.Fault(error.description)
-        }
-    }
-
-    var words: String {
-        switch self {
-        case .folder(let folder): folder
-        case .database(let address): address.place
-        }
-    }
-
-    func open(_ role: CopyRole, _ waiting: (String) -> Void) throws -> any StoreContents {
-        switch self {
-        case .folder(let folder): try SQLiteContents(folder: folder, role)
-        case .database(let address): try PostgresContents(address, role, waiting: waiting)
         }
     }
 }

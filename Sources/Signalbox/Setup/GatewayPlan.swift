@@ -2,6 +2,7 @@ internal import Logging
 internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxPluginHost
+internal import SignalboxPostgres
 
 /// A checked configuration: everything that is known before anything runs.
 struct GatewayPlan: Sendable {
@@ -24,9 +25,11 @@ struct GatewayPlan: Sendable {
             ["unset-variable", "missing-file", "bad-interpolation"].contains($0.code)
         }
         let places = Set(unfilled.map(\.position))
-        let others = (faults + check.diagnostics).filter { !places.contains($0.position) }
-        let unguarded = adminFault(options.admin ?? config.gateway.admin, config)
-        let diagnostics = (unfilled + others + (unguarded.map { [$0] } ?? [])).inOrder
+        let own = [
+            adminFault(options.admin ?? config.gateway.admin, config), storeFault(config),
+        ].compactMap { $0 }
+        let others = (faults + check.diagnostics + own).filter { !places.contains($0.position) }
+        let diagnostics = (unfilled + others).inOrder
         guard diagnostics.isEmpty else { throw ConfigurationError(diagnostics: diagnostics) }
         return GatewayPlan(
             config: config, plugins: check.plugins, routes: routes,
@@ -68,6 +71,17 @@ struct GatewayPlan: Sendable {
             }
         }
         return out
+    }
+
+    /// The fault of the database's address; nil: there is none.
+    private static func storeFault(_ config: GatewayConfig) -> Diagnostic? {
+        guard let settings = config.gateway.store else { return nil }
+        do throws(PostgresAddressError) {
+            _ = try PostgresAddress(settings.address)
+            return nil
+        } catch {
+            return Diagnostic("store-address", at: settings.position, "gateway.store: \(error)")
+        }
     }
 
     /// The fault of an admin listener that other machines can reach without a token; nil: there is none.

@@ -131,10 +131,13 @@ public protocol RecordValue: SendableMetatype {
 }
 
 /// Malformed bytes, or a record of another kind.
-public struct RecordFault: Error, Hashable {
+public struct RecordFault: Error, Hashable, CustomStringConvertible {
     /// What is wrong with them.
     public let what: String
 
     /// Makes a fault.
     public init(what: String) { self.what = what }
+
+    /// What is wrong with them.
+    public var description: String { what }
 }

@@ -1,9 +1,12 @@
 /// Why a template is invalid.
-public struct TemplateFault: Error, Sendable, Hashable {
+public struct TemplateFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// Byte offset of the error in the template's text.
     public let offset: Int
     /// What is wrong and what to write instead.
     public let message: String
+
+    /// The message.
+    public var description: String { message }
 }
 
 /// Text with `{{ field }}` placeholders, parsed once and rendered per event.

@@ -15,12 +15,15 @@ public protocol KeyValueStore: Sendable {
 }
 
 /// A failed store operation.
-public struct StoreFailure: Error, Sendable, Hashable {
+public struct StoreFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// A message for the log.
     public let message: String
 
     /// Makes a failure.
     public init(message: String) { self.message = message }
+
+    /// The message.
+    public var description: String { message }
 
     /// The limit of waiting deliveries is reached.
     public static let full = StoreFailure(message: StoreAnswer.full.words)

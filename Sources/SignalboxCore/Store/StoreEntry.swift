@@ -77,8 +77,8 @@ public enum StoreAnswer: Sendable, Equatable {
     case committed(StoreCommit)
     /// The limit of waiting deliveries is reached.
     case full
-    /// Only the disk's reserve is left, which only outcomes may use.
-    case diskFull
+    /// Only the disk's reserve is left, which only outcomes may use; says whose disk.
+    case diskFull(String)
     /// The store failed; nothing was stored.
     case failed(String)
 }
@@ -89,8 +89,7 @@ extension StoreAnswer {
         switch self {
         case .committed: ""
         case .full: "too many deliveries are waiting"
-        case .diskFull: "the gateway's disk is full"
-        case .failed(let words): words
+        case .diskFull(let words), .failed(let words): words
         }
     }
 }

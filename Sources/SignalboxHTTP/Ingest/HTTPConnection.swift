@@ -244,6 +244,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         var announced = 0
         var isWaiting = false
         var coding: String?
+        var credentials = 0
         request.headers.reserveCapacity(head.headers.count)
         for (name, value) in head.headers {
             let name = Self.isLower(name) ? name : name.lowercased()
@@ -251,6 +252,7 @@ final class HTTPConnection: ChannelDuplexHandler {
             if name == "transfer-encoding" {
                 coding = (coding.map { "\($0), " } ?? "") + value.lowercased()
             }
+            if name == "authorization" { credentials += 1 }
             if name == "expect" { isWaiting = value.lowercased() == "100-continue" }
             request.headers.append(Attribute(name, value))
         }
@@ -266,6 +268,11 @@ final class HTTPConnection: ChannelDuplexHandler {
                 ? Problem(501, "the only supported transfer-encoding is chunked")
                 : Problem(400, "the last transfer-encoding must be chunked")
             refuse(problem.answer, isEndless: true, isWaiting: isWaiting)
+        } else if credentials > 1 {
+            // Whoever looks at the other one sees other rights.
+            let problem = Problem(400, "the request has more than one Authorization header")
+            refuse(
+                problem.answer, isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
         } else if let refusal = handler.refusal(method: request.method, path: request.path) {
             refuse(refusal, isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
         } else if announced > options.bodyBytesMax {

@@ -19,9 +19,12 @@ package struct ChildProcess {
     }
 
     /// Why it could not be started.
-    package struct Fault: Error {
+    package struct Fault: Error, CustomStringConvertible {
         /// A message for people.
         package var message: String
+
+        /// The message.
+        package var description: String { message }
     }
 
     private var arguments: [String]

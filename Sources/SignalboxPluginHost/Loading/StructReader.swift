@@ -1,7 +1,7 @@
 internal import CSignalbox
 
 /// A struct size or array stride that does not fit the contract the plugin was compiled for.
-package struct StructFault: Error, Sendable, Hashable {
+package struct StructFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong.
     package enum Kind: Sendable { case size, stride }
 
@@ -10,6 +10,9 @@ package struct StructFault: Error, Sendable, Hashable {
     /// What the plugin did, without the call: names the struct and the value it gave.
     let what: String
     let wanted: String
+
+    /// The fault as a message.
+    package var description: String { "\(what); \(wanted)" }
 
     /// The fault as a message that names the call.
     package func words(in call: String) -> String { "\(what) in \(call); \(wanted)" }

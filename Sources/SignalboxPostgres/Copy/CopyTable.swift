@@ -1,4 +1,13 @@
-/// The table that exists while a copy into the database is not finished.
+/// The table that exists while a copy into the database is not finished. Then it is renamed.
 enum CopyTable {
-    static let isThere = "SELECT to_regclass('signalbox.copy') IS NOT NULL"
+    static let isThere = isThere("copy")
+
+    static let make = """
+        CREATE TABLE IF NOT EXISTS signalbox.copy (
+          source text NOT NULL, kind text NOT NULL, after text NOT NULL, damaged bigint NOT NULL)
+        """
+
+    static func isThere(_ table: String) -> String {
+        "SELECT to_regclass('signalbox.\(table)') IS NOT NULL"
+    }
 }

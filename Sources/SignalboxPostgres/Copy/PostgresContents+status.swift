@@ -24,6 +24,7 @@ extension PostgresContents {
             case ..<out.steps.known: .older
             default: try opening.major() > SchemaSteps.major ? .newer : .current
             }
+        out.hasUnfinishedCopy = try run(CopyTable.isThere).number(0, 0) != 0
         guard out.schema != .missing else { return out }
         let gateways = try run(
             """
@@ -35,7 +36,6 @@ extension PostgresContents {
                 name: gateways.text(row, 0), silentMs: UInt64(clamping: gateways.number(row, 1)))
         }
         guard out.schema == .current else { return out }
-        out.hasUnfinishedCopy = try run(CopyTable.isThere).number(0, 0) != 0
         out.counts = try TableCounts.all(link)
         let lanes = try run(TableCounts.waiting)
         out.lanes = (0..<lanes.count).map { row in

@@ -30,16 +30,11 @@ extension PostgresContents {
 
     private func send(_ mark: CopyMark?) {
         guard let mark else {
-            link.send(Statement("", "DROP TABLE signalbox.copy"))
+            link.send(Statement("", "DROP TABLE IF EXISTS signalbox.copied"))
+            link.send(Statement("", "ALTER TABLE signalbox.copy RENAME TO copied"))
             return
         }
-        link.send(
-            Statement(
-                "",
-                """
-                CREATE TABLE IF NOT EXISTS signalbox.copy (
-                  source text NOT NULL, kind text NOT NULL, after text NOT NULL, damaged bigint NOT NULL)
-                """))
+        link.send(Statement("", CopyTable.make))
         link.send(Statement("", "DELETE FROM signalbox.copy"))
         var values = Parameters()
         values.add(mark.source)

@@ -28,7 +28,10 @@ public final class PostgresContents: StoreContents {
         let limits = Limits(statementMs: Self.maxNs / 1_000_000, idleMs: 0)
         let opening = try Opening(address, usesNames: false, limits: limits)
         link = opening.link
-        if role == .source { try opening.requireTables() }
+        switch role {
+        case .source: try opening.requireTables()
+        case .target: try opening.markForCopy()
+        }
         _ = try opening.update()
         try requireSilence(forMs: silenceMs, waiting)
         do throws(PostgresFault) {
@@ -70,13 +73,14 @@ public final class PostgresContents: StoreContents {
             for row in 0..<found.count where found.number(row, 2) < silenceMs {
                 beats[found.text(row, 0)] = found.number(row, 1)
             }
-            guard let name = beats.keys.sorted().first else { return }
+            let names = beats.keys.sorted()
+            guard !names.isEmpty else { return }
             if let first, let living = beats.first(where: { first[$0.key] != $0.value }) {
                 throw StoreError(
                     "store-in-use",
                     "the gateway \(living.key) uses the database \(place); stop all its gateways")
             }
-            if first == nil { waiting(name) }
+            if first == nil { waiting(names.joined(separator: ", ")) }
             first = first ?? beats
             let until = SystemClock.monotonicNs + 500_000_000
             pause.wait(until: { _ in (SystemClock.monotonicNs >= until ? () : nil, until) })
@@ -145,10 +149,20 @@ public final class PostgresContents: StoreContents {
         do throws(PostgresFault) { return try readMark() } catch { throw fault(error) }
     }
 
-    func readMark() throws(PostgresFault) -> CopyMark? {
-        guard try run(CopyTable.isThere).number(0, 0) != 0 else { return nil }
-        let rows = try run("SELECT source, kind, after, damaged FROM signalbox.copy FOR UPDATE")
-        guard rows.count > 0, let kind = StoredKind(rawValue: rows.text(0, 1)) else { return nil }
+    /// The last mark of the copy that made this database's store.
+    public func finished() throws -> CopyMark? {
+        do throws(PostgresFault) { return try readMark("copied") } catch { throw fault(error) }
+    }
+
+    func readMark(_ table: String = "copy") throws(PostgresFault) -> CopyMark? {
+        guard try run(CopyTable.isThere(table)).number(0, 0) != 0 else { return nil }
+        let rows = try run(
+            "SELECT source, kind, after, damaged FROM signalbox.\(table) FOR UPDATE")
+        guard rows.count > 0 else { return CopyMark(source: "") }
+        guard let kind = StoredKind(rawValue: rows.text(0, 1)) else {
+            throw PostgresFault(
+                kind: .refused, message: "a newer signalbox began the copy; run that version")
+        }
         return CopyMark(
             source: rows.text(0, 0), kind: kind, after: rows.text(0, 2),
             damaged: Int(rows.number(0, 3)))

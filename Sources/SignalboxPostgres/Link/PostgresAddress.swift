@@ -1,17 +1,24 @@
 internal import CPostgres
 
-/// How to reach the database: what libpq understands, as a URL or as `key=value` pairs.
+/// How to reach the database: a URL that libpq understands.
 public struct PostgresAddress: Sendable {
+    private static let schemes = ["postgres://", "postgresql://"]
+
     /// Never logged: it may hold a password.
     private let text: String
     private let settings: [String: String]
 
+    /// Whether a text is meant to be the address of a database.
+    public static func isOne(_ text: String) -> Bool { schemes.contains { text.hasPrefix($0) } }
+
     /// Checks the text. The error does not repeat it, since it may hold a password.
     public init(_ text: String) throws(PostgresAddressError) {
+        guard Self.isOne(text) else { throw .unreadable("must begin with postgres://") }
+        try AddressCheck.marks(text)
         var fault: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(text, &fault) else {
             PQfreemem(fault)
-            throw PostgresAddressError()
+            throw .unreadable("cannot be read")
         }
         defer { PQconninfoFree(options) }
         var found: [String: String] = [:]
@@ -22,6 +29,7 @@ public struct PostgresAddress: Sendable {
             }
             option += 1
         }
+        try AddressCheck.values(found)
         self.text = text
         settings = found
     }
@@ -55,12 +63,17 @@ public struct PostgresAddress: Sendable {
     }
 }
 
-/// The address of a database cannot be read.
+/// The address of a database cannot be read or used.
 public struct PostgresAddressError: Error, Sendable, CustomStringConvertible {
-    /// The message.
-    public var description: String {
-        "the address of the database cannot be read; write "
-            + "postgres://USER@HOST:PORT/DATABASE?sslmode=verify-full, with special characters of the "
-            + "password as %XX"
+    /// Names the fault and the fix, and holds no part of the address.
+    public let description: String
+
+    /// `fault` follows "the address of the database".
+    init(_ fault: String) { description = "the address of the database \(fault)" }
+
+    static func unreadable(_ fault: String) -> PostgresAddressError {
+        PostgresAddressError(
+            "\(fault); write postgres://USER@HOST:PORT/DATABASE?sslmode=verify-full, with special "
+                + "characters of the password as %XX")
     }
 }

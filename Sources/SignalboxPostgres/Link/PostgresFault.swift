@@ -56,7 +56,7 @@ struct PostgresFault: Error, Sendable, Hashable {
     private static let fixes = [
         "25006": "list all hosts in gateway.store, so that it finds the one that takes writes",
         "53100": "free room on the database's disk",
-        "42501": "the gateway's user must own the schema signalbox",
+        "42501": "grant the user what docs/configuration.md names",
     ]
 
     /// Of a connection that could not be made; libpq has words for it and no code.
@@ -70,12 +70,32 @@ struct PostgresFault: Error, Sendable, Hashable {
     private static let advice = [
         ("password authentication failed", "check the password in gateway.store, or its passfile"),
         ("no password supplied", "give one in gateway.store, or name a passfile of mode 0600"),
+        ("no pg_hba.conf entry", "allow this host and user in the server's pg_hba.conf"),
+        ("does not exist", "create it, or check its name in gateway.store"),
+        ("is not permitted to log in", "let it: ALTER ROLE ... LOGIN"),
+        ("permission denied", "let the user in: GRANT CONNECT ON DATABASE ..."),
         ("too many clients", "raise max_connections: each gateway uses five"),
         ("connection slots", "raise max_connections: each gateway uses five"),
+        (
+            "too many connections for role",
+            "raise its limit (ALTER ROLE ... CONNECTION LIMIT): each gateway uses five"
+        ),
+        (
+            "too many connections for database",
+            "raise its limit (ALTER DATABASE ... CONNECTION LIMIT): each gateway uses five"
+        ),
+        (
+            "no more connections allowed",
+            "raise PgBouncer's max_client_conn: each gateway uses five"
+        ),
+        ("is not currently accepting", "let it: ALTER DATABASE ... ALLOW_CONNECTIONS true"),
         ("read-only", "no host in gateway.store takes writes: list the primary and its standbys"),
         ("hot standby", "no host in gateway.store takes writes: list the primary and its standbys"),
         ("does not match host name", "use a name that its certificate has"),
         ("certificate verify failed", "check sslrootcert in gateway.store"),
-        ("starting up", "it is tried again"), ("shutting down", "it is tried again"),
+        ("starting up", "wait until it has started"),
+        ("not yet accepting connections", "wait until it has started"),
+        ("in recovery mode", "wait until it has recovered"),
+        ("shutting down", "wait until it has started again"),
     ].map { (words: $0.0, fix: $0.1) }
 }

@@ -143,7 +143,9 @@ final class QueueWriter: @unchecked Sendable {
             note(.full, failure, group)
             // Events need room. What ends deliveries makes some.
             let others = group.open.filter { if case .append = $0 { false } else { true } }
-            for case .append(_, _, let done) in group.open { done(.diskFull) }
+            for case .append(_, _, let done) in group.open {
+                done(.diskFull("the database is full"))
+            }
             if !others.isEmpty, others.count < group.jobs.count {
                 return attempt(Group(others), session)
             }

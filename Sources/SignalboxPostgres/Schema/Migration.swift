@@ -91,11 +91,37 @@ struct Opening {
     }
 
     /// The version of the tables, maybe a newer one; 0: there are none.
+    ///
+    /// Whoever makes tables makes `meta` before them, and its version together with them.
     func stepsDone() throws(PostgresFault) -> Int {
-        guard try run("SELECT to_regclass('signalbox.meta') IS NOT NULL").number(0, 0) != 0
-        else { return 0 }
-        let rows = try run("SELECT value FROM signalbox.meta WHERE name = 'schema'")
-        return rows.count == 0 ? 0 : Int(rows.number(0, 0))
+        let found = try run(
+            """
+            SELECT count(*) FILTER (WHERE relname = 'meta'), count(*) FILTER (WHERE relname <> 'meta')
+            FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = 'signalbox' AND relname IN ('meta', 'gateway', 'lane', 'device')
+            """)
+        if found.number(0, 0) > 0 {
+            let rows = try run("SELECT value FROM signalbox.meta WHERE name = 'schema'")
+            if rows.count > 0, rows.number(0, 0) > 0 { return Int(rows.number(0, 0)) }
+        }
+        guard found.number(0, 1) == 0 else {
+            throw PostgresFault(
+                kind: .refused, sqlState: Self.unversioned,
+                message:
+                    "nobody knows which version the tables in \(place) have: their table signalbox.meta "
+                    + "was dropped or emptied; restore a backup, or make that table again "
+                    + "(docs/operations.md)")
+        }
+        return 0
+    }
+
+    /// Before the first table: whatever ends the copy, no gateway starts on a database that was made for it.
+    func markForCopy() throws(StoreError) {
+        try reporting { () throws(PostgresFault) in
+            guard try stepsDone() == 0 else { return }
+            _ = try run("CREATE SCHEMA IF NOT EXISTS signalbox")
+            _ = try run(CopyTable.make)
+        }
     }
 
     /// A database without tables is none that a gateway ever used.
@@ -122,8 +148,10 @@ struct Opening {
     // MARK: Tables
 
     private static let (newer, busy, denied) = ("newer", "busy", "42501")
+    private static let unversioned = "unversioned"
     private static let codes = [
         newer: "store-newer", busy: "store-busy", denied: "store-denied",
+        unversioned: "store-damaged",
     ]
 
     private func code(_ fault: PostgresFault) -> String {
@@ -136,10 +164,10 @@ struct Opening {
         switch fault.sqlState {
         case _ where fault.isLocked:
             "the tables in \(place) are locked: \(LockWait.words(link)); try again when it has ended"
-        case Self.newer, Self.busy: fault.message
+        case Self.newer, Self.busy, Self.unversioned: fault.message
         case Self.denied:
-            "the database \(place): \(fault.failure.message); let a user who owns the schema signalbox, "
-                + "or may create it, make the tables (signalbox store migrate), and grant the gateway's "
+            "the database \(place): \(fault.message); let a user who owns the schema signalbox, or "
+                + "may create it, make the tables (signalbox store migrate), and grant the gateway's "
                 + "user what docs/configuration.md names"
         default: "the database \(place): \(fault.failure.message)"
         }

@@ -37,8 +37,8 @@ extension SQLiteContents {
         out.schema =
             try migrator.hasBeenSuperseded(db)
             ? .newer : done == 0 ? .missing : done < out.steps.known ? .older : .current
-        guard out.schema == .current else { return }
         out.hasUnfinishedCopy = try CopyTable.isThere(db)
+        guard out.schema == .current else { return }
         out.counts = try StoredCounts.all(db, recent: try StoredCounts.recentKeys(db))
         out.lanes = try StoredCounts.waiting(db)
     }

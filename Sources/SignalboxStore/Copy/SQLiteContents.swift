@@ -23,7 +23,7 @@ public final class SQLiteContents: StoreContents {
             throw StoreError(
                 "store-in-use", "a gateway uses the data folder \(folder); stop it first")
         }
-        queue = try files.database(bytesMax: 0)
+        queue = try files.database(bytesMax: 0, forCopy: role == .target)
         do {
             try takeBack()
         } catch {
@@ -57,12 +57,12 @@ public final class SQLiteContents: StoreContents {
         }
     }
 
-    /// The owner and how often it started.
+    /// The store, its owner, and how often that started.
     public func identity() throws -> String {
         try read { db in
             let row = try Row.fetchOne(db, sql: "SELECT name, epoch FROM owner")
             let (name, epoch): (String, Int64) = (row?[0] ?? "", row?[1] ?? 0)
-            return "sqlite \(name) \(epoch)"
+            return "sqlite \(try SeenKeys.seed(db).0) \(name) \(epoch)"
         }
     }
 
@@ -96,7 +96,12 @@ public final class SQLiteContents: StoreContents {
     // MARK: The mark of a copy
 
     /// How far the copy into this folder has come.
-    public func mark() throws -> CopyMark? { try read(CopyTable.read) }
+    public func mark() throws -> CopyMark? { try read { try CopyTable.read($0) } }
+
+    /// The last mark of the copy that made this folder.
+    public func finished() throws -> CopyMark? {
+        try read { try CopyTable.read($0, from: "copied") }
+    }
 
     /// Adds records and replaces the mark.
     public func write(

@@ -78,6 +78,9 @@ public final class MemoryContents: StoreContents {
     /// How far the copy into this storage has come.
     public func mark() throws -> CopyMark? { storage.state.withLock { $0.mark } }
 
+    /// The last mark of the copy that made this storage.
+    public func finished() throws -> CopyMark? { storage.state.withLock { $0.finishedCopy } }
+
     /// Adds records and replaces the mark.
     public func write(
         _ records: [StoredRecord], mark: CopyMark?, replacing old: CopyMark?
@@ -87,6 +90,7 @@ public final class MemoryContents: StoreContents {
                 throw StoreError("store-in-use", "another copy writes into \(place)")
             }
             state.mark = mark
+            if mark == nil { state.finishedCopy = old }
             for record in records { state.add(record) }
         }
     }

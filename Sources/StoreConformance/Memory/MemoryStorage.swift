@@ -31,6 +31,7 @@ public final class MemoryStorage: Sendable {
         var fault: String?
         /// How far a copy into it has come.
         var mark: CopyMark?
+        var finishedCopy: CopyMark?
     }
 
     let options: Options

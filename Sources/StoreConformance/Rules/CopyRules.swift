@@ -52,7 +52,7 @@ extension StoreConformance {
             let target = try await probe.engine.contents(.target)
             let mark = CopyMark(source: "somewhere")
             let badge = StoredRecord.badge(UserKey(app: "a", user: "u"), 1)
-            try target.write([], mark: mark, replacing: nil)
+            try target.write([], mark: mark, replacing: target.mark())
             var next = mark
             next.kind = .seen
             try target.write([badge], mark: next, replacing: mark)
@@ -66,6 +66,33 @@ extension StoreConformance {
             try target.write([], mark: nil, replacing: next)
             try probe.expect((try? other.run()) == nil, "it copied into a store with contents")
             target.close()
+        },
+        StoreRule("an unfinished copy is no source, and a finished one says so", only: .portable) {
+            probe in
+            let reference = MemoryStorage(.init(nowUnixMs: { 0 }))
+            let mark = CopyMark(source: "somewhere")
+            let badge = StoredRecord.badge(UserKey(app: "a", user: "u"), 1)
+            let target = try await probe.engine.contents(.target)
+            try target.write([badge], mark: mark, replacing: target.mark())
+            target.close()
+            let half = try await probe.engine.contents(.source)
+            do {
+                _ = try StoreCopy(from: half, to: MemoryContents(reference)).run()
+                try probe.expect(false, "half of a store was copied")
+            } catch let error as StoreError {
+                try probe.equal(error.code, "store-unfinished", "code")
+            }
+            half.close()
+            let whole = try await probe.engine.contents(.target)
+            try whole.write([], mark: nil, replacing: mark)
+            whole.close()
+            for wasFinished in [false, true] {
+                let source = try await probe.engine.contents(.source)
+                let result = try StoreCopy(from: source, to: MemoryContents(reference)).run()
+                try probe.equal(result.wasFinished, wasFinished, "finished before")
+                try probe.equal(result.counts[.badges] ?? 0, 1, "badges")
+                source.close()
+            }
         },
     ]
 
@@ -118,6 +145,7 @@ private final class EndingContents: StoreContents {
     func identity() throws -> String { try contents.identity() }
     func counts() throws -> [StoredKind: Int] { try contents.counts() }
     func mark() throws -> CopyMark? { try contents.mark() }
+    func finished() throws -> CopyMark? { try contents.finished() }
     func close() { contents.close() }
 
     func page(_ kind: StoredKind, after: String) throws -> StorePage {

@@ -11,10 +11,14 @@ public protocol StoreContents: AnyObject {
     /// The records of a kind that follow the one where the page before ended, in an order that never changes.
     func page(_ kind: StoredKind, after: String) throws -> StorePage
     /// How far a copy into this store has come; nil: none is under way.
+    ///
+    /// A store that was made for a copy has the mark of no source before it has its first table.
     func mark() throws -> CopyMark?
+    /// The last mark of the copy that made this store; nil: none has finished here.
+    func finished() throws -> CopyMark?
     /// Adds records, and replaces the mark of the copy, as one transaction. Fails if the store's mark is not `old`.
     ///
-    /// As long as there is a mark, no gateway starts on the store. nil: the copy ends.
+    /// As long as there is a mark, no gateway starts on the store. nil: the copy has finished, and `old` stays known.
     func write(_ records: [StoredRecord], mark: CopyMark?, replacing old: CopyMark?) throws
     /// Gives the store free.
     func close()
@@ -45,7 +49,7 @@ public struct StorePage: Sendable {
 
 /// How far a copy has come, as its target remembers it.
 public struct CopyMark: Sendable, Hashable {
-    /// The identity of the store that is copied.
+    /// The identity of the store that is copied; empty: none was begun yet.
     public var source: String
     /// The kind that is copied next.
     public var kind: StoredKind

@@ -12,6 +12,8 @@ public struct StoreCopy {
         public var counts: [StoredKind: Int]
         /// Damaged deliveries of the source that were left out.
         public var damaged: Int
+        /// An earlier copy had finished, and this one had nothing to do.
+        public var wasFinished = false
     }
 
     /// How far a copy has come.
@@ -34,6 +36,8 @@ public struct StoreCopy {
 
     /// Copies everything that is not copied yet, and compares the counts.
     public func run(_ progress: (Progress) -> Void = { _ in }) throws -> Result {
+        guard try source.mark() == nil else { throw StoreError.unfinishedCopy(source.place) }
+        if let result = try finished() { return result }
         var mark = try begin()
         let totals = try source.counts()
         // Of a copy that continues, some are there.
@@ -63,7 +67,8 @@ public struct StoreCopy {
     /// The mark of an unfinished copy of this source, or of a new one.
     private func begin() throws -> CopyMark {
         let identity = try source.identity()
-        if let known = try target.mark() {
+        let known = try target.mark()
+        if let known, !known.source.isEmpty {
             guard known.source == identity else {
                 throw StoreError(
                     "store-unfinished",
@@ -72,37 +77,53 @@ public struct StoreCopy {
             }
             return known
         }
-        let there = try target.counts()
-        guard there.values.allSatisfy({ $0 == 0 }) else {
-            let words = StoredKind.allCases.compactMap { kind in
-                there[kind].map { "\($0) \(kind.words)" }
-            }
-            let isSame = try there == source.counts()
-            throw StoreError(
-                "store-not-empty",
-                "\(target.place) is not empty: \(words.joined(separator: ", ")); "
-                    + (isSame
-                        ? "\(source.place) has the same counts, so an earlier copy was finished"
-                        : "copy into an empty database or a new folder"))
-        }
         let mark = CopyMark(source: identity)
-        try target.write([], mark: mark, replacing: nil)
+        try target.write([], mark: mark, replacing: known)
         return mark
     }
 
-    private func compare(damaged: Int) throws -> [StoredKind: Int] {
-        var wanted = try source.counts()
+    /// What an earlier copy of this source did; nil: the target is empty, or one is under way.
+    private func finished() throws -> Result? {
         let found = try target.counts()
-        wanted[.waiting, default: 0] -= damaged
-        let faults = StoredKind.allCases.filter { wanted[$0] ?? 0 != found[$0] ?? 0 }
+        guard (try target.mark()?.source ?? "").isEmpty, found.contains(where: { $0.value > 0 })
+        else { return nil }
+        guard let mark = try target.finished(), try mark.source == source.identity() else {
+            let words = StoredKind.allCases.compactMap { kind in
+                found[kind].map { "\($0) \(kind.words)" }
+            }
+            throw StoreError(
+                "store-not-empty",
+                "\(target.place) is not empty: \(words.joined(separator: ", ")); copy into an empty "
+                    + "database or a new folder")
+        }
+        let faults = try differences(found, damaged: mark.damaged)
         guard faults.isEmpty else {
-            let words = faults.map { "\(found[$0] ?? 0) of \(wanted[$0] ?? 0) \($0.words)" }
+            throw StoreError(
+                "store-not-empty",
+                "\(source.place) was copied to \(target.place) before, which has been used since: it "
+                    + "has \(faults)")
+        }
+        return Result(counts: found, damaged: mark.damaged, wasFinished: true)
+    }
+
+    private func compare(damaged: Int) throws -> [StoredKind: Int] {
+        let found = try target.counts()
+        let faults = try differences(found, damaged: damaged)
+        guard faults.isEmpty else {
             throw StoreError(
                 "store-differs",
-                "\(target.place) has \(words.joined(separator: ", ")) of \(source.place); empty the "
-                    + "target and copy again")
+                "\(target.place) has \(faults) of \(source.place); empty the target and copy again")
         }
         return found
+    }
+
+    /// Which counts are not those of the source, in words.
+    private func differences(_ found: [StoredKind: Int], damaged: Int) throws -> String {
+        var wanted = try source.counts()
+        wanted[.waiting, default: 0] -= damaged
+        return StoredKind.allCases.filter { wanted[$0] ?? 0 != found[$0] ?? 0 }
+            .map { "\(found[$0] ?? 0) of \(wanted[$0] ?? 0) \($0.words)" }
+            .joined(separator: ", ")
     }
 }
 
