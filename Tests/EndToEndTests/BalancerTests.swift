@@ -6,11 +6,6 @@ import Testing
 
 /// The configurations in deploy/, with the real balancers in front of two gateways of the real program.
 @Suite(.timeLimit(.minutes(10))) struct BalancerTests {
-    enum Balancer: String, CaseIterable, Sendable, CustomStringConvertible {
-        case haproxy, nginx
-        var description: String { rawValue }
-    }
-
     private struct Gateway {
         let file: String
         let port: Int
@@ -55,57 +50,6 @@ import Testing
         }
     }
 
-    /// Starts the balancer with the file of deploy/, in which the addresses are replaced and nothing else.
-    private static func start(
-        _ balancer: Balancer, port: Int, _ gateways: [Gateway]
-    ) throws -> (process: Program, pipe: Pipe) {
-        let name = balancer == .haproxy ? "haproxy.cfg" : "nginx.conf"
-        var text = try String(
-            contentsOf: PluginRig.root.appending(path: "deploy/\(name)"), encoding: .utf8)
-        func replace(_ old: String, _ new: String, if applies: Bool = true) {
-            guard applies else { return }
-            #expect(text.contains(old), "deploy/\(name) has no \(old)")
-            text = text.replacing(old, with: new)
-        }
-        replace("bind :8080", "bind 127.0.0.1:\(port)", if: balancer == .haproxy)
-        replace("listen 8080;", "listen 127.0.0.1:\(port);", if: balancer == .nginx)
-        // The third one never runs.
-        let none = try OwnPort.take()
-        for number in 1...3 {
-            let gateway = number <= gateways.count ? gateways[number - 1] : nil
-            let (listen, admin) = (gateway?.port ?? none, gateway?.admin ?? none)
-            replace("10.0.0.1\(number):8080", "127.0.0.1:\(listen)")
-            replace(
-                "127.0.0.1:\(listen) check port 8081", "127.0.0.1:\(listen) check port \(admin)",
-                if: balancer == .haproxy)
-        }
-        let file = try ProgramTests.temporary(name, text)
-        let pipe = Pipe()
-        let command =
-            balancer == .haproxy
-            ? ["/usr/sbin/haproxy", "-db", "-f", file]
-            : ["/usr/sbin/nginx", "-e", "stderr", "-c", try frame(file)]
-        let process = try Program(command, at: PluginRig.root, output: pipe, errors: pipe)
-        pipe.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
-        return (process, pipe)
-    }
-
-    /// Debian's nginx.conf in short, with folders that any user may write to.
-    private static func frame(_ file: String) throws -> String {
-        let folder = try Workshop.folder().path
-        let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
-            "\($0)_temp_path \(folder)/\($0);"
-        }
-        return try ProgramTests.temporary(
-            "frame.conf",
-            """
-            daemon off;
-            pid \(folder)/pid;
-            events { worker_connections 1024; }
-            http { access_log off; \(paths.joined(separator: " ")) include \(file); }
-            """)
-    }
-
     /// Waits until the balancer answers.
     private static func isUp(_ port: Int, _ tally: Tally) async throws {
         for _ in 0..<6_000 {
@@ -134,9 +78,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Balancer.allCases)
+    @Test(arguments: Front.Balancer.allCases)
     func `a rolling restart refuses no webhook, and a kill no more than were in flight`(
-        balancer: Balancer
+        balancer: Front.Balancer
     ) async throws {
         let database = try await PostgresServer.shared().database()
         let simulators = try await Simulators.start(SimulatorsOptions())
@@ -146,7 +90,7 @@ import Testing
             try await Gateway("two", simulators, database),
         ]
         let port = try OwnPort.take()
-        let front = try Self.start(balancer, port: port, gateways)
+        let front = try Front(balancer, port: port, gateways.map { ($0.port, $0.admin) })
         let calm = Tally()
         try await Self.isUp(port, calm)
         try await Self.post(port, calm) {
@@ -181,9 +125,7 @@ import Testing
         print(
             "\(balancer): \(calm.tokens.count + rough.tokens.count) webhooks, \(rough.faults.count) "
                 + "lost by the kill")
-        front.process.terminate()
-        _ = try await Tool.end(front.process)
-        front.pipe.fileHandleForReading.readabilityHandler = nil
+        try await front.end()
         for gateway in gateways { try await gateway.end() }
         client.shutdown()
         await simulators.shutdown()
