@@ -95,11 +95,12 @@ final class Engine: Sendable {
     private func begin(_ plan: GatewayPlan) async throws(ConfigurationError) {
         let first = try await make(plan, kept: [])
         context.live.replace(with: first)
+        context.store.setConfiguration(plan.digest)
         try await openLanes(plan)
         wire(first.instances)
         for instance in first.instances.instances { instance.fetchCredentials() }
         await context.outcomes.replace(with: plan.config.outcomeReceivers)
-        let waitingCount = context.store.waitingCount
+        let waitingCount = await waitingCount
         if waitingCount > 0 {
             logger.notice(
                 plan.config.gateway.store == nil
@@ -109,6 +110,15 @@ final class Engine: Sendable {
         }
         relay.start()
         sweep.start()
+    }
+
+    /// Deliveries that no gateway holds.
+    private var waitingCount: Int {
+        get async {
+            guard context.store.waitingCount > 0 else { return 0 }
+            let fleet = try? await context.store.fleet()
+            return fleet?.backlogs.reduce(0) { $0 + $1.waiting } ?? 0
+        }
     }
 
     // MARK: Generations

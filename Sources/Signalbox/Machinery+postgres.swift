@@ -72,6 +72,25 @@ extension Machinery {
             logger.error(
                 "outcomes dropped as too old or too many",
                 metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
+        case .receiverUnnamed(let receiver):
+            logger.warning(
+                "this configuration lacks a receiver of outcomes",
+                metadata: [
+                    "outcomes.receiver": "\(receiver)",
+                    "removed": "in 10 minutes, unless another gateway has it",
+                ])
+        case .receiverRemoved(let receiver, let count):
+            Self.removed(receiver, count: count, metrics, logger)
+        case .tookOver(let count, let name):
+            logger.warning(
+                "took over deliveries whose leases had ended",
+                metadata: ["count": "\(count)", "from": "\(name)"])
+        case .configurationsDiffer(let all):
+            logger.warning(
+                "gateways have different configurations, reload those with an old file",
+                metadata: ["configurations": "\(all)"])
+        case .configurationsAgree:
+            logger.notice("all gateways have the same configuration again")
         }
     }
 

@@ -145,10 +145,21 @@ struct Machinery: Sendable {
             logger.error(
                 "outcomes dropped as too old or too many",
                 metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
+        case .receiverRemoved(let receiver, let count):
+            removed(receiver, count: count, metrics, logger)
         case .diskHasRoom:
             metrics.diskFull(false)
             logger.notice("disk has room again")
         }
+    }
+
+    static func removed(
+        _ receiver: String, count: Int, _ metrics: GatewayMetrics, _ logger: Logger
+    ) {
+        if count > 0 { metrics.outcomesLost(receiver, count: count) }
+        logger.warning(
+            "removed a receiver of outcomes, dropped what waited for it",
+            metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
     }
 
     /// Ends all threads.

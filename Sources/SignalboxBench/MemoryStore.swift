@@ -115,6 +115,7 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, O
     }
     func claimOutcomes(for receiver: String, forMs: UInt64) async throws -> OutcomeClaim? { nil }
     func fleet() async throws -> Fleet { Fleet(nowUnixMs: 0) }
+    func setConfiguration(_ digest: String) {}
     func outcomesTaken(by receiver: String, next: UInt64) async throws {}
     func append(_ outcomes: OutcomePack) async throws {}
 

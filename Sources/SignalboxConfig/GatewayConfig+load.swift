@@ -31,6 +31,7 @@ extension GatewayConfig {
                 }
             diagnostics.report("missing-file", at: config.start, words)
         case .success(let bytes):
+            config.text = bytes
             let interpolation = Interpolation(
                 environment: environment, folder: config.folder, diagnostics: diagnostics)
             if let root = YAMLReader.read(

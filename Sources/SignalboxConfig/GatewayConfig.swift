@@ -97,6 +97,8 @@ public struct RouteSettings: Sendable {
 public struct GatewayConfig: Sendable {
     /// The file's path as given.
     public var file: String
+    /// The file's text.
+    public var text: [UInt8] = []
     /// The folder that relative paths start from.
     public var folder: String
     /// The folder for durable data, as a path.

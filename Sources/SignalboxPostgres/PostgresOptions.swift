@@ -54,4 +54,14 @@ public enum PostgresNotice: Sendable {
     case damaged(count: Int, String)
     /// This many outcomes were dropped for a receiver as too old or too many.
     case outcomesLost(receiver: String, count: Int)
+    /// This gateway's configuration does not name a receiver that the database knows.
+    case receiverUnnamed(String)
+    /// No gateway has named a receiver for a while: this many outcomes were dropped with it.
+    case receiverRemoved(String, count: Int)
+    /// This gateway leased deliveries whose leases another gateway had let end.
+    case tookOver(count: Int, from: String)
+    /// Live gateways have had different configurations for a while; which has which.
+    case configurationsDiffer(String)
+    /// That is over.
+    case configurationsAgree
 }

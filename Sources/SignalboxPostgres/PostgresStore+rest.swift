@@ -101,11 +101,13 @@ extension PostgresStore: OutcomeStore {
     /// The sequence number of the next outcome that is appended, as last known.
     public var nextOutcome: UInt64 { UInt64(clamping: shared.outcomes.load(ordering: .relaxed)) }
 
-    /// Sets the receivers. Returns the position of each.
+    /// Sets this gateway's receivers. Returns the position of each. One that no gateway has named for ten minutes is
+    /// removed.
     public func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] {
         let (positions, next) = try await change { transaction throws(TransactionFault) in
-            try OutcomeTables.setReceivers(names, transaction)
+            try OutcomeTables.setReceivers(names, transaction, nowUnixMs: self.clock.nowUnixMs)
         }
+        shared.receivers = names
         shared.outcomes.store(next, ordering: .relaxed)
         return positions
     }

@@ -63,9 +63,9 @@ public final class PostgresStore: DeliveryQueue {
                     troubles.refused(job, failure)
                 },
                 turned: { if let failure = $0 { troubles.refused(0, .away, failure.message) } }))
-        let halves = Halves()
+        let (halves, receivers) = (Halves(), ReceiverSweep(shared, onNotice))
         clerk = .errands("sbx-clerk", session(1), restNs: 10_000_000_000) { session in
-            Sweep.run(session, life: state.life, clock, halves, onNotice)
+            Sweep.run(session, life: state.life, clock, halves, receivers, onNotice)
         }
         reader = .errands("sbx-reader", session(2))
         dead = .errands("sbx-dead", session(3))
@@ -164,6 +164,7 @@ public final class PostgresStore: DeliveryQueue {
         await reader.close()
         await dead.close()
         await clerk.close()
+        submit(.leave)
         await writer.close()
     }
 

@@ -7,6 +7,19 @@ final class SharedState: Sendable {
     let outcomes: Atomic<Int>
     /// Other gateways that live, as of the last few seconds.
     let others = Atomic(0)
+    private let own = Mutex(("", [String]?.none))
+
+    /// This gateway's configuration, as a short digest.
+    var configuration: String {
+        get { own.withLock { $0.0 } }
+        set { own.withLock { $0.0 = newValue } }
+    }
+
+    /// The receivers of outcomes in this gateway's configuration; nil: it has not said yet.
+    var receivers: [String]? {
+        get { own.withLock { $0.1 } }
+        set { own.withLock { $0.1 = newValue } }
+    }
 
     init(waiting: Int, outcomes: Int) {
         self.waiting = Atomic(waiting)

@@ -3,6 +3,9 @@ internal import GRDB
 public import SignalboxCore
 
 extension SQLiteStore: FleetStore {
+    /// The gateway, which is alone, knows it.
+    public func setConfiguration(_ digest: String) {}
+
     /// The backlog of each lane, as of the last commit. What is leased is counted as waiting, because only the process
     /// that has leased it knows.
     public func fleet() async throws -> Fleet {

@@ -85,15 +85,20 @@ struct OutcomeTables {
 
     // MARK: Receivers
 
-    mutating func setReceivers(_ names: [String], _ db: Database) throws -> [String: UInt64] {
+    /// Returns the position of each, and how many outcomes waited for those that were removed.
+    mutating func setReceivers(
+        _ names: [String], _ db: Database
+    ) throws -> (places: [String: UInt64], removed: [(name: String, count: Int)]) {
         // Without receivers this is the only record of it.
         try db.execute(
             sql: "INSERT OR REPLACE INTO counter (name, value) VALUES (?, ?)",
             arguments: [Self.counter, Int64(clamping: next)])
-        for row in try Row.fetchAll(db, sql: "SELECT name FROM outcome_receiver") {
-            let name: String = row[0]
+        var removed: [(name: String, count: Int)] = []
+        for row in try Row.fetchAll(db, sql: "SELECT name, next FROM outcome_receiver") {
+            let (name, place): (String, Int64) = (row[0], row[1])
             guard !names.contains(name) else { continue }
             try db.execute(sql: "DELETE FROM outcome_receiver WHERE name = ?", arguments: [name])
+            removed.append((name, max(0, Int(clamping: next) - Int(place))))
         }
         for name in names {
             try db.execute(
@@ -106,7 +111,7 @@ struct OutcomeTables {
             let place: Int64 = row[1]
             out[row[0]] = UInt64(clamping: place)
         }
-        return out
+        return (out, removed)
     }
 
     static func place(of receiver: String, _ db: Database) throws -> UInt64? {

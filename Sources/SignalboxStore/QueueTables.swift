@@ -188,7 +188,10 @@ struct QueueTables {
     /// Releases the connection.
     func close() { hot.removeAll() }
 
-    /// Notices about damaged deliveries.
+    /// Tells of something once it is committed.
+    mutating func note(_ notice: StoreNotice) { notices.append(notice) }
+
+    /// What is to be told.
     mutating func takeNotices() -> [StoreNotice] {
         defer { notices = [] }
         return notices

@@ -7,7 +7,11 @@ extension SQLiteStore: OutcomeStore {
 
     /// Sets the receivers. Returns the position of each.
     public func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] {
-        try await queueWork { db, tables, _ in (try tables.outcomes.setReceivers(names, db), 0) }
+        try await queueWork { db, tables, _ in
+            let (places, removed) = try tables.outcomes.setReceivers(names, db)
+            for (name, count) in removed { tables.note(.receiverRemoved(name, count: count)) }
+            return (places, 0)
+        }
     }
 
     /// Gives the position: no other gateway uses this database.

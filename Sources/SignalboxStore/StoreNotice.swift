@@ -18,6 +18,8 @@ public enum StoreNotice: Sendable {
     /// This many outcomes were dropped for a receiver as too old or too many. An empty name means
     /// all receivers: the disk was full.
     case outcomesLost(receiver: String, count: Int)
+    /// A receiver was removed: this many outcomes were dropped with it.
+    case receiverRemoved(String, count: Int)
 
     /// A message for the log.
     public var text: String {
@@ -26,6 +28,8 @@ public enum StoreNotice: Sendable {
             .fileGone(let text), .fileIsBack(let text), .logDamaged(let text):
             text
         case .outcomesLost(_, let count): "\(count) outcomes are lost"
+        case .receiverRemoved(let name, let count):
+            "\(count) outcomes are lost with the receiver \(name)"
         }
     }
 }

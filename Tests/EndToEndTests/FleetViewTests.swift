@@ -1,6 +1,7 @@
 import Foundation
 import PluginRig
 import SignalboxCore
+import SignalboxCrypto
 import SignalboxHTTP
 import SignalboxJSON
 import SignalboxSimulators
@@ -39,6 +40,8 @@ import Testing
         #expect(lane["leased"]?.integer == 1 && lane["waiting"]?.integer == 0)
         let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
         #expect(metrics.contains(#"signalbox_build_info{gateway="solo",version="#))
+        #expect(metrics.contains("signalbox_fleet_configurations 1"))
+        #expect(fleet["gateways"]?[0]?["configuration"]?.string?.count == 8)
         #expect(metrics.contains(#"signalbox_fleet_gateways{state="live"} 1"#))
         #expect(metrics.contains(#"signalbox_fleet_leased{sender="apns",app=""} 1"#))
         await rig.end()
@@ -91,6 +94,13 @@ import Testing
             #expect(shown.status == 0, "\(shown.text)")
             let fleet = try JSONValue.parse(Array(shown.output.utf8))
             #expect(Self.names(fleet) == ["one", "two"])
+            // As `sha256sum` prints it: their names are in their files.
+            for (index, file) in files.enumerated() {
+                let text = try Data(contentsOf: URL(filePath: file))
+                let digest = Hex.encode(Digest.sha256(Array(text)))
+                #expect(
+                    fleet["gateways"]?[index]?["configuration"]?.string == String(digest.prefix(8)))
+            }
             // The dead letter, read through either gateway, says which one made the attempt.
             let list = try await client.patient(
                 RESTCall(method: "GET", url: "http://127.0.0.1:\(admin)/dead"))
@@ -106,6 +116,7 @@ import Testing
         #expect(text.status == 0, "\(text.text)")
         let firsts = text.lines.map { $0.prefix { $0 != " " } }
         #expect(firsts == ["GATEWAY", "one", "two", "nothing"], "\(text.text)")
+        #expect(text.text.split(separator: " ").count { $0 == "stopped" } == 2, "\(text.text)")
         client.shutdown()
         await simulators.shutdown()
         try await database.remove()

@@ -292,11 +292,13 @@ import Testing
         let clock = DatabaseClock(offsetMs: { 0 })
         let session = Session(
             try PostgresAddress(database.address), usesNames: true, store.life, channel: 9, clock)
-        let halves = Halves(bytesMax: -1)
+        let (halves, receivers) = (Halves(bytesMax: -1), ReceiverSweep(store.shared) { _ in })
         for _ in 0..<2 {
             // Each transaction hears the time.
             clock.hear(Int64.max / 2)
-            #expect(Sweep.run(session, life: store.life, clock, halves, { _ in }) == nil)
+            let fault = Sweep.run(
+                session, life: store.life, clock, halves, receivers, { _ in })
+            #expect(fault == nil)
         }
         let left = try await database.run("SELECT count(*) FROM signalbox.seen")
         #expect(left.hasPrefix("0"))

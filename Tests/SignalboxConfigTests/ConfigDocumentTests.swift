@@ -35,6 +35,23 @@ import Testing
         #expect(try Set(Self.tables().keys) == Set(Self.places.map(\.heading)))
     }
 
+    @Test func `the configuration of a fleet is whole and needs no variable that nobody sets`()
+        throws
+    {
+        let parts = try Self.page("scale-out").components(separatedBy: "```yaml\n")
+        let yaml = try #require(parts.first { $0.hasPrefix("version:") })
+            .components(separatedBy: "```")[0]
+        let variables = ["DATABASE_URL": "postgres://db1/signalbox", "ZENDESK_PATH_SECRET": "s"]
+        let (config, diagnostics) = GatewayConfig.load(
+            "fleet.yaml",
+            environment: ConfigEnvironment(
+                variables: variables,
+                readFile: { .success(Array(($0 == "fleet.yaml" ? yaml : "0123456789abcdef").utf8)) }
+            ))
+        #expect(diagnostics.isEmpty)
+        #expect(config.gateway.store != nil && config.gateway.name == nil)
+    }
+
     /// The keys that the message about `zz` lists.
     private func known(_ yaml: String) throws -> Set<String> {
         let text = "version: 1\n\(yaml)\n"
@@ -49,12 +66,15 @@ import Testing
         return Set(list.components(separatedBy: ", "))
     }
 
-    /// The first cells of each table that begins with `| key |`, by heading.
-    private static func tables() throws -> [String: Set<String>] {
+    private static func page(_ name: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-        let page = try String(
-            contentsOf: root.appending(path: "docs/configuration.md"), encoding: .utf8)
+        return try String(contentsOf: root.appending(path: "docs/\(name).md"), encoding: .utf8)
+    }
+
+    /// The first cells of each table that begins with `| key |`, by heading.
+    private static func tables() throws -> [String: Set<String>] {
+        let page = try page("configuration")
         var tables: [String: Set<String>] = [:]
         var heading = ""
         var isInside = false

@@ -92,6 +92,7 @@ final class HandClock: Sendable {
         #expect(Self.text(batch).hasPrefix(#"{"outcomes":[{"sequence":15,"#))
         // A removed receiver delays nothing, and a new one starts at the current position.
         #expect(try await rig.store.setOutcomeReceivers(["a", "c"]) == ["a": 21, "c": 21])
+        #expect(rig.faults.value == ["6 outcomes are lost with the receiver b"])
         #expect(try rig.count("outcome") == 0)
         await rig.store.close()
         let next = try StoreTests.Rig(folder: rig.folder)

@@ -124,6 +124,7 @@ struct GatewayMetrics: Sendable {
             registry.gauge("signalbox_fleet_gateways", [("state", state.rawValue)])
                 .set(Int64(states.count { $0 == state }))
         }
+        registry.gauge("signalbox_fleet_configurations").set(Int64(fleet.configurationCount))
         for backlog in fleet.backlogs {
             let labels = [("sender", backlog.lane.name), ("app", backlog.lane.app)]
             registry.gauge("signalbox_fleet_waiting", labels).set(Int64(backlog.waiting))

@@ -7,11 +7,12 @@ struct FleetText {
     init(_ fleet: JSONValue) {
         let now = fleet["unix_ms"]?.integer ?? 0
         var lines: [[String]] = [
-            ["GATEWAY", "VERSION", "STATE", "UP FOR", "HEARTBEAT", "LEASED"]
+            ["GATEWAY", "VERSION", "CONFIG", "STATE", "UP FOR", "HEARTBEAT", "LEASED"]
         ]
         for gateway in Self.items(fleet["gateways"]) {
             lines.append([
                 gateway["name"]?.string ?? "", gateway["version"]?.string ?? "",
+                gateway["configuration"]?.string.flatMap { $0.isEmpty ? nil : $0 } ?? "-",
                 gateway["state"]?.string ?? "",
                 Self.duration(now - (gateway["started_unix_ms"]?.integer ?? now)),
                 Self.duration(now - (gateway["heartbeat_unix_ms"]?.integer ?? now)) + " ago",

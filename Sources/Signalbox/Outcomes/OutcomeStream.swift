@@ -96,12 +96,6 @@ final class OutcomeStream: Sendable {
             state.wish = receivers.isEmpty ? nil : .any(of: receivers.map(\.wish))
             hasWish.store(state.wish != nil, ordering: .relaxed)
         }
-        let names = Set(receivers.map(\.name))
-        for sender in gone where !names.contains(sender.receiver.name) {
-            logger.warning(
-                "removed receiver of outcomes, dropping what waited for it",
-                metadata: ["outcomes.receiver": "\(sender.receiver.name)"])
-        }
         for sender in gone { sender.stop() }
         for sender in fresh { sender.start() }
         for sender in kept { sender.tryNow() }

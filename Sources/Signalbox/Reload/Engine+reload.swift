@@ -1,5 +1,6 @@
 internal import Logging
 internal import SignalboxConfig
+internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxPluginHost
 internal import SignalboxThreads
@@ -20,6 +21,7 @@ extension Engine {
 
         // From here on nothing fails: what runs is switched.
         live.replace(with: next)
+        context.store.setConfiguration(plan.digest)
         wire(next.instances, except: change.kept)
         let retired = lanes.remove { change.retires($0) }
         for lane in retired { lane.leave() }

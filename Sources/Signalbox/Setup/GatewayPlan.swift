@@ -1,6 +1,7 @@
 internal import Logging
 internal import SignalboxConfig
 internal import SignalboxCore
+internal import SignalboxCrypto
 internal import SignalboxPluginHost
 internal import SignalboxPostgres
 
@@ -9,6 +10,8 @@ struct GatewayPlan: Sendable {
     var config: GatewayConfig
     var plugins: [CheckedPlugin]
     var routes: [Route]
+    /// The first 8 hex digits of the file's SHA-256, without the values of its variables.
+    var digest = ""
     /// Settings that are probably a mistake, in the file's order.
     var warnings: [Diagnostic] = []
 
@@ -33,6 +36,7 @@ struct GatewayPlan: Sendable {
         guard diagnostics.isEmpty else { throw ConfigurationError(diagnostics: diagnostics) }
         return GatewayPlan(
             config: config, plugins: check.plugins, routes: routes,
+            digest: Hex.encode(Digest.sha256(config.text).prefix(4)),
             warnings: doublePushes(config, check.plugins).inOrder)
     }
 

@@ -6,22 +6,28 @@ public struct Fleet: Sendable, Equatable {
         public var name: String
         /// Its version; empty if it does not say.
         public var version: String
+        /// Its configuration, as a short digest; empty if it does not say.
+        public var configuration: String
         /// When it started, in Unix milliseconds of the store's clock.
         public var startedUnixMs: UInt64
         /// When it last said that it lives, in Unix milliseconds of the store's clock.
         public var heartbeatUnixMs: UInt64
+        /// Whether that was when it was stopped.
+        public var isStopped: Bool
         /// How many deliveries it has leased.
         public var leased: Int
 
         /// Makes a member.
         public init(
-            name: String, version: String, startedUnixMs: UInt64, heartbeatUnixMs: UInt64,
-            leased: Int
+            name: String, version: String, configuration: String = "", startedUnixMs: UInt64,
+            heartbeatUnixMs: UInt64, isStopped: Bool = false, leased: Int
         ) {
             self.name = name
             self.version = version
+            self.configuration = configuration
             self.startedUnixMs = startedUnixMs
             self.heartbeatUnixMs = heartbeatUnixMs
+            self.isStopped = isStopped
             self.leased = leased
         }
     }
@@ -42,8 +48,8 @@ public struct Fleet: Sendable, Equatable {
         public init(_ lane: LaneKey) { self.lane = lane }
     }
 
-    /// A gateway whose last heartbeat is older is silent, in milliseconds.
-    public static let silentAfterMs: UInt64 = 30_000
+    /// A gateway whose last heartbeat is older is silent, in milliseconds: four heartbeats.
+    public static let silentAfterMs: UInt64 = 20_000
 
     /// The store's clock, in Unix milliseconds.
     public var nowUnixMs: UInt64
@@ -63,14 +69,23 @@ extension Fleet {
         case live
         /// It has leases and no heartbeat: it has died, hangs, or cannot reach the store.
         case silent
-        /// It has neither: it was stopped, or others have taken over what it had.
+        /// It was stopped.
+        case stopped
+        /// It has neither, and was not stopped: others have taken over what it had.
         case gone
     }
 
     /// The state of a member.
     public func state(of member: Member) -> State {
+        if member.isStopped { return .stopped }
         if age(member.heartbeatUnixMs) <= Self.silentAfterMs { return .live }
         return member.leased > 0 ? .silent : .gone
+    }
+
+    /// How many different configurations the live gateways have.
+    public var configurationCount: Int {
+        let live = members.filter { state(of: $0) == .live && !$0.configuration.isEmpty }
+        return Set(live.map(\.configuration)).count
     }
 
     /// How long what is due in a lane has been due at most, in milliseconds; 0: nothing is due.
@@ -92,6 +107,7 @@ extension Fleet {
     private func json(_ member: Member) -> JSONValue {
         .object([
             .init("name", .string(member.name)), .init("version", .string(member.version)),
+            .init("configuration", .string(member.configuration)),
             .init("state", .string(state(of: member).rawValue)),
             .init("started_unix_ms", .integer(Int64(clamping: member.startedUnixMs))),
             .init("heartbeat_unix_ms", .integer(Int64(clamping: member.heartbeatUnixMs))),
@@ -115,4 +131,6 @@ public protocol FleetStore: Sendable {
     ///
     /// It may read all that waits: ask every few seconds at most.
     func fleet() async throws -> Fleet
+    /// Says which configuration this gateway has, as a short digest; others see it soon.
+    func setConfiguration(_ digest: String)
 }

@@ -4,8 +4,8 @@ public protocol OutcomeStore: Sendable {
     var nextOutcome: UInt64 { get }
     /// Sets the receivers. Returns each receiver's next sequence number.
     ///
-    /// A new receiver starts with outcomes appended from now on. Outcomes that only a
-    /// removed receiver had not taken yet are deleted.
+    /// A new receiver starts with outcomes appended from now on. Outcomes that only a removed receiver had not taken
+    /// yet are deleted: at once, or once no owner has named it for ten minutes.
     func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64]
     /// Makes this owner the one that sends a receiver's outcomes for so many milliseconds, or longer if it is already.
     ///

@@ -28,7 +28,7 @@ extension PostgresContents {
         guard out.schema != .missing else { return out }
         let gateways = try run(
             """
-            SELECT name, \(ClockSQL.nowMs) - heartbeat
+            SELECT name, \(ClockSQL.nowMs) - abs(heartbeat)
             FROM signalbox.gateway ORDER BY name
             """)
         out.gateways = (0..<gateways.count).map { row in

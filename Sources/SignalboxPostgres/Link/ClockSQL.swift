@@ -5,6 +5,6 @@ enum ClockSQL {
     /// Now, in Unix milliseconds.
     static let nowMs = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-    /// Whether the gateway of a row has shown itself lately.
+    /// Whether the gateway of a row has shown itself lately. The heartbeat of one that was stopped is negative.
     static let isLive = "heartbeat > \(nowMs) - \(Fleet.silentAfterMs)"
 }

@@ -13,12 +13,14 @@ enum QueueJob: Sendable {
     case waitingLanes(
         dueForMs: UInt64?, done: @Sendable (Result<[LaneKey], StoreFailure>) -> Void)
     case reserve(Int, done: @Sendable (Result<Range<UInt64>, StoreFailure>) -> Void)
+    /// The last one: the gateway stops.
+    case leave
 
     /// Nobody waits for it who could not wait for two milliseconds more, and it shares the commit of what comes then.
     var mayLinger: Bool {
         switch self {
         case .settle, .extend, .hasten: true
-        case .append, .lease, .waitingLanes, .reserve: false
+        case .append, .lease, .waitingLanes, .reserve, .leave: false
         }
     }
 
@@ -28,7 +30,7 @@ enum QueueJob: Sendable {
         case .append(_, _, let done): done(.failed(failure.message))
         case .settle(_, _, let done), .extend(_, _, let done): done(.failure(failure))
         case .lease(_, _, let done): done(.failure(failure))
-        case .hasten: break
+        case .hasten, .leave: break
         case .waitingLanes(_, let done): done(.failure(failure))
         case .reserve(_, let done): done(.failure(failure))
         }

@@ -165,7 +165,7 @@ enum QueueSQL {
     static let dueRows = Statement(
         "due_rows",
         """
-        SELECT id FROM signalbox.delivery
+        SELECT id, owner FROM signalbox.delivery
         WHERE lane = $1::bigint AND rank = $2::bigint AND due <= $3::bigint \(isFree)
         ORDER BY due, id LIMIT $4::bigint FOR UPDATE SKIP LOCKED
         """)
@@ -173,7 +173,7 @@ enum QueueSQL {
     static let dueBlocks = Statement(
         "due_blocks",
         """
-        SELECT id, n FROM signalbox.block
+        SELECT id, n, owner FROM signalbox.block
         WHERE lane = $1::bigint AND rank = $2::bigint AND due <= $3::bigint \(isFree)
         ORDER BY due, id LIMIT $4::bigint FOR UPDATE SKIP LOCKED
         """)
@@ -299,15 +299,29 @@ enum QueueSQL {
           + (SELECT count(*) FROM signalbox.delivery))::bigint
         """)
 
-    /// One row: how many other gateways have shown themselves lately.
+    /// One row: how many other gateways have shown themselves lately, and which configurations all of them have, if
+    /// these differ.
     static let beat = Statement(
         "beat",
         """
         WITH clock AS (SELECT \(ClockSQL.nowMs) AS now),
-          beat AS (UPDATE signalbox.gateway SET heartbeat = clock.now FROM clock WHERE life = $1::bigint)
-        SELECT count(*) FROM signalbox.gateway, clock
-        WHERE heartbeat > clock.now - \(Fleet.silentAfterMs) AND life <> $1::bigint
+          beat AS (UPDATE signalbox.gateway SET heartbeat = clock.now, config = $2::text FROM clock
+            WHERE life = $1::bigint)
+        SELECT count(*) FILTER (WHERE life <> $1::bigint),
+          CASE WHEN count(DISTINCT config) FILTER (WHERE config <> '') > 1
+            THEN string_agg(name || ' ' || config, ', ' ORDER BY name) END
+        FROM signalbox.gateway, clock WHERE heartbeat > clock.now - \(Fleet.silentAfterMs)
         """)
+
+    /// This gateway stops: it counts as dead at once.
+    static let leave = Statement(
+        "leave",
+        "UPDATE signalbox.gateway SET heartbeat = -\(ClockSQL.nowMs) WHERE life = $1::bigint")
+
+    /// The names of gateways whose lives have not ended.
+    static let names = Statement(
+        "names",
+        "SELECT life, name FROM signalbox.gateway WHERE life = ANY ($1::bigint[])")
 
     /// Tells of rows that were released.
     static let notifyReleased = Statement(

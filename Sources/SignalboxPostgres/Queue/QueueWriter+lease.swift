@@ -15,6 +15,8 @@ extension QueueWriter {
 
     private struct Choice {
         var picks: [Pick] = []
+        /// How many of them another life held.
+        var lost: [Int64: Int] = [:]
         var room: Int
         var hasMore = false
         /// There are more blocks than were looked at, and room for them.
@@ -38,6 +40,9 @@ extension QueueWriter {
                 : try choose(room, number, group, transaction, nowUnixMs: nowUnixMs)
             isCut = choice.isCut
             out.hasMore = choice.hasMore
+            for (life, count) in choice.lost {
+                group.effects.append { self.takeovers.add(count, from: life) }
+            }
             let taken = Taken()
             take(choice.picks, untilUnixMs: until, lane, taken, group, transaction)
             var next: Int64?
@@ -95,7 +100,8 @@ extension QueueWriter {
     private func choose(
         _ max: Int, _ lane: Int64, _ group: Group, _ transaction: Transaction, nowUnixMs: Int64
     ) throws(TransactionFault) -> Choice {
-        var found: [(rows: [Int64], blocks: [(id: Int64, count: Int)])] = Array(
+        typealias Due = (id: Int64, owner: Int64)
+        var found: [(rows: [Due], blocks: [(due: Due, count: Int)])] = Array(
             repeating: ([], []), count: 3)
         for rank in 0..<3 {
             func values(_ limit: Int64) -> Parameters {
@@ -109,29 +115,37 @@ extension QueueWriter {
                 return out
             }
             group.ask(transaction, QueueSQL.dueRows, values(Int64(max) + 1)) { rows in
-                found[rank].rows = (0..<rows.count).map { rows.number($0, 0) }
+                found[rank].rows = (0..<rows.count).map { (rows.number($0, 0), rows.number($0, 1)) }
             }
             group.ask(transaction, QueueSQL.dueBlocks, values(Self.blocksMax)) { rows in
                 found[rank].blocks = (0..<rows.count).map {
-                    (rows.number($0, 0), Int(rows.number($0, 1)))
+                    ((rows.number($0, 0), rows.number($0, 2)), Int(rows.number($0, 1)))
                 }
             }
         }
         try group.finish(transaction)
         var out = Choice(room: max)
+        func count(_ count: Int, of owner: Int64) {
+            guard owner != 0, owner != life.number else { return }
+            out.lost[owner, default: 0] += count
+        }
         for (rows, blocks) in found {
             // A delivery with its own row was tried before. It is older and comes first.
-            for id in rows.prefix(out.room) { out.picks.append(.row(id)) }
+            for (id, owner) in rows.prefix(out.room) {
+                out.picks.append(.row(id))
+                count(1, of: owner)
+            }
             if rows.count > out.room { out.hasMore = true }
             out.room -= min(out.room, rows.count)
-            for (id, count) in blocks where count > 0 {
+            for (block, left) in blocks where left > 0 {
                 guard out.room > 0 else {
                     out.hasMore = true
                     break
                 }
-                out.picks.append(count <= out.room ? .block(id) : .part(id, out.room))
-                if count > out.room { out.hasMore = true }
-                out.room -= min(out.room, count)
+                out.picks.append(left <= out.room ? .block(block.id) : .part(block.id, out.room))
+                if left > out.room { out.hasMore = true }
+                count(min(out.room, left), of: block.owner)
+                out.room -= min(out.room, left)
             }
             guard blocks.count == Int(Self.blocksMax) else { continue }
             out.hasMore = true

@@ -19,7 +19,10 @@ final class QueueWriter: @unchecked Sendable {
     private(set) var calm: Calm
     private(set) var lanes = LaneNumbers()
     private var ids: Range<UInt64> = 0..<0
-    private var lastSweepNs: UInt64 = 0
+    var lastSweepNs: UInt64 = 0
+    var isLeaving = false
+    var differences = ConfigurationDifferences()
+    var takeovers = Takeovers()
     /// When all that waits may be counted again.
     private var nextCountNs: UInt64 = 0
     private static let longCountNs: UInt64 = 20_000_000
@@ -221,14 +224,14 @@ final class QueueWriter: @unchecked Sendable {
         }
     }
 
-    private func held(_ blocks: [HeldBlock]) -> Parameters {
+    func held(_ blocks: [HeldBlock]) -> Parameters {
         var out = Parameters()
         out.add(life.number)
         out.add(blocks.map(\.id))
         return out
     }
 
-    private static func marks(_ rows: Rows) -> [Int64: Marks] {
+    static func marks(_ rows: Rows) -> [Int64: Marks] {
         var out: [Int64: Marks] = [:]
         for row in 0..<rows.count { out[rows.number(row, 0)] = Marks(rows, row, from: 1) }
         return out
@@ -257,7 +260,7 @@ final class QueueWriter: @unchecked Sendable {
             case .lease(let lane, _, _), .hasten(let lane):
                 if lanes[lane] == nil { unknown.insert(lane) }
             case .settle(let ends, _, _): count += ends.count
-            case .extend, .waitingLanes, .reserve: break
+            case .extend, .waitingLanes, .reserve, .leave: break
             }
         }
         do throws(PostgresFault) {
@@ -320,6 +323,7 @@ final class QueueWriter: @unchecked Sendable {
                 group.replies.append {
                     done(.success(part.lowerBound..<part.lowerBound + UInt64(part.count)))
                 }
+            case .leave: isLeaving = true
             }
         }
         if group.isProbe { probe(transaction, nowUnixMs: now) }
@@ -380,28 +384,6 @@ final class QueueWriter: @unchecked Sendable {
         for case .settle(_, let pack, _) in group.jobs where !pack.isEmpty { packs.append(pack) }
         OutcomeTables.append(packs, group, transaction, nowUnixMs: nowUnixMs) {
             self.shared.outcomes.store($0, ordering: .relaxed)
-        }
-    }
-
-    /// Now and then: tells that this gateway lives, and asks who has the blocks whose leases are over.
-    ///
-    /// As long as nobody has taken such a block over, the outcomes of its deliveries still count: after an outage of
-    /// the database they come late.
-    private func sweep(_ group: Group, _ transaction: Transaction, nowUnixMs: Int64) {
-        let now = SystemClock.monotonicNs
-        guard group.jobs.isEmpty || now > lastSweepNs + 5_000_000_000 else { return }
-        lastSweepNs = now
-        let ended = holdings.ended(beforeUnixMs: nowUnixMs)
-        if !ended.isEmpty {
-            group.ask(transaction, QueueSQL.heldBlocks, held(ended)) { rows in
-                let marks = Self.marks(rows)
-                group.effects.append { self.holdings.refresh(ended, marks) }
-            }
-        }
-        var values = Parameters()
-        values.add(life.number)
-        group.ask(transaction, QueueSQL.beat, values) { rows in
-            self.shared.others.store(Int(rows.number(0, 0)), ordering: .relaxed)
         }
     }
 

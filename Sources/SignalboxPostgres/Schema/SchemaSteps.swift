@@ -11,6 +11,7 @@ enum SchemaSteps {
     /// All of this version.
     static let all = [
         SchemaStep(sql: first), SchemaStep(sql: second, needsRest: true), SchemaStep(sql: fleet),
+        SchemaStep(sql: configurations),
     ]
 
     /// A gateway works with tables that have later steps, as long as they are of the same major version.
@@ -86,6 +87,12 @@ enum SchemaSteps {
         "ALTER TABLE signalbox.gateway ADD COLUMN version text NOT NULL DEFAULT ''",
         "ALTER TABLE signalbox.outcome_receiver ADD COLUMN sender bigint NOT NULL DEFAULT 0",
         "ALTER TABLE signalbox.outcome_receiver ADD COLUMN until bigint NOT NULL DEFAULT 0",
+    ]
+
+    /// Which configuration each gateway has, and when a gateway last said that its own names a receiver.
+    private static let configurations = [
+        "ALTER TABLE signalbox.gateway ADD COLUMN config text NOT NULL DEFAULT ''",
+        "ALTER TABLE signalbox.outcome_receiver ADD COLUMN named bigint NOT NULL DEFAULT 0",
     ]
 
     private static let first = [

@@ -9,6 +9,19 @@ extension PostgresStore: FleetStore {
         }
     }
 
+    /// Says which configuration this gateway has. Each heartbeat repeats it.
+    public func setConfiguration(_ digest: String) {
+        shared.configuration = digest
+        let life = life
+        change(
+            { transaction in
+                var values = Parameters()
+                values.add(life.number)
+                values.add(digest)
+                transaction.send(FleetTables.configure, values)
+            }, done: { _ in })
+    }
+
     /// The same without a gateway: nothing in the database is changed.
     public static func fleet(
         of address: PostgresAddress, usesNames: Bool
@@ -32,8 +45,12 @@ enum FleetTables {
     private static let members = Statement(
         "fleet_members",
         """
-        SELECT life, name, version, started, heartbeat, \(ClockSQL.nowMs) FROM signalbox.gateway ORDER BY name
+        SELECT life, name, version, started, heartbeat, \(ClockSQL.nowMs), config
+        FROM signalbox.gateway ORDER BY name
         """)
+
+    fileprivate static let configure = Statement(
+        "configure", "UPDATE signalbox.gateway SET config = $2::text WHERE life = $1::bigint")
 
     /// Per lane and life; 0: nobody holds it. What was given back has no time from which it is due (0).
     private static let backlogs = Statement(
@@ -79,8 +96,10 @@ enum FleetTables {
             out.members.append(
                 Fleet.Member(
                     name: gateways.text(row, 1), version: gateways.text(row, 2),
+                    configuration: gateways.text(row, 6),
                     startedUnixMs: UInt64(clamping: gateways.number(row, 3)),
-                    heartbeatUnixMs: UInt64(clamping: gateways.number(row, 4)),
+                    heartbeatUnixMs: gateways.number(row, 4).magnitude,
+                    isStopped: gateways.number(row, 4) < 0,
                     leased: leased[gateways.number(row, 0)] ?? 0))
         }
         out.backlogs = lanes.values.sorted { $0.lane < $1.lane }

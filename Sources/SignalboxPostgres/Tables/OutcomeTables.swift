@@ -64,31 +64,66 @@ enum OutcomeTables {
     }
 
     static func setReceivers(
-        _ names: [String], _ transaction: Transaction
+        _ names: [String], _ transaction: Transaction, nowUnixMs: Int64
     ) throws(TransactionFault) -> (positions: [String: UInt64], next: Int) {
         transaction.send(order)
         let next = try transaction.run(Self.next).number(0, 0)
+        name(names, transaction, nowUnixMs: nowUnixMs)
         var values = Parameters()
         values.add(names)
-        transaction.send(
-            Statement(
-                "", "DELETE FROM signalbox.outcome_receiver WHERE NOT name = ANY ($1::text[])"),
-            values)
-        values.add(next)
-        transaction.send(
+        let rows = try transaction.run(
             Statement(
                 "",
-                """
-                INSERT INTO signalbox.outcome_receiver (name, next)
-                SELECT name, $2::bigint FROM unnest($1::text[]) AS new (name)
-                ON CONFLICT (name) DO NOTHING
-                """), values)
-        removeTaken(transaction)
-        let rows = try transaction.run(
-            Statement("", "SELECT name, next FROM signalbox.outcome_receiver"))
+                "SELECT name, next FROM signalbox.outcome_receiver WHERE name = ANY ($1::text[])"),
+            values)
         var out: [String: UInt64] = [:]
         for row in 0..<rows.count { out[rows.text(row, 0)] = UInt64(rows.number(row, 1)) }
         return (out, Int(next))
+    }
+
+    private static let insertReceivers = Statement(
+        "name_receivers",
+        """
+        INSERT INTO signalbox.outcome_receiver (name, next, named)
+        SELECT name, \(newest), $2::bigint FROM unnest($1::text[]) AS new (name)
+        ON CONFLICT (name) DO NOTHING
+        """)
+
+    /// A row that is in use can be renewed next time.
+    private static let renewReceivers = Statement(
+        "renew_receivers",
+        """
+        UPDATE signalbox.outcome_receiver SET named = $2::bigint
+        WHERE name IN (SELECT name FROM signalbox.outcome_receiver
+          WHERE name = ANY ($1::text[]) AND named < $2::bigint - 30000 FOR UPDATE SKIP LOCKED)
+        """)
+
+    /// Says that this gateway names these receivers, and makes the missing ones: they begin with the next outcome.
+    static func name(_ names: [String], _ transaction: Transaction, nowUnixMs: Int64) {
+        guard !names.isEmpty else { return }
+        var values = Parameters()
+        values.add(names)
+        values.add(nowUnixMs)
+        transaction.send(insertReceivers, values)
+        transaction.send(renewReceivers, values)
+    }
+
+    /// Removes a receiver, unless it was named meanwhile. Returns how many outcomes waited for it.
+    static func remove(
+        _ receiver: ReceiverSweep.Unnamed, _ transaction: Transaction
+    ) throws(TransactionFault) -> Int? {
+        var values = Parameters()
+        values.add(receiver.name)
+        values.add(receiver.namedUnixMs)
+        let rows = try transaction.run(
+            Statement(
+                "remove_receiver",
+                """
+                DELETE FROM signalbox.outcome_receiver WHERE name = $1::text AND named = $2::bigint
+                RETURNING greatest(0, \(newest) - next)
+                """), values)
+        removeTaken(transaction)
+        return rows.count == 0 ? nil : Int(rows.number(0, 0))
     }
 
     private static let mayClaim = """

@@ -10,7 +10,7 @@ enum Sweep {
         "forget_gateways",
         """
         DELETE FROM signalbox.gateway
-        WHERE heartbeat < $1::bigint - 604800000 AND life <> $2::bigint
+        WHERE abs(heartbeat) < $1::bigint - 604800000 AND life <> $2::bigint
         """)
 
     /// Marks of lives that have long ended: the last ones may still be asked for.
@@ -23,13 +23,13 @@ enum Sweep {
 
     static func run(
         _ session: Session, life: Life, _ clock: DatabaseClock, _ halves: Halves,
-        _ onNotice: @Sendable (PostgresNotice) -> Void
+        _ receivers: ReceiverSweep, _ onNotice: @Sendable (PostgresNotice) -> Void
     ) -> TransactionFault? {
         let nowUnixMs = clock.nowUnixMs
         var now = Parameters()
         now.add(nowUnixMs)
         do throws(TransactionFault) {
-            let lost = try session.transaction { transaction throws(TransactionFault) in
+            let (lost, unnamed) = try session.transaction { transaction throws(TransactionFault) in
                 transaction.send(values, now)
                 var old = now
                 old.add(life.number)
@@ -37,9 +37,11 @@ enum Sweep {
                 var own = Parameters()
                 own.add(life.number)
                 transaction.send(marks, own)
-                return try OutcomeTables.trim(nowUnixMs: nowUnixMs, transaction)
+                let unnamed = try receivers.look(transaction, nowUnixMs: nowUnixMs)
+                return (try OutcomeTables.trim(nowUnixMs: nowUnixMs, transaction), unnamed)
             }
             for (name, count) in lost { onNotice(.outcomesLost(receiver: name, count: count)) }
+            try receivers.judge(unnamed, session)
             try halves.tidy(session, nowUnixMs: nowUnixMs)
             return nil
         } catch {

@@ -63,6 +63,9 @@ extension MemoryStore: DeadLetterStore {
 }
 
 extension MemoryStore: FleetStore {
+    /// Nobody asks for it.
+    public func setConfiguration(_ digest: String) {}
+
     /// Every owner, at work or not, and the backlog of each lane.
     public func fleet() async throws -> Fleet {
         try perform { state, now in
