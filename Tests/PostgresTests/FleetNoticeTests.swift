@@ -16,6 +16,7 @@ import Testing
     ) throws -> (writer: QueueWriter, session: Session, clock: Hand) {
         let hand = Hand(passedMs)
         let clock = DatabaseClock(offsetMs: { hand.ms.withLock { $0 } })
+        clock.hear(store.clock.nowUnixMs)
         var options = try rig.options(store.token.owner)
         options.onNotice = { heard.add($0) }
         let writer = QueueWriter(
