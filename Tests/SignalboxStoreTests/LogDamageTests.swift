@@ -11,7 +11,7 @@ import Testing
     /// The folder of a process that was killed after so many commits, and before a checkpoint.
     static func folder(commits: Int, damage: (inout [UInt8]) -> Void) async throws -> String {
         let rig = try StoreTests.Rig()
-        await rig.append([StoreTests.item([StoreTests.delivery(1)])])
+        _ = await rig.append([StoreTests.item([StoreTests.delivery(1)])])
         await rig.store.close()
         let queue = try rig.connection()
         try await queue.writeWithoutTransaction { db in

@@ -84,15 +84,15 @@ enum SchemaSteps {
 
     /// What an operator sees of a fleet, and who sends a receiver's outcomes: a life, and until when.
     private static let fleet = [
-        "ALTER TABLE signalbox.gateway ADD COLUMN version text NOT NULL DEFAULT ''",
-        "ALTER TABLE signalbox.outcome_receiver ADD COLUMN sender bigint NOT NULL DEFAULT 0",
-        "ALTER TABLE signalbox.outcome_receiver ADD COLUMN until bigint NOT NULL DEFAULT 0",
+        "ALTER TABLE signalbox.gateway ADD COLUMN IF NOT EXISTS version text NOT NULL DEFAULT ''",
+        "ALTER TABLE signalbox.outcome_receiver ADD COLUMN IF NOT EXISTS sender bigint NOT NULL DEFAULT 0",
+        "ALTER TABLE signalbox.outcome_receiver ADD COLUMN IF NOT EXISTS until bigint NOT NULL DEFAULT 0",
     ]
 
     /// Which configuration each gateway has, and when a gateway last said that its own names a receiver.
     private static let configurations = [
-        "ALTER TABLE signalbox.gateway ADD COLUMN config text NOT NULL DEFAULT ''",
-        "ALTER TABLE signalbox.outcome_receiver ADD COLUMN named bigint NOT NULL DEFAULT 0",
+        "ALTER TABLE signalbox.gateway ADD COLUMN IF NOT EXISTS config text NOT NULL DEFAULT ''",
+        "ALTER TABLE signalbox.outcome_receiver ADD COLUMN IF NOT EXISTS named bigint NOT NULL DEFAULT 0",
     ]
 
     private static let first = [
