@@ -103,7 +103,14 @@ import Testing
         let reader = try rig.link()
         _ = try reader.run(Statement("", "BEGIN"), byNs: rig.soon)
         _ = try reader.run(Statement("", "SELECT count(*) FROM signalbox.outcome"), byNs: rig.soon)
-        let opening = Task { try await rig.open() }
+        // It waits for longer than a start does: this machine may be slow to look for it.
+        let address = try PostgresAddress(rig.database.address)
+        let opening = Task {
+            try await Tool.aside {
+                _ = try Opening(address, usesNames: true, locks: LockWait(maxMs: 3_600_000))
+                    .update()
+            }
+        }
         let waiting = """
             SELECT coalesce(min(pid), 0) FROM pg_locks WHERE NOT granted
               AND relation = 'signalbox.outcome'::regclass
