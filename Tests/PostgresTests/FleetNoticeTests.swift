@@ -148,10 +148,10 @@ import Testing
         }
         #expect(heard.texts == [#"receiverUnnamed("new")"#])
         one.shared.receivers = nil
-        for _ in 0..<ReceiverSweep.sweepsMax { try sweep(second, others) }
+        // Up to two have seen it so already.
+        for _ in 2..<ReceiverSweep.sweepsMax { try sweep(second, others) }
         #expect(try await rig.number("SELECT count(*) FROM signalbox.outcome_receiver") == 2)
-        try sweep(second, others)
-        try sweep(second, others)
+        for _ in 0..<3 { try sweep(second, others) }
         #expect(heard.texts.dropFirst() == [#"receiverRemoved("new", count: 3)"#])
         #expect(try await rig.number("SELECT count(*) FROM signalbox.outcome_receiver") == 1)
         // A gateway that was away for so long names it again.
