@@ -273,6 +273,10 @@ final class HTTPConnection: ChannelDuplexHandler {
             let problem = Problem(400, "the request has more than one Authorization header")
             refuse(
                 problem.answer, isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
+        } else if connections.hasStalled() {
+            refuse(
+                Problem.busy("the gateway did not run for a while; send it again"),
+                isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
         } else if let refusal = handler.refusal(method: request.method, path: request.path) {
             refuse(refusal, isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
         } else if announced > options.bodyBytesMax {

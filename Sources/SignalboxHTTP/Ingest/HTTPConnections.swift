@@ -10,7 +10,6 @@ final class HTTPConnections: Sendable {
     private final class State {
         var all: [Int: HTTPConnection] = [:]
         var lastNumber = 0
-        var sweep: RepeatedTask?
         var onEnd: (() -> Void)?
         /// Clients are told to leave.
         var isLeaving = false
@@ -19,6 +18,9 @@ final class HTTPConnections: Sendable {
         var heldBytes = 0
         /// When the last warning was logged, by the monotonic clock.
         var warnedNs: UInt64?
+        var stall: StallWatch
+
+        init(_ stall: StallWatch) { self.stall = stall }
     }
 
     private let loop: any EventLoop
@@ -30,12 +32,18 @@ final class HTTPConnections: Sendable {
     private let countMax: Int
     private let heldBytesMax: Int
 
-    init(loop: any EventLoop, logger: Logger, countMax: Int, heldBytesMax: Int) {
+    init(
+        loop: any EventLoop, logger: Logger, countMax: Int, heldBytesMax: Int,
+        nowNs: @escaping @Sendable () -> UInt64
+    ) {
         self.countMax = max(1, countMax)
         self.heldBytesMax = heldBytesMax
         self.loop = loop
         self.logger = logger
-        state = .makeBoxSendingValue(State(), eventLoop: loop)
+        state = .makeBoxSendingValue(State(StallWatch(nowNs)), eventLoop: loop)
+        loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { [weak self] _ in
+            self?.sweep()
+        }
     }
 
     /// Adds a connection and returns its number.
@@ -44,11 +52,6 @@ final class HTTPConnections: Sendable {
     func add(_ connection: HTTPConnection) -> Int {
         state.value.lastNumber += 1
         state.value.all[state.value.lastNumber] = connection
-        if state.value.sweep == nil {
-            state.value.sweep = loop.scheduleRepeatedTask(
-                initialDelay: .seconds(1), delay: .seconds(1)
-            ) { _ in self.sweep() }
-        }
         if state.value.isEnding { connection.leave() }
         // Runs later: connections accepted in the same batch may not be open yet, and cannot be closed now.
         if state.value.all.count > countMax { loop.execute { self.makeRoom() } }
@@ -111,8 +114,6 @@ final class HTTPConnections: Sendable {
     func remove(_ number: Int) {
         state.value.all[number] = nil
         guard state.value.all.isEmpty else { return }
-        state.value.sweep?.cancel()
-        state.value.sweep = nil
         state.value.onEnd?()
         state.value.onEnd = nil
     }
@@ -136,7 +137,20 @@ final class HTTPConnections: Sendable {
         for (number, answer) in due { state.value.all[number]?.answer(answer) }
     }
 
+    /// Whether a request that comes now may have waited while the process did not run.
+    ///
+    /// Thread: the event loop.
+    func hasStalled() -> Bool {
+        if let ms = state.value.stall.tick() {
+            logger.warning(
+                "the process did not run for a while, refusing what came meanwhile",
+                metadata: ["stall.ms": "\(ms)"])
+        }
+        return state.value.stall.isRefusing
+    }
+
     private func sweep() {
+        _ = hasStalled()
         let now = SystemClock.monotonicNs
         for connection in state.value.all.values { connection.endIfLate(nowNs: now) }
     }

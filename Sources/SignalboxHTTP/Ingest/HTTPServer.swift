@@ -25,7 +25,7 @@ public final class HTTPServer: Sendable {
         let group = try EventLoops.group(threads: 1, name: "sbx-listener")
         let connections = HTTPConnections(
             loop: group.next(), logger: logger, countMax: options.connectionsMax,
-            heldBytesMax: options.bodiesBytesMax)
+            heldBytesMax: options.bodiesBytesMax, nowNs: options.nowNs)
         do {
             let tls = try options.tls.map { try $0.context() }
             let bootstrap = ServerBootstrap(group: group)

@@ -1,4 +1,5 @@
 public import SignalboxCore
+internal import SignalboxThreads
 
 /// A complete request.
 public struct HTTPServerRequest: Sendable {
@@ -109,6 +110,8 @@ public struct HTTPServerOptions: Sendable {
     public var lastRequestSeconds = 1
     /// TLS; nil for plain HTTP.
     public var tls: HTTPServerTLS?
+    /// A clock that goes on while the machine is suspended, in nanoseconds.
+    var nowNs: @Sendable () -> UInt64 = { SystemClock.sinceBootNs }
 
     /// Makes options.
     public init(host: String, port: Int) {
