@@ -192,6 +192,32 @@ import Testing
         try await database.remove()
     }
 
+    @Test func `an event whose time is over before its transaction begins is not stored`()
+        async throws
+    {
+        let database = try await PostgresServer.shared().database()
+        let options = try options(database)
+        let store = try await open(options)
+        let (writer, session) = Self.writer(store, options, SharedState(waiting: 0, outcomes: 0))
+        let answers = Mutex<[StoreAnswer]>([])
+        // The process was stopped after the first one had come.
+        let jobs: [QueueJob] = [(1, 1), (2, UInt64.max)].map { id, untilNs in
+            .append(Self.entry([id]), untilNs: untilNs) { answer in
+                answers.withLock { $0.append(answer) }
+            }
+        }
+        #expect(writer.perform(jobs, session) == nil)
+        let (late, inTime) = answers.withLock { ($0.first, $0.last) }
+        #expect(late == .failed(StoreFailure.slow.message))
+        guard case .committed = inTime else {
+            Issue.record("\(String(describing: inTime))")
+            return
+        }
+        #expect(try await database.blocked() == 1)
+        await store.close()
+        try await database.remove()
+    }
+
     @Test func `a setting under which events can be lost is a warning`() async throws {
         let database = try await PostgresServer.shared().database()
         try await database.run(

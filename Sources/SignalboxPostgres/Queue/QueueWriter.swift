@@ -81,12 +81,13 @@ final class QueueWriter: @unchecked Sendable {
     private func attempt(_ group: Group, _ session: Session) -> StoreFailure? {
         let tally = session.tally
         let troubles = troubles
-        session.pauses.user = {
+        let answerLate = {
             let count = group.answerLate(nowNs: SystemClock.monotonicNs)
             guard count > 0 else { return }
             tally.refused(count)
             troubles.refused(count, .slow, StoreFailure.slow.message)
         }
+        session.pauses.user = answerLate
         defer {
             session.pauses.user = {}
             // What is to follow names the group itself: this lets go of both.
@@ -103,6 +104,8 @@ final class QueueWriter: @unchecked Sendable {
         askFirst -= group.asksFirst ? 1 : 0
         while true {
             tries += 1
+            // The process may have been stopped: nobody waits for these any more, and they may be stored by another.
+            answerLate()
             do throws(TransactionFault) {
                 try prepare(group, session)
                 try session.transaction(byNs: untilNs) {
