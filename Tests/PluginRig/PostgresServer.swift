@@ -93,10 +93,12 @@ package final class PostgresServer: Sendable {
     /// Runs SQL as an operator would; what it prints, without decoration.
     @discardableResult
     package func run(_ sql: String, in database: String = "postgres") async throws -> String {
-        try await Tool.output([
-            "psql", "-p", "\(port)", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", folder,
-            "-U", "signalbox", "-d", database, "-c", sql,
-        ])
+        // It may wait for a lock that a test holds.
+        try await Tool.output(
+            [
+                "psql", "-p", "\(port)", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h",
+                folder, "-U", "signalbox", "-d", database, "-c", sql,
+            ], waits: true)
     }
 }
 

@@ -24,26 +24,28 @@ package enum Tool {
     }
 
     /// Runs a program to its end; `environment` is merged into the process's own.
+    ///
+    /// `waits`: it may wait for what a test does, so it must not keep others from running.
     package static func run(
         _ command: [String], at folder: URL = PluginRig.root,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], waits: Bool = false
     ) async throws -> Ended {
-        await slots.take()
+        if !waits { await slots.take() }
         let ended = await withCheckedContinuation { done in
             Thread.detachNewThread {
                 done.resume(returning: Result { try runHere(command, folder, environment) })
             }
         }
-        await slots.give()
+        if !waits { await slots.give() }
         return try ended.get()
     }
 
     /// The output of a program that must succeed; a failure contains all of its output.
     @discardableResult
     package static func output(
-        _ command: [String], at folder: URL = PluginRig.root
+        _ command: [String], at folder: URL = PluginRig.root, waits: Bool = false
     ) async throws -> String {
-        let ended = try await run(command, at: folder)
+        let ended = try await run(command, at: folder, waits: waits)
         guard ended.status == 0 else {
             throw PluginRig.Failure(
                 description: "\(command.joined(separator: " ")) ended with \(ended.status): "
