@@ -68,10 +68,7 @@ extension Machinery {
             metrics.damaged(count)
             logger.error("found damage in the queue", metadata: ["error": "\(words)"])
         case .outcomesLost(let receiver, let count):
-            metrics.outcomesLost(receiver, count: count)
-            logger.error(
-                "outcomes dropped as too old or too many",
-                metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
+            Self.lost(receiver, count: count, metrics, logger)
         case .receiverUnnamed(let receiver):
             logger.warning(
                 "this configuration lacks a receiver of outcomes",

@@ -141,16 +141,22 @@ struct Machinery: Sendable {
             metrics.fileGone(false)
             logger.notice("database file is back", metadata: error)
         case .outcomesLost(let receiver, let count):
-            metrics.outcomesLost(receiver, count: count)
-            logger.error(
-                "outcomes dropped as too old or too many",
-                metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
+            lost(receiver, count: count, metrics, logger)
         case .receiverRemoved(let receiver, let count):
             removed(receiver, count: count, metrics, logger)
         case .diskHasRoom:
             metrics.diskFull(false)
             logger.notice("disk has room again")
         }
+    }
+
+    static func lost(
+        _ receiver: String, count: Int, _ metrics: GatewayMetrics, _ logger: Logger
+    ) {
+        metrics.outcomesLost(receiver, count: count)
+        logger.error(
+            "outcomes dropped as too old or too many",
+            metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
     }
 
     static func removed(

@@ -8,7 +8,7 @@ enum StopSignals {
     private static let bell = Atomic<Int32>(-1)
     private static let isEnding = Atomic<Bool>(false)
 
-    /// Whether a stop signal ends the program at once, because there is nothing to finish.
+    /// A stop signal ends the program at once: it has nothing to finish yet.
     static var endsAtOnce: Bool {
         get { isEnding.load(ordering: .relaxed) }
         set { isEnding.store(newValue, ordering: .relaxed) }
