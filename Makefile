@@ -1,5 +1,5 @@
 # Everything a newcomer needs: `make run` and `make test`. Each does all of its set-up.
-.PHONY: run demo demo-build test chaos chaos-fleet soak bloat bench bench-check event-cost docs build install setup lint format clean
+.PHONY: run demo demo-build test chaos chaos-fleet soak bloat bench bench-check event-cost docs build install deb tarball sbom package-test setup lint format clean
 
 PORT ?= 8080
 ADMIN_PORT ?= 8081
@@ -31,14 +31,32 @@ PREFIX ?= /usr/local
 install: build
 	@scripts/install.sh "$(DESTDIR)$(PREFIX)" .build/release
 
+# A Debian package, and an archive that can be unpacked anywhere; both in .build/package.
+deb: build
+	@scripts/setup.sh package
+	@scripts/package/deb.sh
+
+tarball: build
+	@scripts/package/tarball.sh
+
+# Everything that a build consists of, with versions and licences, as SPDX in .build/signalbox.spdx.json.
+sbom: build
+	@scripts/sbom.py .build/release "$$(.build/release/signalbox --version)" > .build/signalbox.spdx.json
+	@echo "wrote .build/signalbox.spdx.json"
+
+# Installs both into a clean Debian, and runs the service there under systemd. Takes about two minutes, root, and the network.
+package-test: deb tarball
+	@scripts/package/test.sh
+
 # The tests run a debug build; the demo at their end shows that the optimised one, which users run, works too.
 # Suites that run compilers and other programs would starve those that watch the clock, so they go second.
-HEAVY = AnyText|ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire
-# Those with database servers and the programs of a fleet go last.
-DATABASE = Postgres|Fleet|StoreCopy|Balancer|DatabaseOutage
+HEAVY = AnyText|PrometheusTests|ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire|PageTests
+# Those with servers of other projects and the programs of a fleet go last.
+DATABASE = Postgres|Fleet|StoreCopy|Balancer|DatabaseOutage|NATS|Synapse
 test: setup lint
 	swift build --build-tests
 	scripts/rust-plugins.sh debug
+	@Tests/PluginRig/synapse-server.sh install
 	@scripts/swift-test.sh --skip '$(HEAVY)|$(DATABASE)'
 	@scripts/swift-test.sh --filter '$(HEAVY)' --skip '$(DATABASE)'
 	@scripts/swift-test.sh --filter '$(DATABASE)'

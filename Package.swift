@@ -47,7 +47,8 @@ func plugin(
 
 /// The same in C: the contract and nothing else of ours.
 func cPlugin(
-    _ name: String, dependencies: [Target.Dependency] = [], exclude: [String] = []
+    _ name: String, dependencies: [Target.Dependency] = [], exclude: [String] = [],
+    libraries: [String] = []
 ) -> (product: Product, target: Target) {
     (
         .library(name: name, type: .dynamic, targets: [name]),
@@ -58,16 +59,18 @@ func cPlugin(
             exclude: exclude,
             publicHeadersPath: ".",
             cSettings: c,
-            linkerSettings: pluginExports)
+            linkerSettings: pluginExports + libraries.map { .linkedLibrary($0) })
     )
 }
 
 let plugins = [
-    plugin("APNs"), plugin("AppLinks"), plugin("CustomerInsights"), plugin("FCM"),
-    plugin("LivePerson"), plugin("Sendbird", dependencies: ["SendbirdPush"]),
+    plugin("Airship"), plugin("APNs"), plugin("AppLinks"), plugin("CustomerInsights"),
+    plugin("FCM"), plugin("Gorush"), plugin("HMS"), plugin("LivePerson"), plugin("Matrix"),
+    plugin("Sendbird", dependencies: ["SendbirdPush"]),
     plugin("SendbirdDesk", dependencies: ["SendbirdPush"]), plugin("Texts"), plugin("Zendesk"),
     plugin("ZendeskMessaging"),
-    cPlugin("HelloC"), cPlugin("SMTP", dependencies: ["COpenSSL"], exclude: ["README.md"]),
+    cPlugin("HelloC"), cPlugin("NATS", exclude: ["README.md"], libraries: ["nats"]),
+    cPlugin("SMTP", dependencies: ["COpenSSL"], exclude: ["README.md"]),
 ]
 
 let package = Package(
@@ -144,7 +147,7 @@ let package = Package(
             name: "SignalboxPluginHost",
             dependencies: [
                 "SignalboxCore", "SignalboxJSON", "SignalboxPattern", "SignalboxThreads",
-                "CSignalbox", "CLinux",
+                "SignalboxCrypto", "CSignalbox", "CLinux",
             ], swiftSettings: swift),
         .target(
             name: "SignalboxPluginKit", dependencies: ["CSignalbox"],
@@ -179,12 +182,18 @@ let package = Package(
             name: "StoreConformance", dependencies: ["SignalboxCore"], swiftSettings: swift),
         .target(
             name: "SignalboxObservability",
-            dependencies: ["SignalboxCore", .product(name: "Logging", package: "swift-log")],
-            swiftSettings: swift),
+            dependencies: [
+                "SignalboxCore", "SignalboxThreads",
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: swift),
+        // The admin page; its files become part of the program.
+        .target(
+            name: "SignalboxPage", resources: [.embedInCode("Files")], swiftSettings: swift),
         .target(
             name: "Signalbox",
             dependencies: [
-                "SignalboxCore", "SignalboxJSON", "SignalboxConfig", "SignalboxPluginHost",
+                "SignalboxPage", "SignalboxCore", "SignalboxJSON", "SignalboxConfig",
+                "SignalboxPluginHost",
                 "SignalboxHTTP", "SignalboxCrypto", "SignalboxObservability", "SignalboxStore",
                 "SignalboxPostgres", "SignalboxDispatch", "SignalboxThreads",
                 .product(name: "Logging", package: "swift-log"),
@@ -209,7 +218,7 @@ let package = Package(
                 "CAllocator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: swift),
-        // APNs and FCM for tests.
+        // APNs, FCM, HMS and Airship for tests.
         .target(
             name: "SignalboxSimulators",
             dependencies: [
@@ -288,20 +297,21 @@ let package = Package(
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "SignalboxCrypto",
                 "SignalboxThreads", "CLinux", "COpenSSL",
-            ], path: "Tests/PluginRig", exclude: ["pooler.sh", "postgres-server.sh"],
+            ], path: "Tests/PluginRig",
+            exclude: ["pooler.sh", "postgres-server.sh", "synapse-server.sh"],
             swiftSettings: tests),
         .testTarget(
             name: "SignalboxPluginHostTests",
             dependencies: [
                 "SignalboxPluginHost", "SignalboxCore", "SignalboxJSON", "SignalboxThreads",
-                "CSignalbox", "PluginRig",
+                "SignalboxCrypto", "CSignalbox", "PluginRig",
             ],
             swiftSettings: tests),
         .testTarget(
             name: "SignalboxPluginKitTests",
             dependencies: [
                 "SignalboxPluginKit", "CSignalbox", "SignalboxPluginHost", "SignalboxCore",
-                "SignalboxJSON", "PluginRig",
+                "SignalboxJSON", "SignalboxCrypto", "PluginRig",
             ],
             swiftSettings: tests),
         .testTarget(

@@ -49,9 +49,7 @@ while [ "${#queue[@]}" -gt 0 ]; do
   queue=("${queue[@]:1}")
   for name in $(needed "$file"); do
     [ -f "$swift_libs/$name" ] && [ ! -f "$runtime/$name" ] || continue
-    cp "$swift_libs/$name" "$runtime/$name"
-    chmod u+w "$runtime/$name"
-    patchelf --set-rpath '$ORIGIN' "$runtime/$name"
+    place "$swift_libs/$name" "$runtime/$name" '$ORIGIN'
     queue+=("$runtime/$name")
   done
 done
@@ -70,4 +68,35 @@ Cflags: -I\${includedir}
 Libs: -L\${libdir} -lsignalbox
 PC
 [ -x scripts/sdk.sh ] && scripts/sdk.sh "$prefix/share/signalbox/sdk"
+
+# The manual and the completions say what the program itself declares.
+share=$prefix/share
+mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
+  "$share/fish/vendor_completions.d" "$share/doc/signalbox"
+"$build/signalbox" --experimental-dump-help | scripts/package/manual.py "$version" > "$share/man/man1/signalbox.1"
+"$build/signalbox" --generate-completion-script bash > "$share/bash-completion/completions/signalbox"
+"$build/signalbox" --generate-completion-script zsh > "$share/zsh/site-functions/_signalbox"
+"$build/signalbox" --generate-completion-script fish > "$share/fish/vendor_completions.d/signalbox.fish"
+# Whole, and in the places that the pages' links name.
+doc=$share/doc/signalbox
+rm -rf "$doc/docs" "$doc/Plugins" "$doc/Examples"
+cp -r docs "$doc/docs"
+cp README.md SECURITY.md ARCHITECTURE.md "$doc/"
+for file in Plugins/*/README.md; do
+  mkdir -p "$doc/$(dirname "$file")"
+  cp "$file" "$doc/$file"
+done
+(find Examples -path '*/target' -prune -o -name node_modules -prune -o -type f \
+  \( -name '*.yaml' -o -name '*.md' -o -name '*.json' -o -name '*.c' -o -name '*.swift' \) -print) |
+  while IFS= read -r file; do
+    mkdir -p "$doc/$(dirname "$file")"
+    cp "$file" "$doc/$file"
+  done
+ln -sfn ../../signalbox/deploy "$doc/deploy"
+ln -sfn ../../../include "$doc/include"
+
+# Units, load balancers, manifests and a first configuration.
+rm -rf "$share/signalbox/deploy"
+cp -R deploy "$share/signalbox/deploy"
+cp gateway.yaml Tests/Fixtures/Zendesk/reply.json "$share/signalbox/"
 printf 'install: signalbox %s is in %s\n' "$version" "$prefix"

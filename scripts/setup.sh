@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Prepares a fresh Debian or Ubuntu machine for builds: checks Swift, installs missing packages.
-#   scripts/setup.sh [bench|fleet]
+#   scripts/setup.sh [bench|fleet|package]
 set -euo pipefail
 
 packages=(
   libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev libsqlite3-dev
-  libjemalloc-dev libre2-dev libpq-dev
+  libjemalloc-dev libre2-dev libpq-dev libnats-dev
   pkg-config gcc g++ binutils patchelf curl openssl tzdata python3 abigail-tools valgrind
 )
 # A server for the tests; they start it themselves.
@@ -13,10 +13,25 @@ command -v psql >/dev/null 2>&1 && ls -d /usr/lib/postgresql/*/bin/postgres >/de
 command -v pgbouncer >/dev/null 2>&1 || [ -x /usr/sbin/pgbouncer ] || packages+=(pgbouncer)
 # Load balancers for the tests, which start them themselves.
 packages+=(haproxy nginx)
+# A bus for the tests, which start it themselves.
+packages+=(nats-server)
+# Prometheus and its promtool (96 MB), which read /metrics in the tests.
+packages+=(prometheus)
+# Go (81 MB to download, 450 MB on the disk) and Node, for the tests of programs that embed the gateway.
+command -v go >/dev/null 2>&1 || packages+=(golang-go)
+command -v node >/dev/null 2>&1 || packages+=(nodejs)
+[ -e "$(node -p "require('path').resolve(process.execPath, '../../include/node/node_api.h')" 2>/dev/null)" ] ||
+  packages+=(libnode-dev)
+# For Synapse, a Matrix homeserver, which the tests install from PyPI into .build.
+python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
+# A browser for the tests of the admin page.
+packages+=(chromium)
 # What only measuring needs.
 [ "${1:-}" = bench ] && packages+=(nghttp2-client util-linux gdb)
 # Failover, for chaos-fleet and soak.
 [ "${1:-}" = fleet ] && packages+=(etcd-server patroni)
+# The Debian package, and a clean Debian to try it in.
+[ "${1:-}" = package ] && packages+=(dpkg-dev debootstrap iproute2)
 
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
@@ -79,7 +94,7 @@ ok=yes
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" || ok=
 [ -z "$made" ] || "${as_root[@]}" rm -f "$policy"
 [ -n "$ok" ] || fail "apt-get could not install: ${missing[*]}"
-for server in haproxy nginx; do
+for server in haproxy nginx prometheus; do
   case " ${missing[*]} " in
     *" $server "*) ! command -v systemctl >/dev/null 2>&1 || "${as_root[@]}" systemctl -q disable "$server" 2>/dev/null || true ;;
   esac

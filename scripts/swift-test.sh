@@ -1,22 +1,62 @@
 #!/usr/bin/env bash
-# Runs tests of a finished build, and says once more at the end what failed: their output is long.
-#   scripts/swift-test.sh [OPTIONS OF swift test]
+# Runs tests of a finished build. Says what fails, and how it ended; all output is in .build/tests.log.
+# A test that failed is run once more, alone: if it passes then, that is said, and the run goes on. These tests use
+# real sockets, processes and databases, and a machine that stands still for seconds can make one miss its time.
+#   scripts/swift-test.sh [OPTIONS OF swift test]     SIGNALBOX_TESTS_ONCE=1: nothing is run again
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 # As in the program: a test's own client may write to a connection that the gateway has closed.
 trap '' PIPE
 log=.build/tests.log
+results=.build/tests.xml
+again=.build/tests-again.log
+said='✘|error:|Fatal error|Program crashed|Test run with'
+
 # At most a dozen at once: with all of them at once, one that waits for an answer starves on a slow machine.
-swift test --skip-build --experimental-maximum-parallelization-width 12 "$@" 2>&1 | tee "$log"
-status=${PIPESTATUS[0]}
+run() {
+  local log=$1
+  shift
+  swift test --skip-build --experimental-maximum-parallelization-width 12 "$@" 2>&1 |
+    tee "$log" | grep --line-buffered -E "$said" | grep --line-buffered -v '^◇' | cut -c1-600
+  return "${PIPESTATUS[0]}"
+}
+
+# The failed tests of a result file, as patterns of --filter.
+failed() {
+  python3 - "$1" <<'PYTHON'
+import html, re, sys
+
+# Not an XML parser: names of tests may hold bytes that XML does not allow.
+text = open(sys.argv[1], encoding="utf-8", errors="replace").read()
+for case in text.split("<testcase ")[1:]:
+    if "<failure" in case or "<error" in case:
+        field = dict(re.findall(r'(classname|name)="([^"]*)"', case))
+        name = re.sub(r"\(.*", "", html.unescape(field["name"]), flags=re.S)
+        print("^" + re.escape(html.unescape(field["classname"]) + "/" + name) + r"\(")
+PYTHON
+}
+
+rm -f .build/tests*.xml
+printf 'tests: %s\n' "$*"
+run "$log" --xunit-output "$results" "$@"
+status=$?
 [ "$status" -eq 0 ] && exit 0
 
-printf '\ntests: swift test ended with %s; from %s:\n' "$status" "$log"
-grep -E '✘|error:|Fatal error|Program crashed' "$log" | cut -c1-400 | tail -n 60
+printf '\ntests: swift test ended with %s; its output is in %s\n' "$status" "$log"
 if ! grep -q 'Test run with' "$log"; then
-  echo "tests: the process died; these had begun and not ended:"
+  echo "tests: the process died; its last words, and the tests that had begun and not ended:"
+  grep -vE '^[◇✔]' "$log" | tail -n 40 | cut -c1-400
   sed -nE 's/^◇ Test (".*") started\.$/+ \1/p; s/^[✔✘] Test (".*") (passed|failed|with [0-9]+ test).*/- \1/p' "$log" |
     awk '{ name = substr($0, 3) } /^\+/ { left[name] = 1 } /^-/ { delete left[name] } END { for (name in left) print "  " name }'
+  exit "$status"
 fi
-exit "$status"
+[ -z "${SIGNALBOX_TESTS_ONCE:-}" ] || exit "$status"
+filters=()
+while IFS= read -r pattern; do filters+=(--filter "$pattern"); done < <(failed "${results%.xml}-swift-testing.xml")
+# What breaks much is no accident.
+[ "${#filters[@]}" -gt 0 ] && [ "${#filters[@]}" -le 20 ] || exit "$status"
+echo "tests: once more, alone: ${filters[*]}"
+run "$again" --no-parallel "${filters[@]}" || exit $?
+grep -qE 'Test run with [1-9]' "$again" || exit "$status"
+echo "tests: PASSED ONLY AT THE SECOND RUN, look at $log: ${filters[*]}"

@@ -46,7 +46,10 @@ struct Config: Sendable {
 
     static let schema = """
         {
-          "type": "object",
+          "type": "object", "family": "apns",
+          "payloadLimits": [
+            { "bytes": 5120, "header": "apns-push-type", "value": "voip" }, { "bytes": 4096 }
+          ],
           "properties": {
             \(credentialKeys),
             "apps": {

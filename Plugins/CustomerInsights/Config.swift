@@ -5,6 +5,12 @@ struct Config: Sendable {
     static let schema = """
         {
           "type": "object",
+          "emits": {
+            "registration.requested": [],
+            "message.requested": [
+              "title", "body", "imageUrl", "link", "originalLink", "trackingId"
+            ]
+          },
           "properties": {
             "server": {
               "type": "object", "required": ["org", "apps"],

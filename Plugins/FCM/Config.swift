@@ -4,7 +4,14 @@ import SignalboxPluginKit
 struct Config: Sendable {
     static let schema = """
         {
-          "type": "object",
+          "type": "object", "family": "fcm",
+          "payloadLimits": [
+            { "bytes": 3840, "platform": "ios",
+              "parts": ["/message/notification", "/message/data", "/message/apns/payload"] },
+            { "bytes": 4096, "texts": true, "parts": [
+              "/message/notification", "/message/data", "/message/android/notification",
+              "/message/android/data", "/message/webpush/notification", "/message/webpush/data"] }
+          ],
           "required": ["service_account"],
           "properties": {
             "service_account": {

@@ -2,9 +2,20 @@ import SignalboxPluginKit
 
 /// The `config:` of an instance.
 struct Config: Sendable {
+    /// The body as it came, and what every event has.
+    private static let fields = """
+        [
+          "*", "lp.backendService", "lp.conversationId", "lp.dialogId", "lp.originatorId",
+          "lp.brandId", "lp.sequence", "lp.id", "lp.badge", "lp.message"
+        ]
+        """
     static let schema = """
         {
           "type": "object",
+          "emits": {
+            "message.received": \(Self.fields), "proactive.received": \(Self.fields),
+            "c2m.received": \(Self.fields)
+          },
           "required": ["path"],
           "properties": {
             "path": {

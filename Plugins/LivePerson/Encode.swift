@@ -83,7 +83,9 @@ extension LivePerson {
         }
         note.data = keys.text
         // The SDK reads `message`, so the generic names are removed.
-        note.overrides.append(("fcm", #"{"data":{"title":null,"body":null}}"#))
+        for family in ["fcm", "hms"] {
+            note.overrides.append((family, #"{"data":{"title":null,"body":null}}"#))
+        }
         return note
     }
 }

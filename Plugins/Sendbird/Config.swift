@@ -7,6 +7,10 @@ struct Config: Sendable {
         {
           "type": "object",
           "required": ["path", "app_id", "api_token"],
+          "emits": {
+            "message.sent": ["*"], "message.deleted": ["*"], "message.read": ["*"],
+            "desk.message.sent": ["*"], "desk.message.deleted": ["*"]
+          },
           "providerPushes": { "register": ["message.sent", "desk.message.sent"] },
           "properties": {
             "path": {

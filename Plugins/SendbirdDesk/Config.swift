@@ -7,6 +7,10 @@ struct Config: Sendable {
         {
           "type": "object",
           "required": ["app_id"],
+          "emits": {
+            "desk.message.sent": ["*"], "desk.message.deleted": ["*"], "desk.event": ["*"],
+            "ticket.closed": ["*"]
+          },
           "properties": {
             "app_id": {
               "type": "string", "pattern": "^[A-Za-z0-9-]{1,64}$",

@@ -30,10 +30,13 @@ package struct MessagePush {
         skip: (Recipient) -> String?, more: (inout JSONWriter) -> Void = { _ in },
         adjust: (inout PushNotification) -> Void = { _ in }
     ) throws(PluginError) {
+        // The text would be stored twice, so the format for Huawei is added only where it is needed.
+        var isForHuawei = false
         var order: [Person] = []
         var targets: [Person: [BuildSink.Target]] = [:]
         for index in 0..<input.recipientCount {
             let recipient = input.recipient(index)
+            isForHuawei = isForHuawei || recipient.device.platform == "huawei"
             if let reason = skip(recipient) {
                 sink.skip(index, reason)
                 continue
@@ -44,7 +47,7 @@ package struct MessagePush {
             targets[person, default: []].append(.init(index, badge: badge))
         }
         for person in order {
-            var note = notification(person, more: more)
+            var note = notification(person, isForHuawei: isForHuawei, more: more)
             adjust(&note)
             try sink.emit(note, to: targets[person] ?? [])
         }
@@ -60,7 +63,7 @@ package struct MessagePush {
         note.priority = .normal
         var patch = JSONWriter()
         patch.object { writeNoCollapseKey(to: &$0) }
-        note.overrides.append(("fcm", patch.text))
+        for family in ["fcm", "hms"] { note.overrides.append((family, patch.text)) }
         try sink.emit(note, to: (0..<input.recipientCount).map { .init($0) })
     }
 
@@ -69,7 +72,8 @@ package struct MessagePush {
         data.at("/payload/message_id")?.number.map { String($0) } ?? ""
     }
 
-    /// FCM stores pushes for four collapse keys per device; with one key per message the others would be lost.
+    /// FCM stores pushes for four collapse keys per device, Huawei for a hundred groups; with one key per message the
+    /// others would be lost.
     private static func writeNoCollapseKey(to out: inout JSONWriter) {
         out.key("android")
         out.object { out in
@@ -79,7 +83,7 @@ package struct MessagePush {
     }
 
     private func notification(
-        _ person: Person, more: (inout JSONWriter) -> Void
+        _ person: Person, isForHuawei: Bool, more: (inout JSONWriter) -> Void
     ) -> PushNotification {
         let text = PushText(data, locale: person.locale, isHidden: isHidden, settings: settings)
         let object = PushObject(data: data, text: text, person: person, settings: settings)
@@ -110,7 +114,7 @@ package struct MessagePush {
             }
             note.overrides.append(("apns", patch.text))
         }
-        // Sendbird's own format for FCM: {"message": text, "sendbird": JSON text}; the app reads the title
+        // Sendbird's own format for FCM and Huawei: {"message": text, "sendbird": JSON text}; the app reads the title
         // and the text from the object.
         var patch = JSONWriter()
         patch.object { out in
@@ -126,6 +130,7 @@ package struct MessagePush {
             Self.writeNoCollapseKey(to: &out)
         }
         note.overrides.append(("fcm", patch.text))
+        if isForHuawei { note.overrides.append(("hms", patch.text)) }
         note.overrides.append(("shorten", Self.shorten))
         return note
     }

@@ -6,6 +6,11 @@ struct Config: Sendable {
         {
           "type": "object",
           "required": ["path"],
+          "emits": {
+            "ticket.replied": [
+              "ticket_id", "notification.title", "notification.body", "notification.ticket_id"
+            ]
+          },
           "properties": {
             "path": {
               "type": "string", "pattern": "^/[!-~]+$", "minLength": 2, "maxLength": 512,

@@ -5,6 +5,7 @@ struct Config: Sendable {
     static let schema = """
         {
           "type": "object",
+          "emits": { "conversation.message": ["*"] },
           "required": ["path", "api"],
           "properties": {
             "path": {

@@ -16,14 +16,18 @@ final class Engine: Sendable {
     let lanes: LaneTable
     let deviceReports: DeviceReports
     let pipeline: EventPipeline
+    let sources: SourceRunner
     let sweep: LaneSweep
+    private let deadSweep: DeadSweep
     private let relay: ReportRelay
     /// Where the admin listener is, until the gateway stops; nil: there is none.
     let adminAddress: ListenAddress?
     /// `gateway:` as of the start: some of it stays in effect whatever a reload brings.
     let startSettings: GatewaySettings
-    private let services: GatewayServices
-    private let program: InstanceSet.Program
+    /// Before the start and after the stop.
+    private let empty: Generation
+    let services: GatewayServices
+    let program: InstanceSet.Program
 
     var logger: Logger { machinery.logger }
 
@@ -63,7 +67,7 @@ final class Engine: Sendable {
     ) async throws(ConfigurationError) {
         self.machinery = machinery
         startSettings = plan.config.gateway
-        adminAddress = options.admin ?? plan.config.gateway.admin
+        adminAddress = plan.config.gateway.admin
         program = InstanceSet.Program(options)
         let ids: IDSource
         do throws(StoreFailure) {
@@ -71,31 +75,47 @@ final class Engine: Sendable {
         } catch {
             throw plan.fault("store-failed", error.message)
         }
-        let empty = Generation(
+        empty = Generation(
             plan, instances: InstanceSet(), reportKinds: [:],
-            devices: try DeviceAccess(plan, machinery, store),
+            devices: DeviceAccess(plan, machinery, store),
             admin: AdminAccess(adminAddress, plan.config.gateway))
         let style = UserNames.Style(rawValue: plan.config.gateway.logUsers) ?? .hashed
+        let live = Live(empty)
         context = DispatchContext(
-            machinery: machinery, store: store, live: Live(empty), ids: ids,
-            users: await UserNames.open(style, store),
+            machinery: machinery, store: store, live: live, ids: ids,
+            users: await UserNames.open(style, store), pauses: PauseBook(store, machinery),
+            audit: Audit(machinery), spans: SpanBook(SpanExporter(machinery)),
             outcomes: OutcomeStream(
-                store: store, rest: machinery.rest, alarms: machinery.alarms,
+                store: store,
+                desk: OutcomeDesk(
+                    rest: machinery.rest, workers: machinery.workers,
+                    observer: { live.now.instances.observers[$0] }), alarms: machinery.alarms,
                 logger: machinery.logger, metrics: machinery.metrics, clock: machinery.clock))
         deviceReports = DeviceReports(context)
         lanes = LaneFactory(context, deviceReports, onOutcome: options.onOutcome).table()
         relay = ReportRelay(context, lanes)
         pipeline = EventPipeline(context: context, lanes: lanes, deviceReports: deviceReports)
+        sources = SourceRunner(context, pipeline)
         sweep = LaneSweep(context: context, lanes: lanes)
+        deadSweep = DeadSweep(context)
         services = GatewayServices(
             machinery, running: .init(store: store, live: context.live, pipeline: pipeline))
     }
 
     /// Starts the plugins of the first generation, and a lane for every sender that a route names.
     private func begin(_ plan: GatewayPlan) async throws(ConfigurationError) {
+        do throws(StoreFailure) {
+            try await context.pauses.load()
+        } catch {
+            throw plan.fault("store-failed", error.message)
+        }
         let first = try await make(plan, kept: [])
         context.live.replace(with: first)
+        KnownSeries(metrics: context.metrics).show(first)
+        context.metrics.reloaded(isTaken: true, unixMs: context.clock())
         context.store.setConfiguration(plan.digest)
+        context.store.keepHistory(plan.config.gateway.history)
+        context.spans.replace(with: plan.config.gateway.tracing)
         try await openLanes(plan)
         wire(first.instances)
         for instance in first.instances.instances { instance.fetchCredentials() }
@@ -110,6 +130,10 @@ final class Engine: Sendable {
         }
         relay.start()
         sweep.start()
+        deadSweep.start()
+        // Last: what they emit finds everything in place.
+        await sources.run(first.instances.sources)
+        context.pauses.watch { [context, lanes] in lanes.applyPauses(context.pauses) }
     }
 
     /// Deliveries that no gateway holds.
@@ -129,45 +153,22 @@ final class Engine: Sendable {
         _ plan: GatewayPlan, kept: [any HostedInstance]
     ) async throws(ConfigurationError) -> Generation {
         let new = plan.plugins.filter { plugin in !kept.contains { $0.name == plugin.name } }
-        var instances = try await InstanceSet.create(new, program: program, services: services)
-        do throws(ConfigurationError) {
-            try await instances.start(plan.plugins, kept: kept, limits: machinery.limits)
-            try await checkEndpoints(plan, instances, kept: kept.map(\.name))
-            return Generation(
-                plan, instances: instances, reportKinds: await instances.reportKinds(),
-                devices: try DeviceAccess(plan, machinery, context.store),
-                admin: AdminAccess(adminAddress, plan.config.gateway))
-        } catch {
+        var (instances, faults) = await InstanceSet.create(
+            new, program: program, services: services)
+        if faults.isEmpty {
+            faults = await instances.start(plan.plugins, kept: kept, limits: machinery.limits)
+        }
+        if faults.isEmpty {
+            faults = await instances.endpointFaults(plan, kept: kept.map(\.name))
+        }
+        guard faults.isEmpty else {
             await instances.stop(except: kept, deadlineMs: 1_000)
-            throw error
+            throw ConfigurationError(diagnostics: faults.inOrder)
         }
-    }
-
-    /// Asks the new senders that a route names where requests go; throws if one has no usable answer.
-    private func checkEndpoints(
-        _ plan: GatewayPlan, _ instances: InstanceSet, kept: [String]
-    ) async throws(ConfigurationError) {
-        for name in Set(plan.routes.flatMap(\.senders.values)).sorted() {
-            guard let role = instances.senders[name]?.http, !kept.contains(name) else { continue }
-            do {
-                try PushEngine.check(try await role.endpoint(app: "").pushEndpoint())
-            } catch let fault as PluginFault where fault.kind == .notFound {
-                // Endpoints belong to its apps.
-            } catch {
-                throw badEndpoint(name, error, plan)
-            }
-        }
-    }
-
-    private func badEndpoint(
-        _ name: String, _ error: any Error, _ plan: GatewayPlan
-    ) -> ConfigurationError {
-        let plugin = plan.plugins.first { $0.name == name }
-        return ConfigurationError(diagnostics: [
-            Diagnostic(
-                "bad-endpoint", at: plugin?.configPosition ?? plan.config.start,
-                "plugin \"\(name)\": \(error)")
-        ])
+        return Generation(
+            plan, instances: instances, reportKinds: await instances.reportKinds(),
+            devices: DeviceAccess(plan, machinery, context.store),
+            admin: AdminAccess(adminAddress, plan.config.gateway))
     }
 
     /// Makes the missing lanes of senders that a route names.
@@ -180,29 +181,30 @@ final class Engine: Sendable {
             } catch let fault as PluginFault where fault.kind == .notFound {
                 // The plugin has no default app: a lane is made when a delivery names an app.
             } catch {
-                throw badEndpoint(name, error, plan)
+                throw ConfigurationError(diagnostics: [plan.badEndpoint(name, error)])
             }
         }
     }
 
-    /// Lets instances tell their lanes when a credential, room or new secrets have come.
+    /// Lets instances tell their lanes when a credential, room or new secrets have come. They do not keep the lanes,
+    /// which keep them.
     func wire(_ set: InstanceSet, except kept: Set<String> = []) {
-        let (lanes, logger) = (lanes, logger)
+        let logger = logger
         for instance in set.instances where !kept.contains(instance.name) {
             let name = instance.name
-            instance.whenCredentialReady {
-                for lane in lanes.all where lane.key.sender == name { lane.credentialsChanged() }
+            instance.whenCredentialReady { [weak lanes] in
+                for lane in lanes?.all ?? [] where lane.key.sender == name {
+                    lane.credentialsChanged()
+                }
             }
         }
         for (name, sender) in set.senders where !kept.contains(name) {
-            sender.own?.whenRoom {
-                for lane in lanes.all where lane.key.kind == .push && lane.key.sender == name {
-                    lane.resume()
-                }
+            sender.own?.whenRoom { [weak lanes] in
+                for lane in lanes?.pushing(by: name) ?? [] { lane.resume() }
             }
             guard sender.http != nil else { continue }
-            sender.instance.whenSecretsChange {
-                for lane in lanes.all where lane.key.kind == .push && lane.key.sender == name {
+            sender.instance.whenSecretsChange { [weak lanes] in
+                for lane in lanes?.pushing(by: name) ?? [] {
                     Task { await Self.renew(lane, logger) }
                 }
             }
@@ -236,15 +238,27 @@ final class Engine: Sendable {
 
     /// Ends all lanes, which give back what they have not sent. Events are still stored.
     func stopSending() async {
+        await sources.stop()
         for lane in lanes.close() { await lane.stop() }
+        lanes.forgetEnded()
     }
 
     /// Ends everything, in the reverse order of its beginning.
     func shutdown() async {
         await stopSending()
         await context.outcomes.stop()
+        await context.spans.exporter.stop()
         await context.live.now.instances.stop(deadlineMs: 5_000)
+        // Instances keep their services, and these what runs: nothing of it would ever be freed.
+        context.live.replace(with: empty)
         await context.store.close()
         await machinery.shutdown()
+    }
+}
+
+extension LaneTable {
+    /// The lanes of a sender's pushes.
+    fileprivate func pushing(by sender: String) -> [Lane] {
+        all.filter { $0.key.kind == .push && $0.key.sender == sender }
     }
 }

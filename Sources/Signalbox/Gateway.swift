@@ -1,7 +1,8 @@
 internal import Logging
 internal import SignalboxConfig
-public import SignalboxCore
+internal import SignalboxCore
 internal import SignalboxHTTP
+internal import SignalboxObservability
 internal import SignalboxThreads
 internal import Synchronization
 
@@ -14,13 +15,15 @@ public final class Gateway: Sendable {
     public let port: Int
     /// The port of the admin listener; nil: there is none.
     public let adminPort: Int?
+    /// The port of the device registry's own listener; nil: there is none.
+    public let devicesPort: Int?
     let options: GatewayOptions
     let engine: Engine
     let adminService: AdminService
     let ingestService: IngestService
-    /// The last reload, for which the next one waits, and how many have not ended.
-    let reloads = Mutex<(last: Task<Void, Never>?, count: Int)>((nil, 0))
-    private let servers: (ingest: HTTPServer?, admin: HTTPServer?)
+    let reloader: Reloader
+    private let listeners: Listeners
+    private let watchdog: Watchdog?
     private let isClosed = Atomic<Bool>(false)
     private let isStopped = Atomic<Bool>(false)
 
@@ -30,87 +33,64 @@ public final class Gateway: Sendable {
     /// Raises the process's limit of file descriptors as far as allowed; for programs that only run a gateway.
     public static func raiseDescriptors() { ProcessRoom.raiseDescriptors() }
 
-    /// Checks a configuration with its plugins without running anything; throws with every fault.
-    ///
-    /// Returns warnings about settings that are probably a mistake.
-    @discardableResult
-    public static func check(
-        _ options: GatewayOptions
-    ) async throws(ConfigurationError) -> [Diagnostic] {
-        let plan = try GatewayPlan.make(options)
-        var quiet = options
-        quiet.logger = Logger(label: "signalbox.check") { _ in SwiftLogNoOpLogHandler() }
-        let machinery = try Machinery(plan, quiet)
-        do throws(ConfigurationError) {
-            let set = try await InstanceSet.create(
-                plan.plugins, program: InstanceSet.Program(options),
-                services: GatewayServices(machinery))
-            await set.stop(deadlineMs: 1_000)
-        } catch {
-            await machinery.shutdown()
-            throw error
-        }
-        await machinery.shutdown()
-        return plan.warnings
-    }
-
     /// Starts a gateway: everything runs when this returns, or nothing does when it throws.
     public static func start(_ options: GatewayOptions) async throws -> Gateway {
+        let files = ReadFiles()
+        // A look at the file is no news for those who watch it.
+        let config = ConfigAdmin(options)
+        var options = options
+        options.environment = files.noting(options.environment)
         let plan = try GatewayPlan.make(options)
         let engine = try await Engine.start(plan, options)
         do {
-            return try await Gateway(plan, engine, options)
+            return try await Gateway(plan, engine, options, files, config)
         } catch {
             await engine.shutdown()
             throw error
         }
     }
 
-    private init(_ plan: GatewayPlan, _ engine: Engine, _ options: GatewayOptions) async throws {
-        let settings = plan.config.gateway
+    private init(
+        _ plan: GatewayPlan, _ engine: Engine, _ options: GatewayOptions, _ files: ReadFiles,
+        _ config: ConfigAdmin
+    ) async throws {
         let ingest = IngestService(
             context: engine.context, pipeline: engine.pipeline, deviceReports: engine.deviceReports)
         ingestService = ingest
+        let tls = ListenerTLS(plan.tls)
+        let reloader = Reloader(options, engine, tls, files)
+        self.reloader = reloader
         let admin = AdminService(
-            context: engine.context, lanes: engine.lanes, sweep: engine.sweep)
+            context: engine.context, lanes: engine.lanes, sweep: engine.sweep,
+            sources: engine.sources, reloader: reloader, program: engine.program, config: config,
+            deviceReports: engine.deviceReports)
         adminService = admin
         self.engine = engine
         self.options = options
-        // A full public listener leaves descriptors for providers, the database and the admin
-        // listener.
-        let descriptors = ProcessRoom.descriptorsMax
-        var publicServer: HTTPServer?
-        if let address = options.listen ?? settings.listen {
-            publicServer = try await Self.listen(
-                address, "gateway.listen", engine.logger, ingest, tls: settings.tls,
-                socket: options.sockets.listen,
-                connectionsMax: max(16, min(10_000, descriptors / 2)))
-        }
-        var adminServer: HTTPServer?
-        if let address = engine.adminAddress {
-            do {
-                adminServer = try await Self.listen(
-                    address, "gateway.admin", engine.logger, admin,
-                    socket: options.sockets.admin,
-                    connectionsMax: max(8, min(256, descriptors / 8)))
-            } catch {
-                await publicServer?.shutdown()
-                throw error
-            }
-        }
-        servers = (publicServer, adminServer)
-        port = publicServer?.port ?? 0
-        adminPort = adminServer?.port
+        listeners = try await Listeners.open(
+            engine, .init(ingest: ingest, admin: admin, tls: tls, sockets: options.sockets))
+        port = listeners.port("listen") ?? 0
+        adminPort = listeners.port("admin")
+        devicesPort = listeners.port("devices")
+        if adminPort != nil { admin.feed.start() }
+        reloader.start(ports: listeners.all.map(\.server.port))
+        watchdog = Watchdog(
+            options.supervisor, engine.logger,
+            engine.machinery.watched
+                + listeners.all.map { port in
+                    .init(name: "sbx-listener of port \(port.server.port)", ask: port.server.turn)
+                })
         plan.logWarnings(engine.logger)
         engine.logger.info(
             "gateway is up",
             metadata: [
                 "gateway.name": "\(engine.machinery.name)",
-                "listen.port": "\(publicServer?.port ?? 0)",
-                "admin.port": "\(adminServer?.port ?? 0)",
+                "listen.port": "\(port)", "admin.port": "\(adminPort ?? 0)",
+                "devices.port": "\(devicesPort.map { "\($0)" } ?? "")",
                 "plugins": "\(plan.plugins.count)", "routes": "\(plan.routes.count)",
-                "descriptors.max": "\(descriptors)",
+                "descriptors.max": "\(listeners.descriptorsMax)",
             ])
+        options.supervisor?.isReady("Running")
     }
 
     /// Stops: sends what is in memory within the drain time, and leaves the rest on disk.
@@ -121,15 +101,19 @@ public final class Gateway: Sendable {
     public func stop() async -> Int {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return 0 }
         let settings = engine.context.live.now.plan.config.gateway
+        options.supervisor?.isStopping(
+            withinMs: settings.shutdownDelayMs + settings.drainMs + 30_000)
         if isTaking {
             adminService.stopping()
-            await servers.ingest?.announceEnd()
+            await engine.sources.stop()
+            await listeners.announceEnd()
             await pause(ms: settings.shutdownDelayMs)
             _ = await engine.drain(deadlineNs: Self.deadlineNs(settings.drainMs))
         }
         await engine.stopSending()
+        watchdog?.stop()
         let left = await drain(timeoutMs: 0)
-        await reloads.withLock { $0.last }?.value
+        await reloader.close()
         if left > 0 {
             engine.logger.notice(
                 settings.store == nil
@@ -137,9 +121,11 @@ public final class Gateway: Sendable {
                     : "deliveries wait in the database for any gateway",
                 metadata: ["count": "\(left)"])
         }
-        await servers.admin?.shutdown()
+        await listeners.closeAdmin()
         await engine.shutdown()
         engine.logger.info("gateway stopped")
+        // Lines that wait are written before the program ends.
+        _ = await SystemThread.value { LogWriter.standardError.flush(withinMs: 1_000) }
         return left
     }
 
@@ -162,30 +148,9 @@ public final class Gateway: Sendable {
     public func drain(timeoutMs: UInt64) async -> Int {
         adminService.stopping()
         isClosed.store(true, ordering: .releasing)
-        await servers.ingest?.shutdown()
+        reloader.refuse()
+        await engine.sources.stop()
+        await listeners.closePublic()
         return await engine.drain(deadlineNs: Self.deadlineNs(timeoutMs))
-    }
-
-    private static func listen(
-        _ address: ListenAddress, _ what: String, _ logger: Logger,
-        _ handler: any HTTPServerHandler, tls: TLSSettings? = nil, socket: ListeningSocket?,
-        connectionsMax: Int
-    ) async throws -> HTTPServer {
-        do {
-            var quiet = logger
-            quiet.logLevel = max(logger.logLevel, .notice)
-            var options = HTTPServerOptions(host: address.host, port: address.port)
-            options.socket = socket
-            options.connectionsMax = connectionsMax
-            options.tls = tls.map {
-                HTTPServerTLS(
-                    certificateChainPEM: $0.certificate, privateKeyPEM: $0.key,
-                    clientRootsPEM: $0.clientRoots)
-            }
-            return try await HTTPServer.start(options, logger: quiet, handler: handler)
-        } catch {
-            throw ListenError(
-                message: "\(what): cannot listen on \(address.host):\(address.port): \(error)")
-        }
     }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 public import Logging
 public import SignalboxConfig
 public import SignalboxCore
@@ -18,8 +19,12 @@ public struct GatewayOptions: Sendable {
     public var admin: ListenAddress?
     /// Sockets that the process was started with, for the two listeners.
     private(set) var sockets = HandedSockets.none
+    /// Who wants to hear how the gateway is.
+    private(set) var supervisor: Supervisor?
     /// Where log lines go; nil: standard error, as `gateway.log` says.
     public var logger: Logger?
+    /// Where log lines go if there is no `logger`.
+    var programLog: ProgramLog?
     /// Instead of `gateway.data`.
     public var dataFolder: String?
     /// Largest database file, in bytes; 0: as large as the disk allows.
@@ -39,6 +44,10 @@ public struct GatewayOptions: Sendable {
     /// How plugins with `isolation: process` are run.
     public var isolation = IsolationOptions()
 
+    /// Variables and files that the configuration names are on this machine; false only checks what needs none of them,
+    /// and looks neither at the data folder nor at certificates.
+    public var hasSecrets = true
+
     /// A store of your own instead of the database in the data folder; `StoreConformance` says what it must do.
     public var store: (any GatewayStore)?
 
@@ -50,6 +59,21 @@ public struct GatewayOptions: Sendable {
         self.configPath = configPath
         environment = .process
         searchPath = .standard(environment: environment.variables)
+    }
+
+    /// How often watched files are looked at, in milliseconds; a change is applied when two looks have found the same.
+    public var watchIntervalMs: UInt64 = 1_000
+
+    /// Settings that the program was started with stand above those of the file.
+    func override(_ settings: inout GatewaySettings) {
+        settings.listen = listen ?? settings.listen
+        settings.admin = admin ?? settings.admin
+        guard let dataFolder else { return }
+        let here = getcwd(nil, 0)
+        defer { free(here) }
+        let isWhole = dataFolder.hasPrefix("/")
+        settings.dataFolder =
+            isWhole ? dataFolder : (here.map { String(cString: $0) } ?? ".") + "/" + dataFolder
     }
 
     /// The folder that relative paths of the configuration start from.
@@ -74,6 +98,15 @@ public struct GatewayOptions: Sendable {
         let bytes = Array(text.utf8)
         let read = environment.readFile
         environment.readFile = { $0 == path ? .success(bytes) : read($0) }
+    }
+
+    /// The same options with the configuration from text, if it is given; its relative paths start from where those of
+    /// the present one do.
+    public func with(text: String?) -> GatewayOptions {
+        guard let text else { return self }
+        var out = self
+        out.setConfig(text: text, folder: configFolder)
+        return out
     }
 
     /// Turns the log off.
@@ -102,11 +135,13 @@ public struct GatewayOptions: Sendable {
         searchPath.folders = folders + searchPath.folders
     }
 
-    /// Takes listening sockets that the program was started with, as systemd's socket activation hands them over:
-    /// the one named `admin` (`FileDescriptorName=`) for the admin listener, the other for webhooks.
+    /// Works with the service manager that has started the program, in systemd's way. Takes the listening sockets
+    /// that it hands over: the one named `admin` (`FileDescriptorName=`) for the admin listener, the other for
+    /// webhooks. Tells it when the gateway is ready, reloads and stops, and feeds its watchdog.
     ///
-    /// Does nothing if there are none. Call it once per process; throws if a socket cannot be used.
-    public mutating func takeSockets() throws(ListenError) {
+    /// Does nothing if there is none. Call it once per process; throws if a socket cannot be used.
+    public mutating func joinSupervisor() throws(ListenError) {
+        supervisor = try Supervisor(environment.variables)
         sockets = try HandedSockets(environment.variables)
         listen = sockets.listen.map(HandedSockets.address) ?? listen
         admin = sockets.admin.map(HandedSockets.address) ?? admin

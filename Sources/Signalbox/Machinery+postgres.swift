@@ -1,6 +1,7 @@
 internal import Logging
 internal import SignalboxConfig
 internal import SignalboxCore
+internal import SignalboxObservability
 internal import SignalboxPostgres
 internal import SignalboxThreads
 
@@ -41,18 +42,16 @@ extension Machinery {
     ) {
         switch notice {
         case .fault(let words):
-            metrics.storeFault()
+            metrics.storeFaults[].add()
             guard let skipped = faults.write(words) else { return }
             var error: Logger.Metadata = ["error": "\(words)"]
             if skipped > 0 { error["skipped"] = "\(skipped)" }
             logger.error("store failed to write", metadata: error)
         case .began(let trouble, let words):
-            metrics.storeFault()
-            if trouble == .full { metrics.diskFull(true) }
+            metrics.storeFaults[].add()
             logger.error(
                 "\(Self.words(trouble)), rejecting events", metadata: ["error": "\(words)"])
         case .ended(let refused, let ms):
-            metrics.diskFull(false)
             logger.notice(
                 "database is back, accepting events",
                 metadata: ["refused": "\(refused)", "outage.ms": "\(ms)"])
@@ -65,7 +64,7 @@ extension Machinery {
         case .warning(let words):
             logger.warning("database may lose events", metadata: ["error": "\(words)"])
         case .damaged(let count, let words):
-            metrics.damaged(count)
+            metrics.damaged[].add(Int64(count))
             logger.error("found damage in the queue", metadata: ["error": "\(words)"])
         case .outcomesLost(let receiver, let count):
             Self.lost(receiver, count: count, metrics, logger)

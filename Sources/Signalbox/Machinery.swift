@@ -11,7 +11,9 @@ struct Machinery: Sendable {
     /// What the gateway calls itself.
     let name: String
     let logger: Logger
-    let metrics = GatewayMetrics(registry: MetricsRegistry())
+    /// The level of the log; nil: the embedding program has a logger of its own.
+    let logLevel: LogLevel?
+    let metrics = GatewayMetrics()
     let limits: Limits
     let workers: WorkerThreads
     let alarms: AlarmClock
@@ -25,20 +27,23 @@ struct Machinery: Sendable {
 
     init(_ plan: GatewayPlan, _ options: GatewayOptions) throws(ConfigurationError) {
         let settings = plan.config.gateway
-        name = GatewayName.of(settings, listen: options.listen ?? settings.listen)
+        name = GatewayName.of(settings, listen: settings.listen)
+        let level = LogLevel(
+            options.programLog?.level ?? .init(rawValue: settings.logLevel) ?? .info)
+        logLevel = options.logger == nil ? level : nil
         var logger =
-            options.logger
+            options.logger ?? options.programLog?.logger(level)
             ?? Logger(label: "signalbox") { label in
                 LineLogHandler(
                     label: label, format: .init(rawValue: settings.logFormat) ?? .text,
-                    level: .init(rawValue: settings.logLevel) ?? .info)
+                    level: level)
             }
         // Among others, each line says whose it is.
         if settings.name != nil || settings.store != nil || options.store != nil {
             logger[metadataKey: "gateway.name"] = "\(name)"
         }
         self.logger = logger
-        metrics.buildInfo(gateway: name, version: Release.version)
+        metrics.buildInfo.set(1, name, Release.version)
         var limits = Limits()
         if let store = settings.store { limits.leaseMs = store.leaseMs }
         self.limits = limits
@@ -72,8 +77,8 @@ struct Machinery: Sendable {
     private static func requireRoom(
         workerCount: Int, isolatedCount: Int, _ plan: GatewayPlan
     ) throws(ResourceError) {
-        // Alarms, REST, the store's two, and one for something that blocks.
-        let threads = workerCount + 5 + max(1, SystemThread.cores / 2) + plan.plugins.count
+        // Alarms, REST, the log, the store's two, and one for something that blocks.
+        let threads = workerCount + 6 + max(1, SystemThread.cores / 2) + plan.plugins.count
         // The database with its log, listeners and their loops, sockets of the first connections; an
         // isolated plugin needs more.
         let descriptors = 48 + 2 * plan.plugins.count + 4 * isolatedCount
@@ -121,31 +126,27 @@ struct Machinery: Sendable {
         var error: Logger.Metadata = ["error": "\(notice.text)"]
         switch notice {
         case .fault:
-            metrics.storeFault()
+            metrics.storeFaults[].add()
             guard let skipped = faults.write(notice.text) else { return }
             if skipped > 0 { error["skipped"] = "\(skipped)" }
             logger.error("store failed to write", metadata: error)
         case .damaged(let count, _):
-            metrics.damaged(count)
+            metrics.damaged[].add(Int64(count))
             logger.error("found damage in the queue", metadata: error)
         case .logDamaged:
-            metrics.storeFault()
+            metrics.storeFaults[].add()
             logger.error("found the database's log damaged", metadata: error)
         case .diskFull:
-            metrics.diskFull(true)
             logger.error("disk is full, rejecting events", metadata: error)
         case .fileGone:
-            metrics.fileGone(true)
             logger.error("database file is gone", metadata: error)
         case .fileIsBack:
-            metrics.fileGone(false)
             logger.notice("database file is back", metadata: error)
         case .outcomesLost(let receiver, let count):
             lost(receiver, count: count, metrics, logger)
         case .receiverRemoved(let receiver, let count):
             removed(receiver, count: count, metrics, logger)
         case .diskHasRoom:
-            metrics.diskFull(false)
             logger.notice("disk has room again")
         }
     }
@@ -153,7 +154,7 @@ struct Machinery: Sendable {
     static func lost(
         _ receiver: String, count: Int, _ metrics: GatewayMetrics, _ logger: Logger
     ) {
-        metrics.outcomesLost(receiver, count: count)
+        metrics.outcomesLost[receiver].add(Int64(count))
         logger.error(
             "outcomes dropped as too old or too many",
             metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
@@ -162,10 +163,20 @@ struct Machinery: Sendable {
     static func removed(
         _ receiver: String, count: Int, _ metrics: GatewayMetrics, _ logger: Logger
     ) {
-        if count > 0 { metrics.outcomesLost(receiver, count: count) }
+        if count > 0 { metrics.outcomesLost[receiver].add(Int64(count)) }
         logger.warning(
             "removed a receiver of outcomes, dropped what waited for it",
             metadata: ["outcomes.receiver": "\(receiver)", "count": "\(count)"])
+    }
+
+    /// Threads that hang only if something is broken.
+    var watched: [Watchdog.Part] {
+        [
+            .init(name: "sbx-worker", ask: workers.submitBounded),
+            .init(name: "sbx-push", ask: pushes.turn),
+            .init(name: "sbx-alarms") { [alarms] in alarms.after(ms: 0, ring: $0) },
+            .init(name: "the task pool") { done in Task { done() } },
+        ]
     }
 
     /// Ends all threads.

@@ -44,6 +44,20 @@ public struct PluginTool: Sendable {
         }
     }
 
+    /// The JSON Schema of gateway.yaml, with the configs of the plugins in the plugin folders.
+    public func schema() -> String {
+        var schema = EditorSchema()
+        for file in searchPath.candidates {
+            guard case .success(let plugin) = PluginInspector.inspect(file, command: command)
+            else { continue }
+            let name = file.split(separator: "/").last.map(String.init) ?? file
+            schema.add(
+                library: String(name.dropFirst("lib".count).dropLast(".so".count)),
+                schema: plugin.configSchema ?? #"{"type":"object"}"#)
+        }
+        return schema.json.text
+    }
+
     /// Runs an isolated plugin in this process until its gateway ends.
     public static func runIsolated() async { await IsolatedRunner.run() }
 

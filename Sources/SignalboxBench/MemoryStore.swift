@@ -106,7 +106,7 @@ final class MemoryStore: DeliveryQueue {
 
 /// There are no dead letters, devices, values or outcome streams here.
 extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, OutcomeStore,
-    FleetStore
+    FleetStore, HistoryStore, PeopleStore
 {
     var nextOutcome: UInt64 { 1 }
     func setOutcomeReceivers(_ names: [String]) async throws -> [String: UInt64] { [:] }
@@ -116,6 +116,18 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, O
     func claimOutcomes(for receiver: String, forMs: UInt64) async throws -> OutcomeClaim? { nil }
     func fleet() async throws -> Fleet { Fleet(nowUnixMs: 0) }
     func setConfiguration(_ digest: String) {}
+    func keepHistory(_ limits: HistoryLimits) {}
+    func history(_ search: HistorySearch) async throws -> HistoryPage { HistoryPage() }
+    func badges(of user: UserKey) async throws -> [UserKey: Int32] { [:] }
+    func waiting(of user: UserKey, after place: String) async throws -> WaitingPart {
+        WaitingPart()
+    }
+    func changeHistory(
+        _ search: HistorySearch, _ change: @escaping @Sendable (HistoryRow) -> HistoryRow?
+    ) async throws -> UInt64? { nil }
+    func trimDead(_ limits: DeadLimits, max: Int) async throws -> DeadTrim {
+        DeadTrim(old: 0, surplus: 0)
+    }
     func outcomesTaken(by receiver: String, next: UInt64) async throws {}
     func append(_ outcomes: OutcomePack) async throws {}
 
@@ -171,6 +183,10 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, O
         instance: String, key: String,
         done: @escaping @Sendable (Result<[UInt8]?, StoreFailure>) -> Void
     ) { done(.success(nil)) }
+    func values(
+        instance: String,
+        done: @escaping @Sendable (Result<[String: [UInt8]], StoreFailure>) -> Void
+    ) { done(.success([:])) }
     func set(
         instance: String, key: String, value: [UInt8]?, forMs: UInt64?,
         done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void

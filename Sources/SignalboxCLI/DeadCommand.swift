@@ -9,7 +9,7 @@ struct DeadCommand: AsyncParsableCommand {
         abstract: "Manages dead letters: deliveries that failed for good.",
         discussion: """
             Works through the admin listener of a running gateway, and straight on the database of one \
-            that is stopped.
+            that is stopped. Creates no database.
             """,
         subcommands: [List.self, Show.self, Replay.self, Purge.self])
 
@@ -17,6 +17,12 @@ struct DeadCommand: AsyncParsableCommand {
     struct Selection: ParsableArguments {
         @Option(name: .shortAndLong, help: "Path of the configuration.")
         var config = "gateway.yaml"
+
+        @Option(help: "Asks the gateway whose admin listener is there: host:port.")
+        var admin: String?
+
+        @Option(help: "Reads this data folder, which no gateway uses, instead of a configuration.")
+        var data: String?
 
         @Option(help: "Only of this sender.")
         var sender: String?
@@ -27,10 +33,19 @@ struct DeadCommand: AsyncParsableCommand {
         @Option(help: "Only with this reason.")
         var reason: String?
 
-        @Option(help: "Only those that died before this time, in Unix milliseconds.")
+        @Option(help: "Only for this user.")
+        var user: String?
+
+        @Option(help: "Only for devices of this app.")
+        var app: String?
+
+        @Option(
+            help: "Died before this: 10:30, 2026-01-02T10:30, 2h, 30m, or Unix milliseconds.",
+            transform: PastTime.unixMs)
         var before: UInt64?
 
-        @Option(help: "Only those that died at this time or later, in Unix milliseconds.")
+        @Option(
+            help: "Died then or later; written as for --before.", transform: PastTime.unixMs)
         var since: UInt64?
 
         @Flag(help: "All of them.")
@@ -45,15 +60,29 @@ struct DeadCommand: AsyncParsableCommand {
             out.sender = sender
             out.route = route
             out.reason = reason
+            out.user = user
+            out.app = app
             out.beforeUnixMs = before
             out.sinceUnixMs = since
             out.isAll = all
             return out
         }
 
+        private func options() throws -> GatewayOptions {
+            guard admin == nil || data == nil else {
+                throw ValidationError("give either --admin or --data")
+            }
+            var options = GatewayOptions(configPath: config)
+            options.dataFolder = data
+            if let admin, !options.setAdmin(admin) {
+                throw ValidationError("--admin must be host:port, such as 127.0.0.1:8081")
+            }
+            return options
+        }
+
         func run(_ body: (DeadLetterTool) async throws -> Void) async throws {
             do {
-                let tool = try await DeadLetterTool.open(GatewayOptions(configPath: config))
+                let tool = try await DeadLetterTool.open(try options())
                 do {
                     try await body(tool)
                     await tool.close()
@@ -74,7 +103,8 @@ struct DeadCommand: AsyncParsableCommand {
     /// `signalbox dead list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "Lists dead letters, one line of JSON each.")
+            commandName: "list",
+            abstract: "Lists dead letters: time, id, sender, route, app, user, reason.")
 
         @OptionGroup var selection: Selection
 
@@ -84,6 +114,9 @@ struct DeadCommand: AsyncParsableCommand {
         @Flag(name: .long, help: "Only count them by sender and reason.")
         var count = false
 
+        @Flag(help: "Prints a line of JSON each, with title, text and attempts.")
+        var json = false
+
         func run() async throws {
             try await selection.run { tool in
                 if count {
@@ -92,7 +125,9 @@ struct DeadCommand: AsyncParsableCommand {
                     }
                     return
                 }
-                for line in try await tool.list(selection.selection, limit: limit) {
+                for line in try await tool.list(
+                    selection.selection, limit: limit, asJSON: json)
+                {
                     Output.line(line)
                 }
                 let count = try await tool.count(selection.selection)
@@ -157,7 +192,8 @@ struct DeadCommand: AsyncParsableCommand {
         let chosen = selection.selection
         guard chosen.isMeant else {
             throw ValidationError(
-                "say which: ids, --sender, --route, --reason, --before, --since or --all")
+                "say which: ids, --sender, --route, --reason, --user, --app, --before, --since or "
+                    + "--all")
         }
         try await selection.run { tool in
             let total = try await tool.count(chosen)

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import Signalbox
 import SignalboxDevTools
 import SignalboxSimulators
@@ -22,9 +21,7 @@ struct DemoCommand: AsyncParsableCommand {
     func run() async throws {
         StopSignals.catchAll()
         do {
-            guard let body = Self.read(sample) else {
-                throw ValidationError("there is no file \(sample)")
-            }
+            let body = try InputFile.read(sample, "--sample")
             let demo = try await Demo.start(try config.gatewayOptions())
             show(demo)
             let report = try await demo.send(body)
@@ -37,18 +34,22 @@ struct DemoCommand: AsyncParsableCommand {
             if !report.isConfirmed { throw Exit.fault }
         } catch let code as ExitCode {
             throw code
+        } catch let error as ValidationError {
+            throw error
         } catch {
             throw Exit.report(error)
         }
     }
 
     private func show(_ demo: Demo) {
-        let admin = demo.gateway.adminPort.map { ", admin http://127.0.0.1:\($0)" } ?? ""
+        if let port = demo.gateway.adminPort {
+            Output.line("page        http://127.0.0.1:\(port)/")
+        }
         Output.line(
             """
             simulators  APNs \(demo.simulators.apns.origin), FCM \(demo.simulators.fcm.origin), \
             control http://127.0.0.1:\(demo.simulators.controlPort)
-            gateway     http://127.0.0.1:\(demo.gateway.port)\(admin)
+            gateway     http://127.0.0.1:\(demo.gateway.port)
             """)
     }
 
@@ -59,17 +60,15 @@ struct DemoCommand: AsyncParsableCommand {
             Running; Ctrl-C stops it. Send another webhook:
               curl -i -H 'content-type: application/json' --data @\(sample) \\
                 http://127.0.0.1:\(demo.gateway.port)/in/zendesk/demo
-            See what arrived, or give the simulators orders (docs/simulators.md):
-              curl http://127.0.0.1:\(demo.simulators.controlPort)/apns/received
-            """)
-        await StopSignals.wait()
-    }
+            What arrives is shown here. docs/simulators.md says how to let the providers fail.
 
-    private static func read(_ path: String) -> [UInt8]? {
-        guard let file = fopen(path, "r") else { return nil }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 2 << 20)
-        let count = fread(&bytes, 1, bytes.count, file)
-        return Array(bytes[..<count])
+            """)
+        let follower = Task {
+            await demo.follow { push in
+                for line in Demo.Report.lines(of: push) { Output.line(line) }
+            }
+        }
+        await StopSignals.wait()
+        follower.cancel()
     }
 }

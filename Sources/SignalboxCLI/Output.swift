@@ -17,6 +17,11 @@ enum Exit {
             Output.error(count == 1 ? "1 fault" : "\(count) faults")
             return error.isTemporary ? temporary : config
         }
+        if let rejection = error as? ReloadTool.Rejection {
+            for fault in rejection.faults { Output.error(fault) }
+            Output.error("reload rejected, the gateway keeps its current configuration")
+            return config
+        }
         Output.error("signalbox: \(error)")
         if let error = error as? StoreTool.Fault, error.isTemporary { return temporary }
         return fault

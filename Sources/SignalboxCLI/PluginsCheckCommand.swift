@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import SignalboxConformance
 
 /// `signalbox plugins check`.
@@ -58,10 +57,7 @@ struct PluginsCheckCommand: AsyncParsableCommand {
     }
 
     private func text(_ path: String, _ option: String) throws -> String {
-        guard let bytes = InputFile.read(path) else {
-            throw ValidationError("\(option): there is no file \(path)")
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        String(decoding: try InputFile.read(path, option), as: UTF8.self)
     }
 
     private static func secret(_ given: String) throws -> (name: String, value: [UInt8]) {
@@ -70,27 +66,7 @@ struct PluginsCheckCommand: AsyncParsableCommand {
         }
         let value = given[given.index(after: equals)...]
         guard value.hasPrefix("@") else { return (String(given[..<equals]), Array(value.utf8)) }
-        guard let bytes = InputFile.read(String(value.dropFirst())) else {
-            throw ValidationError("--secret: there is no file \(value.dropFirst())")
-        }
+        let bytes = try InputFile.read(String(value.dropFirst()), "--secret")
         return (String(given[..<equals]), bytes)
-    }
-}
-
-/// Files named on the command line.
-enum InputFile {
-    /// The bytes of a file, or of standard input for `-`; nil if unreadable.
-    static func read(_ path: String) -> [UInt8]? {
-        guard let file = path == "-" ? fdopen(dup(STDIN_FILENO), "rb") : fopen(path, "rb") else {
-            return nil
-        }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
-        while true {
-            let count = fread(&chunk, 1, chunk.count, file)
-            guard count > 0 else { return bytes }
-            bytes += chunk[..<count]
-        }
     }
 }

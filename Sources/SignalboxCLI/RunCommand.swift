@@ -17,7 +17,7 @@ struct RunCommand: AsyncParsableCommand {
         let gateway: Gateway
         do {
             var options = try config.gatewayOptions()
-            try options.takeSockets()
+            try options.joinSupervisor()
             options.onStore = { StopSignals.endsAtOnce = false }
             gateway = try await Gateway.start(options)
         } catch {
@@ -29,33 +29,5 @@ struct RunCommand: AsyncParsableCommand {
             Task { _ = try? await gateway.reload() }
         }
         await gateway.stop()
-    }
-}
-
-/// `signalbox check`.
-struct CheckCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "check",
-        abstract:
-            "Loads a configuration with its plugins, reports every fault and warning; exits 78 on a fault."
-    )
-
-    @OptionGroup var config: ConfigOptions
-
-    func run() async throws {
-        let warnings: [String]
-        do {
-            warnings = try await Gateway.check(try config.gatewayOptions()).map { "\($0)" }
-        } catch {
-            throw Exit.report(error)
-        }
-        for warning in warnings { Output.error("warning: \(warning)") }
-        let count =
-            switch warnings.count {
-            case 0: ""
-            case 1: ", 1 warning"
-            default: ", \(warnings.count) warnings"
-            }
-        Output.line("\(config.config): no faults\(count)")
     }
 }

@@ -5,7 +5,8 @@ import SignalboxSimulators
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Runs APNs and FCM simulators that verify requests and fail on command.",
+        abstract:
+            "Runs simulators of APNs, FCM, HMS and Airship that verify requests and fail on command.",
         discussion: "Orders are explained in docs/simulators.md.")
 
     @Option(help: "Folder for keys and certificates; temporary if omitted.")
@@ -16,6 +17,12 @@ struct SimulateCommand: AsyncParsableCommand {
 
     @Option(help: "Port of the FCM simulator; 0: any free one.")
     var fcmPort = 0
+
+    @Option(help: "Port of the HMS simulator; 0: any free one.")
+    var hmsPort = 0
+
+    @Option(help: "Port of the Airship simulator; 0: any free one.")
+    var airshipPort = 0
 
     @Option(help: "Port of the control API; 0: any free one.")
     var controlPort = 0
@@ -32,6 +39,8 @@ struct SimulateCommand: AsyncParsableCommand {
         options.folder = folder
         options.apnsPort = apnsPort
         options.fcmPort = fcmPort
+        options.hmsPort = hmsPort
+        options.airshipPort = airshipPort
         options.controlPort = controlPort
         options.apns.topics = Set(topic)
         options.apns.takesAnyToken = !strictTokens
@@ -41,13 +50,16 @@ struct SimulateCommand: AsyncParsableCommand {
         } catch {
             throw Exit.report(error)
         }
-        Output.line("# APNs \(simulators.apns.origin), FCM \(simulators.fcm.origin),")
+        Output.line(
+            "# APNs \(simulators.apns.origin), FCM \(simulators.fcm.origin), "
+                + "HMS \(simulators.hms.origin), Airship \(simulators.airship.origin),")
         Output.line("# control API http://127.0.0.1:\(simulators.controlPort)")
         Output.line("# keys and certificates: \(simulators.files.folder)")
         for (name, value) in simulators.variables.sorted(by: { $0.key < $1.key }) {
             Output.line("export \(name)=\(value)")
         }
         await StopSignals.wait()
-        await simulators.shutdown()
+        // The end of the process closes the connections; no client is waited for.
+        simulators.removeFiles()
     }
 }

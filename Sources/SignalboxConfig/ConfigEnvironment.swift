@@ -9,6 +9,14 @@ public struct ConfigEnvironment: Sendable {
         case tooLarge
     }
 
+    /// What a configuration names and is missing.
+    public enum Missing: Sendable, Hashable {
+        /// `${env:NAME}` without a default.
+        case variable(String)
+        /// `${file:path}`, as written.
+        case file(String)
+    }
+
     /// Largest configuration or secret file, in bytes.
     public static let fileBytesMax = 1 << 20
 
@@ -16,6 +24,8 @@ public struct ConfigEnvironment: Sendable {
     public var variables: [String: String]
     /// Reads a file by its absolute path.
     public var readFile: @Sendable (String) -> Result<[UInt8], FileFault>
+    /// Gives text for what is missing, where a configuration is looked at without its secrets; nil: it is a fault.
+    public var standIn: (@Sendable (Missing) -> String)?
 
     /// Makes an environment, for example for tests.
     public init(

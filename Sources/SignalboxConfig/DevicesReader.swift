@@ -72,7 +72,7 @@ enum DevicesReader {
     ) {
         guard let value,
             let map = MapReader(
-                value, owner: "devices", known: ["clients", "users", "report"], diagnostics)
+                value, owner: "devices", .devices, diagnostics)
         else { return ([], [], DeviceListeners(), []) }
         var clients: [DeviceClient] = []
         if case .list(let items) = map["clients"]?.kind {
@@ -102,12 +102,7 @@ enum DevicesReader {
     private static func users(_ value: ConfigValue, _ diagnostics: Diagnostics) -> DeviceUsers? {
         let owner = value["name"]?.string.map { "devices users \"\($0)\"" } ?? "devices users"
         guard
-            let map = MapReader(
-                value, owner: owner,
-                known: [
-                    "name", "app", "issuer", "audience", "keys", "jwks_url", "ca", "leeway", "code",
-                ],
-                diagnostics)
+            let map = MapReader(value, owner: owner, .users, diagnostics)
         else { return nil }
         let name = map.text("name", required: true)
         let app = map.text("app", required: true)
@@ -120,9 +115,7 @@ enum DevicesReader {
         if let url { checkURL(url, "jwks_url", map) }
         var code: DeviceUsers.CodeFlow?
         if let value = map["code"],
-            let flow = MapReader(
-                value, owner: "\(owner) code", known: ["token_url", "client_id", "client_secret"],
-                diagnostics),
+            let flow = MapReader(value, owner: "\(owner) code", .code, diagnostics),
             let token = flow.text("token_url", required: true),
             let client = flow.text("client_id", required: true)
         {
@@ -186,8 +179,7 @@ enum DevicesReader {
     private static func client(_ value: ConfigValue, _ diagnostics: Diagnostics) -> DeviceClient? {
         let owner = value["name"]?.string.map { "devices client \"\($0)\"" } ?? "devices client"
         guard
-            let map = MapReader(
-                value, owner: owner, known: ["name", "token", "app", "scopes"], diagnostics)
+            let map = MapReader(value, owner: owner, .client, diagnostics)
         else { return nil }
         let name = map.text("name", required: true)
         let token = map.text("token", required: true)

@@ -3,8 +3,11 @@ public import SignalboxCore
 /// The faults found in one configuration; used by one thread.
 final class Diagnostics {
     var all: [Diagnostic] = []
+    /// Places of values that stand in for missing ones: whether they fit says nothing.
+    var standIns: Set<SourcePosition> = []
 
     func report(_ code: String, at position: SourcePosition, _ message: String) {
+        guard !standIns.contains(position) else { return }
         all.append(Diagnostic(code, at: position, message))
     }
 }

@@ -1,16 +1,6 @@
 public import SignalboxCore
 
 extension GatewayConfig {
-    static let topKeys = [
-        "version", "gateway", "plugins", "routes", "retry", "texts", "devices", "outcomes",
-        "tests",
-    ]
-    static let gatewayKeys = [
-        "name", "listen", "admin", "admin_hosts", "admin_token", "data", "store", "drain",
-        "shutdown_delay", "dedupe", "log", "tls", "sources",
-    ]
-    static let pluginKeys = ["library", "isolation", "dedupe", "config"]
-
     /// Reads a configuration and reports all its faults at once, in file order.
     ///
     /// A config with faults is returned as far as it could be read, so that a caller can look for more
@@ -37,14 +27,16 @@ extension GatewayConfig {
             if let root = YAMLReader.read(
                 bytes, file: path, interpolation: interpolation, diagnostics: diagnostics)
             {
+                config.given = root
                 config.read(root, diagnostics)
             }
         }
+        config.standIns = diagnostics.standIns
         return (config, diagnostics.all.inOrder)
     }
 
     private mutating func read(_ root: ConfigValue, _ diagnostics: Diagnostics) {
-        guard let map = MapReader(root, owner: "the file", known: Self.topKeys, diagnostics) else {
+        guard let map = MapReader(root, owner: "the file", .file, diagnostics) else {
             return
         }
         if let version = map["version"] {
@@ -63,6 +55,26 @@ extension GatewayConfig {
         }
         (deviceClients, deviceUsers, deviceListeners, deviceReports) = DevicesReader.read(
             map["devices"], plugins: plugins.map(\.name), diagnostics)
+        if let listen = map["devices"]?["listen"] {
+            let text = listen.string ?? ""
+            gateway.devicesListen = ListenAddress(text)
+            if gateway.devicesListen == nil {
+                map.report(
+                    "bad-address", at: listen,
+                    "devices: listen must be host:port, such as 127.0.0.1:8082 or [::1]:8082")
+            }
+        }
+        if let own = gateway.devicesListen, own.port != 0,
+            [gateway.listen, gateway.admin].contains(own)
+        {
+            map.report(
+                "bad-value", at: map["devices"]?["listen"],
+                "devices.listen needs an address of its own")
+        }
+        texts = map["texts"]?.json.text ?? ""
+        for index in deviceUsers.indices where !deviceUsers[index].caFile.isEmpty {
+            deviceUsers[index].caFile = path(deviceUsers[index].caFile)
+        }
         let policies = RetryReader.read(map["retry"], diagnostics)
         for name in gateway.sources where plugins.contains(where: { $0.name == name }) {
             map.report(
@@ -79,8 +91,14 @@ extension GatewayConfig {
             map.report("missing-key", at: nil, "routes is required")
         }
         let outcomes = OutcomesReader(
-            routes: routes.map(\.route.name), folder: folder, diagnostics: diagnostics)
+            routes: routes.map(\.route.name), diagnostics: diagnostics)
         outcomeReceivers = outcomes.read(map["outcomes"])
+        for index in outcomeReceivers.indices {
+            guard case .web(let url, let secret, let file?) = outcomeReceivers[index].target else {
+                continue
+            }
+            outcomeReceivers[index].target = .web(url: url, secret: secret, caFile: path(file))
+        }
         for index in routes.indices {
             let name = routes[index].route.name
             routes[index].route.marksOpens = outcomeReceivers.contains {
@@ -88,14 +106,15 @@ extension GatewayConfig {
             }
         }
         if let section = map["tests"] {
-            TestsReader.check(
-                section, plugins: plugins.map(\.name), routes: routes.map(\.route.name), diagnostics
-            )
+            let reader = TestsReader(
+                plugins: plugins.map(\.name), sources: gateway.sources,
+                routes: routes.map(\.route.name), diagnostics: diagnostics)
+            tests = reader.read(section)
         }
     }
 
     private mutating func readGateway(_ value: ConfigValue, _ diagnostics: Diagnostics) {
-        guard let map = MapReader(value, owner: "gateway", known: Self.gatewayKeys, diagnostics)
+        guard let map = MapReader(value, owner: "gateway", .gateway, diagnostics)
         else { return }
         if let listen = map["listen"], case .bool(false) = listen.kind {
             gateway.listen = nil
@@ -117,9 +136,7 @@ extension GatewayConfig {
             }
         }
         if let value = map["tls"],
-            let tls = MapReader(
-                value, owner: "gateway.tls", known: ["certificate", "key", "client_ca"], diagnostics
-            ),
+            let tls = MapReader(value, owner: "gateway.tls", .tls, diagnostics),
             let certificate = tls.text("certificate", required: true),
             let key = tls.text("key", required: true)
         {
@@ -147,14 +164,29 @@ extension GatewayConfig {
             }
         }
         if let value = map["store"] { gateway.store = PostgresSettings.read(value, diagnostics) }
+        gateway.auditFile = map.text("audit", required: map["audit"] != nil)?.text
+        if let value = map["limits"] { readLimits(value, diagnostics) }
+        if let value = map["watch"] {
+            if case .bool(let flag) = value.kind {
+                gateway.watch = flag
+            } else {
+                map.report("wrong-type", at: value, "watch must be true or false")
+            }
+        }
         if let ms = map.duration("drain", in: 0...600_000) { gateway.drainMs = ms }
         if let ms = map.duration("shutdown_delay", in: 0...600_000) { gateway.shutdownDelayMs = ms }
         if let ms = map.duration("dedupe", in: 0...GatewaySettings.dedupeMsMax) {
             gateway.dedupeMs = ms
         }
+        gateway.history = HistorySettings.read(map, diagnostics)
+        if let value = map["tracing"] {
+            var tracing = TracingSettings.read(value, diagnostics)
+            if let file = tracing?.caFile { tracing?.caFile = path(file) }
+            gateway.tracing = tracing
+        }
+        gateway.dead = DeadSettings.read(map, diagnostics)
         if let log = map["log"],
-            let map = MapReader(
-                log, owner: "gateway.log", known: ["level", "format", "users"], diagnostics)
+            let map = MapReader(log, owner: "gateway.log", .log, diagnostics)
         {
             let levels = ["trace", "debug", "info", "warning", "error"]
             if let word = map.word("level", of: levels) { gateway.logLevel = word }
@@ -165,6 +197,18 @@ extension GatewayConfig {
         }
         if let admin = gateway.admin, admin.port != 0, admin == gateway.listen {
             map.report("bad-value", at: map["admin"], "listen and admin are the same address")
+        }
+    }
+
+    private mutating func readLimits(_ value: ConfigValue, _ diagnostics: Diagnostics) {
+        guard let map = MapReader(value, owner: "gateway.limits", .limits, diagnostics)
+        else { return }
+        gateway.limits.connections = map.integer("connections", in: 16...1_000_000).map { Int($0) }
+        if let rate = map.integer("client_rate", in: 0...1_000_000) {
+            gateway.limits.clientRate = Int(rate)
+        }
+        if let rate = map.integer("source_rate", in: 0...1_000_000) {
+            gateway.limits.sourceRate = Int(rate)
         }
     }
 
@@ -203,14 +247,14 @@ extension GatewayConfig {
     }
 
     private func address(_ key: String, _ map: MapReader) -> ListenAddress? {
-        guard let (text, value) = map.text(key) else { return nil }
-        guard let address = ListenAddress(text) else {
-            map.report(
-                "bad-address", at: value,
-                "\(key) must be host:port, such as 127.0.0.1:8080 or [::1]:8080, or false")
-            return nil
-        }
-        return address
+        guard let value = map[key] else { return nil }
+        if let address = value.string.flatMap({ ListenAddress($0) }) { return address }
+        let advice = value.isSecret ? nil : ListenAddress.advice(value)
+        map.report(
+            "bad-address", at: value,
+            "\(key) must be host:port, such as 127.0.0.1:8080 or [::1]:8080, or false"
+                + (advice.map { "; \($0)" } ?? ""))
+        return nil
     }
 
     private mutating func readPlugins(_ value: ConfigValue, _ diagnostics: Diagnostics) {
@@ -228,7 +272,7 @@ extension GatewayConfig {
                     "\(owner): a name has letters, digits, - and _, at most 64")
             }
             guard
-                let map = MapReader(entry.value, owner: owner, known: Self.pluginKeys, diagnostics)
+                let map = MapReader(entry.value, owner: owner, .plugin, diagnostics)
             else { continue }
             // Routes may name a plugin even if its library is not usable.
             let library = map.text("library", required: true)

@@ -33,12 +33,39 @@ public struct GatewaySettings: Sendable {
     public var dedupeMs: UInt64 = 600_000
     /// The longest time that a key is remembered, in milliseconds.
     public static let dedupeMsMax: UInt64 = 7 * 86_400_000
+    /// The file that changes are recorded in, as given; nil: the log.
+    public var auditFile: String?
+    /// Bounds of the listeners.
+    public var limits = ListenerLimits()
+    /// The address of the device registry's API; nil: it is on `listen`. In the file it is `devices.listen`.
+    public var devicesListen: ListenAddress?
+    /// Whether changed files of the configuration are applied without being told to.
+    public var watch = false
+    /// How much of what happened is kept for traces.
+    public var history = HistoryLimits()
+    /// Where spans are sent; nil: nowhere.
+    public var tracing: TracingSettings?
+    /// Which dead letters are kept.
+    public var dead = DeadSettings()
     /// `trace`, `debug`, `info`, `warning`, `error`.
     public var logLevel = "info"
     /// `text` or `json`.
     public var logFormat = "text"
     /// How log lines name users: `plain`, `hashed` or `none`.
     public var logUsers = "hashed"
+
+    /// The defaults.
+    public init() {}
+}
+
+/// `gateway.limits`.
+public struct ListenerLimits: Sendable, Hashable {
+    /// Most connections of the public listener; nil: as many as the file descriptors allow, up to 10,000.
+    public var connections: Int?
+    /// Most requests per second of one client address; 0: any number.
+    public var clientRate = 0
+    /// Most requests per second for one source, and for the device registry; 0: any number.
+    public var sourceRate = 0
 
     /// The defaults.
     public init() {}
@@ -91,6 +118,14 @@ public struct RouteSettings: Sendable {
     public var builderOptions: ConfigValue?
     /// The position of each sender.
     public var senderPositions: [String: SourcePosition]
+    /// The route as given.
+    public var given: ConfigValue
+    /// Fields that its condition and its templates read, each with the place that names it.
+    public var fields: [(path: FieldPath, position: SourcePosition)]
+    /// Types that its condition asks for.
+    public var types: [(name: String, position: SourcePosition)]
+    /// The entry as JSON, to tell whether it has changed.
+    public var text: String { given.json.text }
 }
 
 /// A configuration, checked as far as the file alone allows.
@@ -102,9 +137,16 @@ public struct GatewayConfig: Sendable {
     /// The folder that relative paths start from.
     public var folder: String
     /// The folder for durable data, as a path.
-    public var dataPath: String {
-        let given = gateway.dataFolder
-        return given.hasPrefix("/") ? given : "\(folder)/\(given)"
+    public var dataPath: String { path(gateway.dataFolder) }
+    /// The whole file as given; nil if it is not YAML.
+    public var given: ConfigValue?
+    /// A path of the file, which starts from its folder unless it is absolute.
+    public func path(_ given: String) -> String {
+        given.hasPrefix("/") ? given : "\(folder)/\(given)"
+    }
+    /// The path of `gateway.audit`; nil: the log.
+    public var auditPath: String? {
+        gateway.auditFile.map { $0.hasPrefix("/") ? $0 : "\(folder)/\($0)" }
     }
     /// The position for faults of the whole file.
     public var start: SourcePosition { SourcePosition(file: file, line: 1, column: 1) }
@@ -122,6 +164,12 @@ public struct GatewayConfig: Sendable {
     public var deviceReports: [(instance: String, position: SourcePosition)] = []
     /// `outcomes:`, in the file's order.
     public var outcomeReceivers: [OutcomeReceiver] = []
+    /// `texts:` as JSON, to tell whether they have changed; empty if there are none.
+    public var texts = ""
     /// `routes:`, in the file's order.
     public var routes: [RouteSettings] = []
+    /// Places of values that stand in for missing ones.
+    public var standIns: Set<SourcePosition> = []
+    /// `tests:`, in the file's order.
+    public var tests: [RouteTest] = []
 }

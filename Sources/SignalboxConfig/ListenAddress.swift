@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SignalboxCore
 
 /// An address to listen on.
 public struct ListenAddress: Sendable, Hashable {
@@ -28,6 +29,24 @@ public struct ListenAddress: Sendable, Hashable {
         }
         guard !name.contains(where: { $0 == " " || $0 == "/" }) else { return nil }
         self.init(host: name.isEmpty ? "0.0.0.0" : String(name), port: port)
+    }
+
+    /// What to write instead of a value that is no address, if that is clear from the value.
+    static func advice(_ value: ConfigValue) -> String? {
+        var text = value.string ?? ""
+        if case .integer(let number) = value.kind { text = String(number) }
+        if let port = Int(text), (0...65535).contains(port) {
+            return "\(port) is a port without a host: write 127.0.0.1:\(port) for this machine "
+                + "alone, 0.0.0.0:\(port) for every network"
+        }
+        if let mark = text.firstRange(of: "://") {
+            let rest = text[mark.upperBound...].prefix { $0 != "/" }
+            return ListenAddress(String(rest)).map { _ in "an address has no scheme: write \(rest)"
+            }
+        }
+        if bytes(of: text)?.count == 16 { return "the port is missing: write [\(text)]:8080" }
+        let isHost = !text.isEmpty && !text.contains { ":/ []".contains($0) }
+        return isHost ? "the port is missing: write \(text):8080" : nil
     }
 
     /// Whether only programs on this machine can reach it.

@@ -11,7 +11,10 @@ struct MapReader {
     /// Starts on a map; reports a value of another type, and unknown keys.
     ///
     /// `owner` names the map in messages: `route "support"`.
-    init?(_ value: ConfigValue, owner: String, known: [String], _ diagnostics: Diagnostics) {
+    init?(
+        _ value: ConfigValue, owner: String, _ section: ConfigSection, _ diagnostics: Diagnostics
+    ) {
+        let known = section.names
         self.owner = owner
         self.value = value
         self.diagnostics = diagnostics
@@ -88,9 +91,13 @@ struct MapReader {
                 return count * ms
             }
         }
+        var hint = ""
+        if case .integer(let count) = value.kind, count > 0 {
+            hint = "; if you mean seconds, write \(count)s"
+        }
         report(
             "bad-value", at: value,
-            "\(key) must be a length of time such as 500ms, 30s, 5m, 24h or 7d")
+            "\(key) must be a length of time such as 500ms, 30s, 5m, 24h or 7d\(hint)")
         return nil
     }
 

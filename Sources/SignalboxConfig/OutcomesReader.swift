@@ -4,26 +4,28 @@ public import SignalboxCore
 public struct OutcomeReceiver: Sendable, Hashable {
     /// Appears in logs and metrics.
     public var name: String
-    /// The URL that batches are posted to.
-    public var url: String
-    /// Signs the batches.
-    ///
-    /// Never logged.
-    public var secret: String
+    /// Where batches go.
+    public var target: Target
     /// The results it wants.
     public var wish: OutcomeWish
-    /// PEM file of trusted roots; nil for the system's.
-    public var caFile: String?
+
+    /// Where batches go.
+    public enum Target: Sendable, Hashable {
+        /// They are posted to a URL. The secret signs them and is never logged; `caFile` is a PEM file of trusted
+        /// roots, nil for the system's.
+        case web(url: String, secret: String, caFile: String?)
+        /// They are handed to the instance with this name.
+        case plugin(String)
+    }
+
+    /// The instance that gets the batches, or nil.
+    public var plugin: String? { if case .plugin(let name) = target { name } else { nil } }
 }
 
 /// The `outcomes:` section.
 struct OutcomesReader {
-    private static let keys = ["name", "url", "secret", "routes", "results", "ca"]
-
     /// Names of the routes.
     let routes: [String]
-    /// The folder that relative paths start from.
-    let folder: String
     let diagnostics: Diagnostics
 
     func read(_ value: ConfigValue?) -> [OutcomeReceiver] {
@@ -31,7 +33,8 @@ struct OutcomesReader {
         guard case .list(let items) = value.kind else {
             diagnostics.report(
                 "wrong-type", at: value.position,
-                "outcomes must be a list of receivers, each with name, url and secret")
+                "outcomes must be a list of receivers, each with name, url and secret, or name and plugin"
+            )
             return []
         }
         var out: [OutcomeReceiver] = []
@@ -49,13 +52,23 @@ struct OutcomesReader {
 
     private func receiver(_ value: ConfigValue) -> OutcomeReceiver? {
         let owner = value["name"]?.string.map { "outcomes \"\($0)\"" } ?? "outcomes"
-        guard let map = MapReader(value, owner: owner, known: Self.keys, diagnostics) else {
+        guard let map = MapReader(value, owner: owner, .receiver, diagnostics) else {
             return nil
         }
         let name = map.text("name", required: true)
         if let name, !Names.isName(name.text) {
             map.report(
                 "bad-name", at: name.value, "a name has letters, digits, - and _, at most 64")
+        }
+        let wish = OutcomeWish(results: results(map), routes: chosenRoutes(map))
+        if let plugin = map.text("plugin") {
+            for key in ["url", "secret", "ca"] where map[key] != nil {
+                map.report(
+                    "bad-value", at: map[key], "\(key) is for receivers without plugin; remove one")
+            }
+            return name.map {
+                OutcomeReceiver(name: $0.text, target: .plugin(plugin.text), wish: wish)
+            }
         }
         let url = map.text("url", required: true)
         if let url, !WebURL.isPrivate(url.text) {
@@ -66,16 +79,15 @@ struct OutcomesReader {
         if let secret, secret.text.utf8.count < 16 {
             map.report("bad-value", at: secret.value, "secret must have at least 16 characters")
         }
-        let wish = OutcomeWish(results: results(map), routes: chosenRoutes(map))
         let file = map.text("ca")?.text
         guard let name, let url, let secret else { return nil }
         return OutcomeReceiver(
-            name: name.text, url: url.text, secret: secret.text, wish: wish,
-            caFile: file.map { $0.hasPrefix("/") ? $0 : "\(folder)/\($0)" })
+            name: name.text,
+            target: .web(url: url.text, secret: secret.text, caFile: file), wish: wish)
     }
 
     private func results(_ map: MapReader) -> Set<OutcomeResult> {
-        guard let items = list("results", map) else { return Set(OutcomeResult.allCases) }
+        guard let items = list("results", map) else { return OutcomeResult.usual }
         let known = OutcomeResult.allCases.map(\.name)
         var out: Set<OutcomeResult> = []
         for item in items {

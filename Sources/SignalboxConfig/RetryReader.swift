@@ -2,8 +2,6 @@ internal import SignalboxCore
 
 /// The top-level `retry:`: policies by name.
 enum RetryReader {
-    private static let keys = ["initial", "factor", "max", "retries", "jitter"]
-
     /// The policies, including `standard`.
     static func read(_ value: ConfigValue?, _ diagnostics: Diagnostics) -> [String: RetryPolicy] {
         var policies = [RetryPolicy.standard.name: RetryPolicy.standard]
@@ -21,7 +19,7 @@ enum RetryReader {
                     "\(owner): \"standard\" is built in; other names have letters, digits, - and _")
                 continue
             }
-            guard let map = MapReader(entry.value, owner: owner, known: keys, diagnostics) else {
+            guard let map = MapReader(entry.value, owner: owner, .policy, diagnostics) else {
                 continue
             }
             var policy = RetryPolicy.standard

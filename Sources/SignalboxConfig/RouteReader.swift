@@ -2,9 +2,6 @@ internal import SignalboxCore
 
 /// The `routes:` section.
 struct RouteReader {
-    static let keys = ["name", "from", "when", "build", "send", "deliver"]
-    static let deliverKeys = ["retry", "expires", "priority", "collapse"]
-
     let plugins: [String]
     /// Sources whose events the embedding program submits.
     let programSources: [String]
@@ -13,6 +10,8 @@ struct RouteReader {
     let texts: [String: TextByLocale]
     let diagnostics: Diagnostics
     private var lines: [String: Int] = [:]
+    /// Of the route that is being read.
+    private var uses = FieldUses()
 
     init(
         plugins: [String], sources: [String], policies: [String: RetryPolicy],
@@ -41,16 +40,18 @@ struct RouteReader {
     private mutating func route(_ value: ConfigValue) -> RouteSettings? {
         let given = value["name"]?.string ?? ""
         let owner = given.isEmpty ? "route" : "route \"\(given)\""
-        guard let map = MapReader(value, owner: owner, known: Self.keys, diagnostics) else {
+        guard let map = MapReader(value, owner: owner, .route, diagnostics) else {
             return nil
         }
         let before = diagnostics.all.count
+        uses = FieldUses()
         let name = self.name(map)
         let sources = self.sources(map)
         var condition = Condition.all([])
         if let when = map["when"] {
             if let read = Condition.parse(when, diagnostics: &diagnostics.all) {
                 condition = read
+                uses.add(when: when)
                 if read.isImpossible {
                     map.report("unreachable-route", at: when, "no event can match this when")
                 }
@@ -72,7 +73,8 @@ struct RouteReader {
                 sources.map { ($0.name, $0.position) }, uniquingKeysWith: { a, _ in a }),
             builderPosition: build.position, builderOptions: build.options,
             senderPositions: Dictionary(
-                senders.map { ($0.instance, $0.position) }, uniquingKeysWith: { a, _ in a }))
+                senders.map { ($0.instance, $0.position) }, uniquingKeysWith: { a, _ in a }),
+            given: value, fields: uses.fields, types: uses.types)
     }
 
     private mutating func name(_ map: MapReader) -> String? {
@@ -160,15 +162,14 @@ struct RouteReader {
         if let section = map["build"] {
             let owner = "\(map.owner) build"
             guard
-                let build = MapReader(
-                    section, owner: owner, known: ["with", "options", "set", "overrides"],
-                    diagnostics)
+                let build = MapReader(section, owner: owner, .build, diagnostics)
             else { return nil }
             if let (name, value) = build.text("with") {
                 if plugin(name, at: value, map) { builder = (name, value.position) }
             }
             options = build["options"]
-            var templates = TemplateReader(owner: owner, texts: texts, diagnostics: diagnostics)
+            var templates = TemplateReader(
+                owner: owner, texts: texts, diagnostics: diagnostics, uses: uses)
             if let value = build["set"] { templates.readSet(value, into: &set) }
             if let value = build["overrides"] { templates.readOverrides(value, into: &set) }
             if build["with"] != nil, builder == nil { return nil }
@@ -196,7 +197,7 @@ struct RouteReader {
         var rules = DeliveryRules()
         guard let section = map["deliver"],
             let deliver = MapReader(
-                section, owner: "\(map.owner) deliver", known: Self.deliverKeys, diagnostics)
+                section, owner: "\(map.owner) deliver", .deliver, diagnostics)
         else { return rules }
         if let (name, value) = deliver.text("retry") {
             if let policy = policies[name] {
@@ -218,7 +219,7 @@ struct RouteReader {
         }
         if let value = deliver["collapse"] {
             let templates = TemplateReader(
-                owner: deliver.owner, texts: texts, diagnostics: diagnostics)
+                owner: deliver.owner, texts: texts, diagnostics: diagnostics, uses: uses)
             rules.collapse = templates.template(value, name: "collapse")
         }
         return rules

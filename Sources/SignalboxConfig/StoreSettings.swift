@@ -19,8 +19,7 @@ public struct PostgresSettings: Sendable, Equatable {
     /// Reads `gateway.store`; nil for SQLite in the data folder.
     static func read(_ value: ConfigValue, _ diagnostics: Diagnostics) -> PostgresSettings? {
         guard
-            let map = MapReader(
-                value, owner: "gateway.store", known: ["postgres", "pooled", "lease"], diagnostics),
+            let map = MapReader(value, owner: "gateway.store", .store, diagnostics),
             let (text, given) = map.text("postgres", required: true)
         else { return nil }
         var out = PostgresSettings(address: text, position: given.position)

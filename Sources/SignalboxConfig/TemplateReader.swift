@@ -6,6 +6,8 @@ struct TemplateReader {
     /// Texts that templates can name.
     var texts: [String: TextByLocale] = [:]
     let diagnostics: Diagnostics
+    /// Collects the fields that templates read.
+    var uses = FieldUses()
 
     /// A template; reports its faults.
     func template(_ value: ConfigValue, name: String) -> Template? {
@@ -19,7 +21,9 @@ struct TemplateReader {
             return nil
         }
         do throws(TemplateFault) {
-            return try Template.parse(text, texts: texts)
+            let template = try Template.parse(text, texts: texts)
+            uses.fields += template.fields.map { ($0, value.position) }
+            return template
         } catch {
             diagnostics.report(
                 "bad-template", at: value.position,
@@ -30,8 +34,7 @@ struct TemplateReader {
     }
 
     mutating func readSet(_ value: ConfigValue, into set: inout ContentTemplates) {
-        let names = ContentTemplates.Field.allCases.map(\.rawValue) + ["data"]
-        guard MapReader(value, owner: "\(owner).set", known: names, diagnostics) != nil,
+        guard MapReader(value, owner: "\(owner).set", .set, diagnostics) != nil,
             case .map(let entries) = value.kind
         else { return }
         for entry in entries {
@@ -79,9 +82,7 @@ struct TemplateReader {
     ) {
         let name = "set.\(field.rawValue)"
         guard
-            let map = MapReader(
-                value, owner: "\(owner).\(name)", known: ["loc_key", "loc_args", "text"],
-                diagnostics)
+            let map = MapReader(value, owner: "\(owner).\(name)", .appText, diagnostics)
         else { return }
         if let text = map["text"].flatMap({ template($0, name: "\(name).text") }) {
             set.fields.append((field, text))

@@ -1,51 +1,131 @@
 internal import SignalboxCore
 
-/// Checks the `tests:` section: its structure and its names.
-///
-/// The expectations are checked when the tests run.
-enum TestsReader {
-    static func check(
-        _ value: ConfigValue, plugins: [String], routes: [String], _ diagnostics: Diagnostics
-    ) {
+/// Reads the `tests:` section.
+struct TestsReader {
+    let plugins: [String]
+    let sources: [String]
+    let routes: [String]
+    let diagnostics: Diagnostics
+
+    func read(_ value: ConfigValue) -> [RouteTest] {
         guard case .list(let items) = value.kind else {
             diagnostics.report("wrong-type", at: value.position, "tests must be a list")
-            return
+            return []
         }
-        for item in items {
-            let name = item["name"]?.string ?? ""
-            let owner = name.isEmpty ? "test" : "test \"\(name)\""
-            guard
-                let test = MapReader(
-                    item, owner: owner, known: ["name", "given", "expect"], diagnostics)
-            else { continue }
-            _ = test.text("name", required: true)
-            if let given = test["given"] {
-                let map = MapReader(
-                    given, owner: "\(owner) given",
-                    known: ["plugin", "body", "body_file", "headers"], diagnostics)
-                checkName(map?.text("plugin", required: true), plugins, "plugin", map)
-            } else {
-                test.report("missing-key", at: nil, "given is required")
+        var seen: Set<String> = []
+        return items.compactMap { item in
+            guard let test = test(item) else { return nil }
+            if !seen.insert(test.name).inserted {
+                diagnostics.report(
+                    "duplicate-name", at: item.position, "there are two tests \"\(test.name)\"")
             }
-            guard case .list(let expected) = test["expect"]?.kind else {
-                test.report("missing-key", at: test["expect"], "expect must be a list")
-                continue
-            }
-            for expectation in expected {
-                let map = MapReader(
-                    expectation, owner: "\(owner) expect",
-                    known: ["route", "send", "payload"], diagnostics)
-                checkName(map?.text("route"), routes, "route", map)
-                checkName(map?.text("send"), plugins, "plugin", map)
-            }
+            return test
         }
     }
 
-    private static func checkName(
+    private func test(_ item: ConfigValue) -> RouteTest? {
+        let name = item["name"]?.string ?? ""
+        let owner = name.isEmpty ? "test" : "test \"\(name)\""
+        guard
+            let map = MapReader(
+                item, owner: owner, .example, diagnostics)
+        else { return nil }
+        _ = map.text("name", required: true)
+        var expectations: [RouteTest.Expectation] = []
+        if case .list(let expected) = map["expect"]?.kind {
+            expectations = expected.compactMap { expectation($0, owner) }
+        } else {
+            map.report("missing-key", at: map["expect"], "expect must be a list")
+        }
+        guard let value = map["given"] else {
+            map.report("missing-key", at: nil, "given is required")
+            return nil
+        }
+        guard let given = given(value, owner) else { return nil }
+        return RouteTest(
+            name: name, position: item.position, given: given, devices: list("devices", map),
+            answers: list("answers", map) ?? [], expect: expectations)
+    }
+
+    private func list(_ key: String, _ map: MapReader) -> [JSONValue]? {
+        guard let value = map[key] else { return nil }
+        guard case .list(let items) = value.kind else {
+            map.report("wrong-type", at: value, "\(key) must be a list of maps")
+            return []
+        }
+        return items.map(\.json)
+    }
+
+    private func given(_ value: ConfigValue, _ owner: String) -> RouteTest.Given? {
+        guard
+            let map = MapReader(
+                value, owner: "\(owner) given",
+                .given, diagnostics)
+        else { return nil }
+        if let event = map["event"] {
+            let source = map.text("source", required: true)
+            check(source, sources + plugins, "source", map)
+            return source.map { .event(source: $0.text, event.json) }
+        }
+        let plugin = map.text("plugin", required: true)
+        check(plugin, plugins, "plugin", map)
+        guard let plugin else { return nil }
+        var webhook = RouteTest.Webhook(plugin: plugin.text)
+        webhook.method = map.text("method")?.text
+        webhook.path = map.text("path")?.text
+        webhook.query = map.text("query")?.text ?? ""
+        webhook.headers = headers(map)
+        webhook.body = map["body"]?.json
+        webhook.bodyFile = map.text("body_file")?.text
+        if webhook.body != nil, webhook.bodyFile != nil {
+            map.report("bad-value", at: map["body_file"], "give body or body_file, not both")
+        }
+        return .webhook(webhook)
+    }
+
+    private func headers(_ map: MapReader) -> [Attribute] {
+        guard let value = map["headers"] else { return [] }
+        guard case .map(let entries) = value.kind else {
+            map.report("wrong-type", at: value, "headers must be a map")
+            return []
+        }
+        return entries.map { entry in
+            Attribute(entry.key.lowercased(), entry.value.json.scalarText ?? "")
+        }
+    }
+
+    private func expectation(_ value: ConfigValue, _ owner: String) -> RouteTest.Expectation? {
+        guard
+            let map = MapReader(
+                value, owner: "\(owner) expect",
+                .expected, diagnostics)
+        else { return nil }
+        var out = RouteTest.Expectation(position: value.position)
+        let (route, sender) = (map.text("route"), map.text("send"))
+        check(route, routes, "route", map)
+        check(sender, plugins, "plugin", map)
+        out.route = route?.text
+        out.sender = sender?.text
+        out.platform = map.text("platform")?.text
+        out.user = map.text("user")?.text
+        out.pushes = map.integer("pushes", in: 0...1_000_000).map { Int($0) }
+        out.payload = map["payload"]?.json
+        out.payloadFile = map.text("payload_file")?.text
+        out.headers = headers(map)
+        out.skipped = map.text("skipped")?.text
+        out.status = map.integer("status", in: 100...599).map { Int($0) }
+        if let payload = map["payload"], case .map = payload.kind {
+        } else if let payload = map["payload"] {
+            map.report("wrong-type", at: payload, "payload must be a map of members")
+        }
+        return out
+    }
+
+    private func check(
         _ found: (text: String, value: ConfigValue)?, _ known: [String], _ what: String,
-        _ map: MapReader?
+        _ map: MapReader
     ) {
-        guard let found, let map, !known.contains(found.text) else { return }
+        guard let found, !known.contains(found.text) else { return }
         map.report(
             "unknown-\(what)", at: found.value,
             "unknown \(what) \(found.value.shown(found.text, among: known))")

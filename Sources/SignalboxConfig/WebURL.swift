@@ -1,5 +1,15 @@
 /// The URL of a network peer.
 enum WebURL {
+    /// Whether it is http or https with a host.
+    static func isWeb(_ text: String) -> Bool {
+        guard let scheme = ["https://", "http://"].first(where: { text.hasPrefix($0) }) else {
+            return false
+        }
+        let rest = text.dropFirst(scheme.utf8.count)
+        return rest.first.map { !"/?#:".contains($0) } ?? false
+            && rest.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+    }
+
     /// Whether nobody on the way can read the data: https, or this host.
     static func isPrivate(_ text: String) -> Bool {
         if text.hasPrefix("https://") { return text.utf8.count > 8 }

@@ -17,6 +17,7 @@ struct CheckSupervisor {
     private let command: [String]
     private var verdicts = CheckVerdicts()
     private var title: String
+    private var notes: [String] = []
     private var canLoad = true
     private var faults: [MemoryFault] = []
 
@@ -28,7 +29,7 @@ struct CheckSupervisor {
 
     var report: CheckReport {
         CheckReport(
-            title: title,
+            title: title, notes: notes,
             lines: verdicts.lines(
                 otherwise: canLoad
                     ? "there is no instance to look at" : "the plugin cannot be loaded"))
@@ -110,7 +111,7 @@ struct CheckSupervisor {
         child.input = Array(order.json.text.utf8)
         child.environment = environment
         var verdicts = verdicts
-        var title = title
+        var (title, notes) = (title, notes)
         let output: ChildProcess.Output?
         do throws(ChildProcess.Fault) {
             output = try child.run(timeoutMs: 20_000 * slowness) { line in
@@ -125,6 +126,9 @@ struct CheckSupervisor {
                     progress.step = nil
                 }
                 if let named = json["title"]?.string { title = named }
+                if let note = json["note"]?.string, !notes.contains(note), notes.count < 16 {
+                    notes.append(note)
+                }
                 if json["end"] != nil { progress.isComplete = true }
                 if let rule = json["rule"]?.string.flatMap(CheckRule.init(rawValue:)),
                     let verdict = json["verdict"]?.string.flatMap(
@@ -139,7 +143,7 @@ struct CheckSupervisor {
             verdicts.add(.entryLoads, .fail, error.message)
         }
         self.verdicts = verdicts
-        self.title = title
+        (self.title, self.notes) = (title, notes)
         return (progress, output)
     }
 

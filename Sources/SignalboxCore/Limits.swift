@@ -6,6 +6,8 @@ public struct Limits: Sendable {
     public var devicesPerEventMax = 10_000
     /// Most events in one request; more is answered 413.
     public var eventsPerRequestMax = 1_000
+    /// Most bytes of data in a batch of a source's events.
+    public var sourceBatchBytesMax = 4 << 20
     /// Most deliveries waiting on disk; more is answered 503 with Retry-After.
     public var deliveriesWaitingMax = 10_000_000
     /// Most deliveries of one sender and app in memory; the others wait on disk.

@@ -36,6 +36,13 @@ public struct Certificate: Sendable {
         return Certificate(leaf)
     }
 
+    /// Reads all certificates of a PEM text, in their order.
+    public static func all(pem: [UInt8]) -> [Certificate] {
+        let chain = (try? PEM.certificates(pem)) ?? []
+        defer { for one in chain { X509_free(one) } }
+        return chain.map { Certificate($0) }
+    }
+
     /// Reads one certificate in DER form.
     public static func read(der: [UInt8]) throws(CryptoError) -> Certificate {
         let read = der.withUnsafeBufferPointer { buffer -> OpaquePointer? in

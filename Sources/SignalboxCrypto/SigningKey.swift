@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// A private key: EC P-256 or RSA of at least 2048 bits.
+/// A private key: EC P-256, Ed25519, or RSA of at least 2048 bits.
 ///
 /// `@unchecked Sendable`: the key is never changed after `init`, and OpenSSL 3 lets any number of
 /// threads sign with one key, each with its own context.
@@ -11,6 +11,8 @@ public final class SigningKey: @unchecked Sendable {
         case p256
         /// RSA: signs RS256 and PS256.
         case rsa
+        /// Ed25519 (RFC 8032).
+        case ed25519
     }
 
     /// The kind of key.
@@ -75,6 +77,45 @@ public final class SigningKey: @unchecked Sendable {
         return try sign(data, isPSS: true)
     }
 
+    /// Ed25519: 64 bytes.
+    public func signEd25519(_ data: [UInt8]) throws(CryptoError) -> [UInt8] {
+        guard kind == .ed25519 else { throw CryptoError("Ed25519 needs a key of that kind") }
+        return try sign(data, isPSS: false)
+    }
+
+    /// The public half as bytes: the uncompressed point, or Ed25519's 32 bytes; nil for RSA.
+    public var publicKeyRaw: [UInt8]? {
+        switch kind {
+        case .p256: [4] + number("qx", 32) + number("qy", 32)
+        case .ed25519: edwardsPoint
+        case .rsa: nil
+        }
+    }
+
+    /// The public half as a JWK, with the members and the order of RFC 7638.
+    public var publicKeyJWK: String {
+        func text(_ bytes: [UInt8]) -> String { Base64.encode(bytes, url: true) }
+        return switch kind {
+        case .p256:
+            #"{"crv":"P-256","kty":"EC","x":"\#(text(number("qx", 32)))","y":"\#(text(number("qy", 32)))"}"#
+        case .ed25519: #"{"crv":"Ed25519","kty":"OKP","x":"\#(text(edwardsPoint))"}"#
+        case .rsa: #"{"e":"\#(text(number("e")))","kty":"RSA","n":"\#(text(number("n")))"}"#
+        }
+    }
+
+    /// A number of the public key, big endian; `width` pads it.
+    private func number(_ name: String, _ width: Int = 0) -> [UInt8] {
+        var out = [UInt8](repeating: 0, count: 2_048)
+        let count = csbx_public_number(key, name, &out, Int32(width), Int32(out.count))
+        return Array(out.prefix(Int(max(0, count))))
+    }
+
+    private var edwardsPoint: [UInt8] {
+        var out = [UInt8](repeating: 0, count: 32)
+        var count = 32
+        return EVP_PKEY_get_raw_public_key(key, &out, &count) == 1 ? out : []
+    }
+
     /// The public half in PEM form.
     public func publicKeyPEM() throws(CryptoError) -> [UInt8] {
         try PEM.bytes { PEM_write_bio_PUBKEY($0, key) }
@@ -101,16 +142,21 @@ public final class SigningKey: @unchecked Sendable {
                 throw CryptoError("the RSA key has fewer than 2048 bits")
             }
             return .rsa
-        default: throw CryptoError("the key is neither EC P-256 nor RSA")
+        case EVP_PKEY_ED25519: return .ed25519
+        default: throw CryptoError("the key is neither EC P-256 nor Ed25519 nor RSA")
         }
     }
+
+    /// The digest that a kind of key signs; Ed25519 has its own inside.
+    static func digest(of kind: Kind) -> OpaquePointer? { kind == .ed25519 ? nil : EVP_sha256() }
 
     private func sign(_ data: [UInt8], isPSS: Bool) throws(CryptoError) -> [UInt8] {
         guard let context = EVP_MD_CTX_new() else { throw CryptoError("no memory") }
         defer { EVP_MD_CTX_free(context) }
         var keyContext: OpaquePointer?
         try CryptoError.check(
-            EVP_DigestSignInit(context, &keyContext, EVP_sha256(), nil, key), "cannot sign")
+            EVP_DigestSignInit(context, &keyContext, Self.digest(of: kind), nil, key),
+            "cannot sign")
         if isPSS { try PSS.configure(keyContext) }
         var length = 0
         try CryptoError.check(

@@ -16,6 +16,14 @@ public enum ThrowAway {
         return SigningKey(owning: key, kind: .p256)
     }
 
+    /// A new Ed25519 key.
+    public static func ed25519Key() throws(CryptoError) -> SigningKey {
+        guard let key = csbx_generate_ed25519() else {
+            throw CryptoError("cannot make an Ed25519 key")
+        }
+        return SigningKey(owning: key, kind: .ed25519)
+    }
+
     /// A new RSA key of 2048 bits.
     public static func rsaKey() throws(CryptoError) -> SigningKey {
         guard let key = csbx_generate_rsa(2048) else { throw CryptoError("cannot make an RSA key") }

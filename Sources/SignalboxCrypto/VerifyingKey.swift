@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// A public key: EC P-256 or RSA of at least 2048 bits.
+/// A public key: EC P-256, Ed25519, or RSA of at least 2048 bits.
 ///
 /// `@unchecked Sendable`: as for `SigningKey`.
 public final class VerifyingKey: @unchecked Sendable {
@@ -70,6 +70,18 @@ public final class VerifyingKey: @unchecked Sendable {
         kind = .p256
     }
 
+    /// An Ed25519 key of a JWK.
+    public init(ed25519 x: [UInt8]) throws(CryptoError) {
+        guard x.count == 32,
+            let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, x, x.count)
+        else {
+            ERR_clear_error()
+            throw CryptoError("this is not an Ed25519 key")
+        }
+        self.key = key
+        kind = .ed25519
+    }
+
     /// The kind of key.
     public var algorithm: SigningKey.Kind { kind }
 
@@ -93,6 +105,11 @@ public final class VerifyingKey: @unchecked Sendable {
         kind == .rsa && verify(signature, data: data, isPSS: true)
     }
 
+    /// Whether an Ed25519 signature is valid.
+    public func verifyEd25519(_ signature: [UInt8], data: [UInt8]) -> Bool {
+        kind == .ed25519 && verify(signature, data: data, isPSS: false)
+    }
+
     private func verify(_ signature: [UInt8], data: [UInt8], isPSS: Bool) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer {
@@ -100,9 +117,9 @@ public final class VerifyingKey: @unchecked Sendable {
             ERR_clear_error()
         }
         var keyContext: OpaquePointer?
-        guard EVP_DigestVerifyInit(context, &keyContext, EVP_sha256(), nil, key) == 1 else {
-            return false
-        }
+        let begun = EVP_DigestVerifyInit(
+            context, &keyContext, SigningKey.digest(of: kind), nil, key)
+        guard begun == 1 else { return false }
         if isPSS, (try? PSS.configure(keyContext)) == nil { return false }
         return EVP_DigestVerify(context, signature, signature.count, data, data.count) == 1
     }

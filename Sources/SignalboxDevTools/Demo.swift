@@ -75,6 +75,23 @@ public final class Demo: Sendable {
             })
     }
 
+    /// Calls `onPush` for each further push that a simulator receives, until the task is cancelled.
+    public func follow(_ onPush: @escaping @Sendable (ReceivedPush) -> Void) async {
+        await withTaskGroup { group in
+            for simulator in [simulators.apns, simulators.fcm] {
+                group.addTask {
+                    var seen = simulator.received.count
+                    while !Task.isCancelled {
+                        let all = await simulator.wait(for: seen + 1, timeoutMs: 10_000)
+                        for push in all.dropFirst(seen) { onPush(push) }
+                        // Fewer: somebody has told the simulator to forget.
+                        seen = all.count
+                    }
+                }
+            }
+        }
+    }
+
     /// Stops the gateway, then the simulators.
     public func stop() async {
         await gateway.stop()
@@ -90,19 +107,21 @@ extension Demo.Report {
 
     /// The result as text for people.
     public var lines: [String] {
-        var out = ["webhook     answered \(status) after \(Self.text(answeredMs)) ms"]
-        for (push, afterMs) in arrivals {
-            let name = push.provider == "apns" ? "APNs" : "FCM "
-            out.append(
-                "\(name)        received after \(Self.text(afterMs)) ms, answered \(push.status) \(push.reason)"
-            )
-            out.append("            \(push.path)")
-            for header in push.headers where header.key.hasPrefix("apns-") {
-                out.append("            \(header.key): \(header.value)")
+        ["webhook     answered \(status) after \(Self.text(answeredMs)) ms"]
+            + arrivals.flatMap { push, afterMs in
+                Self.lines(of: push, after: " after \(Self.text(afterMs)) ms")
             }
-            out.append("            \(push.body.text)")
-        }
-        return out
+    }
+
+    /// A push as text for people.
+    public static func lines(of push: ReceivedPush, after: String = "") -> [String] {
+        let name = push.provider == "apns" ? "APNs" : "FCM "
+        var answer = "\(push.status) \(push.reason)"
+        if push.reason.isEmpty { answer.removeLast() }
+        return ["\(name)        received\(after), answered \(answer)", "            \(push.path)"]
+            + push.headers.filter { $0.key.hasPrefix("apns-") }.map {
+                "            \($0.key): \($0.value)"
+            } + ["            \(push.body.text)"]
     }
 
     private static func text(_ ms: Double) -> String { "\((ms * 10).rounded() / 10)" }

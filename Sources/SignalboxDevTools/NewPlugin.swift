@@ -18,7 +18,9 @@ public struct NewPlugin: Sendable {
     /// Languages with project templates.
     public static let languages = ["c", "swift", "rust"]
     /// Roles with project templates.
-    public static let roles = ["ingest", "build", "send-http", "send", "register"]
+    public static let roles = [
+        "ingest", "build", "send-http", "send", "register", "source", "observe",
+    ]
 
     /// The plugin's name: `Hello` becomes `libHello.so`.
     public let name: String

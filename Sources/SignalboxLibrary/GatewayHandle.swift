@@ -1,5 +1,4 @@
 internal import CSignalbox
-internal import Logging
 internal import Signalbox
 internal import SignalboxPluginHost
 internal import SignalboxThreads
@@ -7,15 +6,20 @@ internal import Synchronization
 
 /// What an `sbx_gateway` points to.
 final class GatewayHandle: Sendable {
-    private enum State {
-        case made(GatewayOptions)
+    private enum Stage {
+        case made
         case running(Gateway)
         case ended
     }
 
+    private struct State {
+        var options: GatewayOptions
+        var stage = Stage.made
+    }
+
     private let state: Mutex<State>
 
-    init(_ options: GatewayOptions) { state = Mutex(.made(options)) }
+    init(_ options: GatewayOptions) { state = Mutex(State(options: options)) }
 
     /// The gateway that a host's pointer leads to.
     static func from(_ pointer: OpaquePointer?) -> GatewayHandle? {
@@ -33,21 +37,24 @@ final class GatewayHandle: Sendable {
 
     /// The gateway, nil unless it runs.
     var gateway: Gateway? {
-        state.withLock { if case .running(let gateway) = $0 { gateway } else { nil } }
+        state.withLock { if case .running(let gateway) = $0.stage { gateway } else { nil } }
     }
+
+    /// What it is or will be started with.
+    var options: GatewayOptions { state.withLock { $0.options } }
 
     /// Adds a plugin that is linked into the program; false if the gateway was started before.
     func addPlugin(_ name: String, entry: UnsafeRawPointer) throws(LoadFault) -> Bool {
         // The lock is released while the plugin's entry runs.
         let now = state.withLock { state -> GatewayOptions? in
-            if case .made(let options) = state { options } else { nil }
+            if case .made = state.stage { state.options } else { nil }
         }
         guard var options = now else { return false }
         try options.addPlugin(name, entry: entry)
         let changed = options
         return state.withLock { state in
-            guard case .made = state else { return false }
-            state = .made(changed)
+            guard case .made = state.stage else { return false }
+            state.options = changed
             return true
         }
     }
@@ -55,9 +62,9 @@ final class GatewayHandle: Sendable {
     /// Starts the gateway; nil if it was started before.
     func start() -> Result<Void, any Error>? {
         let options = state.withLock { state -> GatewayOptions? in
-            guard case .made(let options) = state else { return nil }
-            state = .ended
-            return options
+            guard case .made = state.stage else { return nil }
+            state.stage = .ended
+            return state.options
         }
         guard let options else { return nil }
         let result = Blocking.value {
@@ -69,25 +76,20 @@ final class GatewayHandle: Sendable {
         }
         switch result {
         case .success(let gateway):
-            state.withLock { $0 = .running(gateway) }
+            state.withLock { $0.stage = .running(gateway) }
             return .success(())
         case .failure(let error):
-            if let faults = (error as? ConfigurationError)?.diagnostics {
-                for fault in faults {
-                    options.logger?.error(
-                        "configuration fault", metadata: ["fault": "\(fault)"])
-                }
-            }
+            if let error = error as? ConfigurationError { options.logFaults(error) }
             // The host may try again: an address may be free by then.
-            state.withLock { $0 = .made(options) }
+            state.withLock { $0.stage = .made }
             return .failure(error)
         }
     }
 
     func end() {
         let gateway = state.withLock { state -> Gateway? in
-            defer { state = .ended }
-            if case .running(let gateway) = state { return gateway }
+            defer { state.stage = .ended }
+            if case .running(let gateway) = state.stage { return gateway }
             return nil
         }
         if let gateway { Blocking.value { _ = await gateway.stop() } }

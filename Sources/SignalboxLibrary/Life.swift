@@ -67,16 +67,46 @@ public func sbx_gateway_reload(
     guard let running = GatewayHandle.from(gateway)?.gateway else {
         return fail(error, SBX_E_STOPPING, "the gateway does not run")
     }
+    return answer(reload(running, config_text, isCheck: false).map { _ in }, error)
+}
+
+/// The same with a report; see gateway.h.
+@c @implementation
+public func sbx_gateway_reload_report(
+    _ gateway: OpaquePointer?, _ config_text: sbx_str, _ flags: UInt64,
+    _ done: (@convention(c) (UnsafeMutableRawPointer?, sbx_str) -> Void)?,
+    _ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<sbx_error>?
+) -> sbx_status {
+    guard let running = GatewayHandle.from(gateway)?.gateway else {
+        return fail(error, SBX_E_STOPPING, "the gateway does not run")
+    }
+    guard let done, flags & ~UInt64(SBX_RELOAD_CHECK) == 0 else {
+        return fail(error, SBX_E_INVALID, "done must be given, and flags be 0 or SBX_RELOAD_CHECK")
+    }
+    let result = reload(running, config_text, isCheck: flags != 0)
+    let lent = Lent()
+    switch result {
+    case .success(let report): done(context, lent.text(report.text))
+    case .failure(let fault as ConfigurationError): done(context, lent.text(fault.json))
+    case .failure: break
+    }
+    return answer(result.map { _ in }, error)
+}
+
+private func reload(
+    _ running: Gateway, _ config_text: sbx_str, isCheck: Bool
+) -> Result<ReloadReport, any Error> {
     let text = config_text.bytes.isEmpty ? nil : config_text.text
-    let result = Blocking.value { () -> Result<Void, any Error> in
+    return Blocking.value {
         do {
-            try await running.reload(text: text)
-            return .success(())
+            return .success(
+                isCheck
+                    ? try await running.reloadCheck(text: text)
+                    : try await running.reload(text: text))
         } catch {
             return .failure(error)
         }
     }
-    return answer(result, error)
 }
 
 /// Turns the errors of start and reload into a status.

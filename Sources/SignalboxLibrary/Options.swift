@@ -29,7 +29,8 @@ extension GatewayOptions {
         let context = HostContext(pointer: raw.context)
         silence()
         if let log = raw.log {
-            logger = Logger(label: "signalbox") { _ in HostLogHandler(log: log, context: context) }
+            let host = HostLog(log: log, context: context)
+            setLog(level: HostLog.level(raw.log_level)) { host.write($0, $1, $2) }
         }
         if let results = raw.results {
             onOutcome = { outcome in
@@ -69,7 +70,7 @@ extension Lent {
 }
 
 /// Passes log lines to the host.
-private struct HostLogHandler: LogHandler {
+private struct HostLog: Sendable {
     typealias Log =
         @convention(c) (
             UnsafeMutableRawPointer?, UInt32, sbx_str, UnsafePointer<sbx_kv>?, Int
@@ -77,35 +78,33 @@ private struct HostLogHandler: LogHandler {
 
     let log: Log
     let context: HostContext
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.info
 
-    init(log: Log, context: HostContext) {
-        self.log = log
-        self.context = context
-    }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let fields = (event.metadata ?? [:]).sorted { $0.key < $1.key }
-            .map { Attribute($0.key, "\($0.value)") }
+    func write(_ level: Logger.Level, _ message: String, _ fields: [Attribute]) {
         let lent = Lent()
         log(
-            context.pointer, Self.level(event.level), lent.text("\(event.message)"),
-            lent.pairs(fields), fields.count)
+            context.pointer, Self.number(level), lent.text(message), lent.pairs(fields),
+            fields.count)
     }
 
-    private static func level(_ level: Logger.Level) -> UInt32 {
+    private static func number(_ level: Logger.Level) -> UInt32 {
         switch level {
         case .trace: SBX_LOG_TRACE
         case .debug: SBX_LOG_DEBUG
         case .info, .notice: SBX_LOG_INFO
         case .warning: SBX_LOG_WARN
         case .error, .critical: SBX_LOG_ERROR
+        }
+    }
+
+    /// The level that `log_level` of the options names; nil: the configuration's.
+    static func level(_ number: UInt32) -> Logger.Level? {
+        switch number {
+        case 0: nil
+        case SBX_LOG_TRACE + 1: .trace
+        case SBX_LOG_DEBUG + 1: .debug
+        case SBX_LOG_INFO + 1: .info
+        case SBX_LOG_WARN + 1: .warning
+        default: .error
         }
     }
 }

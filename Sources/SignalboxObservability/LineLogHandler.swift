@@ -4,7 +4,7 @@ internal import SignalboxCore
 
 /// Writes one line per entry to standard error, as text or as JSON.
 ///
-/// A line is written with one `write` call, so that lines of several threads do not mix.
+/// `LogWriter` takes the lines, so that no caller waits for who reads them.
 public struct LineLogHandler: LogHandler {
     /// Formats of lines.
     public enum Format: String, Sendable {
@@ -13,16 +13,32 @@ public struct LineLogHandler: LogHandler {
 
     /// Fields of every line of this logger.
     public var metadata: Logger.Metadata = [:]
-    /// Lines below this level are dropped.
-    public var logLevel: Logger.Level
+    /// Lines below this level are dropped; a logger that sets it no longer follows the log's level.
+    public var logLevel: Logger.Level {
+        get { own ?? level.level }
+        set { own = newValue }
+    }
+    private var own: Logger.Level?
+    private let level: LogLevel
     private let format: Format
     private let label: String
+    private let writer: LogWriter
 
-    /// Makes a handler.
-    public init(label: String, format: Format, level: Logger.Level) {
+    /// Makes a handler whose level is that of the log.
+    public init(
+        label: String, format: Format, level: LogLevel, writer: LogWriter = .standardError
+    ) {
         self.label = label
         self.format = format
-        logLevel = level
+        self.level = level
+        self.writer = writer
+        let plain = self
+        writer.tellDropped { count in
+            plain.line(
+                LogEvent(
+                    level: .warning, message: "log lines dropped, their reader was too slow",
+                    metadata: ["count": "\(count)"], source: "", file: "", function: "", line: 0))
+        }
     }
 
     /// A field of every line of this logger.
@@ -33,10 +49,7 @@ public struct LineLogHandler: LogHandler {
 
     /// Writes one line.
     public func log(event: LogEvent) {
-        line(event).withUnsafeBytes { bytes in
-            // A log that cannot be written must not stop a delivery.
-            _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count)
-        }
+        writer.write(line(event), isFault: event.level >= .error)
     }
 
     /// A field without a value is left out.

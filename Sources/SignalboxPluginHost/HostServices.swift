@@ -21,7 +21,16 @@ public protocol PluginMetric: Sendable {
 /// Algorithms of `sbx.sign/1`; mirrors `SBX_SIGN_*`.
 public enum SignAlgorithm: UInt32, Sendable {
     case es256 = 1
-    case rs256, ps256, hmacSHA256, hmacSHA1
+    case rs256, ps256, hmacSHA256, hmacSHA1, ed25519
+
+    /// Whether one secret both signs and verifies.
+    var isKeyed: Bool { self == .hmacSHA256 || self == .hmacSHA1 }
+}
+
+/// Forms of a public key; mirrors `SBX_KEY_*`.
+public enum PublicKeyForm: UInt32, Sendable {
+    case raw = 1
+    case jwk, pem
 }
 
 /// A REST call of a plugin.
@@ -110,7 +119,9 @@ public protocol HostServices: Sendable {
     func sign(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8]
     ) throws(PluginFault) -> [UInt8]
-    /// Whether a signature is valid.
+    /// The public half of a private key.
+    func publicKey(_ form: PublicKeyForm, key: [UInt8]) throws(PluginFault) -> [UInt8]
+    /// Whether a signature is valid; the key is PEM, a JWK or a JWK set.
     func verify(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
     ) throws(PluginFault) -> Bool

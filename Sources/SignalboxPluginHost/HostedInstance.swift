@@ -43,6 +43,10 @@ public struct PluginRoles: Sendable {
     public var send: (any Sending)?
     /// Device changes in, HTTP requests out.
     public var register: (any Reporting)?
+    /// Outcomes in.
+    public var observe: (any Observing)?
+    /// Events out, whenever it has some.
+    public var source: (any Sourcing)?
 
     /// No roles.
     public init() {}
@@ -110,6 +114,32 @@ public protocol Sending: Sendable {
     func whenRoom(_ body: @escaping @Sendable () -> Void)
 }
 
+/// The source role of an instance.
+public protocol Sourcing: AnyObject, Sendable {
+    /// The instance's name.
+    var instanceName: String { get }
+    /// The same for all roles of one instance.
+    var instanceID: ObjectIdentifier { get }
+    /// Lets it emit, with at most so many undecided batches. `take` gets each batch, on any thread, and must not
+    /// block; false: there is no room now.
+    func resume(
+        batchesMax: Int, take: @escaping @Sendable (SourceBatch) -> Bool
+    ) async throws(PluginFault)
+    /// Lets it emit nothing more; what it has emitted is still to be decided.
+    func pause() async throws(PluginFault)
+}
+
+/// The observe role of an instance.
+public protocol Observing: Sendable {
+    /// Most observations per call; nil if the host chooses.
+    var maxBatch: Int? { get }
+    /// Hands over a batch; `done` is called once, on this thread or later on another. No other batch may be handed
+    /// over before.
+    ///
+    /// Thread: worker.
+    func observe(_ batch: [Observation], done: @escaping @Sendable (ObserveVerdict) -> Void)
+}
+
 extension PluginInstance: HostedInstance {
     /// Its roles; asked for once, after `start`.
     public func roles(limits: Limits) async throws(PluginFault) -> PluginRoles {
@@ -119,6 +149,8 @@ extension PluginInstance: HostedInstance {
         roles.sendHTTP = SendHTTPRole(self)
         roles.send = SendRole(self)
         roles.register = RegisterRole(self)
+        roles.source = SourceRole(self, limits: limits)
+        roles.observe = ObserveRole(self)
         return roles
     }
 }
@@ -130,3 +162,5 @@ extension IngestRole: Ingesting {
 extension BuildRole: Building {}
 extension SendHTTPRole: Translating {}
 extension RegisterRole: Reporting {}
+extension SourceRole: Sourcing {}
+extension ObserveRole: Observing {}

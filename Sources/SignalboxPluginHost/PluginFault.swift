@@ -29,10 +29,10 @@ public struct PluginFault: Error, Sendable, Hashable, CustomStringConvertible {
         self.message = message
     }
 
-    /// The fault that a plugin returned.
-    package init(status: sbx_status, error: sbx_error) {
+    /// The fault that a plugin returned; `words` are the message if the plugin wrote none.
+    package init(status: sbx_status, error: sbx_error, otherwise words: String? = nil) {
         kind = Kind(rawValue: status) ?? .internal
-        message = error.words(for: status)
+        message = words.flatMap { error.hasMessage ? nil : $0 } ?? error.words(for: status)
     }
 
     /// The message.
@@ -54,7 +54,7 @@ public struct PluginFault: Error, Sendable, Hashable, CustomStringConvertible {
         case .version: "the versions do not fit"
         case .invalid: "the plugin rejected it as malformed and gave no reason"
         case .unsupported: "the plugin does not offer it"
-        case .again: "not now"
+        case .again: "the plugin cannot take it now and gave no reason"
         case .timeout: "the time was up"
         case .auth: "not authorised"
         case .notFound: "not found"

@@ -11,7 +11,7 @@ public struct Device: Sendable {
     public var platform = ""
     /// `apns` | `fcm` | `hms` | ...; empty: follows from the platform.
     public var provider = ""
-    /// As the provider wants it; the plugin that knows the source cleans it.
+    /// As the provider wants it; the plugin that knows the source cleans it; at most 4,096 bytes.
     ///
     /// Never logged.
     public var token = ""
@@ -25,7 +25,7 @@ public struct Device: Sendable {
     public var locale = ""
     /// In Unix milliseconds; 0: unknown, the token came with the event.
     public var registeredUnixMs: UInt64 = 0
-    /// What else its registration said (`muted`); the registry keeps it.
+    /// What else its registration said (`muted`); the registry keeps at most 16 of 256 bytes.
     public var attributes: [(String, String)] = []
 
     /// Makes an empty one.

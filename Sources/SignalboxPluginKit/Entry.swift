@@ -31,6 +31,8 @@ final class Library: @unchecked Sendable {
     let sendHTTP: UnsafePointer<sbx_send_http>
     let register: UnsafePointer<sbx_register>
     let send: UnsafePointer<sbx_send>
+    let source: UnsafePointer<sbx_source>
+    let observe: UnsafePointer<sbx_observe>
     private let arena = Arena()
 
     init(_ type: any Plugin.Type) {
@@ -52,6 +54,8 @@ final class Library: @unchecked Sendable {
         if type is any SendHTTPPlugin.Type { roles.append(SBX_ROLE_SEND_HTTP) }
         if type is any SendPlugin.Type { roles.append(SBX_ROLE_SEND) }
         if type is any RegisterPlugin.Type { roles.append(SBX_ROLE_REGISTER) }
+        if type is any SourcePlugin.Type { roles.append(SBX_ROLE_SOURCE) }
+        if type is any ObservePlugin.Type { roles.append(SBX_ROLE_OBSERVE) }
         func list(_ texts: [String]) -> UnsafePointer<UnsafePointer<CChar>?> {
             let room = arena.array(UnsafePointer<CChar>?.self, texts.count + 1)
             for (index, given) in texts.enumerated() { room[index] = text(given) }
@@ -60,6 +64,8 @@ final class Library: @unchecked Sendable {
         let info = type.info
         var needs = [SBX_SVC_JSON, SBX_SVC_CLOCK] + info.needs
         if type is any SendPlugin.Type { needs.append(SBX_SVC_SEND_HOST) }
+        if type is any SourcePlugin.Type { needs.append(SBX_SVC_SOURCE_HOST) }
+        if type is any ObservePlugin.Type { needs.append(SBX_SVC_OBSERVE_HOST) }
         var plugin = sbx_plugin()
         plugin.struct_size = UInt32(MemoryLayout<sbx_plugin>.size)
         plugin.abi_major = SBX_ABI_MAJOR
@@ -90,6 +96,11 @@ final class Library: @unchecked Sendable {
         var own = SendCalls.table
         own.max_batch = UInt32(clamping: (type as? any SendPlugin.Type)?.maxBatch ?? 0)
         send = constant(own)
+        source = constant(SourceCalls.table)
+        var observer = ObserveCalls.table
+        observer.max_batch = UInt32(
+            clamping: (type as? any ObservePlugin.Type)?.maxObservations ?? 0)
+        observe = constant(observer)
     }
 }
 
@@ -120,6 +131,10 @@ enum Lifecycle {
                 return UnsafeRawPointer(library.send)
             case SBX_ROLE_REGISTER where library.type is any RegisterPlugin.Type:
                 return UnsafeRawPointer(library.register)
+            case SBX_ROLE_SOURCE where library.type is any SourcePlugin.Type:
+                return UnsafeRawPointer(library.source)
+            case SBX_ROLE_OBSERVE where library.type is any ObservePlugin.Type:
+                return UnsafeRawPointer(library.observe)
             default: return nil
             }
         }

@@ -24,6 +24,18 @@ public final class Host: @unchecked Sendable {
         case hmacSHA256
         /// Only for sources that require it.
         case hmacSHA1
+        /// A signature has 64 bytes.
+        case ed25519
+    }
+
+    /// Forms of a public key.
+    public enum PublicKeyForm: UInt32, Sendable {
+        /// P-256: the uncompressed point of 65 bytes; Ed25519: 32 bytes.
+        case raw = 1
+        /// JSON as RFC 7638 has it: its SHA-256 is the thumbprint.
+        case jwk
+        /// `BEGIN PUBLIC KEY`.
+        case pem
     }
 
     let raw: UnsafePointer<sbx_host>
@@ -42,7 +54,11 @@ public final class Host: @unchecked Sendable {
     let registry: UnsafePointer<sbx_registry>?
     let timer: UnsafePointer<sbx_timer>?
     let sendHost: UnsafePointer<sbx_send_host>?
+    let sourceHost: UnsafePointer<sbx_source_host>?
+    let observeHost: UnsafePointer<sbx_observe_host>?
     let fit: UnsafePointer<sbx_fit>?
+    let scopes: UnsafePointer<sbx_scope>?
+    let crypto: UnsafePointer<sbx_crypto>?
     private let certificates: UnsafePointer<sbx_certificates>?
 
     init(_ raw: UnsafePointer<sbx_host>) {
@@ -62,7 +78,11 @@ public final class Host: @unchecked Sendable {
         registry = table(SBX_SVC_REGISTRY)
         timer = table(SBX_SVC_TIMER)
         sendHost = table(SBX_SVC_SEND_HOST)
+        sourceHost = table(SBX_SVC_SOURCE_HOST)
+        observeHost = table(SBX_SVC_OBSERVE_HOST)
         fit = table(SBX_SVC_FIT)
+        scopes = table(SBX_SVC_SCOPE)
+        crypto = table(SBX_SVC_CRYPTO)
         certificates = table(SBX_SVC_CERTIFICATE)
     }
 
@@ -185,7 +205,21 @@ public final class Host: @unchecked Sendable {
         }
     }
 
+    /// The public half of a key that signs; fails with `unsupported` in a host of contract 1.0.
+    public func publicKey(
+        _ form: PublicKeyForm, key: String, pointer: String = ""
+    ) throws(PluginError) -> [UInt8] {
+        let arena = Arena()
+        return try filled(capacity: 512) { buffer, length, error in
+            signer.flatMap { $0.known(sbx_sign()).public_key }?(
+                raw, arena.text(key), arena.text(pointer), form.rawValue, buffer, length, error)
+                ?? SBX_E_UNSUPPORTED
+        }
+    }
+
     /// Whether a signature is valid, in constant time.
+    ///
+    /// Besides secrets, a public key may be given itself as PEM, JWK or JWK set; `/keys/KID` chooses one of a set.
     public func verify(
         _ algorithm: Algorithm, key: String, pointer: String = "", data: [UInt8],
         signature: [UInt8]
@@ -251,7 +285,7 @@ public final class Host: @unchecked Sendable {
         return JSON(table: json, raw: root)
     }
 
-    private func filled(
+    func filled(
         capacity: Int,
         _ body: (
             UnsafeMutableRawPointer?, UnsafeMutablePointer<Int>, UnsafeMutablePointer<sbx_error>

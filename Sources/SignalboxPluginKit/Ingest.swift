@@ -135,4 +135,26 @@ public struct Event: Sendable {
         self.type = type
         self.data = data
     }
+
+    func write(to out: UnsafeMutablePointer<sbx_event>, _ arena: Arena) {
+        out.pointee.struct_size = UInt32(MemoryLayout<sbx_event>.size)
+        out.pointee.type = arena.text(type)
+        out.pointee.subject = arena.text(subject)
+        out.pointee.dedupe = arena.text(dedupe)
+        out.pointee.dedupe_window_ms = dedupeWindowMs
+        out.pointee.data = arena.text(data)
+        out.pointee.time_unix_ms = timeUnixMs
+        let places = arena.array(sbx_recipient.self, recipients.count)
+        let devices = arena.array(sbx_device.self, recipients.count)
+        for (index, recipient) in recipients.enumerated() {
+            recipient.device.write(to: devices + index, arena)
+            places[index].struct_size = UInt32(MemoryLayout<sbx_recipient>.size)
+            places[index].device = UnsafePointer(devices + index)
+            places[index].attributes = arena.pairs(recipient.attributes)
+            places[index].attribute_count = recipient.attributes.count
+        }
+        out.pointee.recipients = UnsafePointer(places)
+        out.pointee.recipient_count = recipients.count
+        out.pointee.recipient_stride = MemoryLayout<sbx_recipient>.stride
+    }
 }

@@ -129,25 +129,7 @@ struct SinkWriter: @unchecked Sendable {
     func emit(_ event: Event) throws(PluginError) {
         let arena = Arena()
         let out = arena.array(sbx_event.self, 1)
-        out.pointee.struct_size = UInt32(MemoryLayout<sbx_event>.size)
-        out.pointee.type = arena.text(event.type)
-        out.pointee.subject = arena.text(event.subject)
-        out.pointee.dedupe = arena.text(event.dedupe)
-        out.pointee.dedupe_window_ms = event.dedupeWindowMs
-        out.pointee.data = arena.text(event.data)
-        out.pointee.time_unix_ms = event.timeUnixMs
-        let recipients = arena.array(sbx_recipient.self, event.recipients.count)
-        let devices = arena.array(sbx_device.self, event.recipients.count)
-        for (index, recipient) in event.recipients.enumerated() {
-            recipient.device.write(to: devices + index, arena)
-            recipients[index].struct_size = UInt32(MemoryLayout<sbx_recipient>.size)
-            recipients[index].device = UnsafePointer(devices + index)
-            recipients[index].attributes = arena.pairs(recipient.attributes)
-            recipients[index].attribute_count = recipient.attributes.count
-        }
-        out.pointee.recipients = UnsafePointer(recipients)
-        out.pointee.recipient_count = event.recipients.count
-        out.pointee.recipient_stride = MemoryLayout<sbx_recipient>.stride
+        event.write(to: out, arena)
         let status = raw.pointee.emit(raw, out, 1, MemoryLayout<sbx_event>.stride)
         guard status == SBX_OK else {
             let words =

@@ -40,6 +40,13 @@ extension PostgresStore: DeadLetterStore {
             try DeadTables.purge(filter, fromID: fromID, limit: limit, transaction)
         }
     }
+
+    /// Removes what is too old or too much.
+    public func trimDead(_ limits: DeadLimits, max: Int) async throws -> DeadTrim {
+        try await change(on: dead) { transaction throws(TransactionFault) in
+            try DeadTables.trim(limits, max: max, nowUnixMs: self.clock.nowUnixMs, transaction)
+        }
+    }
 }
 
 extension PostgresStore: KeyValueStore {
@@ -48,6 +55,12 @@ extension PostgresStore: KeyValueStore {
         """
         SELECT value FROM signalbox.value WHERE instance = $1::text AND key = $2::text
           AND (expires IS NULL OR expires > $3::bigint)
+        """)
+    private static let list = Statement(
+        "values",
+        """
+        SELECT key, value FROM signalbox.value WHERE instance = $1::text
+          AND (expires IS NULL OR expires > $2::bigint)
         """)
     private static let put = Statement(
         "set_value",
@@ -73,6 +86,23 @@ extension PostgresStore: KeyValueStore {
                 values.add(self.clock.nowUnixMs)
                 let rows = try link.run(Self.get, values, byNs: deadline)
                 return rows.count == 0 ? nil : Array(rows.bytes(0, 0))
+            }, done: done)
+    }
+
+    /// All keys of an instance with their values.
+    public func values(
+        instance: String,
+        done: @escaping @Sendable (Result<[String: [UInt8]], StoreFailure>) -> Void
+    ) {
+        look(
+            { link, deadline throws(PostgresFault) in
+                var parameters = Parameters()
+                parameters.add(instance)
+                parameters.add(self.clock.nowUnixMs)
+                let rows = try link.run(Self.list, parameters, byNs: deadline)
+                return (0..<rows.count).reduce(into: [:]) {
+                    $0[rows.text($1, 0)] = Array(rows.bytes($1, 1))
+                }
             }, done: done)
     }
 
@@ -154,8 +184,26 @@ extension PostgresStore: OutcomeStore {
     /// Appends outcomes that end no delivery.
     public func append(_ outcomes: OutcomePack) async throws {
         let next = try await change { transaction throws(TransactionFault) in
-            try OutcomeTables.append(outcomes, transaction, nowUnixMs: self.clock.nowUnixMs)
+            let group = Group([])
+            group.note(outcomes.history)
+            HistoryTables.append(
+                group.history, by: self.options.owner, transaction,
+                nowUnixMs: self.clock.nowUnixMs)
+            return try OutcomeTables.append(
+                outcomes, group, transaction, nowUnixMs: self.clock.nowUnixMs)
         }
         if let next { shared.outcomes.store(next, ordering: .relaxed) }
+    }
+}
+
+extension PostgresStore: HistoryStore {
+    /// Says how much is kept. Of several gateways, each removes what is too much by its own limits.
+    public func keepHistory(_ limits: HistoryLimits) { shared.historyLimits = limits }
+
+    /// Looks at some rows.
+    public func history(_ search: HistorySearch) async throws -> HistoryPage {
+        try await look(on: dead) { link, deadline throws(PostgresFault) in
+            try HistoryTables.page(search, link, byNs: deadline)
+        }
     }
 }

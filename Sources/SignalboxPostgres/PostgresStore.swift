@@ -64,8 +64,9 @@ public final class PostgresStore: DeliveryQueue {
                 },
                 turned: { if let failure = $0 { troubles.refused(0, .away, failure.message) } }))
         let (halves, receivers) = (Halves(), ReceiverSweep(shared, onNotice))
+        let history = HistoryRotation(shared)
         clerk = .errands("sbx-clerk", session(1), restNs: 10_000_000_000) { session in
-            Sweep.run(session, life: state.life, clock, halves, receivers, onNotice)
+            Sweep.run(session, life: state.life, clock, halves, history, receivers, onNotice)
         }
         reader = .errands("sbx-reader", session(2))
         dead = .errands("sbx-dead", session(3))

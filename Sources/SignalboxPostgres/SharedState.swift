@@ -8,6 +8,13 @@ final class SharedState: Sendable {
     /// Other gateways that live, as of the last few seconds.
     let others = Atomic(0)
     private let own = Mutex(("", [String]?.none))
+    private let history = Mutex<HistoryLimits?>(nil)
+
+    /// How much history is kept; nil: nobody has said yet, and what there is stays.
+    var historyLimits: HistoryLimits? {
+        get { history.withLock { $0 } }
+        set { history.withLock { $0 = newValue } }
+    }
 
     /// This gateway's configuration, as a short digest.
     var configuration: String {

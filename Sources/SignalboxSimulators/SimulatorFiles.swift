@@ -3,15 +3,18 @@ internal import SignalboxCore
 
 /// The files that a gateway needs to talk to simulators.
 public struct SimulatorFiles: Sendable {
-    /// The folder of the files.
+    /// The absolute path of the files' folder: a gateway reads relative paths from the folder of its gateway.yaml.
     public let folder: String
 
-    /// Root certificate of both simulators, PEM.
+    /// Root certificate of the simulators, PEM.
     public var ca: String { "\(folder)/ca.pem" }
     /// APNs key, PKCS#8 PEM.
     public var apnsKey: String { "\(folder)/apns.p8" }
     /// FCM service account, JSON.
     public var serviceAccount: String { "\(folder)/fcm.json" }
+
+    /// HMS service account, JSON.
+    public var hmsAccount: String { "\(folder)/hms.json" }
 
     /// Uses an existing folder or creates it; nil: creates one in the system's temporary folder.
     init(folder given: String?) throws(SimulatorFault) {
@@ -19,7 +22,11 @@ public struct SimulatorFiles: Sendable {
             guard mkdir(given, 0o700) == 0 || errno == EEXIST else {
                 throw SimulatorFault(message: "cannot make the folder \(given)")
             }
-            folder = given
+            guard let path = realpath(given, nil) else {
+                throw SimulatorFault(message: "cannot find the folder \(given)")
+            }
+            defer { free(path) }
+            folder = String(cString: path)
             return
         }
         var template = Array(("/tmp/signalbox-" + String(repeating: "X", count: 6)).utf8CString)
@@ -47,7 +54,7 @@ public struct SimulatorFiles: Sendable {
 
     /// Removes the files, including a gateway's database, and then the folder if it is empty.
     func remove() {
-        for path in [ca, apnsKey, serviceAccount] { unlink(path) }
+        for path in [ca, apnsKey, serviceAccount, hmsAccount] { unlink(path) }
         for name in ["signalbox.sqlite", "signalbox.sqlite-wal", "signalbox.sqlite-shm", "lock"] {
             unlink("\(data)/\(name)")
         }

@@ -10,10 +10,18 @@ public struct SimulatorsOptions: Sendable {
     public var apns = APNsSimulatorOptions()
     /// FCM.
     public var fcm = FCMSimulatorOptions()
+    /// HMS.
+    public var hms = HMSSimulatorOptions()
+    /// Airship.
+    public var airship = AirshipSimulatorOptions()
     /// Port of the APNs simulator; 0: any free one.
     public var apnsPort = 0
     /// Port of the FCM simulator; 0: any free one.
     public var fcmPort = 0
+    /// Port of the HMS simulator; 0: any free one.
+    public var hmsPort = 0
+    /// Port of the Airship simulator; 0: any free one.
+    public var airshipPort = 0
     /// Port of the control API; 0: any free one.
     public var controlPort = 0
     /// Where keys and certificates go; nil: a temporary folder that is removed on shutdown.
@@ -25,12 +33,16 @@ public struct SimulatorsOptions: Sendable {
     public init() {}
 }
 
-/// Simulators of APNs and FCM with throw-away keys, and their control API.
+/// Simulators of APNs, FCM, HMS and Airship with throw-away keys, and their control API.
 public final class Simulators: Sendable {
     /// APNs.
     public let apns: Simulator
     /// FCM with its token endpoint.
     public let fcm: Simulator
+    /// Huawei Push Kit with its token endpoint.
+    public let hms: Simulator
+    /// Airship.
+    public let airship: Simulator
     /// Keys and certificates.
     public let files: SimulatorFiles
     /// Signs the simulators' certificates, and the client certificates that APNs accepts.
@@ -77,22 +89,45 @@ public final class Simulators: Sendable {
             provider: "apns", server: apnsServer, state: apnsState, expire: apnsHandler.expire)
         let fcm = Simulator(
             provider: "fcm", server: fcmServer, state: fcmState, expire: fcmHandler.expire)
+
+        let hmsKey = try ThrowAway.rsaKey()
+        let hmsState = SimulatorState()
+        let hmsHandler = HMSHandler(
+            options: options.hms, key: try VerifyingKey(pem: try hmsKey.publicKeyPEM()),
+            state: hmsState, clock: options.nowUnixMs)
+        try files.write(
+            Array(try account(options.hms, hmsKey).text.utf8), to: files.hmsAccount)
+        serverOptions.port = options.hmsPort
+        let hmsServer = try await HTTP2Server.start(serverOptions, handler: hmsHandler)
+        let hms = Simulator(
+            provider: "hms", server: hmsServer, state: hmsState, expire: hmsHandler.expire)
+
+        let airshipState = SimulatorState()
+        serverOptions.port = options.airshipPort
+        let airshipServer = try await HTTP2Server.start(
+            serverOptions, handler: AirshipHandler(options: options.airship, state: airshipState))
+        // Its secrets do not expire.
+        let airship = Simulator(
+            provider: "airship", server: airshipServer, state: airshipState, expire: {})
         let control = try await HTTPServer.start(
             HTTPServerOptions(host: "127.0.0.1", port: options.controlPort),
             logger: Logger(label: "simulators") { _ in SwiftLogNoOpLogHandler() },
-            handler: ControlService(simulators: [apns, fcm]))
+            handler: ControlService(simulators: [apns, fcm, hms, airship]))
         return Simulators(
-            apns: apns, fcm: fcm, files: files, authority: authority, options: options,
-            fcmHandler: fcmHandler, control: control)
+            apns: apns, fcm: fcm, hms: hms, airship: airship, files: files, authority: authority,
+            options: options, fcmHandler: fcmHandler, control: control)
     }
 
     private init(
-        apns: Simulator, fcm: Simulator, files: SimulatorFiles, authority: ThrowAway.Identity,
-        options: SimulatorsOptions, fcmHandler: FCMHandler, control: HTTPServer
+        apns: Simulator, fcm: Simulator, hms: Simulator, airship: Simulator, files: SimulatorFiles,
+        authority: ThrowAway.Identity, options: SimulatorsOptions, fcmHandler: FCMHandler,
+        control: HTTPServer
     ) {
         self.authority = authority
         self.apns = apns
         self.fcm = fcm
+        self.hms = hms
+        self.airship = airship
         self.files = files
         self.options = options
         self.fcmHandler = fcmHandler
@@ -111,6 +146,10 @@ public final class Simulators: Sendable {
             "APNS_ENDPOINT": apns.origin, "FCM_ENDPOINT": fcm.origin,
             "SIGNALBOX_CA_FILE": files.ca, "APNS_TOKEN_CHECK": "lenient",
             "APNS_TEAM_ID": options.apns.teamID, "APNS_KEY_ID": options.apns.keyID,
+            "HMS_ENDPOINT": hms.origin, "HMS_TOKEN_URL": hms.origin + HMSHandler.tokenPath,
+            "AIRSHIP_ENDPOINT": airship.origin, "AIRSHIP_APP_KEY": options.airship.appKey,
+            "AIRSHIP_MASTER_SECRET": options.airship.masterSecret,
+            "HMS_CLIENT_ID": options.hms.clientID, "HMS_CLIENT_SECRET": options.hms.clientSecret,
         ]
     }
 
@@ -119,7 +158,25 @@ public final class Simulators: Sendable {
         await control.shutdown()
         await apns.shutdown()
         await fcm.shutdown()
+        await hms.shutdown()
+        await airship.shutdown()
+        removeFiles()
+    }
+
+    /// Removes a temporary folder with its files; one that was given stays.
+    public func removeFiles() {
         if options.folder == nil { files.remove() }
+    }
+
+    private static func account(
+        _ options: HMSSimulatorOptions, _ key: SigningKey
+    ) throws -> JSONValue {
+        .object([
+            .init("project_id", .string(options.projectID)),
+            .init("key_id", .string(options.keyID)),
+            .init("private_key", .string(String(decoding: try key.privateKeyPEM(), as: UTF8.self))),
+            .init("sub_account", .string(options.subAccount)),
+        ])
     }
 
     private static func account(

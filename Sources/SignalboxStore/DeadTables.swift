@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 internal import SignalboxCore
 
@@ -17,6 +18,10 @@ enum DeadTables {
         add("sender = ?", filter.sender)
         add("route = ?", filter.route)
         add("reason = ?", filter.reason)
+        add("app = ?", filter.app)
+        // The rows that are left are read to see whose they are.
+        add(
+            "(typeof(device) = 'text' OR instr(device, ?) > 0)", filter.user.map { Data($0.utf8) })
         add("at < ?", filter.beforeUnixMs.map { Int64(clamping: $0) })
         add("at >= ?", filter.sinceUnixMs.map { Int64(clamping: $0) })
         if !filter.ids.isEmpty {
@@ -27,7 +32,19 @@ enum DeadTables {
         return (parts.joined(separator: " AND "), arguments)
     }
 
+    /// How many letters are looked at in one part of a search for a user.
+    private static let countPart = 1_000
+
     static func count(_ filter: DeadFilter, _ db: Database) throws -> Int {
+        guard filter.user == nil else {
+            var (count, next) = (0, UInt64?.some(0))
+            while let from = next {
+                let (ids, more) = try part(filter, fromID: from, limit: countPart, db)
+                count += ids.count
+                next = more
+            }
+            return count
+        }
         let (sql, arguments) = conditions(filter, fromID: 0)
         return try Int.fetchOne(
             db, sql: "SELECT count(*) FROM dead WHERE \(sql)", arguments: arguments) ?? 0
@@ -36,11 +53,20 @@ enum DeadTables {
     static func list(
         _ filter: DeadFilter, fromID: UInt64, limit: Int, _ db: Database
     ) throws -> [DeadLetter] {
-        let (sql, arguments) = conditions(filter, fromID: fromID)
-        let rows = try Row.fetchAll(
-            db, sql: "SELECT * FROM dead WHERE \(sql) ORDER BY id LIMIT ?",
-            arguments: arguments + [limit])
-        return try rows.map { try letter($0, db) }
+        let wanted = limit
+        var letters: [DeadLetter] = []
+        var next: UInt64? = fromID
+        while let from = next, letters.count < wanted {
+            let limit = filter.user == nil ? limit : max(limit, countPart)
+            let (ids, more) = try part(filter, fromID: from, limit: limit, db)
+            next = more
+            let select = try db.cachedStatement(sql: "SELECT * FROM dead WHERE id = ?")
+            for id in ids.prefix(wanted - letters.count) {
+                guard let row = try Row.fetchOne(select, arguments: [id]) else { continue }
+                letters.append(try letter(row, db))
+            }
+        }
+        return letters
     }
 
     private static func number(_ row: Row, _ column: String) -> UInt64 {
@@ -79,11 +105,16 @@ enum DeadTables {
         _ filter: DeadFilter, fromID: UInt64, limit: Int, _ db: Database
     ) throws -> (ids: [Int64], nextID: UInt64?) {
         let (sql, arguments) = conditions(filter, fromID: fromID)
-        var ids = try Int64.fetchAll(
-            db, sql: "SELECT id FROM dead WHERE \(sql) ORDER BY id LIMIT ?",
+        let columns = filter.user == nil ? "id" : "id, app, device"
+        var rows = try Row.fetchAll(
+            db, sql: "SELECT \(columns) FROM dead WHERE \(sql) ORDER BY id LIMIT ?",
             arguments: arguments + [limit + 1])
-        guard ids.count > limit, let next = ids.popLast() else { return (ids, nil) }
-        return (ids, UInt64(clamping: next))
+        let next: Int64? = rows.count > limit ? rows.removeLast()[0] : nil
+        let meant = rows.filter { row in
+            filter.user == nil
+                || filter.takes(user: RowCodec.device(row["device"], app: row["app"])?.user ?? "")
+        }
+        return (meant.map { $0[0] }, next.map { UInt64(clamping: $0) })
     }
 
     static func purge(
@@ -92,6 +123,24 @@ enum DeadTables {
         let (ids, next) = try part(filter, fromID: fromID, limit: limit, db)
         for id in ids { try remove(id, db) }
         return DeadPart(count: ids.count, nextID: next)
+    }
+
+    /// Removes what is too old or too much, the oldest first.
+    static func trim(
+        _ limits: DeadLimits, max: Int, nowUnixMs: UInt64, _ db: Database
+    ) throws -> DeadTrim {
+        let oldest = Int64(clamping: nowUnixMs - min(nowUnixMs, limits.keepMs))
+        let old = try Int64.fetchAll(
+            db, sql: "SELECT id FROM dead WHERE at < ? ORDER BY at LIMIT ?",
+            arguments: [oldest, max])
+        for id in old { try remove(id, db) }
+        let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM dead") ?? 0
+        guard count > limits.countMax else { return DeadTrim(old: old.count, surplus: 0) }
+        let surplus = try Int64.fetchAll(
+            db, sql: "SELECT id FROM dead ORDER BY at, id LIMIT ?",
+            arguments: [min(max, count - limits.countMax)])
+        for id in surplus { try remove(id, db) }
+        return DeadTrim(old: old.count, surplus: surplus.count)
     }
 
     private static func remove(_ id: Int64, _ db: Database) throws {

@@ -15,6 +15,7 @@ final class HotStatements {
         case insertFlight, removeFlight, readFlight
         case allProgress
         case insertOutcomes, outcomesFrom
+        case insertHistory, trimHistory
         case devicesOfUser, devicesOfFewUsers, devicesOfUsers, devicesWithToken
         case countBadge, setBadge
 
@@ -96,6 +97,13 @@ final class HotStatements {
                 SELECT first, count, records FROM outcome
                 WHERE first >= coalesce((SELECT max(first) FROM outcome WHERE first <= ?1), 0)
                 ORDER BY first
+                """
+            case .insertHistory: "INSERT INTO history (id, at, tags, records) VALUES (?, ?, ?, ?)"
+            case .trimHistory:
+                """
+                DELETE FROM history WHERE id IN (
+                  SELECT id FROM (SELECT id, at FROM history ORDER BY id LIMIT ?)
+                  WHERE id <= ? OR at < ?)
                 """
             case .removeProgress: "DELETE FROM progress WHERE block = ?"
             case .countBadge:

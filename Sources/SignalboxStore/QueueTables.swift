@@ -18,6 +18,7 @@ struct QueueTables {
     var blocks = BlockTables()
     private var seen = SeenKeys()
     var outcomes = OutcomeTables()
+    var history = HistoryTables()
     var notices: [StoreNotice] = []
     /// Lanes that this transaction gave work by other means than an append.
     var given: Set<LaneKey> = []
@@ -44,6 +45,7 @@ struct QueueTables {
         let waiting = try waiting(db)
         try seen.start(hot, db)
         try outcomes.start(db)
+        try history.start(db)
         for row in try Row.fetchAll(db, sql: "SELECT sender, app, kind, id FROM lane") {
             laneIDs[LaneKey(row)] = row[3]
         }
@@ -172,6 +174,7 @@ struct QueueTables {
         blocks.committed()
         seen.committed()
         outcomes.committed()
+        history.committed()
         defer { given = [] }
         return given
     }
@@ -183,6 +186,7 @@ struct QueueTables {
         blocks.rolledBack()
         seen.rolledBack()
         outcomes.rolledBack()
+        history.rolledBack()
     }
 
     /// Releases the connection.

@@ -34,6 +34,14 @@ extension SQLiteStore: DeadLetterStore {
         }
     }
 
+    /// Removes what is too old or too much.
+    public func trimDead(_ limits: DeadLimits, max: Int) async throws -> DeadTrim {
+        let now = nowUnixMs()
+        return try await perform { db in
+            try DeadTables.trim(limits, max: max, nowUnixMs: now, db)
+        }
+    }
+
     /// Runs work in the next commit.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value

@@ -48,7 +48,8 @@ extension SQLiteStore: OutcomeStore {
     public func append(_ outcomes: OutcomePack) async throws {
         let now = nowUnixMs
         try await queueWork { db, tables, _ in
-            (try tables.outcomes.write([outcomes], nowUnixMs: now(), tables.hot, db), 0)
+            tables.history.add(outcomes.history)
+            return (try tables.outcomes.write([outcomes], nowUnixMs: now(), tables.hot, db), 0)
         }
     }
 }

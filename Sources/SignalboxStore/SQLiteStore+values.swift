@@ -31,6 +31,32 @@ extension SQLiteStore: KeyValueStore {
             })
     }
 
+    /// All keys of an instance with their values.
+    public func values(
+        instance: String,
+        done: @escaping @Sendable (Result<[String: [UInt8]], StoreFailure>) -> Void
+    ) {
+        let found = Carried<[String: [UInt8]]>([:])
+        let now = Int64(clamping: nowUnixMs())
+        submitWork(
+            { db in
+                let rows = try Row.fetchAll(
+                    db.cachedStatement(
+                        sql: """
+                            SELECT key, value FROM value
+                            WHERE instance = ? AND (expires IS NULL OR expires > ?)
+                            """), arguments: [instance, now])
+                var values: [String: [UInt8]] = [:]
+                for row in rows {
+                    values[row[0]] = try row.withUnsafeData(atIndex: 1) { Array($0 ?? Data()) }
+                }
+                found.set(values)
+            },
+            { fault in
+                done(fault.map { .failure(StoreFailure(message: $0)) } ?? .success(found.value))
+            })
+    }
+
     /// Keeps a value, or removes it.
     public func set(
         instance: String, key: String, value: [UInt8]?, forMs: UInt64?,

@@ -12,6 +12,8 @@ public final class SQLiteStore: DeliveryQueue {
     public struct Options: Sendable {
         /// Folder of the files; created if missing.
         public var folder: String
+        /// A store that does not exist is an error, and nothing is created.
+        public var mustExist = false
         /// Most deliveries that may wait.
         public var waitingMax = 10_000_000
         /// Lease of a delivery that its lane takes over at commit, in milliseconds.
@@ -67,9 +69,11 @@ public final class SQLiteStore: DeliveryQueue {
     let outcomes: SharedCount
     let nowUnixMs: @Sendable () -> UInt64
     let reader: StoreReader
+    private let freeBytes: @Sendable () -> UInt64
 
     /// Opens a store, or creates it.
     public static func open(_ options: Options) throws(StoreError) -> SQLiteStore {
+        if options.mustExist { try SQLiteContents.require(options.folder) }
         let files = try StoreFiles(folder: options.folder)
         if let damage = LogDamage.find(database: files.path) {
             options.onNotice(.logDamaged(damage.words(database: files.path)))
@@ -111,7 +115,8 @@ public final class SQLiteStore: DeliveryQueue {
         SystemThread.start("sbx-store") { Self.run(writer, inbox) }
         return SQLiteStore(
             start.token, watcher, inbox, writer, waiting, diskFull, fileGone, failing, outcomes,
-            reader, waitingMax: options.waitingMax, nowUnixMs: options.nowUnixMs)
+            reader, waitingMax: options.waitingMax, nowUnixMs: options.nowUnixMs,
+            freeBytes: { options.freeBytes(files.path) })
     }
 
     private init(
@@ -120,7 +125,8 @@ public final class SQLiteStore: DeliveryQueue {
         _ diskFull: SharedCount, _ fileGone: SharedCount, _ failing: SharedCount,
         _ outcomes: SharedCount,
         _ reader: StoreReader, waitingMax: Int,
-        nowUnixMs: @escaping @Sendable () -> UInt64
+        nowUnixMs: @escaping @Sendable () -> UInt64,
+        freeBytes: @escaping @Sendable () -> UInt64
     ) {
         self.token = token
         self.watcher = watcher
@@ -132,6 +138,7 @@ public final class SQLiteStore: DeliveryQueue {
         self.failing = failing
         self.outcomes = outcomes
         self.nowUnixMs = nowUnixMs
+        self.freeBytes = freeBytes
         self.reader = reader
         self.waitingMax = waitingMax
     }
@@ -144,6 +151,15 @@ public final class SQLiteStore: DeliveryQueue {
 
     /// The database file was removed or replaced.
     public var isFileGone: Bool { fileGone.value > 0 }
+
+    /// The room on its disk.
+    public var figures: [StoreFigure] {
+        [
+            StoreFigure("signalbox_disk_free_bytes", [], Int64(clamping: freeBytes())),
+            StoreFigure(
+                "signalbox_disk_reserve_bytes", [], Int64(clamping: StoreRoom.freeBytesMin)),
+        ]
+    }
 
     /// The last write failed, or outcomes cannot be written.
     public var isFailing: Bool { failing.value > 0 }

@@ -145,6 +145,11 @@ enum Schema {
             // Blocks that a lane took over when they were committed; see BlockTables.
             try db.execute(sql: BlockTables.flightSchema)
         }
+        migrator.registerMigration("history") { db in try db.execute(sql: HistoryTables.schema) }
+        migrator.registerMigration("dead_age") { db in
+            // The oldest dead letters go first.
+            try db.execute(sql: "CREATE INDEX dead_at ON dead (at)")
+        }
         return migrator
     }
 }

@@ -100,10 +100,7 @@ final class StoreFiles: Sendable {
             let migrator = Schema.migrator
             let isNewer = try queue.read { try migrator.hasBeenSuperseded($0) }
             guard !isNewer else {
-                throw StoreError(
-                    "store-newer",
-                    "\(path) was written by a newer signalbox; run that version, or give another "
-                        + "gateway.data")
+                throw Self.newer(path)
             }
             if forCopy, try queue.read({ try migrator.appliedIdentifiers($0).isEmpty }) {
                 try queue.write(CopyTable.make)
@@ -114,6 +111,13 @@ final class StoreFiles: Sendable {
             unlock()
             throw (error as? StoreError) ?? fault(error)
         }
+    }
+
+    static func newer(_ path: String) -> StoreError {
+        StoreError(
+            "store-newer",
+            "\(path) was written by a newer signalbox; run that version, or give another "
+                + "gateway.data")
     }
 
     /// A copy into the database that was not finished lacks deliveries.

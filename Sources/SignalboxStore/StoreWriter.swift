@@ -21,6 +21,8 @@ final class StoreWriter: @unchecked Sendable {
     private let watcher: Watcher<[LaneKey]>
     private var lastSweepMs: UInt64 = 0
     private var room: StoreRoom
+    /// When history last gave way to what must not be lost.
+    private var gaveWayNs: UInt64 = 0
     private var health: StoreHealth
     /// Outcomes that could not be written yet. The provider has answered, so they must not be lost.
     private var retained: [SQLiteStore.Job] = []
@@ -125,6 +127,7 @@ final class StoreWriter: @unchecked Sendable {
                 for job in jobs { try perform(job, now, db, &delta) }
                 try tables.flush(nextID: &lastID, db)
                 try tables.noteSeen(nowUnixMs: now, db)
+                try tables.history.flush(nowUnixMs: now, tables.hot, db)
                 // A group of leases alone must not fail for lack of room.
                 let isWriting = jobs.contains { if case .lease = $0 { false } else { true } }
                 try tables.note(isShortOfRoom: isShortOfRoom || !isWriting, db)
@@ -160,6 +163,7 @@ final class StoreWriter: @unchecked Sendable {
         for case .settle(let own, let pack, _) in jobs {
             if ends.isEmpty { ends = own } else { ends += own }
             if !pack.isEmpty { packs.append(pack) }
+            if !isShortOfRoom { tables.history.add(pack.history) }
         }
         if !isShortOfRoom { try tables.outcomes.write(packs, nowUnixMs: now, tables.hot, db) }
         var lost: Set<UInt64> = []
@@ -249,6 +253,8 @@ final class StoreWriter: @unchecked Sendable {
             let isKnown = try tables.isDuplicate(
                 entry.items[index].event, nowUnixMs: now,
                 windowMs: entry.items[index].dedupeMs ?? entry.dedupeMs, db)
+            tables.history.add(entry.items[index].history, isDuplicate: isKnown)
+            try tables.history.flush(isWhole: false, nowUnixMs: now, tables.hot, db)
             if isKnown {
                 commit.duplicates.insert(index)
                 continue
@@ -295,7 +301,10 @@ final class StoreWriter: @unchecked Sendable {
     /// Outside of a transaction, where the log can be given back, and even when no requests arrive.
     private func lookForRoom(_ db: Database) {
         do {
-            _ = try hasRoom(db)
+            let now = SystemClock.monotonicNs
+            guard try !hasRoom(db), now > gaveWayNs + 1_000_000_000 else { return }
+            gaveWayNs = now
+            try HistoryTables.giveWay(tables.hot, db)
         } catch {
             // The next round checks again.
             return
@@ -308,6 +317,8 @@ final class StoreWriter: @unchecked Sendable {
         lastSweepMs = now
         lookForFile(db)
         try tables.forgetSeen(nowUnixMs: now, db)
+        try tables.history.trim(
+            max: HistoryTables.sweepMax, nowUnixMs: now, tables.hot, db)
         for (name, count) in try tables.outcomes.trim(nowUnixMs: now, db) {
             options.onNotice(.outcomesLost(receiver: name, count: count))
         }

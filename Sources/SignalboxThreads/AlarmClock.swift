@@ -18,19 +18,23 @@ public final class AlarmClock: Sendable {
     /// Calls `ring` once after `ms` milliseconds; replaces the lane's previous alarm.
     public func set(lane: Int, inMs ms: UInt64, ring: @escaping @Sendable () -> Void) {
         let at = Self.time(inMs: ms)
-        gate.updateQuietly { state in state.alarms.set(lane, atNs: at, ring: ring) }
+        gate.updateQuietly { state in
+            guard !state.isStopping else { return false }
+            return state.alarms.set(lane, atNs: at, ring: ring)
+        }
     }
 
     /// Calls `ring` once after `ms` milliseconds; replaces no other alarm.
     public func after(ms: UInt64, ring: @escaping @Sendable () -> Void) {
         let at = Self.time(inMs: ms)
         gate.updateQuietly { state in
+            guard !state.isStopping else { return false }
             defer { state.nextOnce -= 1 }
             return state.alarms.set(state.nextOnce, atNs: at, ring: ring)
         }
     }
 
-    /// Ends the thread; pending alarms do not ring.
+    /// Ends the thread; pending and later alarms do not ring and are not kept.
     public func stop() {
         gate.update { state in
             state.isStopping = true

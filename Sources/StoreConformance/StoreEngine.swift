@@ -114,7 +114,7 @@ public enum StoreConformance {
     /// All rules.
     public static let rules: [StoreRule] =
         queueRules + retryRules + leaseRules + sharedRules + deadRules + registryRules + outboxRules
-        + streamRules + copyRules + failureRules + modelRules
+        + streamRules + historyRules + peopleRules + copyRules + failureRules + modelRules
 
     /// Examines one rule with an engine whose storage is empty.
     ///

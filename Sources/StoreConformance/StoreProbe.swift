@@ -116,6 +116,10 @@ struct Session: Sendable {
         try await result { store.value(instance: instance, key: key, done: $0) }
     }
 
+    func values(_ instance: String) async throws -> [String: [UInt8]] {
+        try await result { store.values(instance: instance, done: $0) }
+    }
+
     func set(_ instance: String, _ key: String, _ value: [UInt8]?, forMs: UInt64? = nil)
         async throws
     {

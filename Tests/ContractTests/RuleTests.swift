@@ -15,6 +15,38 @@ import Testing
         }
     }
 
+    /// A comment and what follows it, up to the end of the declaration.
+    private static var declared: Regex<(Substring, Substring, Substring)> {
+        /\/\*((?:[^*]|\*(?!\/))*)\*\/(?!\s*\/\*)\s*([^;{}]*?;)/
+    }
+
+    @Test func `every function of a plugin says in which states it may be called`() async throws {
+        let states: Set = ["none", "created", "started", "stopped", "always"]
+        let types = try headers.text("signalbox/types.h")
+        for state in states {
+            #expect(types.contains(" *   [\(state)]"), "[\(state)] is not explained")
+        }
+        var count = 0
+        for header in try headers.files() {
+            for found in try headers.text(header).matches(of: Self.declared) {
+                let (comment, code) = (found.output.1, found.output.2)
+                let isService = code.contains("sbx_host *host, const char *id")
+                let isPlugins =
+                    header.hasSuffix("/plugin.h")
+                    ? code.contains(Self.function) && !isService
+                    : code.contains("sbx_instance *instance,")
+                guard isPlugins, code.contains("(*") else { continue }
+                count += 1
+                let named = comment.matches(of: /State: \[([a-z]+)\](?: or \[([a-z]+)\])?/)
+                #expect(named.count == 1, "\(header): \(code)")
+                let words = named.flatMap { [$0.output.1, $0.output.2].compactMap(\.self) }
+                #expect(states.isSuperset(of: words.map(String.init)), "\(header): \(code)")
+            }
+        }
+        // create, role, start, stop, destroy, the entry, fourteen of the roles, and refresh.
+        #expect(count == 21)
+    }
+
     @Test func `the layout misses nothing that the headers declare`() async throws {
         let layout = try await Layout.of(headers)
         let text = try headers.files().map { try headers.text($0) }.joined()

@@ -82,11 +82,68 @@ import Testing
                 #expect(answer.status == 403, "\(origin)")
             }
         }
-        let own = try await Self.ask(
-            rig, "POST", "/dead/purge",
-            ["host: localhost:1", "origin: http://localhost:1", json],
-            body: #"{"all":true}"#)
-        #expect(own.status == 200)
+        // A page of another site may load nothing either; a link to this page is fine.
+        for (site, mode, status) in [
+            ("cross-site", "no-cors", 403), ("same-site", "cors", 403),
+            ("same-origin", "cors", 200), ("none", "navigate", 200),
+            ("cross-site", "navigate", 200),
+        ] {
+            let answer = try await Self.ask(
+                rig, "GET", "/dead",
+                ["host: localhost:1", "sec-fetch-site: \(site)", "sec-fetch-mode: \(mode)"])
+            #expect(answer.status == status, "\(site) \(mode)")
+        }
+        await rig.end()
+    }
+
+    @Test func `a browser changes nothing unless a token is configured`() async throws {
+        let browsers = ["origin: http://localhost:1", "sec-fetch-site: same-origin"]
+        let rest = ["host: localhost:1", "content-type: application/json"]
+        let open = try await Self.rig()
+        for browser in browsers {
+            for path in ["/dead/purge", "/dead/replay", "/pause", "/resume", "/reload", "/send"] {
+                let answer = try await Self.ask(
+                    open, "POST", path, rest + [browser], body: #"{"all":true}"#)
+                #expect(answer.status == 403, "\(path)")
+                #expect(answer.head.contains("gateway.admin_token"))
+            }
+            let asked = try await Self.ask(open, "POST", "/explain", rest + [browser], body: "{}")
+            #expect(asked.status == 400)
+        }
+        let tool = try await Self.ask(
+            open, "POST", "/dead/purge", rest, body: #"{"all":true}"#)
+        #expect(tool.status == 200)
+        await open.end()
+        let rig = try await Self.rig(#", admin_token: "\#(Self.token)""#)
+        for browser in browsers {
+            for (token, status) in [("x", 401), (Self.token, 200)] {
+                let answer = try await Self.ask(
+                    rig, "POST", "/dead/purge",
+                    rest + [browser, "authorization: Bearer \(token)"], body: #"{"all":true}"#)
+                #expect(answer.status == status)
+            }
+        }
+        await rig.end()
+    }
+
+    @Test func `the page needs no token and shows nothing, and its figures need one`() async throws
+    {
+        let rig = try await Self.rig(#", admin_token: "\#(Self.token)""#)
+        let host = "host: localhost"
+        for path in ["/", "/page/style.css", "/page/app.js", "/page/try.js"] {
+            let answer = try await Self.ask(rig, "GET", path, [host])
+            #expect(answer.status == 200)
+            for field in [
+                "content-security-policy: default-src 'none'; script-src 'self';",
+                "x-content-type-options: nosniff\r\n", "cache-control: no-store\r\n",
+                "referrer-policy: no-referrer\r\n",
+            ] { #expect(answer.head.contains(field), "\(path)") }
+            #expect(!answer.head.contains("unsafe"))
+            #expect(try await Self.ask(rig, "GET", path, ["host: evil.example"]).status == 421)
+        }
+        for path in ["/live", "/config", "/devices?user=u"] {
+            #expect(try await Self.ask(rig, "GET", path, [host]).status == 401, "\(path)")
+        }
         await rig.end()
     }
 
@@ -121,7 +178,7 @@ import Testing
                 #expect(!answer.head.contains(Self.token))
             }
         }
-        for path in ["/healthz", "/readyz"] {
+        for path in ["/livez", "/healthz", "/readyz"] {
             #expect(try await Self.ask(rig, "GET", path, [host]).status == 200)
         }
         for path in ["/dead", "/metrics"] {
@@ -238,7 +295,7 @@ import Testing
             listed = try await run("list")
         }
         #expect(listed.text.contains("2 dead letters"), "\(listed.text)")
-        let ids = listed.output.split(separator: "\n").compactMap {
+        let ids = try await run("list", "--json").output.split(separator: "\n").compactMap {
             $0.firstMatch(of: #/"id":(\d+)/#)?.output.1
         }
         #expect(try await run("list", "--count").output == "2 apns BadPriority\n")

@@ -265,11 +265,16 @@ import Testing
                     """
         })
         _ = try await Self.register(rig, "u1", "aa")
-        #expect(try await rig.post(#"{"user":"u1"}"#, path: "/in/users").status == 503)
+        let refused = try await rig.post(#"{"user":"u1"}"#, path: "/in/users")
+        #expect(refused.status == 503)
+        let words = "the builder failed on this event, send it again"
+        #expect(try JSONValue.parse(refused.body)["detail"]?.string == words)
         #expect(try await rig.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
         #expect(await rig.delivered(rig.simulators.apns, 1) == ["aa"])
         let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
-        #expect(!metrics.contains("unrouted") && !metrics.contains("duplicate"))
+        for result in ["unrouted", "duplicate"] {
+            #expect(metrics.contains(#"{source="z",result="\#(result)"} 0"#))
+        }
         await rig.end()
     }
 

@@ -113,7 +113,7 @@ import Testing
         running.process.terminate()
         try await Tool.end(running.process)
         let offline = try await ProgramTests.run([
-            "dead", "list", "--config", file, "--reason", "BadPriority",
+            "dead", "list", "--json", "--config", file, "--reason", "BadPriority",
         ])
         #expect(offline.status == 0 && offline.text.contains("3 dead letters"))
         let first = try JSONValue.parse(String(offline.output.split(separator: "\n")[0]))
@@ -245,7 +245,10 @@ import Testing
         #expect(metrics.contains("signalbox_disk_full 1"))
         let readiness = try await rig.admin("/readyz")
         #expect(readiness.status == 503)
-        #expect(try JSONValue.parse(readiness.body)["status"]?.string == "disk_full")
+        let said = try JSONValue.parse(readiness.body)
+        #expect(said["status"]?.string == "disk_full")
+        #expect(said["reason"]?.string?.contains("reserve") == true)
+        #expect(said["disk"]?["reserve_bytes"]?.integer == 32 << 20)
         try await rig.simulators.fcm.take(.openListener)
         // Accepted events arrive, and the space that this frees is reused.
         // A request that took too long may have arrived all the same, so some arrive twice.

@@ -120,6 +120,27 @@ import Testing
         try await run({ [sources.appending(path: "target/debug/host").path, $0, $1] }, variables)
     }
 
+    /// Builds a host in a copy of its folder, with the installed prefix.
+    private func make(_ folder: String) async throws -> URL {
+        let (sources, _) = try workshop("Examples/hosts/\(folder)")
+        let built = try await Tool.run(
+            ["make", "-C", sources.path], environment: try await environment())
+        #expect(built.status == 0, "\(built.text)")
+        return sources
+    }
+
+    @Test func `a host in Node, with an addon of its own`() async throws {
+        let host = try await make("node").appending(path: "host.js").path
+        try await run(
+            { ["node", host, $0, $1] },
+            ["LIBSIGNALBOX": try await prefix.appending(path: "lib/libsignalbox.so.1").path])
+    }
+
+    @Test func `a host in Go`() async throws {
+        let host = try await make("go").appending(path: "host").path
+        try await run({ [host, $0, $1] }, [:])
+    }
+
     @Test func `a host in Swift`() async throws {
         let plugins = try await prefix.appending(path: "lib/signalbox").path
         let host = URL(filePath: try PluginRig.bundled("Zendesk")).deletingLastPathComponent()
@@ -127,27 +148,39 @@ import Testing
         try await run({ [host, $0, $1, plugins] }, [:])
     }
 
-    @Test
-    func `the library has manners: signals, threads, files, several gateways, words for faults`()
-        async throws
-    {
+    /// Compiles a program of the fixtures, and runs it with the installed library.
+    private func runFixture(
+        _ name: String, sources more: [String] = [], flags: [String] = []
+    ) async throws {
         let (sources, data) = try workshop("Tests/Fixtures/Embedding")
-        let program = sources.appending(path: "manners").path
-        let flags = try await Tool.run(
-            ["pkg-config", "--cflags", "--libs", "signalbox"], environment: try await environment()
-        ).text.split(separator: " ").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+        let program = sources.appending(path: name).path
         let lib = try await prefix.appending(path: "lib").path
+        let include = try await prefix.appending(path: "include")
         let built = try await Tool.run(
-            [
-                "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
-                "-Dsbx_plugin_entry_v1=hello_entry",
-                sources.appending(path: "manners.c").path,
-                PluginRig.root.appending(path: "Plugins/HelloC/hello.c").path, "-o", program,
-            ] + flags.filter { !$0.isEmpty } + ["-Wl,-rpath,\(lib)", "-lpthread"])
+            ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-I\(include.path)"] + flags
+                + ["\(program).c"]
+                + more.map { PluginRig.root.appending(path: $0).path }
+                + ["-o", program, "-L\(lib)", "-lsignalbox", "-Wl,-rpath,\(lib)", "-lpthread"])
         #expect(built.status == 0, "\(built.text)")
         try FileManager.default.createDirectory(
             atPath: data, withIntermediateDirectories: true)
-        let output = try await Tool.run([program, data])
+        // What threads keep for their next allocation is not counted as held.
+        let output = try await Tool.run(
+            [program, data], environment: ["GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"])
         #expect(output.status == 0 && output.text.isEmpty, "\(output.text)")
+    }
+
+    @Test func `the library has manners: signals, threads, files, memory, words for faults`()
+        async throws
+    {
+        try await runFixture(
+            "manners", sources: ["Plugins/HelloC/hello.c"],
+            flags: ["-Dsbx_plugin_entry_v1=hello_entry"])
+    }
+
+    @Test func `a host checks, submits, asks as an operator, reloads and hears what came of it`()
+        async throws
+    {
+        try await runFixture("operator")
     }
 }

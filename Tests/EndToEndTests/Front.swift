@@ -1,9 +1,10 @@
 import Foundation
 import PluginRig
+import Synchronization
 import Testing
 
 /// A real balancer with its file of deploy/.
-struct Front {
+final class Front: Sendable {
     enum Balancer: String, CaseIterable, Sendable, CustomStringConvertible {
         case haproxy, nginx
         var description: String { rawValue }
@@ -11,6 +12,10 @@ struct Front {
 
     private let process: Program
     private let pipe: Pipe
+    private let output = Mutex("")
+
+    /// The end of what it logged.
+    var said: String { output.withLock { $0 } }
 
     /// Starts the balancer with the file of deploy/, in which the addresses are replaced and nothing else.
     init(
@@ -44,7 +49,10 @@ struct Front {
             : ["/usr/sbin/nginx", "-e", "stderr", "-c", try Self.frame(file)]
         process = try Program(command, at: PluginRig.root, output: pipe, errors: pipe)
         self.pipe = pipe
-        pipe.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
+        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
+            let text = String(decoding: handle.availableData, as: UTF8.self)
+            self?.output.withLock { $0 = String(($0 + text).suffix(2_000)) }
+        }
     }
 
     func end() async throws {

@@ -16,12 +16,14 @@ final class Saboteur: Sendable {
     }
 
     /// A library that does what a bundled one does, until it is armed.
-    func library(of name: String) async throws -> String {
+    func library(
+        of name: String, change: (String) -> String = { $0 }
+    ) async throws -> String {
         let source = try String(
             contentsOf: PluginRig.root.appending(path: "Tests/Fixtures/Isolation/shim.c"),
             encoding: .utf8)
         return try await PluginRig.compile(
-            source.replacingOccurrences(of: "@INNER@", with: try PluginRig.bundled(name))
+            change(source).replacingOccurrences(of: "@INNER@", with: try PluginRig.bundled(name))
                 .replacingOccurrences(of: "@FOLDER@", with: folder.path))
     }
 

@@ -234,11 +234,16 @@ import Testing
             client.shutdown()
         }
         kill(process.processIdentifier, SIGKILL)
-        // Every process that can write to the pipe must be gone before this returns,
+        // Every process that can write to the pipe must have closed it before this returns,
         // and each child could.
         _ = try await Tool.rest(pipe)
         try await Tool.end(process)
-        for child in children { #expect(!Self.isAlive(child)) }
+        // A process closes its files a moment before it is gone.
+        let patience = ContinuousClock.now + .seconds(60)
+        for child in children {
+            while Self.isAlive(child), ContinuousClock.now < patience { await Task.yield() }
+            #expect(!Self.isAlive(child))
+        }
         await simulators.shutdown()
     }
 

@@ -156,6 +156,7 @@ import Testing
         #expect(try await Self.state("apns", rig) == "misconfigured")
         let senders = try await Self.readiness(rig)["senders"]?.text ?? ""
         #expect(senders.contains(#""reason":"InvalidProviderToken","held_since_unix_ms":"#))
+        #expect(senders.contains(#""credentials":"refused""#))
         #expect(try await Self.dead(rig) == 0)
         #expect(rig.log.all.filter { $0.contains("refuses this sender's") }.count == 1)
 
@@ -210,6 +211,7 @@ import Testing
         #expect(try await Self.state("fcm", rig) == "failing")
         let senders = try await Self.readiness(rig)["senders"]?.text ?? ""
         #expect(senders.contains(#""reason":"credential","held_since_unix_ms":"#))
+        #expect(senders.contains(#""credentials":"missing""#))
         try await Self.expectMetric("signalbox_sender_held{sender=\"fcm\",app=\"\"} 1", rig)
         try await rig.simulators.fcm.take(.openListener)
         #expect(Set(await rig.delivered(rig.simulators.fcm, 3)) == ["a", "b", "c"])

@@ -37,6 +37,14 @@ final class Tally: Sendable {
         }
     }
 
+    /// The answers that were no success, each kind with how often it came.
+    var kindsOfFaults: [String: Int] {
+        faults.reduce(into: [:]) { kinds, fault in
+            let answer = fault.drop { $0 != ":" }
+            kinds[String(answer.prefix { !$0.isNewline }), default: 0] += 1
+        }
+    }
+
     func end() { state.withLock { $0.isOver = true } }
 
     func wait(forMore count: Int, whateverFails: Bool = false) async throws {

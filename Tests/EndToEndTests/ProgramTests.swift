@@ -6,14 +6,15 @@ import SignalboxSimulators
 import Testing
 
 /// The `signalbox` program as users run it.
-@Suite struct ProgramTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgramTests {
     static func program() throws -> URL {
         let folder = URL(filePath: try GatewayRig.pluginFolder())
         return folder.appending(path: "signalbox")
     }
 
     static func start(
-        _ arguments: [String], environment: [String: String] = [:], sockets: [Int32] = []
+        _ arguments: [String], at folder: URL = PluginRig.root,
+        environment: [String: String] = [:], sockets: [Int32] = []
     ) throws -> (Program, Pipe) {
         let pipe = Pipe()
         var command = [try program().path] + arguments
@@ -24,7 +25,7 @@ import Testing
             environment["LISTEN_FDS"] = "\(sockets.count)"
         }
         let process = try Program(
-            command, at: PluginRig.root, environment: environment, sockets: sockets,
+            command, at: folder, environment: environment, sockets: sockets,
             output: pipe, errors: pipe)
         return (process, pipe)
     }
@@ -48,6 +49,32 @@ import Testing
         ])
         #expect(ended.status == 0, "\(ended.text)")
         #expect(ended.text.contains("both pushes were confirmed"))
+    }
+
+    @Test func `demo that stays names the page first, and shows what arrives`() async throws {
+        let (process, pipe) = try Self.start([
+            "demo", "--stay", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+        ])
+        var text = ""
+        while !text.contains("What arrives is shown here") { text += try await Tool.next(pipe) }
+        #expect(text.hasPrefix("page        http://127.0.0.1:"))
+        let offered = try #require(text.firstMatch(of: #/http://127\.0\.0\.1:\d+/in/zendesk/demo/#))
+        let body = try String(
+            contentsOf: PluginRig.root.appending(path: "Tests/Fixtures/Zendesk/reply.json"),
+            encoding: .utf8)
+        let client = try RESTClient()
+        let answer = try await client.patient(
+            RESTCall(method: "POST", url: String(offered.output), body: Array(body.utf8)))
+        #expect(answer.status == 200)
+        var more = ""
+        while !more.contains("APNs        received, answered 200\n")
+            || !more.contains("FCM         received, answered 200\n")
+        {
+            more += try await Tool.next(pipe)
+        }
+        process.terminate()
+        #expect(try await Tool.end(process) == 0)
+        client.shutdown()
     }
 
     @Test func `a start without descriptors ends with words`() async throws {
@@ -191,8 +218,12 @@ import Testing
         #expect(none.text.contains("plugin-not-found"))
     }
 
-    @Test func `simulate serves and prints how to reach it`() async throws {
-        let (process, pipe) = try Self.start(["simulate"])
+    @Test func `simulate prints absolute paths, and ends without waiting for its clients`()
+        async throws
+    {
+        let folder = try Workshop.folder("simulate")
+        let (process, pipe) = try Self.start(
+            ["simulate", "--folder", "keys"], at: folder)
         var text = ""
         while !text.contains("export SIGNALBOX_CA_FILE") {
             let more = try await Tool.next(pipe)
@@ -200,7 +231,15 @@ import Testing
             text += more
         }
         #expect(text.contains("export APNS_ENDPOINT=https://127.0.0.1:"))
+        let path = try #require(text.firstMatch(of: /SIGNALBOX_CA_FILE=(.*)/)?.output.1)
+        #expect(path.hasPrefix("/") && FileManager.default.fileExists(atPath: String(path)))
+        // A request without its end, for which a graceful shutdown waits half a minute.
+        let port = try #require(text.firstMatch(of: /control API http:..127.0.0.1:(\d+)/)?.output.1)
+        let client = try RawClient(port: try #require(Int(port)))
+        client.send("POST /apns/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n")
+        let start = ContinuousClock.now
         process.terminate()
         #expect(try await Tool.end(process) == 0)
+        #expect(ContinuousClock.now - start < .seconds(20))
     }
 }

@@ -316,10 +316,12 @@ import Testing
             ("data: \"\(folder)\"", folder), ("store: { postgres: \"\(database.address)\" }", "/"),
         ] {
             let file = try Self.file(store, simulators)
-            let started = try await ProgramTests.run(["run", "--config", file])
-            #expect(started.status == 78, "\(started.text)")
-            #expect(started.text.contains("was not finished"), "\(started.text)")
-            #expect(started.text.contains("store-unfinished"), "\(started.text)")
+            for command in ["run", "check"] {
+                let started = try await ProgramTests.run([command, "--config", file])
+                #expect(started.status == 78, "\(started.text)")
+                #expect(started.text.contains("was not finished"), "\(started.text)")
+                #expect(started.text.contains("store-unfinished"), "\(started.text)")
+            }
             let status = try await ProgramTests.run(["store", "status", file])
             #expect(status.text.contains("a copy into it was not finished"), "\(status.text)")
             #expect(status.text.contains(place))
@@ -373,7 +375,7 @@ import Testing
         let noTable = try ProgramTests.temporary("signalbox.sqlite", "no database, but a text file")
         let texts = URL(filePath: noTable).deletingLastPathComponent().path
         let cases: [(arguments: [String], status: Int32, words: String)] = [
-            (["store", "status", empty], 1, "there is no store in \(empty)"),
+            (["store", "status", empty], 1, "no store at \(empty)"),
             (["store", "copy", "--from", empty, "--to", "x"], 1, "give the gateway's data folder"),
             (
                 ["store", "copy", "--from", database.address, "--to", empty], 1,

@@ -85,6 +85,41 @@ import Testing
         #expect(report.count(.notApplicable) == 1)
     }
 
+    @Test func `roles of other authors and drafts are noted and break no rule`() async throws {
+        let source = """
+            #define ROLES SBX_ROLE_BUILD, "com.example.queue/1", "draft/queue/2"
+            #define ROLE static const void *role(const char *id) { \
+              static const uint64_t own[2] = {16, 0}; \
+              if (!strncmp(id, "com.example.", 12) || !strncmp(id, "draft/queue/", 12)) return own; \
+              (void)ingest, (void)send_http, (void)registrar, (void)sender; \
+              return strcmp(id, SBX_ROLE_BUILD) ? NULL : (const void *)&build; }
+            """
+        let report = try await CheckRig.check(
+            try await CheckRig.compile(source: source), samples: Self.samples, only: ["descriptor"])
+        #expect(CheckRig.failures(report) == [])
+        #expect(
+            report.notes == [
+                "the role com.example.queue/1 is not of this contract: it is not checked",
+                "the role draft/queue/2 is not of this contract: it is not checked",
+            ])
+        #expect(report.text[1].hasPrefix("note: "))
+    }
+
+    @Test func `a needed service of another author is noted, and nothing is created`() async throws
+    {
+        let source = "#define NEEDS SBX_SVC_JSON, \"com.example.lookup/1\""
+        let report = try await CheckRig.check(try await CheckRig.compile(source: source))
+        #expect(CheckRig.failures(report) == [])
+        #expect(
+            report.notes == [
+                "the service com.example.lookup/1 is not of this contract: it is not offered here"
+            ])
+        let create = report.lines.first { $0.rule == .lifeCreate }
+        #expect(create?.verdict == .unchecked)
+        #expect(
+            create?.words == ["it needs com.example.lookup/1, which this check does not offer"])
+    }
+
     @Test(arguments: ["send-http", "register"])
     func `a good plugin may put the time into its requests`(section: String) async throws {
         // Hundredths of a second, and calls long enough that the time changes between them.

@@ -33,6 +33,13 @@ package final class RawClient: Sendable {
         setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
+    /// A read that waits longer ends as if the server had closed.
+    package func limitReads(seconds: Int) {
+        var time = timeval(tv_sec: seconds, tv_usec: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    }
+
     /// Sends everything unless the server closes. Returns how many bytes the system took.
     @discardableResult
     package func send(_ text: String) -> Int { send(Array(text.utf8)) }

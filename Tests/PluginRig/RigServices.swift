@@ -94,6 +94,22 @@ package final class RigServices: HostServices {
             case .ps256: return try SigningKey(pem: key).signPS256(data)
             case .hmacSHA256: return HMACDigest.sha256(key: key, data: data)
             case .hmacSHA1: return HMACDigest.sha1(key: key, data: data)
+            case .ed25519: return try SigningKey(pem: key).signEd25519(data)
+            }
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
+        }
+    }
+
+    package func publicKey(
+        _ form: PublicKeyForm, key: [UInt8]
+    ) throws(PluginFault) -> [UInt8] {
+        do {
+            let key = try SigningKey(pem: key)
+            switch form {
+            case .raw: return key.publicKeyRaw ?? []
+            case .jwk: return Array(key.publicKeyJWK.utf8)
+            case .pem: return try key.publicKeyPEM()
             }
         } catch {
             throw PluginFault(.invalid, "\(error)")
@@ -103,7 +119,14 @@ package final class RigServices: HostServices {
     package func verify(
         _ algorithm: SignAlgorithm, key: [UInt8], data: [UInt8], signature: [UInt8]
     ) throws(PluginFault) -> Bool {
-        HMACDigest.isEqual(try sign(algorithm, key: key, data: data), signature)
+        guard algorithm == .es256 else {
+            return HMACDigest.isEqual(try sign(algorithm, key: key, data: data), signature)
+        }
+        do {
+            return try VerifyingKey(anyPEM: key).verifyES256(signature, data: data)
+        } catch {
+            throw PluginFault(.invalid, "\(error)")
+        }
     }
 
     package func call(

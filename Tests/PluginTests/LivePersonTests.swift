@@ -300,6 +300,10 @@ import Testing
                 == #"{"backendService":"ams","conversationId":"c-1","dialogId":"d-1","originatorId":"acc.agent","brandId":"acc","badge":1,"sequence":3}"#
         )
         #expect(data["push-service"] == nil && data["lp"] == nil)
+        for family in ["fcm", "hms"] {
+            let patch = note.overrides.first { $0.family == family }?.json
+            #expect(patch == #"{"data":{"title":null,"body":null}}"#)
+        }
         // The payload's ids are never shortened.
         #expect(
             note.overrides.first { $0.family == "shorten" }?.json == #"{"places":["/message"]}"#)

@@ -74,6 +74,9 @@ import Testing
         let hex = digest.map { String(format: "%02x", $0) }.joined()
         let signed = await answer(role, "sign", "data")
         #expect(signed == "\(hex) true false Err(NotFound)")
+        #expect(
+            await answer(role, "crypto", "text")
+                == "true 65 20 true 900150983cd24fb0d6963f7d28e17f72 Err(Auth) Err(Invalid)")
         #expect(await answer(role, "secret", "a key") == "true")
         #expect(await answer(role, "secret", "a kex") == "false")
         #expect(await ask(role, "nothing").fault?.kind == .notFound)
@@ -162,6 +165,6 @@ import Testing
                 }
             }
         }
-        #expect(roots == 7)
+        #expect(roots == 9)
     }
 }

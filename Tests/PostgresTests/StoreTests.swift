@@ -319,11 +319,12 @@ import Testing
         let session = Session(
             try PostgresAddress(database.address), usesNames: true, store.life, channel: 9, clock)
         let (halves, receivers) = (Halves(bytesMax: -1), ReceiverSweep(store.shared) { _ in })
+        let history = HistoryRotation(store.shared)
         for _ in 0..<2 {
             // Each transaction hears the time.
             clock.hear(Int64.max / 2)
             let fault = Sweep.run(
-                session, life: store.life, clock, halves, receivers, { _ in })
+                session, life: store.life, clock, halves, history, receivers, { _ in })
             #expect(fault == nil)
         }
         let left = try await database.run("SELECT count(*) FROM signalbox.seen")

@@ -27,12 +27,13 @@ import Testing
     @Test func `every code of a fault is explained, and every explained code is used`() throws {
         // The first argument of functions that make a fault.
         let maker = #/(?:Diagnostic|StoreError|LoadFault|report|stop|refuse)\(\s*([^,()]*),/#
+        let rule = #/CheckRule\(\.\w+,\s*([^,()]*)\)/#
         let code = #/"([a-z]+(?:-[a-z]+)*)"/#
         var used: Set<String> = []
         var literals: Set<String> = []
         for file in Self.gateway {
             let text = try Repository.text(file)
-            for match in text.matches(of: maker) {
+            for match in text.matches(of: maker) + text.matches(of: rule) {
                 for word in match.output.1.matches(of: code) { used.insert(String(word.output.1)) }
             }
             for word in text.matches(of: code) { literals.insert(String(word.output.1)) }
@@ -47,23 +48,28 @@ import Testing
     /// `unknown-route` and others are composed: `"unknown-\(what)"`.
     private func isBuilt(_ code: String) -> Bool { code.hasPrefix("unknown-") }
 
-    @Test func `every metric is explained, and every explained metric is there`() throws {
-        let name = #/"(signalbox_[a-z_]*[a-z])[ "{\\]/#
+    @Test func `every field of the log is explained, and every explained field is there`() throws {
+        // In a literal of metadata, and set in one.
+        let inside = #/"([a-z][a-z0-9_.]*)": ?"/#
+        let set = #/(?:fields|metadata|error)\["([a-z0-9_.]+)"\] = |metadataKey: "([a-z.]+)"/#
         var used: Set<String> = []
         for file in Self.gateway {
-            for match in try Repository.text(file).matches(of: name) {
-                used.insert(String(match.output.1))
+            let text = try Repository.text(file)
+            if file.contains("PluginHost/"), text.contains("ervices.log(") {
+                for match in text.matches(of: #/Attribute\("([a-z_.]+)"/#) {
+                    used.insert(String(match.output.1))
+                }
+            }
+            guard text.contains("import Logging") else { continue }
+            for match in text.matches(of: inside) { used.insert(String(match.output.1)) }
+            for match in text.matches(of: set) {
+                if let field = match.output.1 ?? match.output.2 { used.insert(String(field)) }
             }
         }
-        // A key of a push's data, not a metric.
-        used.remove("signalbox_event")
-        // `signalbox_plugin_` followed by the plugin's own name; the host's own
-        // for isolated plugins.
-        used.formUnion([
-            "signalbox_plugin_NAME", "signalbox_plugin_up", "signalbox_plugin_restarts_total",
-        ])
-        #expect(used.count > 20)
-        #expect(used == (try firstCells(of: "docs/metrics.md", under: ["name"])))
+        let explained = try firstCells(of: "docs/logging.md", under: ["field"])
+        #expect(used.count > 30)
+        #expect(used.subtracting(explained).sorted() == [])
+        #expect(explained.subtracting(used).sorted() == [])
     }
 
     /// The text in backticks in the first cells of all tables with such a header.

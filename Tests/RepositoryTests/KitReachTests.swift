@@ -28,5 +28,6 @@ import Testing
     /// Structs of gateway.h.
     static let hostSide: Set = [
         "sbx_delivery_result", "sbx_gateway_options", "sbx_submission", "sbx_answer",
+        "sbx_submitted", "sbx_finding",
     ]
 }

@@ -8,8 +8,16 @@ import Testing
         ("body of an inbound request", ["requestBodyBytesMax = 1 << 20"]),
         ("devices in one event", ["devicesPerEventMax = 10_000"]),
         ("events in one request", ["eventsPerRequestMax = 1_000"]),
+        (
+            "events in a batch of a source plugin",
+            ["eventsPerRequestMax = 1_000", "sourceBatchBytesMax = 4 << 20"]
+        ),
+        ("undecided batches of a source plugin", ["batchesMax = 16"]),
+        ("the answer to a batch of outcomes", ["patienceMs: UInt64 = 60_000"]),
         ("an APNs payload", ["bytesMax: 5120"]),
         ("an FCM payload", ["addedForApple = 256", "4096 - addedForApple"]),
+        ("an HMS message", ["bytesMax: 4096 - frame"]),
+        ("an Airship notification", ["addedByAirship = 512", "4096 - addedByAirship"]),
         ("a text from a template, or one that differs by recipient", ["bytesMax = 16 * 1024"]),
         ("deliveries waiting on disk, all senders", ["waitingMax = 10_000_000"]),
         ("deliveries in memory, per sender and app", ["InMemoryMax = 4_096"]),
@@ -19,9 +27,26 @@ import Testing
         ("jobs waiting for a worker thread", ["waitingMax: 10_000)"]),
         ("a lease of a delivery", ["leaseMs: UInt64 = 120_000"]),
         ("a lease that cannot be extended", ["sinceMs + leaseMs / 2"]),
+        ("a delivery of a paused route", ["asideMs: UInt64 = 600_000"]),
+        ("orders to cancel what waits", ["countMax = 100", "keptMs: UInt64 = 31 * 86_400_000"]),
         ("withdrawals that a sender remembers", ["countMax: Int = 4_096"]),
         ("memory of a seen event's key", ["dedupeMsMax: UInt64 = 7 * 86_400_000"]),
         ("keys of seen events in memory", ["recentMax = 65_536"]),
+        (
+            "history for `signalbox trace`",
+            ["keepMs: UInt64 = 7 * 86_400_000, bytesMax: UInt64 = 1 << 30"]
+        ),
+        (
+            "dead letters",
+            ["keepMs: UInt64 = 14 * 86_400_000, countMax: Int = 100_000"]
+        ),
+        ("users forgotten within 31 days", ["countMax = 100_000"]),
+        ("events in `signalbox export`", ["eventsMax = 10_000"]),
+        (
+            "a search of `signalbox trace`",
+            ["patienceNs: UInt64 = 8_000_000_000", "limitMax = 1_000"]
+        ),
+        ("ids in the answer to a webhook", ["idsMax = 100"]),
         ("users looked up in one turn", ["turnMax = 512"]),
         ("log lines about skipped recipients, per event and route", ["linesMax = 20"]),
         ("free space kept on the disk", ["freeBytesMin: UInt64 = 32 << 20"]),
@@ -45,8 +70,21 @@ import Testing
             ["maxMs: 600_000, retries: 1_000", "expiresMs: UInt64 = 7 * 86_400_000"]
         ),
         ("head of a request", ["maxHeaderListSize = 64 * 1_024", "maxHeaderFieldCount = 100"]),
-        ("connections of clients", ["min(10_000, descriptors / 2)"]),
+        ("connections of clients", ["connections ?? 10_000, descriptors / 2)"]),
+        ("connections with `devices.listen`", ["isApart ? most / 2 : most"]),
+        ("requests per second of a client address", ["burstSeconds = 2.0", "clientRate = 0"]),
+        ("requests per second for a source", ["sourceRate = 0"]),
+        ("client addresses with a rate", ["TokenBuckets(countMax: 10_000)"]),
         ("connections to the admin listener", ["min(256, descriptors / 8)"]),
+        ("open admin pages", ["readersMax = 16"]),
+        (
+            "figures that an admin page has not read",
+            ["guard channel.isWritable else { return giveUp() }"]
+        ),
+        (
+            "points of the admin page's plots",
+            ["pointsMax = 360", "pointMs: UInt64 = 10_000"]
+        ),
         ("bodies without an answer, per listener", ["bodiesBytesMax = 128 << 20"]),
         ("a connection without a complete head", ["idleSeconds = 60"]),
         ("a request, from its head to its end", ["requestSeconds = 30"]),
@@ -85,6 +123,29 @@ import Testing
         ("requests that are not full", ["paceMs: UInt64 = 1_000"]),
         ("outcomes in memory while the disk is full", ["unwrittenBytesMax = 16 << 20"]),
         ("a text in an outcome", ["textBytesMax = 1_024"]),
+        ("ids of roles and of needed services in a descriptor", ["while out.count < 64"]),
+        (
+            "changes of devices in one request",
+            ["changes.count + new.count <= limits.eventsPerRequestMax"]
+        ),
+        ("items rejected in one request", ["rejects.count < 10_000"]),
+        (
+            "a request written by a plugin",
+            ["requestBytesMax = 1 << 20", "header_count <= 1_000", "body_segments <= 10_000"]
+        ),
+        ("headers of an answer by HTTP/2", ["stream.headers.count < 64"]),
+        ("`reason` of an outcome", ["reasonBytesMax = 128"]),
+        ("`detail` and `provider_id` of an outcome", ["detailBytesMax = 1_024"]),
+        ("the outcome of a delivery that `submit()` took", ["outcomeMs: UInt64 = 60_000"]),
+        ("a message in `sbx_error`", ["message.utf8.prefix(243)"]),
+        ("a log line", ["private static let bytesMax = 4096"]),
+        ("the name of a metric", ["name.utf8.count <= 100"]),
+        ("timers of an instance", ["timersMax = 1_000"]),
+        ("a key in `sbx.kv/1`", ["keyBytesMax = 512"]),
+        ("a value in `sbx.kv/1`", ["valueBytesMax = 64 * 1024"]),
+        ("levels of JSON in `sbx.json/1`", ["depthMax = 64"]),
+        ("random bytes in one call of `sbx.crypto/1`", ["randomBytesMax = 64 * 1024"]),
+        ("the answer to a call of `sbx.http/1`", ["answerBytesMax = 1 << 20"]),
         (
             "conversations of Zendesk messaging with known users",
             ["conversationsMax = 10_000", "keptMs: UInt64 = 10 * 60_000"]
@@ -93,9 +154,71 @@ import Testing
         ("Sendbird preferences fetched at once", ["callsMax = 16"]),
         ("text that a regular expression sees", ["bytesMax = 4096"]),
         ("a regular expression", ["patternBytesMax = 512", "memoryMax: Int64 = 2 << 20"]),
-        ("metric series", ["seriesMax = 20_000", "seriesMax = 1_000"]),
+        ("log lines that wait for their reader", ["bytesMax = 4 << 20"]),
+        ("series of a metric", ["seriesMax: Int { 10_000 }"]),
+        ("metric series of plugins", ["seriesMax = 20_000", "seriesMax = 1_000"]),
         ("configuration file, secret file", ["fileBytesMax = 1 << 20"]),
     ]
+
+    /// Rows of the page, each with its header and the words there.
+    static let headers: [(row: String, header: String, words: String)] = [
+        ("body of an inbound request", "role/ingest", "at most 1 MiB"),
+        ("devices in one event", "role/ingest", "10,000 recipients"),
+        ("events in one request", "role/ingest", "at most 1,000 events"),
+        ("changes of devices in one request", "role/ingest", "At most 1,000"),
+        ("items rejected in one request", "role/ingest", "More than 10,000"),
+        ("memory of a seen event's key", "model", "More than 7 days"),
+        ("a device's token", "model", "at most 4,096 bytes"),
+        ("attributes of a device", "model", "at most 16 of 256 bytes"),
+        ("`reason` of an outcome", "model", "at most 128 bytes"),
+        ("`detail` and `provider_id` of an outcome", "model", "at most 1 KiB"),
+        ("ids of roles and of needed services in a descriptor", "plugin", "at most 64"),
+        ("deliveries per plugin call", "role/send_http", "never over 512"),
+        ("deliveries per plugin call", "role/send", "never over 512"),
+        ("deliveries per plugin call", "role/register", "never over 512"),
+        ("a request written by a plugin", "role/http", "At most 1 MiB in all"),
+        ("a request written by a plugin", "role/http", "1,000 headers and 10,000 segments"),
+        ("a push request, from sending to answer", "role/http", "/* default 10,000"),
+        ("a provider's answer", "role/http", "at most 1 MiB of body"),
+        ("headers of an answer by HTTP/2", "role/http", "64 headers"),
+        ("the outcome of a delivery that `submit()` took", "role/send", "60 s after it was taken"),
+        (
+            "events in a batch of a source plugin", "role/source",
+            "over 1,000 events or 4 MiB of data"
+        ),
+        ("undecided batches of a source plugin", "role/source", "batches, 16 today"),
+        ("the answer to a batch of outcomes", "role/observe", "Without an answer for 60 s"),
+        ("a message in `sbx_error`", "types", "message[244]"),
+        ("a log line", "service/log", "Cut at 4 KiB"),
+        ("the name of a metric", "service/metrics", "over 100 bytes"),
+        ("metric series of plugins", "service/metrics", "1,000 series of this instance or 20,000"),
+        ("timers of an instance", "service/timer", "over 1,000 timers"),
+        ("a key in `sbx.kv/1`", "service/kv", "512 bytes"),
+        ("a value in `sbx.kv/1`", "service/kv", "64 KiB"),
+        ("levels of JSON in `sbx.json/1`", "service/json", "at most 64"),
+        ("a REST call", "service/http", "0: 10,000"),
+        ("random bytes in one call of `sbx.crypto/1`", "service/crypto", "at most 64 KiB"),
+        ("the answer to a call of `sbx.http/1`", "service/http", "over 1 MiB"),
+        ("REST calls waiting and running", "service/http", "256 calls"),
+    ]
+
+    @Test func `every limit that binds a plugin is in the header that it binds`() throws {
+        func plain(_ text: String) -> String {
+            text.replacing(/\s*\n \* +|\s*\n +\* +|\s+/, with: " ")
+        }
+        let page = try Repository.text("docs/limits.md")
+        for (row, header, words) in Self.headers {
+            let text = plain(try Repository.text("include/signalbox/\(header).h"))
+            #expect(text.contains(words), "\(header).h does not say \"\(words)\" for \(row)")
+            #expect(page.contains("| \(row) |"), "docs/limits.md has no row \"\(row)\"")
+        }
+        let own = try #require(page.split(separator: "## What a plugin may do").last)
+            .prefix { $0 != "#" }.split(separator: "\n")
+            .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| what") && !$0.hasPrefix("| ---") }
+            .map { $0.dropFirst(2).prefix { $0 != "|" }.dropLast() }.map(String.init)
+        #expect(Set(own).isSubset(of: Set(Self.headers.map(\.row))))
+        #expect(own.count == 17)
+    }
 
     @Test func `every limit on the page is the one in the code`() throws {
         var sources = ""

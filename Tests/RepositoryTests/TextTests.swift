@@ -46,6 +46,12 @@ import Testing
         #expect(readme.contains("make test"))
     }
 
+    @Test func `the README's plugin is the one that is built`() throws {
+        let readme = try Repository.text("README.md")
+        let fence = try #require(readme.firstMatch(of: #/```c\n([\s\S]+?)```/#))
+        #expect(try Repository.text("Plugins/HelloC/hello.c").contains(fence.output.1))
+    }
+
     @Test func `links between documents lead somewhere`() throws {
         let documents =
             ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"]

@@ -9,6 +9,10 @@ import Testing
         ("Sections", "zz: 1"),
         ("gateway", "gateway: { zz: 1 }"),
         ("gateway.tls", "gateway: { tls: { zz: 1 } }"),
+        ("gateway.history", "gateway: { history: { zz: 1 } }"),
+        ("gateway.dead", "gateway: { dead: { zz: 1 } }"),
+        ("gateway.limits", "gateway: { limits: { zz: 1 } }"),
+        ("gateway.tracing", "gateway: { tracing: { zz: 1 } }"),
         ("gateway.store", "gateway: { store: { zz: 1 } }"),
         ("gateway.log", "gateway: { log: { zz: 1 } }"),
         ("plugins", "plugins: { p: { zz: 1 } }"),
@@ -23,12 +27,28 @@ import Testing
         ("devices.users.code", "devices: { users: [ { name: u, code: { zz: 1 } } ] }"),
         ("outcomes", "outcomes: [ { name: o, zz: 1 } ]"),
         ("tests", "tests: [ { name: t, zz: 1 } ]"),
+        ("tests.given", "tests: [ { name: t, given: { zz: 1 } } ]"),
+        ("tests.expect", "tests: [ { name: t, given: {}, expect: [ { zz: 1 } ] } ]"),
     ]
 
     @Test(arguments: places)
     func `the page lists the keys that the reader knows`(heading: String, yaml: String) throws {
         let listed = try #require(Self.tables()[heading], "no table of keys under \(heading)")
         #expect(listed == (try known(yaml)))
+    }
+
+    @Test func `the page and the schema say the same about each key`() throws {
+        let sections = ConfigSection.all
+        for (heading, rows) in try Self.rows() {
+            let name = heading == "Sections" ? "Sections" : heading
+            let section = try #require(sections.first { $0.heading == name }, "no \(name)")
+            for key in section.keys {
+                let cells = try #require(
+                    rows.first { $0[0].contains("`\(key.name)`") }, "\(name).\(key.name)")
+                #expect(cells[1] == key.meaning)
+                #expect((cells.count > 2 ? cells[2] : "") == key.fallback)
+            }
+        }
     }
 
     @Test func `every table of keys is compared`() throws {
@@ -70,6 +90,24 @@ import Testing
         let root = URL(filePath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         return try String(contentsOf: root.appending(path: "docs/\(name).md"), encoding: .utf8)
+    }
+
+    /// The cells of each row of the tables of keys, by heading.
+    private static func rows() throws -> [String: [[String]]] {
+        var rows: [String: [[String]]] = [:]
+        var heading = ""
+        var isInside = false
+        for line in try page("configuration").split(separator: "\n") {
+            if line.hasPrefix("#") { heading = String(line.drop { $0 == "#" || $0 == " " }) }
+            if line.hasPrefix("| key |") { isInside = true }
+            if !line.hasPrefix("|") { isInside = false }
+            guard isInside, line.hasPrefix("| `") else { continue }
+            let cells = line.dropFirst().dropLast().split(
+                separator: "|", omittingEmptySubsequences: false)
+            rows[heading, default: []].append(
+                cells.map { $0.trimmingCharacters(in: .whitespaces) })
+        }
+        return rows
     }
 
     /// The first cells of each table that begins with `| key |`, by heading.

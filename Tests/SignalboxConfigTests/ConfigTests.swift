@@ -37,6 +37,61 @@ import Testing
         return try #require(config.plugins.first?.config?["v"])
     }
 
+    @Test(arguments: [
+        ("8080", "8080 is a port without a host: write 127.0.0.1:8080"),
+        ("'8080'", "8080 is a port without a host"),
+        ("http://localhost:80/", "an address has no scheme: write localhost:80"),
+        ("localhost", "the port is missing: write localhost:8080"),
+        ("'::1'", "the port is missing: write [::1]:8080"),
+    ])
+    func `advice about an address starts from what was written`(given: String, words: String) {
+        let (_, faults) = load("version: 1\ngateway: { listen: \(given) }" + Self.tail)
+        #expect(
+            faults.count == 1 && faults[0].contains(" bad-address: gateway: listen must be host"))
+        #expect(faults.first?.contains("; \(words)") == true)
+        let secret = load(
+            "version: 1\ngateway: { listen: \"${env:A}\" }" + Self.tail, variables: ["A": "hush"])
+        #expect(secret.words.first?.hasSuffix("or false") == true)
+    }
+
+    @Test func `a number where a time belongs is probably in seconds`() {
+        let (_, faults) = load("version: 1\ngateway: { drain: 30 }" + Self.tail)
+        #expect(faults.first?.hasSuffix("; if you mean seconds, write 30s") == true)
+    }
+
+    @Test func `references may be inside each other`() throws {
+        let files = ["conf/keys/prod/a": "from-a"]
+        func text(_ yaml: String, _ variables: [String: String] = [:]) throws -> ConfigValue {
+            try value("\"\(yaml)\"", variables: variables, files: files)
+        }
+        let chain = "${env:A:-${env:B:-last}}"
+        #expect(try text(chain).string == "last")
+        #expect(try text(chain, ["B": "b"]).string == "b")
+        #expect(try text(chain, ["A": "a"]).string == "a")
+        let file = try text("${file:keys/${env:STAGE}/a}", ["STAGE": "prod"])
+        #expect(file.string == "from-a" && file.secretFile == "conf/keys/prod/a")
+        let other = try text("${env:A:-${file:keys/prod/a}}")
+        #expect(other.string == "from-a" && other.secretFile == "conf/keys/prod/a")
+        #expect(try text("${env:A:-x${file:keys/prod/a}}").secretFile == nil)
+        #expect(try text("${env:A:-a}b}").string == "ab}")
+        #expect(try text("$${env:A:-${env:B:-c}}").string == "${env:A:-c}")
+        // What is not needed is not asked for.
+        #expect(try text("${env:A:-${env:NOBODY}}", ["A": "a"]).string == "a")
+    }
+
+    @Test(arguments: [
+        ("${env:A:-${env:B}}", "the environment variable B is not set"),
+        ("${env:${env:A:-secret}}", "the environment variable ${env:A:-secret} is not set"),
+        ("${file:${env:A:-secret}}", "the file ${env:A:-secret} does not exist"),
+        ("${env:A:-${env:B}", "\"${\" is never closed"),
+        ("${evn:A:-${env:B}}", "write ${env:NAME} or ${file:path} (did you mean \"env\"?)"),
+        (String(repeating: "${env:", count: 9), "is nested more than 8 levels deep"),
+    ])
+    func `a reference inside another has its own fault`(given: String, words: String) {
+        let (_, faults) = load("version: 1\ngateway: { name: \"\(given)\" }" + Self.tail)
+        #expect(faults.contains { $0.contains(words) })
+    }
+
     @Test func `receivers of outcomes are read, and routes know whether opens are wanted`() throws {
         let (config, words) = load(
             """
@@ -53,14 +108,24 @@ import Testing
                 results: [delivered, opened]
                 ca: ca.pem
               - { name: local, url: "http://127.0.0.1:8/in", secret: long-enough-secret, results: [dead] }
+              - { name: lake, plugin: a }
             """, files: ["conf/secret": "another-long-secret"])
         #expect(words == [])
         let (crm, local) = (config.outcomeReceivers[0], config.outcomeReceivers[1])
-        #expect(crm.name == "crm" && crm.url == "https://crm.example.com/in")
-        #expect(crm.secret == "another-long-secret" && crm.caFile == "conf/ca.pem")
+        #expect(crm.name == "crm" && crm.plugin == nil)
+        #expect(
+            crm.target
+                == .web(
+                    url: "https://crm.example.com/in", secret: "another-long-secret",
+                    caFile: "conf/ca.pem"))
         #expect(crm.wish == OutcomeWish(results: [.delivered, .opened], routes: ["one"]))
-        #expect(local.wish == OutcomeWish(results: [.dead]) && local.caFile == nil)
-        #expect(config.routes.map(\.route.marksOpens) == [true, false])
+        #expect(local.wish == OutcomeWish(results: [.dead]))
+        #expect(
+            local.target
+                == .web(url: "http://127.0.0.1:8/in", secret: "long-enough-secret", caFile: nil))
+        let lake = config.outcomeReceivers[2]
+        #expect(lake.target == .plugin("a") && lake.wish.results == OutcomeResult.usual)
+        #expect(config.routes.map(\.route.marksOpens) == [true, true])
     }
 
     @Test func `a sound file is read whole`() throws {

@@ -54,6 +54,33 @@ import Testing
         }
     }
 
+    @Test func `pauses among all faults lose nothing and send nothing twice`() {
+        for seed in Self.seeds.prefix(100) {
+            let world = SimWorld(seed: seed, lanes: 3)
+            let clock = world.clock
+            for _ in 0..<30 {
+                clock.outside(ms: clock.dice(120_000)) { world.submit(to: world.anyProvider) }
+            }
+            for _ in 0..<8 { clock.outside(ms: clock.dice(120_000)) { Self.trouble(world) } }
+            for _ in 0..<6 {
+                let (from, ms) = (clock.dice(120_000), clock.dice(40_000))
+                let order =
+                    clock.dice(2) == 0 ? LanePause(isWhole: true) : LanePause(routes: ["r"])
+                clock.outside(ms: from) { for lane in world.lanes { lane.pause(order) } }
+                clock.outside(ms: from + ms) { for lane in world.lanes { lane.pause(LanePause()) } }
+            }
+            clock.outside(ms: 165_000) { for lane in world.lanes { lane.pause(LanePause()) } }
+            clock.run(untilMs: clock.now.steadyMs + 170_000)
+            for provider in world.providers { provider.mood = .well }
+            world.store.trouble(failures: 0, delayMs: 5)
+            clock.run(untilMs: clock.now.steadyMs + 3_600_000)
+            let faults = world.gateways.flatMap(\.faults) + Self.judge(world)
+            if !faults.isEmpty {
+                Issue.record("SIGNALBOX_SEED=\(seed): \(faults.joined(separator: "\n"))")
+            }
+        }
+    }
+
     private static func faults(seed: UInt64) -> [String] {
         let world = run(seed: seed)
         return world.gateways.flatMap(\.faults) + judge(world)

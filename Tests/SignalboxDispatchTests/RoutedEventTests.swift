@@ -106,10 +106,9 @@ import Testing
         #expect(late == [.init(recipient: 2, reason: "withdraw_without_collapse")])
     }
 
-    @Test func `an event whose only builder failed is lost`() {
+    @Test func `an event whose only builder failed is lost`() throws {
         var routed = routed([phone], route("ios", "ios"))
-        #expect(next(&routed).0 != nil)
-        routed.failed()
+        routed.failed("no template", for: try #require(next(&routed).0))
         #expect(routed.isLost)
         #expect(routed.result == nil)
     }
@@ -118,8 +117,7 @@ import Testing
         throws
     {
         var routed = routed([phone], route("one", "ios"), route("two", "ios"))
-        #expect(next(&routed).0 != nil)
-        routed.failed()
+        routed.failed("no template", for: try #require(next(&routed).0))
         let question = try #require(next(&routed).0)
         var ids = ids()
         #expect(routed.built(content(1), for: question, ids: &ids).isEmpty)

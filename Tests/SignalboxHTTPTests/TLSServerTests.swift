@@ -58,16 +58,26 @@ import Testing
         await web.end()
     }
 
+    @Test func `a peer that speaks HTTP/1.1 alone is named as such`() async throws {
+        let identity = try ThrowAway.serverIdentity(authority: PushRig.authority.get())
+        let server = try await listener(identity: identity)
+        #expect(try await failure(of: server.port)?.contains("did not offer h2") == true)
+        await server.shutdown()
+    }
+
     // MARK: The listener
 
     private func listener(
-        idleSeconds: Int = 60, _ handler: any HTTPServerHandler = WebRig.Echo(gate: nil)
+        idleSeconds: Int = 60, identity: ThrowAway.Identity? = nil,
+        _ handler: any HTTPServerHandler = WebRig.Echo(gate: nil)
     ) async throws -> HTTPServer {
-        let identity = try TLSRig.identity.get()
+        let identity = try identity ?? TLSRig.identity.get()
         var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
         options.idleSeconds = idleSeconds
-        options.tls = HTTPServerTLS(
-            certificateChainPEM: identity.certificatePEM, privateKeyPEM: identity.privateKeyPEM)
+        options.tls = ListenerTLS(
+            try HTTPServerTLS(
+                certificateChainPEM: identity.certificatePEM,
+                privateKeyPEM: identity.privateKeyPEM))
         return try await HTTPServer.start(
             options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             handler: handler)

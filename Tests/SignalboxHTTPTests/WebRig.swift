@@ -66,7 +66,9 @@ final class WebRig: Sendable {
 /// `inherited` counts those that a started program would inherit.
 func inheritedSockets(port: Int) -> (count: Int, inherited: Int) {
     var found = (count: 0, inherited: 0)
-    for descriptor in Int32(0)..<4_096 {
+    // Other tests may have thousands open.
+    let open = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    for descriptor in open.compactMap({ Int32($0) }) {
         let ends = [getsockname, getpeername].map { end -> Int in
             var address = sockaddr_in()
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)

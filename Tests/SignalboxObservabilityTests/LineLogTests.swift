@@ -6,7 +6,7 @@ import Testing
 @Suite struct LineLogTests {
     @Test(arguments: [LineLogHandler.Format.text, .json])
     func `a field without a value is left out`(format: LineLogHandler.Format) {
-        let handler = LineLogHandler(label: "l", format: format, level: .info)
+        let handler = LineLogHandler(label: "l", format: format, level: LogLevel(.info))
         let app = ""
         let event = LogEvent(
             level: .notice, message: "provider is back",

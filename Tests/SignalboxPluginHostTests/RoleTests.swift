@@ -149,8 +149,60 @@ import Testing
                 app: "", deliveries: Self.deliveries(1...1))
         else { throw PluginRig.Failure(description: "not ready") }
         #expect(batch.requests.isEmpty)
-        #expect(settled.map(\.reason) == ["plugin_forgot"])
+        #expect(settled.map(\.reason) == ["plugin_bad_request"])
+        #expect(services.faults.count == 1)
+        #expect(
+            services.faults[0].contains("left 1 of 1 items, since a call was refused: the "),
+            "\(services.faults)")
         _ = await instance.stop(deadlineMs: 5_000)
+    }
+
+    @Test func `a refused request is the reason of a failure without words`() async throws {
+        let (instance, role) = try await sender(
+            prepare: """
+                sbx_http_request r = {.struct_size = sizeof r, .method = STR("POST"), .path = STR("p"),
+                  .items = &d->id, .item_count = 1};
+                return sink->request(sink, &r, 1, sizeof r);
+                """)
+        guard case .failed(let fault) = role.prepare(app: "", deliveries: Self.deliveries(1...1))
+        else { throw PluginRig.Failure(description: "not failed") }
+        #expect(fault.message == "a call of its sink was refused: the path does not begin with /")
+        _ = await instance.stop(deadlineMs: 5_000)
+    }
+
+    @Test(arguments: [true, false])
+    func `stop is called only after a start that succeeded`(succeeds: Bool) async throws {
+        let source = Self.plugin(
+            role: "SBX_ROLE_BUILD",
+            table: "static const sbx_build the_role = {sizeof the_role, 0, NULL, build};",
+            functions: """
+                static void say(sbx_instance *i, sbx_str words) {
+                  const sbx_log *log = i->host->service(i->host, SBX_SVC_LOG);
+                  log->write(i->host, SBX_LOG_INFO, words, NULL, 0);
+                }
+                static sbx_status start(sbx_instance *i, sbx_error *e) {
+                  (void)e; say(i, STR("started")); return \(succeeds ? "SBX_OK" : "SBX_E_UNREACHABLE");
+                }
+                static sbx_status stop(sbx_instance *i, uint64_t d, sbx_error *e) {
+                  (void)d; (void)e; say(i, STR("stopped")); return SBX_OK;
+                }
+                static sbx_status build(sbx_instance *i, const sbx_build_input *in, sbx_build_sink *s, sbx_error *e) {
+                  (void)i; (void)in; (void)s; (void)e; return SBX_OK;
+                }
+                """
+        ).replacing("create, role, NULL, NULL, destroy", with: "create, role, start, stop, destroy")
+        let instance = try await PluginInstance.create(
+            name: "t", library: try PluginLibrary.load(try await PluginRig.compile(source)),
+            config: CheckedConfig(json: .object([]), secrets: [:]), version: "1",
+            services: services)
+        if succeeds {
+            try await instance.start(fetches: false)
+        } else {
+            await #expect(throws: PluginFault.self) { try await instance.start(fetches: false) }
+        }
+        #expect(await instance.stop(deadlineMs: 5_000))
+        #expect(
+            services.lines == (["started"] + (succeeds ? ["stopped"] : [])).map { "t info \($0)" })
     }
 
     @Test func `an item is taken once, and only if it was offered`() async throws {
@@ -293,6 +345,14 @@ import Testing
         #expect(result.events.isEmpty)
         #expect(result.fault?.kind == .auth)
         #expect(result.fault?.message == "bad signature")
+    }
+
+    @Test func `a plugin that cannot take a request now says so, or the host does`() async throws {
+        let silent = try await ingest("return SBX_E_AGAIN;")
+        #expect(silent.fault?.kind == .again)
+        #expect(silent.fault?.message == "the plugin cannot take it now and gave no reason")
+        let late = try await ingest("return sink->defer(sink, 1);")
+        #expect(late.fault?.message == "the plugin did not finish the request within 1 ms")
     }
 
     @Test func `the plugin's own answer, once`() async throws {

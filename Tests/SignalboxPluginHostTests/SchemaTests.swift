@@ -42,6 +42,43 @@ import Testing
         #expect(config.secrets["inner.token"]?.bytes == Array("t0ken".utf8))
     }
 
+    @Test func `a field is known if a listed one is it, has it or is in it`() {
+        let fields = ["id", "lp.message", "*"]
+        for path in [["id"], ["id", "x"], ["lp"], ["lp", "message"], ["other", "x"]] {
+            #expect(PluginFacts.isKnown(path, among: fields), "\(path)")
+        }
+        #expect(!PluginFacts.isKnown(["lp", "massage"], among: fields))
+        #expect(!PluginFacts.isKnown(["other"], among: ["id"]))
+        #expect(!PluginFacts.isKnown(["id"], among: []))
+    }
+
+    @Test func `a path is relative to gateway.yaml, and a schema says what its plugin emits`()
+        throws
+    {
+        let schema = try ConfigSchema.parse(
+            #"""
+            {"type":"object","family":"apns","emits":{"ticket.replied":["id","a.b"]},
+            "providerPushes":{"register":["x"]},
+            "properties":{"ca":{"type":"string","format":"path","default":""}}}
+            """#)
+        #expect(schema.facts.family == "apns")
+        #expect(schema.facts.emits?.map(\.type) == ["ticket.replied"])
+        #expect(schema.facts.emits?.first?.fields == ["id", "a.b"])
+        #expect(ConfigSchema.empty.facts.emits == nil)
+        for (given, file) in [("x/ca.pem", "/etc/sb/x/ca.pem"), ("/ca.pem", "/ca.pem")] {
+            let value = try PluginRig.config(#"{"ca":"\#(given)"}"#)
+            let config = schema.check(
+                value, at: value.position, owner: "p", folder: "/etc/sb"
+            ).config
+            #expect(config.json["ca"]?.string == file)
+            #expect(config.files.map(\.path) == [file])
+            #expect(config.files.map(\.key) == ["config.ca"])
+            #expect(config.files.first?.value.string == given)
+        }
+        let none = schema.check(nil, at: .init(file: "f", line: 1, column: 1), owner: "p").config
+        #expect(none.json["ca"]?.string == "" && none.files.isEmpty)
+    }
+
     @Test(arguments: [
         (#"{"key":"k"}"#, #"missing-key: plugin "p": config.name is required (lower case)"#),
         (#"{"name":"ab","key":"k","nmae":1}"#, "did you mean \"name\""),

@@ -121,9 +121,12 @@ import Testing
         wire(OutcomesMessage.self) { chance in
             OutcomesMessage(flight: chance.next(), outcomes: chance.list { $0.outcome() })
         },
+        wire(PublicKeyMessage.self) { chance in
+            PublicKeyMessage(form: chance.below(2) == 0 ? .raw : .jwk, key: chance.bytes())
+        },
         wire(SignMessage.self) { chance in
             SignMessage(
-                algorithm: SignAlgorithm(rawValue: UInt32(chance.below(5) + 1)) ?? .es256,
+                algorithm: SignAlgorithm(rawValue: UInt32(chance.below(6) + 1)) ?? .es256,
                 key: chance.bytes(), data: chance.bytes(),
                 signature: chance.maybe { $0.bytes() })
         },

@@ -1,5 +1,6 @@
 import PluginRig
 import SignalboxCore
+import SignalboxCrypto
 import SignalboxPluginHost
 import SignalboxPluginKit
 import Testing
@@ -60,6 +61,37 @@ import Testing
         ).get()
         #expect(built.contents.map(\.notification.body) == ["zendesk 5 key"])
         #expect(await instance.stop(deadlineMs: 5_000))
+    }
+
+    @Test func `a host computes with keys, named and derived`() async throws {
+        let (instance, host) = try await Rig.probe(services, secrets: ["key": Array("a key".utf8)])
+        let (data, key) = (Array("data".utf8), CryptoKey(secret: "key"))
+        #expect(
+            try host.hmac(key: key, data: data)
+                == HMACDigest.sha256(key: Array("a key".utf8), data: data))
+        #expect(try host.digest(.sha256, data) == Digest.sha256(data))
+        // Two sides agree on a key, and one opens what the other has sealed.
+        let ours = CryptoKey(bytes: [UInt8](repeating: 9, count: 32))
+        let pair = try SigningKey(p256Scalar: [UInt8](repeating: 9, count: 32))
+        let point = try #require(pair.publicKeyRaw)
+        let theirs = try host.agree(with: point)
+        #expect(theirs.point.count == 65 && theirs.shared.count == 32)
+        let own = try host.agree(with: theirs.point, own: ours)
+        #expect(own.point == point && own.shared == theirs.shared)
+        let salt = try host.random(16)
+        let derived = CryptoKey(
+            bytes: try host.hkdf(
+                key: CryptoKey(bytes: own.shared), salt: salt, info: [1], count: 16))
+        let nonce = [UInt8](repeating: 1, count: 12)
+        let sealed = try host.seal(data, key: derived, nonce: nonce, added: [1])
+        #expect(try host.open(sealed, key: derived, nonce: nonce, added: [1]) == data)
+        let fault = #expect(throws: PluginError.self) {
+            try host.open(sealed, key: derived, nonce: nonce)
+        }
+        #expect(fault?.status == .auth)
+        #expect(throws: PluginError.self) { try host.publicKey(.raw, key: "key") }
+        #expect(await instance.stop(deadlineMs: 5_000))
+        #expect(services.faults == [])
     }
 
     @Test func `a REST call says how many redirects it follows`() async throws {

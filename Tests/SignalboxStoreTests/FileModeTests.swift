@@ -1,4 +1,5 @@
 import Foundation
+import SignalboxCore
 import SignalboxStore
 import Testing
 
@@ -54,5 +55,28 @@ import Testing
         #expect(Set(modes.keys) == Self.names)
         #expect(modes.values.allSatisfy { $0 == 0o600 }, "\(modes)")
         await rig.store.close()
+    }
+
+    @Test func `the files are private whatever the umask is, those of a copy, too`() async {
+        // The umask is that of a whole process.
+        await #expect(processExitsWith: .success) {
+            umask(0)
+            let parent = try Self.folder()
+            let folder = "\(parent)/data"
+            let rig = try StoreTests.Rig(folder: folder)
+            _ = await rig.append([StoreTests.item([StoreTests.delivery(1)])])
+            let running = try Self.modes(folder)
+            await rig.store.close()
+            let (source, target) = (
+                try SQLiteContents(folder: folder, .source),
+                try SQLiteContents(folder: "\(parent)/copy", .target)
+            )
+            _ = try StoreCopy(from: source, to: target).run { _ in }
+            let copied = try Self.modes("\(parent)/copy")
+            let folders = try Self.modes(parent)
+            #expect(Set(running.keys) == Self.names)
+            #expect((Array(running.values) + copied.values).allSatisfy { $0 == 0o600 })
+            #expect(folders == ["data": 0o700, "copy": 0o700])
+        }
     }
 }

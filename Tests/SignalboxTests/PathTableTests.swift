@@ -7,8 +7,8 @@ import Testing
     private func table(_ patterns: String...) -> PathTable<String> {
         var table = PathTable<String>()
         for pattern in patterns {
-            let isAdded = table.add(pattern: pattern, methods: ["POST"], owner: pattern)
-            #expect(isAdded)
+            let taken = table.add(pattern: pattern, methods: ["POST"], owner: pattern)
+            #expect(taken == nil)
         }
         return table
     }
@@ -48,11 +48,19 @@ import Testing
         #expect(find("/in", "PUT", in: table("/in")) == "allowed: POST")
     }
 
+    @Test func `a path that another one shadows is known with the one that gets its requests`() {
+        var table = table("/in/{x}", "/in/a", "/b/{x}/{y}", "/b/c/{z}", "/other/{x}")
+        let shadows = table.shadows.map { "\($0.place.pattern) < \($0.by.pattern)" }
+        #expect(shadows == ["/in/{x} < /in/a", "/b/c/{z} < /b/{x}/{y}"])
+        let taken = table.add(pattern: "/b/{one}/{two}", methods: ["POST"], owner: "second")
+        #expect(taken == "/b/{x}/{y}")
+    }
+
     @Test func `a pattern that is taken is refused and its owner stays`() {
         var table = table("/in/{x}", "/in")
         for pattern in ["/in/{x}", "/in/{other}", "/in"] {
-            let isAdded = table.add(pattern: pattern, methods: ["GET"], owner: "second")
-            #expect(!isAdded)
+            let taken = table.add(pattern: pattern, methods: ["GET"], owner: "second")
+            #expect(taken != nil)
         }
         #expect(find("/in", in: table) == "/in")
         #expect(find("/in/1", in: table) == "/in/{x} x=1")

@@ -161,17 +161,17 @@ import Testing
             detail == #"the order fail has no key "reasn" (did you mean "reason"?); its keys are "#
                 + "order, tokens, status, reason, times, retry_after")
         #expect(try await rig.control("PUT", "/fcm/orders").status == 405)
-        #expect(try await rig.control("GET", "/hms/received").status == 404)
+        #expect(try await rig.control("GET", "/sms/received").status == 404)
         await rig.end()
     }
 
     @Test func `an order may name the wait of a failure`() async throws {
         let rig = try await Rig()
         let order = #"{"order":"fail","status":429,"reason":"TooManyRequests","retry_after":7}"#
-        for provider in ["apns", "fcm"] {
+        for provider in ["apns", "fcm", "hms"] {
             #expect(try await rig.control("POST", "/\(provider)/orders", order).status == 204)
         }
-        for simulator in [rig.simulators.apns, rig.simulators.fcm] {
+        for simulator in [rig.simulators.apns, rig.simulators.fcm, rig.simulators.hms] {
             var call = RESTCall(method: "POST", url: simulator.origin + "/3/device/aa")
             call.caFile = rig.simulators.files.ca
             let answer = try await rig.client.patient(call)

@@ -10,12 +10,12 @@ typedef struct sbx_device {
   sbx_str app;           /* bundle id or project; empty: the sender's default app */
   sbx_str platform;      /* "ios" | "android" | "huawei" | "web" | ...: chooses the sender in a route */
   sbx_str provider;      /* "apns" | "fcm" | "hms" | ...; empty: follows from the platform */
-  sbx_str token;         /* as the provider wants it; the plugin that knows the source cleans it */
+  sbx_str token;         /* as the provider wants it; the plugin that knows the source cleans it; at most 4,096 bytes */
   sbx_str source_token;  /* exactly as the source delivered it; empty: same as token */
   sbx_str user;          /* the source's user id; may be empty */
   sbx_str locale;        /* BCP 47 ("de-AT"); may be empty */
   uint64_t registered_unix_ms;  /* in Unix milliseconds; 0: unknown, the token came with the event */
-  const sbx_kv *attributes;  /* what else its registration said ("muted"); the registry keeps it */
+  const sbx_kv *attributes;  /* what else its registration said ("muted"); the registry keeps at most 16 of 256 bytes */
   size_t attribute_count;
 } sbx_device;
 
@@ -70,8 +70,10 @@ typedef struct sbx_notification {
   sbx_str link;                 /* what a tap opens */
   sbx_str push_type;            /* the provider's word ("voip", "liveactivity"); empty: follows from the content */
   sbx_str data;                 /* a JSON object or empty; its members become the payload's custom keys */
-  const sbx_kv *overrides;      /* JSON objects laid over the payload last, by family of senders ("apns", "fcm"). Since
-                                 * 1.1, two keys are reserved and name no family. "shorten": { "places": [...],
+  const sbx_kv *overrides;      /* JSON objects laid over the payload last, by family of senders ("apns", "fcm"). The
+                                 * bundled senders have "apns", "fcm", "hms" and "smtp"; others name theirs as "family" at
+                                 * the root of its config_schema. A sender reads its own key alone. Since 1.1,
+                                 * two keys are reserved and name no family. "shorten": { "places": [...],
                                  * "whole": [...] }, JSON pointers into `data` (or what a family's override makes of it):
                                  * texts that may be shortened, and what of them stays whole. "localized": { "title":
                                  * { "loc_key": "...", "loc_args": [...] } }, likewise subtitle and body: a text of the
@@ -115,9 +117,9 @@ typedef struct sbx_outcome {
   uint64_t retry_after_ms;       /* can only lengthen the route's own wait; 0: no hint */
   uint64_t gone_since_unix_ms;   /* UNREGISTERED: a token registered after this lives; 0: unknown */
   uint32_t provider_code, reserved;
-  sbx_str reason;                /* from a closed list of the plugin: fit for a metric label */
-  sbx_str detail;                /* for people, kept with a dead letter; no token, secret or body */
-  sbx_str provider_id;           /* the provider's id of the message */
+  sbx_str reason;                /* from a closed list of the plugin: fit for a metric label; at most 128 bytes */
+  sbx_str detail;                /* for people, kept with a dead letter; no token, secret or body; at most 1 KiB */
+  sbx_str provider_id;           /* the provider's id of the message; at most 1 KiB */
   sbx_str new_token;             /* the provider says: use this one from now on */
   sbx_str credential;            /* AUTH: which credential of sbx.credential/1 to refresh */
 } sbx_outcome;

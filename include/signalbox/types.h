@@ -8,6 +8,22 @@
  * where a plugin may call it. The host holds no lock while it calls a plugin and never calls
  * back into an instance from inside a service call that is tagged [worker] or [any].
  *
+ * STATE TAGS, on every function of a plugin: when the host may call it.
+ *   [none]     there is no instance: create() has not returned OK yet.
+ *   [created]  create() returned OK; start() was not called yet, or it failed.
+ *   [started]  start() returned OK; stop() was not called yet.
+ *   [stopped]  stop() returned OK.
+ *   [always]   whether there are instances or not.
+ * A start() or stop() that is NULL counts as one that returns OK at once. After a start() that failed
+ * only destroy() is called, after a stop() that failed nothing. What a plugin gives to a service to be
+ * called (timers, answers, watches) is called between the start of create() and the return of stop(), or
+ * the call of destroy() where there is no stop().
+ *
+ * IDS of roles and services
+ *   "sbx." is this contract's. Others begin with a name that their author owns: "com.example.queue/1". An
+ *   id that begins with "draft/" may change or end with any release of the host: keep it out of `needs`
+ *   of what you publish.
+ *
  * OWNERSHIP, wherever a comment says nothing else
  *   Who allocates frees. Every pointer handed over is borrowed until the call returns; whoever
  *   needs it longer copies it. A failing call leaves its outputs alone.
@@ -73,10 +89,13 @@ typedef int32_t sbx_status;
 #define SBX_E_STOPPING    ((sbx_status)-12) /* the host is shutting down or the instance is stopped */
 
 /* Why a call failed, for people. The caller allocates and sets struct_size; nothing to free.
+ * The host never passes NULL to a plugin; a plugin may pass NULL to a service. Who fails writes message
+ * and, if there is one, provider_code. The status that counts is the one that the call returns: services
+ * write it to `status`, too; what a plugin writes there is not read. After OK all of it means nothing.
  * Never put a secret, a device token or a message body in it: the host logs it. */
 typedef struct sbx_error {
   uint32_t struct_size;
-  sbx_status status;
+  sbx_status status;       /* as the failing call returned it; see above */
   uint32_t provider_code;  /* HTTP status or the provider's own number, else 0 */
   char message[244];       /* NUL-terminated; longer text is cut at a character boundary */
 } sbx_error;

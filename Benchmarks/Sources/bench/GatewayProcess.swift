@@ -54,7 +54,7 @@ extension Bench {
     /// `parcel.sent1`, ....
     func yaml(
         sinkPort: Int, routes: Int = 1, senders: [[String]] = [], when: String? = nil,
-        postgres: String? = nil
+        postgres: String? = nil, keepsHistory: Bool = true
     ) -> String {
         var text = """
             version: 1
@@ -63,7 +63,7 @@ extension Bench {
               admin: false
               data: "${env:BENCH_DATA:-data}"
               log: { level: warning }
-            \(postgres.map { "  store: { postgres: \"\($0)\" }\n" } ?? "")\
+            \(keepsHistory ? "" : "  history: false\n")\(postgres.map { "  store: { postgres: \"\($0)\" }\n" } ?? "")\
             plugins:
               zendesk: { library: Zendesk, config: { path: /in/zendesk } }
               events:

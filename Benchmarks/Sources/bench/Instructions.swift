@@ -9,7 +9,11 @@ extension Bench {
     func instructions() throws -> [(name: String, count: Double)] {
         [
             ("sender_per_delivery", try perUnit(1_000, 4_000, senderRun)),
-            ("webhook_per_event", try perUnit(200, 1_000, webhookRun)),
+            ("webhook_per_event", try perUnit(200, 1_000) { try webhookRun($0) }),
+            (
+                "webhook_without_history",
+                try perUnit(200, 1_000) { try webhookRun($0, keepsHistory: false) }
+            ),
             ("store_per_event", try perUnit(500, 3_000, storeRun)),
             ("call_per_delivery", try perUnit(1_024, 5_120, callsRun)),
         ]
@@ -71,11 +75,12 @@ extension Bench {
     }
 
     /// Webhooks with two devices each, sent one after another, which is the most expensive case.
-    private func webhookRun(_ count: Int) throws -> Double {
+    private func webhookRun(_ count: Int, keepsHistory: Bool = true) throws -> Double {
         let sink = try Sink(self)
         defer { sink.stop() }
         let file = folder + "/gateway.yaml"
-        try yaml(sinkPort: sink.port).write(toFile: file, atomically: true, encoding: .utf8)
+        try yaml(sinkPort: sink.port, keepsHistory: keepsHistory).write(
+            toFile: file, atomically: true, encoding: .utf8)
         setenv("BENCH_DATA", try fresh("data"), 1)
         return try counted {
             _ = try $0.rest()

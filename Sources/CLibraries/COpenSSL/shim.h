@@ -22,6 +22,19 @@
 static inline int csbx_print_name(BIO *bio, const X509_NAME *name) { return X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253); }
 static inline EVP_PKEY *csbx_generate_p256(void) { return EVP_EC_gen("P-256"); }
 static inline EVP_PKEY *csbx_generate_rsa(size_t bits) { return EVP_RSA_gen(bits); }
+static inline EVP_PKEY *csbx_generate_ed25519(void) { return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); }
+/* A number of a public key ("n", "e", "qx", "qy"), big endian, padded to `width` unless that is 0; -1 if there is none. */
+static inline int csbx_public_number(const EVP_PKEY *key, const char *name, unsigned char *out, int width, int room) {
+  BIGNUM *number = NULL;
+  int length = -1;
+  if (EVP_PKEY_get_bn_param(key, name, &number) == 1) {
+    int size = width > 0 ? width : BN_num_bytes(number);
+    if (size <= room) length = BN_bn2binpad(number, out, size);
+  }
+  BN_free(number);
+  ERR_clear_error();
+  return length;
+}
 /* Public keys from the numbers of a JWK, big endian; NULL if they form no key. */
 static inline EVP_PKEY *csbx_public_key(const char *type, OSSL_PARAM *parameters) {
   EVP_PKEY *key = NULL;
@@ -54,6 +67,33 @@ static inline EVP_PKEY *csbx_p256_public(const unsigned char *point) {
   OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string("group", curve, 0),
                              OSSL_PARAM_construct_octet_string("pub", (void *)(uintptr_t)point, 65), OSSL_PARAM_construct_end()};
   return csbx_public_key("EC", parameters);
+}
+/* A private key on P-256 from its number, 32 bytes big endian, with the public half that belongs to it. */
+static inline EVP_PKEY *csbx_p256_private(const unsigned char *scalar) {
+  EVP_PKEY *key = NULL;
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
+  EC_GROUP *group = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1);
+  BIGNUM *number = BN_bin2bn(scalar, 32, NULL);
+  EC_POINT *point = group == NULL ? NULL : EC_POINT_new(group);
+  OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+  unsigned char public_point[65];
+  if (context != NULL && number != NULL && point != NULL && builder != NULL && !BN_is_zero(number) &&
+      BN_cmp(number, EC_GROUP_get0_order(group)) < 0 && EC_POINT_mul(group, point, number, NULL, NULL, NULL) == 1 &&
+      EC_POINT_point2oct(group, point, POINT_CONVERSION_UNCOMPRESSED, public_point, 65, NULL) == 65 &&
+      OSSL_PARAM_BLD_push_utf8_string(builder, "group", "prime256v1", 0) == 1 &&
+      OSSL_PARAM_BLD_push_BN(builder, "priv", number) == 1 &&
+      OSSL_PARAM_BLD_push_octet_string(builder, "pub", public_point, 65) == 1 && EVP_PKEY_fromdata_init(context) == 1) {
+    OSSL_PARAM *parameters = OSSL_PARAM_BLD_to_param(builder);
+    if (EVP_PKEY_fromdata(context, &key, EVP_PKEY_KEYPAIR, parameters) != 1) key = NULL;
+    OSSL_PARAM_free(parameters);
+  }
+  OSSL_PARAM_BLD_free(builder);
+  EC_POINT_free(point);
+  EC_GROUP_free(group);
+  BN_clear_free(number);
+  EVP_PKEY_CTX_free(context);
+  ERR_clear_error();
+  return key;
 }
 static inline long csbx_bio_bytes(BIO *bio, char **bytes) { return BIO_get_mem_data(bio, bytes); }
 static inline int csbx_pkey_is_p256(const EVP_PKEY *key) {

@@ -59,12 +59,16 @@ pub use crate::error::{Error, Result, Status};
 pub use crate::host::{
     Algorithm, Certificate, Counter, Credential, Devices, Gauge, Host, HttpAnswer,
 };
-pub use crate::host::{HttpCall, Key, Level, PayloadLimit, Secret, TextField, Timer};
+pub use crate::host::{
+    CryptoKey, Hash, HttpCall, Key, Level, PayloadLimit, PublicKeyForm, Secret, SecretText,
+    TextField, Timer,
+};
 pub use crate::json::{escape, Call, Json, JsonKind, JsonWriter, Members};
 pub use crate::memory::{Pair, Text};
 pub use crate::model::{Change, ChangeKind, Delivery, DeliveryBatch, Device, Event, Notification};
 pub use crate::model::{Outcome, OutcomeKind, OwnedDelivery, Priority, Recipient, Scope};
 pub use crate::plugin::{Info, Plugin};
+pub use crate::role::{BatchResult, Observation, Observe, Source};
 pub use crate::role::{Build, BuildInput, BuildSink, ChangeBatch, Deferred, Endpoint, HttpRequest};
 pub use crate::role::{HttpSink, Ingest, IngestPath, IngestSink, Register, Request, Response};
 pub use crate::role::{ResponseBatch, SendHttp, SendOwn, Target};

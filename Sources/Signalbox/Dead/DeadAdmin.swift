@@ -8,23 +8,21 @@ struct DeadAdmin: Sendable {
     private static let partMax = 1_000
     let store: any DeadLetterStore
 
-    func refusal(method: String, path: String) -> HTTPServerAnswer? {
-        let isChange = path == "/dead/replay" || path == "/dead/purge"
-        let allowed = isChange ? "POST" : "GET"
-        if method == allowed { return nil }
-        return Problem.methodNotAllowed([allowed])
+    var paths: [AdminPath] {
+        [
+            .show("/dead") { request in await answer { try await list(request.query) } },
+            .show("/dead/*") { request in
+                await answer { try await show(request.path.dropFirst("/dead/".count)) }
+            },
+            .change("/dead/replay") { request in await answer { try await change(request) } },
+            .change("/dead/purge") { request in await answer { try await change(request) } },
+        ]
     }
 
-    func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
-        do {
-            switch request.path {
-            case "/dead": return try await list(request.query)
-            case "/dead/replay", "/dead/purge": return try await change(request)
-            default: return try await show(request.path.dropFirst("/dead/".count))
-            }
-        } catch {
-            return Problem(503, "\(error)").answer
-        }
+    private func answer(
+        _ body: () async throws -> HTTPServerAnswer
+    ) async -> HTTPServerAnswer {
+        do { return try await body() } catch { return Problem(503, "\(error)").answer }
     }
 
     private func list(_ query: String) async throws -> HTTPServerAnswer {
@@ -32,7 +30,8 @@ struct DeadAdmin: Sendable {
         for pair in query.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, let value = PercentEncoding.decode(parts[1]) else { continue }
-            let number = Int64(value).map { JSONValue.integer($0) }
+            let isName = ["sender", "route", "reason", "user", "app"].contains(parts[0])
+            let number = isName ? nil : Int64(value).map { JSONValue.integer($0) }
             members.append(.init(String(parts[0]), number ?? .string(value)))
         }
         let json = JSONValue.object(members)
@@ -67,7 +66,7 @@ struct DeadAdmin: Sendable {
         let selection = DeadSelection(json: json)
         guard selection.isMeant else {
             return Problem(
-                400, "give ids, sender, route, reason, before or since, or \"all\": true"
+                400, "give ids, sender, route, reason, user, app, before or since, or \"all\": true"
             )
             .answer
         }

@@ -1,7 +1,6 @@
 internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxStore
-internal import SignalboxThreads
 
 /// Dead letters for operators: through the admin listener of a running gateway, or else from the database.
 public final class DeadLetterTool: Sendable {
@@ -13,21 +12,18 @@ public final class DeadLetterTool: Sendable {
     private static let partMax = 1_000
     private let way: Way
 
-    /// Opens the dead letters of the gateway with that configuration.
+    /// Opens the dead letters of the gateway with that configuration; with a data folder in the options, those in
+    /// there, and with an admin listener, those of the gateway that it belongs to. Creates nothing.
     public static func open(_ options: GatewayOptions) async throws -> DeadLetterTool {
-        let config = try options.readableConfig()
+        let config = options.dataFolder == nil ? try options.readableConfig() : nil
         // A database that gateways share is asked through one of them.
-        if config.gateway.store != nil {
+        if let config, options.admin != nil || config.gateway.store != nil {
             return DeadLetterTool(.admin(try AdminClient(config, options)))
         }
-        let folder = options.dataFolder ?? config.dataPath
-        let storeOptions = SQLiteStore.Options(
-            folder: folder, nowUnixMs: { SystemClock.unixMs }, onNotice: { _ in })
-        let opened = Result { () throws(StoreError) in try SQLiteStore.open(storeOptions) }
-        switch opened {
-        case .success(let store): return DeadLetterTool(.store(store))
-        case .failure(let fault):
-            guard fault.code == "store-in-use" else { throw fault }
+        do throws(StoreError) {
+            return DeadLetterTool(.store(try options.existingStore(config)))
+        } catch {
+            guard error.code == "store-in-use", let config else { throw error }
             return DeadLetterTool(.admin(try AdminClient(config, options)))
         }
     }
@@ -42,11 +38,27 @@ public final class DeadLetterTool: Sendable {
         }
     }
 
-    /// Dead letters as JSON texts, oldest id first.
-    public func list(_ selection: DeadSelection, limit: Int) async throws -> [String] {
+    /// Dead letters as lines of text or of JSON, oldest id first.
+    public func list(
+        _ selection: DeadSelection, limit: Int, asJSON isJSON: Bool
+    ) async throws -> [String] {
         var out: [String] = []
-        try await read(selection, limit: limit) { out += $0.map(\.text) }
+        try await read(selection, limit: limit) { letters in
+            out += letters.map { isJSON ? $0.withTimes.text : Self.line($0) }
+        }
         return out
+    }
+
+    private static func line(_ letter: JSONValue) -> String {
+        func text(_ key: String) -> String { letter[key]?.string ?? "" }
+        let parts = [
+            TimeText.utc(UInt64(clamping: letter["unix_ms"]?.integer ?? 0)),
+            "\(letter["id"]?.integer ?? 0)", text("sender"), text("route"), text("app"),
+            text("user"), text("reason"),
+        ]
+        return parts.map { part in
+            part.isEmpty ? "-" : String(part.map { $0.isNewline || $0 == "\u{1B}" ? " " : $0 })
+        }.joined(separator: "  ")
     }
 
     /// Counts by sender and reason, the largest first.
@@ -107,12 +119,12 @@ public final class DeadLetterTool: Sendable {
         selection.ids = [id]
         if case .admin(let client) = way {
             do {
-                return try await client.ask("GET", "/dead/\(id)").text
+                return try await client.ask("GET", "/dead/\(id)").withTimes.text
             } catch let fault as AdminFault where fault.status == 404 {
                 return nil
             }
         }
-        return try await list(selection, limit: 1).first
+        return try await list(selection, limit: 1, asJSON: true).first
     }
 
     /// Sends them again; returns how many.

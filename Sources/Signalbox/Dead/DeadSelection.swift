@@ -10,6 +10,10 @@ public struct DeadSelection: Sendable {
     public var route: String?
     /// The reason.
     public var reason: String?
+    /// The user of the device.
+    public var user: String?
+    /// The app of the device.
+    public var app: String?
     /// Only those that died before this time, in Unix milliseconds.
     public var beforeUnixMs: UInt64?
     /// Only those that died at this time or later, in Unix milliseconds.
@@ -28,6 +32,8 @@ public struct DeadSelection: Sendable {
         sender = json["sender"]?.scalarText
         route = json["route"]?.scalarText
         reason = json["reason"]?.scalarText
+        user = json["user"]?.scalarText
+        app = json["app"]?.scalarText
         beforeUnixMs = json["before"]?.integer.map { UInt64(clamping: $0) }
         sinceUnixMs = json["since"]?.integer.map { UInt64(clamping: $0) }
         isAll = json["all"] == .bool(true)
@@ -37,7 +43,7 @@ public struct DeadSelection: Sendable {
     /// Whether anything was stated: a mistake must not empty the table.
     public var isMeant: Bool {
         isAll || !ids.isEmpty || sender != nil || route != nil || reason != nil
-            || beforeUnixMs != nil || sinceUnixMs != nil
+            || user != nil || app != nil || beforeUnixMs != nil || sinceUnixMs != nil
     }
 
     var filter: DeadFilter {
@@ -46,6 +52,8 @@ public struct DeadSelection: Sendable {
         filter.sender = sender
         filter.route = route
         filter.reason = reason
+        filter.user = user
+        filter.app = app
         filter.beforeUnixMs = beforeUnixMs
         filter.sinceUnixMs = sinceUnixMs
         return filter
@@ -60,7 +68,10 @@ public struct DeadSelection: Sendable {
         if !ids.isEmpty {
             members.append(.init("ids", .array(ids.map { .integer(Int64(clamping: $0)) })))
         }
-        for (key, text) in [("sender", sender), ("route", route), ("reason", reason)] {
+        let texts = [
+            ("sender", sender), ("route", route), ("reason", reason), ("user", user), ("app", app),
+        ]
+        for (key, text) in texts {
             if let text { members.append(.init(key, .string(text))) }
         }
         for (key, ms) in [("before", beforeUnixMs), ("since", sinceUnixMs)] {

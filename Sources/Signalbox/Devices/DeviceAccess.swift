@@ -7,14 +7,15 @@ struct DeviceAccess: Sendable {
     let users: UserAuthenticator
     /// Names of all routes: an open that names another route did not come from a push.
     let routes: Set<String>
+    /// What happens is kept for traces.
+    let keepsHistory: Bool
 
-    init(
-        _ plan: GatewayPlan, _ machinery: Machinery, _ store: any GatewayStore
-    ) throws(ConfigurationError) {
+    init(_ plan: GatewayPlan, _ machinery: Machinery, _ store: any GatewayStore) {
         clients = plan.config.deviceClients
-        users = try UserAuthenticator(
+        users = UserAuthenticator(
             plan.config.deviceUsers, rest: machinery.rest, store: store, logger: machinery.logger,
             clock: machinery.clock)
         routes = Set(plan.config.routes.map(\.route.name))
+        keepsHistory = plan.config.gateway.history.bytesMax > 0
     }
 }

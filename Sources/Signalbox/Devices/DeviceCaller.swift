@@ -6,6 +6,8 @@ internal import SignalboxJSON
 
 /// Who calls the device registry's API, and what the caller may do.
 struct DeviceCaller: Sendable {
+    /// As gateway.yaml names the client or the users.
+    var name: String
     var app: String
     var scopes: Set<String>
     /// The only user whose devices the caller may change; nil: any user's.
@@ -26,7 +28,8 @@ extension DevicesService {
             if field.lowercased().hasPrefix("bearer ") {
                 let given = field.dropFirst(7)
                 if let client = client(bearer: given) {
-                    return DeviceCaller(app: client.app, scopes: client.scopes)
+                    return DeviceCaller(
+                        name: client.name, app: client.app, scopes: client.scopes)
                 }
                 guard !access.users.isEmpty else {
                     throw UserAuthenticator.Failure.refused("the token is not known")
@@ -54,7 +57,8 @@ extension DevicesService {
 
     private func caller(_ identity: UserAuthenticator.Identity) -> DeviceCaller {
         DeviceCaller(
-            app: identity.app, scopes: ["read", "write", "presence", "badge", "opens"],
+            name: names.name(identity.user).map { "user \($0)" } ?? "user", app: identity.app,
+            scopes: ["read", "write", "presence", "badge", "opens"],
             user: identity.user)
     }
 

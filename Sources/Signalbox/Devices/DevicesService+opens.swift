@@ -36,6 +36,11 @@ extension DevicesService {
             // A device's clock may be fast.
             let unixMs = min(now, UInt64(clamping: time?.integer ?? Int64(clamping: now)))
             pack.add(opened: mark, user: user, app: caller.app, unixMs: unixMs)
+            if access.keepsHistory {
+                var step = HistoryStep(.opened, eventID: mark.eventID, unixMs: unixMs)
+                step.who = user
+                pack.history.add(step, user: user)
+            }
         }
         try await outcomes.append(pack)
         return Self.json([

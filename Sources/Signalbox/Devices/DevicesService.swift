@@ -13,6 +13,7 @@ struct DevicesService: Sendable {
         opens: ["POST"],
     ]
     static let opens = "/v1/opens"
+    private static let badge = "/v1/devices/badge"
 
     let access: DeviceAccess
     let registry: any GatewayStore
@@ -20,6 +21,8 @@ struct DevicesService: Sendable {
     let deviceReports: DeviceReports
     let outcomes: OutcomeStream
     let clock: @Sendable () -> UInt64
+    /// Records changes.
+    let onChange: @Sendable (Audit.Record) -> Void
 
     /// Whether a path is this service's.
     static func serves(_ path: String) -> Bool {
@@ -42,10 +45,42 @@ struct DevicesService: Sendable {
             caller = try await self.caller(of: request)
         } catch {
             switch error {
-            case .unknown(let words): return unauthorized(words)
+            case .unknown(let words):
+                let answer = unauthorized(words)
+                record(request, answer, nil)
+                return answer
             case .unavailable(let words): return Problem.busy(words)
             }
         }
+        let answer = await self.answer(request, caller)
+        record(request, answer, caller)
+        return answer
+    }
+
+    /// What apps report of themselves (presence, opens) is no change of the registry.
+    private func record(
+        _ request: HTTPServerRequest, _ answer: HTTPServerAnswer, _ caller: DeviceCaller?
+    ) {
+        guard request.method != "GET", [Self.prefix, Self.badge].contains(request.path)
+        else { return }
+        var detail: [JSONValue.Member] = []
+        if let caller {
+            detail.append(.init("app", .string(caller.app)))
+            let user = caller.user ?? (try? JSONValue.parse(request.body))?["user"]?.string
+            if let name = user.flatMap(names.name) {
+                detail.append(.init("user", .string(name)))
+            }
+        }
+        onChange(
+            Audit.Record(
+                action: "\(request.method) \(request.path)", caller: caller?.name ?? "",
+                address: request.remote, status: answer.status,
+                detail: detail.isEmpty ? .null : .object(detail)))
+    }
+
+    private func answer(
+        _ request: HTTPServerRequest, _ caller: DeviceCaller
+    ) async -> HTTPServerAnswer {
         let scope =
             switch request.path {
             case "/v1/devices/presence": "presence"

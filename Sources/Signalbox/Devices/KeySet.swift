@@ -32,24 +32,12 @@ struct KeySet: Sendable {
     }
 
     private mutating func read(jwks text: String) throws(CryptoError) {
-        guard let json = try? JSONValue.parse(text), case .array(let keys) = json["keys"] else {
+        guard let json = try? JSONValue.parse(text), case .array = json["keys"] else {
             throw CryptoError("this is neither PEM nor a JWKS document")
         }
-        for key in keys {
-            // A key for encryption does not sign.
-            if let use = key["use"]?.string, use != "sig" { continue }
-            func number(_ name: String) -> [UInt8] {
-                key[name]?.string.flatMap { Base64.decode($0) } ?? []
-            }
-            let made: VerifyingKey? =
-                switch key["kty"]?.string {
-                case "RSA":
-                    try? VerifyingKey(rsaModulus: number("n"), exponent: number("e"))
-                case "EC" where key["crv"]?.string == "P-256":
-                    try? VerifyingKey(p256X: number("x"), y: number("y"))
-                default: nil
-                }
-            if let made { entries.append(Entry(id: key["kid"]?.string, key: made)) }
+        // Tokens of users are signed by RS256 or ES256.
+        for (id, key) in JWK.keys(json) where key.algorithm != .ed25519 {
+            entries.append(Entry(id: id, key: key))
         }
     }
 

@@ -57,33 +57,9 @@ final class UserAuthenticator: Sendable {
     init(
         _ groups: [DeviceUsers], rest: RESTClient, store: any GatewayStore, logger: Logger,
         clock: @escaping @Sendable () -> UInt64
-    ) throws(ConfigurationError) {
-        var read: [(DeviceUsers, KeySet?)] = []
-        for group in groups {
-            do throws(CryptoError) {
-                read.append((group, group.keys.isEmpty ? nil : try KeySet(group.keys)))
-            } catch {
-                throw ConfigurationError(diagnostics: [
-                    Diagnostic(
-                        "bad-keys", at: group.position,
-                        "devices users \"\(group.name)\": keys: \(error.message)")
-                ])
-            }
-        }
-        for (index, group) in groups.enumerated() {
-            let same = groups[..<index].first {
-                $0.issuer == group.issuer && $0.audience == group.audience && $0.app != group.app
-            }
-            guard same == nil else {
-                throw ConfigurationError(diagnostics: [
-                    Diagnostic(
-                        "bad-value", at: group.position,
-                        "devices users \"\(group.name)\": another entry has the same issuer; give "
-                            + "each an audience, so that a token says which app it is for")
-                ])
-            }
-        }
-        self.groups = read
+    ) {
+        // The rule `bad-keys` has read them once: a configuration with unusable keys is refused before this.
+        self.groups = groups.map { ($0, $0.keys.isEmpty ? nil : try? KeySet($0.keys)) }
         self.rest = rest
         self.store = store
         self.clock = clock

@@ -1,6 +1,7 @@
 internal import Logging
 internal import SignalboxCore
 internal import SignalboxHTTP
+internal import SignalboxObservability
 internal import SignalboxThreads
 internal import Synchronization
 
@@ -16,7 +17,7 @@ final class ConnectionLog: Sendable {
     }
 
     func write(_ event: PushPoolEvent) {
-        metrics.connectionEvent(sender: key.name, kind: event.kind.rawValue)
+        metrics.connectionEvents[key.name, event.kind.rawValue].add()
         var fields: Logger.Metadata = ["plugin.instance": "\(key.name)", "app": "\(key.app)"]
         if let line = line(event) {
             switch line {

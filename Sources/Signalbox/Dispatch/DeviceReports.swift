@@ -1,5 +1,6 @@
 internal import Logging
 internal import SignalboxCore
+internal import SignalboxObservability
 internal import SignalboxPluginHost
 
 /// Closes the loop: what happens to a device is told to the plugins that want to know.
@@ -34,7 +35,7 @@ final class DeviceReports: Sendable {
         let news = TokenNews.dead(
             app: device.app, token: device.token, sinceUnixMs: outcome.goneSinceUnixMs)
         learn(news) { result, gone in
-            self.metrics.deadToken(source: delivery.source, result: "\(result)")
+            self.metrics.deadTokens[delivery.source, "\(result)"].add()
             if result == .kept { self.tellKept(delivery, outcome) }
             let now = self.clock()
             func report(_ device: Device, to name: String) -> DeviceReport? {

@@ -1,4 +1,5 @@
 internal import Logging
+internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxThreads
 
@@ -10,8 +11,19 @@ struct DispatchContext: Sendable {
     let ids: IDSource
     /// How log lines name users.
     let users: UserNames
+    /// What operators have paused.
+    let pauses: PauseBook
+    /// Who has changed what.
+    let audit: Audit
+    /// What belongs to distributed traces.
+    let spans: SpanBook
     /// Tells receivers how deliveries end.
     let outcomes: OutcomeStream
+
+    /// Records a change where the current configuration says.
+    func record(_ change: Audit.Record) {
+        audit.write(change, path: live.now.plan.config.auditPath)
+    }
 
     var limits: Limits { machinery.limits }
     var workers: WorkerThreads { machinery.workers }

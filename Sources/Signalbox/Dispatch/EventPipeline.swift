@@ -2,11 +2,21 @@ internal import Logging
 internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxDispatch
+internal import SignalboxObservability
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
+/// An event that was committed, or that the commit left out as a duplicate.
+struct CommittedEvent: Sendable {
+    let id: UInt64
+    let deliveryCount: Int
+    /// A label of the metrics, as `RoutedEvent.result`; of a duplicate as if it were none.
+    let result: String?
+}
+
 /// From events to deliveries on disk: route, build, fan out, commit.
 final class EventPipeline: Sendable {
+    typealias Done = @Sendable (StoreAnswer, [CommittedEvent]) -> Void
     private let context: DispatchContext
     private let lanes: LaneTable
     private let deviceReports: DeviceReports
@@ -19,23 +29,25 @@ final class EventPipeline: Sendable {
 
     /// Commits the deliveries of all events of one request, or nothing.
     ///
-    /// Thread: worker. `done` is called when they are on disk, on the thread that commits.
+    /// Thread: worker. `done` is called when they are on disk, on the thread that commits, with the events in
+    /// their order; without events if they are refused.
     func accept(
         _ events: [Event], changes: [DeviceChange] = [], from source: String,
-        receivedUnixMs: UInt64, done: @escaping @Sendable (StoreAnswer) -> Void
+        receivedUnixMs: UInt64, span: RequestSpan? = nil, done: @escaping Done
     ) {
         let events = Self.spelled(events)
         var changes = changes
         for index in changes.indices { changes[index].device.spellToken() }
         let users = UserDevices.named(in: events, changes)
         guard !users.isEmpty else {
-            commit(events, changes, source, receivedUnixMs: receivedUnixMs, done: done)
+            commit(
+                events, changes, source, receivedUnixMs: receivedUnixMs, span: span, done: done)
             return
         }
         context.store.devices(of: Array(users)) { [changes] found in
             guard case .success(let known) = found else {
                 // Without its devices an event would reach nobody: its source sends it again.
-                done(.failed("the devices could not be looked up"))
+                done(.failed("the devices could not be looked up"), [])
                 return
             }
             // Builders are called on a worker, never on the store's thread.
@@ -43,7 +55,7 @@ final class EventPipeline: Sendable {
                 let users = UserDevices(known)
                 self.commit(
                     events.map(users.resolved), changes.flatMap(users.resolved), source,
-                    receivedUnixMs: receivedUnixMs, done: done)
+                    receivedUnixMs: receivedUnixMs, span: span, done: done)
             }
         }
     }
@@ -67,9 +79,10 @@ final class EventPipeline: Sendable {
 
     private func commit(
         _ events: [Event], _ changes: [DeviceChange], _ source: String, receivedUnixMs: UInt64,
-        done: @escaping @Sendable (StoreAnswer) -> Void
+        span: RequestSpan?, done: @escaping Done
     ) {
         let generation = context.live.now
+        let keepsHistory = generation.keepsHistory
         var entry = StoreEntry(
             items: [], receivedUnixMs: receivedUnixMs,
             dedupeMs: generation.plan.config.gateway.dedupeMs)
@@ -78,24 +91,26 @@ final class EventPipeline: Sendable {
             var event = events[index]
             if event.id == 0 {
                 guard let id = nextEventID() else {
-                    done(.failed(Self.noIDs))
+                    done(.failed(Self.noIDs), [])
                     return
                 }
                 event.id = id
             }
+            if let span { context.spans.follow(event.id, span) }
             let dedupeMs = generation.dedupeMs(of: event)
             var routed = RoutedEvent(
-                event, router: generation.router, receivedUnixMs: receivedUnixMs)
+                event, router: generation.router, receivedUnixMs: receivedUnixMs,
+                keepsHistory: keepsHistory)
             do throws(Unavailable) {
                 try fanOut(&routed, generation)
             } catch {
                 // The source sends the whole request again.
-                done(.failed(error.words))
+                done(.unavailable(error.words), [])
                 return
             }
             if routed.isLost, events.count == 1, changes.isEmpty {
                 // Nothing is left to store, so the source must hear of it.
-                done(.failed("the builder failed on this event"))
+                done(.unavailable("the builder failed on this event"), [])
                 return
             }
             entry.items.append(routed.item(dedupeMs: dedupeMs))
@@ -112,20 +127,34 @@ final class EventPipeline: Sendable {
             case .success:
                 var entry = entry
                 self.append(&entry, results, done: done)
-            case .failure(let fault): done(.failed(fault.message))
+            case .failure(let fault): done(.failed(fault.message), [])
             }
         }
     }
 
     /// `results` are labels of the metrics, by item.
     private func append(
-        _ entry: inout StoreEntry, _ results: [String?],
-        done: @escaping @Sendable (StoreAnswer) -> Void
+        _ entry: inout StoreEntry, _ results: [String?], done: @escaping Done
     ) {
         let reserved = entry.items.indices.map { lanes.reserve(&entry.items[$0]) }
+        let askedNs = SystemClock.monotonicNs
         context.store.append(entry) { [entry] answer in
+            if case .committed = answer {
+                self.context.metrics.commitTime.observe(ns: SystemClock.monotonicNs - askedNs)
+            }
             self.finish(entry.items, results, reserved, answer)
-            done(answer)
+            if case .committed = answer {
+                done(
+                    answer,
+                    entry.items.indices.map { index in
+                        let item = entry.items[index]
+                        return CommittedEvent(
+                            id: item.event.id, deliveryCount: item.deliveries.count,
+                            result: results[index])
+                    })
+            } else {
+                done(answer, [])
+            }
         }
     }
 
@@ -149,6 +178,7 @@ final class EventPipeline: Sendable {
             }
             if let result = results[index] {
                 context.metrics.event(source: item.event.source, result: result)
+                tell(item, result)
             }
             reservation.committed(
                 under: commit.token,
@@ -156,14 +186,28 @@ final class EventPipeline: Sendable {
         }
     }
 
+    private func tell(_ item: StoreEntry.Item, _ result: String) {
+        guard context.logger.logLevel <= .info else { return }
+        var fields = Self.fields(item.event)
+        fields["result"] = "\(result)"
+        fields["recipients"] = "\(item.event.recipients.count)"
+        fields["deliveries"] = "\(item.deliveries.count)"
+        context.logger.info("event", metadata: fields)
+    }
+
+    private static func fields(_ event: Event) -> Logger.Metadata {
+        [
+            "plugin.instance": "\(event.source)", "event.id": "\(event.id)",
+            "event.source_id": "\(event.dedupe)", "event.type": "\(event.type)",
+            "event.subject": "\(event.subject)",
+        ]
+    }
+
     private func tell(duplicate item: StoreEntry.Item) {
         let window = DurationText.of(ms: item.dedupeMs ?? 0)
         context.logger.info(
             "event is a duplicate within \(window), left out",
-            metadata: [
-                "plugin.instance": "\(item.event.source)", "event.type": "\(item.event.type)",
-                "event.subject": "\(item.event.subject)",
-            ])
+            metadata: Self.fields(item.event))
     }
 
     /// Asks the builders of an event's routes; no lock is held while they render.
@@ -190,6 +234,7 @@ final class EventPipeline: Sendable {
                 for skip in built.skips {
                     context.metrics.skipped(route: route.name, reason: skip.reason)
                 }
+                if !built.skips.isEmpty { routed.skipped(built.skips, for: question) }
                 let count = built.contents.reduce(0) { $0 + $1.targets.count }
                 guard var ids = context.ids.take(count) else {
                     throw Unavailable(words: Self.noIDs)
@@ -205,7 +250,7 @@ final class EventPipeline: Sendable {
                 context.metrics.event(source: event.source, result: "build_failed")
                 context.logger.error(
                     "builder failed on an event", metadata: Self.fields(event, route, fault))
-                routed.failed()
+                routed.failed(fault.message, for: question)
             }
         }
     }

@@ -2,29 +2,38 @@ internal import Logging
 internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxHTTP
+internal import SignalboxObservability
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
 /// Makes the lane of a sender and app, with the current instances.
 struct LaneFactory: Sendable {
     private let context: DispatchContext
-    /// What lanes share.
-    private let world: LaneWorld
+    private let deviceReports: DeviceReports
+    private let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
 
     init(
         _ context: DispatchContext, _ deviceReports: DeviceReports,
         onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
     ) {
         self.context = context
+        self.deviceReports = deviceReports
+        self.onOutcome = onOutcome
+    }
+
+    /// What a lane calls: of its own, it has what is measured.
+    private func world(_ key: LaneKey) -> LaneWorld {
         let (machinery, outcomes) = (context.machinery, context.outcomes)
-        world = LaneWorld(
+        return LaneWorld(
             clock: GatewayClock(
                 workers: machinery.workers, alarms: machinery.alarms,
                 inMemory: machinery.inMemory, unixMs: machinery.clock),
             store: GatewayLaneStore(store: context.store, outcomes: outcomes),
             ledger: OutcomeRecord(
-                logger: machinery.logger, metrics: machinery.metrics, live: context.live,
-                deviceReports: deviceReports, stream: outcomes,
+                logger: machinery.logger, metrics: machinery.metrics,
+                series: LaneSeries(machinery.metrics, sender: key.name), live: context.live,
+                deviceReports: deviceReports, stream: outcomes, pauses: context.pauses,
+                spans: context.spans,
                 waitingCount: { [store = context.store] in store.waitingCount },
                 onOutcome: onOutcome))
     }
@@ -46,23 +55,21 @@ struct LaneFactory: Sendable {
                         "error": "\(error)",
                     ])
                 guard isForGood else {
-                    context.metrics.held(key, .down)
                     // Its process is restarting, descriptors ran out, a certificate is missing:
                     // none of that is the deliveries' fault, so they wait.
                     let pauseMs: UInt64 = fault?.kind == .again ? 1_000 : 5_000
                     context.alarms.after(ms: pauseMs) { [weak table] in table?.backlog(key) }
                     return
                 }
-                Burial(world).buryDue(key, reason: "no_endpoint", detail: "\(error)")
+                Burial(world(key)).buryDue(key, reason: "no_endpoint", detail: "\(error)")
             })
     }
 
     private func lane(_ key: LaneKey, _ number: Int, _ table: LaneTable) async throws -> Lane {
         // A new lane has seen no outage: its connection, key or settings may be new.
-        defer {
-            context.store.hasten(key)
-            context.metrics.held(key, nil)
-        }
+        defer { context.store.hasten(key) }
+        // Shown as 0 from here on.
+        _ = context.metrics.leasesLost[key.name, key.app]
         let make = try await carrier(key)
         return try Lane(
             key, number: number,
@@ -72,7 +79,7 @@ struct LaneFactory: Sendable {
                 rules.leaseMs = context.limits.leaseMs
                 return rules
             },
-            world: world,
+            world: world(key), paused: context.pauses.order(for: key),
             siblings: { [weak table] in
                 table?.all.filter {
                     $0.key.sender == key.sender && $0.key.kind == key.kind && $0.number != number
@@ -96,10 +103,12 @@ struct LaneFactory: Sendable {
             return { sink in
                 let transport = RESTTransport(
                     client: context.machinery.rest, endpoint: endpoint,
+                    answers: context.metrics.providerTimes[key.name],
                     onResults: { sink.answered($0) })
                 return TranslatedCarrier(
                     app: app, instance: reporting.instance, role: reporting.role,
-                    endpoint: endpoint, transport: transport, carries: .report)
+                    endpoint: endpoint, transport: transport, carries: .report,
+                    spans: context.spans)
             }
         }
         let sender = instances.senders[key.sender]
@@ -108,7 +117,7 @@ struct LaneFactory: Sendable {
             return { sink in
                 TranslatedCarrier(
                     app: app, instance: sender.instance, role: role, endpoint: endpoint,
-                    transport: try pool(endpoint, key, sink), carries: .push)
+                    transport: try pool(endpoint, key, sink), carries: .push, spans: context.spans)
             }
         }
         guard let sender, let own = sender.own else {
@@ -121,10 +130,11 @@ struct LaneFactory: Sendable {
         _ endpoint: SendEndpoint, _ key: LaneKey, _ sink: LaneSink
     ) throws -> PushPool {
         let log = ConnectionLog(key, context.logger, context.metrics)
+        let provider = context.metrics.providerTimes[key.name]
         return try context.machinery.pushes.makePool(
             endpoint: try endpoint.pushEndpoint(),
             onResults: { sink.answered($0) },
-            onEvent: { log.write($0) },
+            onEvent: { log.write($0) }, onAnswer: { provider.observe(ns: $0) },
             maySend: { sink.maySend })
     }
 }

@@ -1,6 +1,7 @@
 internal import Logging
 internal import SignalboxCore
 internal import SignalboxDispatch
+internal import SignalboxObservability
 internal import SignalboxThreads
 internal import Synchronization
 
@@ -38,7 +39,11 @@ final class LaneSweep: Sendable {
 
     /// Often enough that a lease is extended long before its lane gives it up.
     private func tend() {
-        for lane in lanes.all { lane.tend() }
+        for lane in lanes.all {
+            // A lane that was being made has not heard of a pause that began meanwhile.
+            lane.pause(context.pauses.order(for: lane.key))
+            lane.tend()
+        }
         let ms = min(Self.pauseMs, context.limits.leaseMs / 20)
         context.alarms.after(ms: ms) { [weak self] in self?.tend() }
     }
@@ -72,7 +77,7 @@ final class LaneSweep: Sendable {
         guard lanes.refusals[key] == nil, !lanes.isMaking(key), lanes.lane(key)?.isAsleep ?? true
         else { return }
         guard !isShared else { return lanes.backlog(key) }
-        context.metrics.stranded(key)
+        context.metrics.stranded[key.name].add()
         context.logger.warning(
             "woke a lane that slept although deliveries were due",
             metadata: ["plugin.instance": "\(key.name)", "app": "\(key.app)"])

@@ -1,7 +1,9 @@
 internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxHTTP
+internal import SignalboxObservability
 internal import SignalboxPluginHost
+internal import SignalboxThreads
 
 /// What carries a lane's requests.
 protocol LaneTransport: Sendable {
@@ -31,6 +33,8 @@ extension PushPool: LaneTransport {
 struct RESTTransport: LaneTransport {
     let client: RESTClient
     let endpoint: SendEndpoint
+    /// From a request to its answer.
+    let answers: Histogram
     let onResults: @Sendable ([PushResult]) -> Void
 
     func submit(_ batch: RequestBatch) {
@@ -48,7 +52,13 @@ struct RESTTransport: LaneTransport {
             call.caFile = endpoint.caFile
             if endpoint.requestTimeoutMs > 0 { call.timeoutMs = UInt32(endpoint.requestTimeoutMs) }
             do throws(RESTFault) {
-                try client.submit(call) { onResults([Self.result($0, items)]) }
+                let sentNs = SystemClock.monotonicNs
+                try client.submit(call) { result in
+                    if case .success = result {
+                        answers.observe(ns: SystemClock.monotonicNs - sentNs)
+                    }
+                    onResults([Self.result(result, items)])
+                }
             } catch {
                 onResults([Self.result(.failure(error), items)])
             }

@@ -1,6 +1,8 @@
 internal import Logging
+internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxDispatch
+internal import SignalboxObservability
 
 /// Outcomes that are counted together: consecutive deliveries usually share one.
 struct OutcomeTally {
@@ -10,7 +12,7 @@ struct OutcomeTally {
     fileprivate var reason = ""
     fileprivate var count: Int64 = 0
     /// The outcomes for receivers; the commit that ends the deliveries stores them.
-    private(set) var pack = OutcomePack()
+    fileprivate(set) var pack = OutcomePack()
     private var wish: OutcomeWish?
 
     /// Adds the end of a delivery, if a receiver wants it.
@@ -28,28 +30,36 @@ struct OutcomeTally {
     }
 }
 
-/// Records how deliveries end: in the log, in the metrics, for receivers of outcomes and for plugins that follow
+/// Records how the deliveries of a lane end: in the log, in the metrics, for receivers of outcomes and for plugins that follow
 /// devices.
 final class OutcomeRecord: LaneLedger {
     private let logger: Logger
     private let metrics: GatewayMetrics
+    private let series: LaneSeries
     private let live: Live
     private let deviceReports: DeviceReports
     private let stream: OutcomeStream
+    private let spans: SpanBook
+    private let pauses: PauseBook
     /// Deliveries that wait on disk, of all senders.
     private let waitingCount: @Sendable () -> Int
     private let onOutcome: (@Sendable (DeliveryOutcome) -> Void)?
 
     init(
-        logger: Logger, metrics: GatewayMetrics, live: Live, deviceReports: DeviceReports,
-        stream: OutcomeStream, waitingCount: @escaping @Sendable () -> Int,
+        logger: Logger, metrics: GatewayMetrics, series: LaneSeries,
+        live: Live, deviceReports: DeviceReports,
+        stream: OutcomeStream, pauses: PauseBook, spans: SpanBook,
+        waitingCount: @escaping @Sendable () -> Int,
         onOutcome: (@Sendable (DeliveryOutcome) -> Void)? = nil
     ) {
         self.onOutcome = onOutcome
         self.waitingCount = waitingCount
         self.stream = stream
+        self.spans = spans
+        self.pauses = pauses
         self.logger = logger
         self.metrics = metrics
+        self.series = series
         self.live = live
         self.deviceReports = deviceReports
     }
@@ -59,10 +69,34 @@ final class OutcomeRecord: LaneLedger {
             ? .reports : live.now.router.rules(of: delivery.route).retry
     }
 
+    func offered(_ batch: [Delivery], unixMs: UInt64) {
+        series.offered(batch, unixMs: unixMs)
+        if spans.isOn { spans.sending(batch, unixMs: unixMs) }
+    }
+
+    func keepsLetter(of ending: LaneEnding) -> Bool {
+        guard ending.delivery.kind == .push else { return true }
+        if ending.outcome.kind == .unregistered,
+            !live.now.plan.config.gateway.dead.keepsUnregistered
+        {
+            return false
+        }
+        return !pauses.forgotten.covers(ending.delivery)
+    }
+
     func record(_ endings: [LaneEnding]) -> OutcomePack {
+        if spans.isOn { spans.ended(endings) }
         var tally = OutcomeTally()
+        let keepsHistory = live.now.keepsHistory
+        let forgotten = pauses.forgotten
         for ending in endings {
+            series.ended(ending)
             let (delivery, outcome) = (ending.delivery, ending.outcome)
+            if keepsHistory, delivery.kind == .push, let step = ending.step,
+                !forgotten.covers(delivery)
+            {
+                tally.pack.history.add(step, of: delivery)
+            }
             if !outcome.newToken.isEmpty { deviceReports.moved(delivery, to: outcome.newToken) }
             switch ending.kind {
             case .delivered:
@@ -73,7 +107,8 @@ final class OutcomeRecord: LaneLedger {
                 if outcome.kind == .unregistered { deviceReports.report(delivery, outcome) }
                 if delivery.isDryRun { deviceReports.tried(delivery, reason: reason) }
                 failed(ending, reason, wasSent: wasSent, &tally)
-            case .released: break
+            case .cancelled: cancelled(ending, &tally)
+            case .released, .aside: break
             }
         }
         count(&tally)
@@ -104,11 +139,29 @@ final class OutcomeRecord: LaneLedger {
         logger.info("delivered", metadata: fields(delivery, outcome.reason))
     }
 
+    private func cancelled(_ ending: LaneEnding, _ tally: inout OutcomeTally) {
+        let (delivery, reason) = (ending.delivery, ending.outcome.reason)
+        add(delivery, "cancelled", reason, to: &tally)
+        if stream.isOn {
+            tally.note(
+                .cancelled, of: delivery, reason: reason,
+                attempts: delivery.attempt - min(1, delivery.attempt), unixMs: ending.unixMs,
+                stream)
+        }
+        onOutcome?(DeliveryOutcome(.failed, delivery, reason: reason, code: 0))
+        logger.info("delivery cancelled", metadata: fields(delivery, reason))
+    }
+
     private func retried(
         _ ending: LaneEnding, atUnixMs: UInt64, _ tally: inout OutcomeTally
     ) {
         let (delivery, outcome) = (ending.delivery, ending.outcome)
         add(delivery, "retried", outcome.reason, to: &tally)
+        if stream.isOn {
+            tally.note(
+                .retried, of: delivery, reason: outcome.reason, attempts: delivery.attempt,
+                unixMs: ending.unixMs, stream)
+        }
         onOutcome?(
             DeliveryOutcome(
                 .retried, delivery, reason: outcome.reason, code: outcome.providerCode))
@@ -183,21 +236,20 @@ extension OutcomeRecord {
         }
     }
 
-    func leasesLost(_ lane: LaneKey, count: Int) { metrics.leasesLost(lane, count: count) }
+    func leasesLost(_ lane: LaneKey, count: Int) {
+        metrics.leasesLost[lane.name, lane.app].add(Int64(count))
+    }
 
     func held(_ lane: LaneKey, _ change: LaneHoldChange) {
         switch change {
         case .held(let cause, let why):
-            metrics.held(lane, cause)
             logger.error("\(Self.words(cause))", metadata: Self.fields(lane, cause, why))
         case .back(let cause, let heldMs):
-            metrics.held(lane, nil)
             var fields = Self.fields(lane, cause, nil)
             fields["held_ms"] = "\(heldMs)"
             fields["waiting"] = "\(waitingCount())"
             logger.notice("provider is back", metadata: fields)
         case .forgotten(let cause):
-            metrics.held(lane, nil)
             logger.notice(
                 "sender is no longer held, nothing waits for it",
                 metadata: Self.fields(lane, cause, nil))

@@ -9,18 +9,20 @@ struct TranslatedCarrier: LaneCarrier {
     let instance: any HostedInstance
     let role: any Translating
     let transport: any LaneTransport
+    let spans: SpanBook
     let traits: LaneTraits
     var batchMax: Int? { role.maxBatch }
 
     /// A push may be answered after its time-out. Reports about one device keep their order.
     init(
         app: String, instance: any HostedInstance, role: any Translating, endpoint: SendEndpoint,
-        transport: any LaneTransport, carries kind: DeliveryKind
+        transport: any LaneTransport, carries kind: DeliveryKind, spans: SpanBook
     ) {
         self.app = app
         self.instance = instance
         self.role = role
         self.transport = transport
+        self.spans = spans
         var traits = LaneTraits()
         traits.isAtMostOnce = endpoint.isAtMostOnce
         switch kind {
@@ -34,7 +36,9 @@ struct TranslatedCarrier: LaneCarrier {
     func offer(_ batch: [Delivery]) -> LaneOffer {
         switch role.prepare(app: app, deliveries: batch) {
         case .ready(let requests, let settled):
-            if !requests.requests.isEmpty { transport.submit(requests) }
+            if !requests.requests.isEmpty {
+                transport.submit(spans.isOn ? spans.marked(requests) : requests)
+            }
             return .taken(settled: settled)
         case .again(let isRestarting): return isRestarting ? .held(from: 0) : .uncredentialed
         case .failed(let fault):

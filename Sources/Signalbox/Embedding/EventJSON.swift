@@ -18,6 +18,11 @@ public enum EventJSON {
         } catch {
             throw fault("the text is no JSON: \(error.message)")
         }
+        return try read(root)
+    }
+
+    /// Reads events that are parsed.
+    static func read(_ root: JSONValue) throws(SubmitError) -> [Event] {
         guard case .array(let items) = root else { return [try event(root, "the event")] }
         var out: [Event] = []
         for (index, item) in items.enumerated() { out.append(try event(item, "event \(index)")) }
@@ -60,7 +65,8 @@ public enum EventJSON {
         return event
     }
 
-    private static func recipient(
+    /// Reads a recipient.
+    static func recipient(
         _ value: JSONValue, _ owner: String
     ) throws(SubmitError) -> Recipient {
         var recipient = Recipient(device: Device())
@@ -92,6 +98,11 @@ public enum EventJSON {
     ) throws(SubmitError) -> [JSONValue.Member] {
         guard case .object(let members) = value else { throw fault("\(owner) must be an object") }
         for member in members where !known.contains(member.key) {
+            guard member.key != "specversion" else {
+                throw fault(
+                    "\(owner) is a CloudEvent, which a plugin takes as a webhook "
+                        + "(signalbox explain: --webhook INSTANCE)")
+            }
             throw fault(
                 "\(owner) has the unknown key \"\(member.key)\""
                     + Suggestion.hint(for: member.key, among: known) + "; known: "

@@ -62,6 +62,17 @@ extension Gateway {
         }
     }
 
+    /// Answers a request as the admin listener would, also if there is none: `GET /trace`, `POST /pause`.
+    ///
+    /// Neither headers nor a token are looked at; changes are audited as "program".
+    public func admin(_ request: GatewayRequest) async -> GatewayAnswer {
+        let answer = await adminService.answer(
+            toProgram: HTTPServerRequest(
+                method: request.method, path: request.path, query: request.query,
+                headers: request.headers, body: request.body, remote: ""))
+        return GatewayAnswer(status: answer.status, headers: answer.headers, body: answer.body)
+    }
+
     /// The current metrics, in the text format of Prometheus.
     public var metricsText: String { adminService.metricsText }
 

@@ -4,44 +4,11 @@ internal import SignalboxJSON
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 
-/// Why the gateway did not accept an event of its program.
-public struct SubmitError: Error, Sendable, CustomStringConvertible {
-    /// What kind of fault.
-    public enum Kind: Sendable {
-        /// An unknown source, or an event that is malformed.
-        case invalid
-        /// Over a limit of docs/limits.md.
-        case tooLarge
-        /// Too many deliveries wait; try again later.
-        case again
-        /// The disk failed; nothing was kept.
-        case unreachable
-        /// The gateway drains or has stopped.
-        case stopping
-    }
-
-    /// What kind of fault.
-    public let kind: Kind
-    /// The message for people.
-    public let message: String
-
-    /// The message.
-    public var description: String { message }
-}
-
-/// An event that is on disk.
-public struct SubmittedEvent: Sendable, Hashable {
-    /// The id, which outcomes name; 0: a duplicate that was left out.
-    public let id: UInt64
-    /// Its dedupe key was seen before.
-    public var isDuplicate: Bool { id == 0 }
-}
-
 extension Gateway {
     /// Takes events of a source that is named in `gateway.sources`: all are on disk when this returns,
-    /// or none.
+    /// or none. `findsOriginals`: says of duplicates which events they repeat, if the history knows it soon.
     public func submit(
-        _ events: [Event], from source: String
+        _ events: [Event], from source: String, findsOriginals: Bool = false
     ) async throws(SubmitError) -> [SubmittedEvent] {
         let result = await withCheckedContinuation { continuation in
             do throws(SubmitError) {
@@ -50,7 +17,9 @@ extension Gateway {
                 continuation.resume(returning: .failure(error))
             }
         }
-        return try result.get()
+        var events = try result.get()
+        if findsOriginals { await findOriginals(of: &events) }
+        return events
     }
 
     /// The same without suspending: `done` is called once on a thread of the gateway, unless this throws.
@@ -93,8 +62,8 @@ extension Gateway {
         }
         let given = taken
         let isAccepted = context.workers.submit {
-            pipeline.accept(given, from: source, receivedUnixMs: now) { answer in
-                done(Self.result(answer, given))
+            pipeline.accept(given, from: source, receivedUnixMs: now) { answer, events in
+                done(Self.result(answer, events))
             }
         }
         guard isAccepted else {
@@ -103,15 +72,16 @@ extension Gateway {
     }
 
     private static func result(
-        _ answer: StoreAnswer, _ events: [Event]
+        _ answer: StoreAnswer, _ events: [CommittedEvent]
     ) -> Result<[SubmittedEvent], SubmitError> {
         switch answer {
         case .committed(let commit):
             .success(
                 events.enumerated().map { index, event in
-                    SubmittedEvent(id: commit.duplicates.contains(index) ? 0 : event.id)
+                    SubmittedEvent(event, isDuplicate: commit.duplicates.contains(index))
                 })
-        case .full, .diskFull: .failure(SubmitError(kind: .again, message: answer.words))
+        case .full, .diskFull, .unavailable:
+            .failure(SubmitError(kind: .again, message: answer.words))
         case .failed(let words):
             .failure(SubmitError(kind: .unreachable, message: words))
         }

@@ -9,7 +9,7 @@ struct FleetText {
         var lines: [[String]] = [
             ["GATEWAY", "VERSION", "CONFIG", "STATE", "UP FOR", "HEARTBEAT", "LEASED"]
         ]
-        for gateway in Self.items(fleet["gateways"]) {
+        for gateway in fleet.items("gateways") {
             lines.append([
                 gateway["name"]?.string ?? "", gateway["version"]?.string ?? "",
                 gateway["configuration"]?.string.flatMap { $0.isEmpty ? nil : $0 } ?? "-",
@@ -21,7 +21,7 @@ struct FleetText {
         }
         let gateways = lines.count > 1 ? Self.table(lines) : "no gateway runs"
         lines = [["LANE", "APP", "WAITING", "LEASED", "LAG"]]
-        for lane in Self.items(fleet["lanes"]) {
+        for lane in fleet.items("lanes") {
             let (waiting, leased) = (lane["waiting"]?.integer ?? 0, lane["leased"]?.integer ?? 0)
             guard waiting + leased > 0 else { continue }
             let app = lane["app"]?.string ?? ""
@@ -32,10 +32,6 @@ struct FleetText {
         }
         let lanes = lines.count > 1 ? Self.table(lines) : "nothing waits"
         text = gateways + "\n\n" + lanes
-    }
-
-    private static func items(_ value: JSONValue?) -> [JSONValue] {
-        if case .array(let items)? = value { items } else { [] }
     }
 
     /// Columns as wide as their widest cell.

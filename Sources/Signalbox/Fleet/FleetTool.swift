@@ -1,6 +1,5 @@
 internal import SignalboxConfig
 internal import SignalboxCore
-internal import SignalboxHTTP
 internal import SignalboxPostgres
 internal import SignalboxStore
 internal import SignalboxThreads
@@ -15,19 +14,9 @@ public struct FleetTool: Sendable {
     /// Reads the fleet of the gateway with that configuration.
     public static func read(_ options: GatewayOptions) async throws -> FleetTool {
         let config = try options.readableConfig()
-        if options.admin ?? config.gateway.admin != nil {
-            let client = try AdminClient(config, options)
-            let answer: Result<JSONValue, any Error>
-            do {
-                answer = .success(try await client.ask("GET", "/fleet"))
-            } catch {
-                answer = .failure(error)
-            }
-            await client.close()
-            // Another gateway may run, or none.
-            if (answer.fault as? RESTFault)?.kind != .unreachable {
-                return FleetTool(try answer.get())
-            }
+        // Another gateway may run, or none.
+        if let json = try await AdminClient.askIfRunning(config, options, "/fleet") {
+            return FleetTool(json)
         }
         return FleetTool(try await stored(config, options).json)
     }
@@ -44,10 +33,7 @@ public struct FleetTool: Sendable {
             }
             return try fleet.mapError { StoreTool.Fault($0) }.get()
         }
-        let store = try SQLiteStore.open(
-            SQLiteStore.Options(
-                folder: options.dataFolder ?? config.dataPath, nowUnixMs: { SystemClock.unixMs },
-                onNotice: { _ in }))
+        let store = try options.existingStore(config)
         do {
             let fleet = try await store.fleet()
             await store.close()
@@ -61,11 +47,5 @@ public struct FleetTool: Sendable {
     init(_ fleet: JSONValue) {
         json = fleet.text
         text = FleetText(fleet).text
-    }
-}
-
-extension Result {
-    fileprivate var fault: Failure? {
-        if case .failure(let fault) = self { fault } else { nil }
     }
 }

@@ -52,7 +52,7 @@ final class FleetWatch: Sendable {
                 let nowMs = SystemClock.monotonicNs / 1_000_000
                 state.untilMs = nowMs + max(Self.ageMs, (nowMs - startMs) * 10)
             }
-            context.metrics.fleet(fleet)
+            MetricScrape.set(fleet, in: context.metrics)
             return fleet
         } catch {
             state.withLock { $0.reading = nil }

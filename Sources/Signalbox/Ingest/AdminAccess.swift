@@ -6,10 +6,11 @@ internal import SignalboxHTTP
 /// Who may use the admin listener.
 ///
 /// A web page that an operator has open must not reach it through their browser: neither under a name of its
-/// own that resolves to this machine (DNS rebinding), nor by a form or script that posts from its origin.
+/// own that resolves to this machine (DNS rebinding), nor by a form or script that posts from its origin. A browser
+/// changes nothing unless a token is configured.
 struct AdminAccess: Sendable {
-    /// These need no token: load balancers have none.
-    private static let open: Set = ["/healthz", "/readyz"]
+    /// These need no token: load balancers have none, and neither has a browser before it shows the page.
+    private static let open = PageAdmin.openPaths.union(["/livez", "/healthz", "/readyz"])
 
     private let hosts: Set<String>
     /// A listener on all addresses accepts each of them as a host. A page cannot make an IP address resolve to
@@ -28,7 +29,7 @@ struct AdminAccess: Sendable {
     }
 
     /// The answer to a refused request; nil: the request is allowed.
-    func refusal(_ request: HTTPServerRequest) -> HTTPServerAnswer? {
+    func refusal(_ request: HTTPServerRequest, isGuarded: Bool = false) -> HTTPServerAnswer? {
         // A client without a Host field is not a browser.
         let hosts = request.headers.filter { $0.key == "host" }
         guard hosts.allSatisfy({ isKnown($0.value) }) else {
@@ -39,14 +40,29 @@ struct AdminAccess: Sendable {
                 ["http://\(host)", "https://\(host)"].contains(origin.value)
             else { return Problem(403, "requests from other origins are refused").answer }
         }
+        // Without a field Origin; a link to the page is fine.
+        if let site = request.header("sec-fetch-site"), !["same-origin", "none"].contains(site),
+            request.header("sec-fetch-mode") != "navigate"
+        {
+            return Problem(403, "requests from other sites are refused").answer
+        }
         if !Self.open.contains(request.path), let refusal = tokenRefusal(request) {
             return refusal
+        }
+        let isBrowser = request.headers.contains { ["origin", "sec-fetch-site"].contains($0.key) }
+        if isGuarded, isBrowser, token == nil {
+            return Problem(
+                403, "a browser may change something, or export, only if gateway.admin_token is set"
+            ).answer
         }
         guard request.method != "POST" || Self.isJSON(request.header("content-type")) else {
             return Problem(415, "send content-type: application/json").answer
         }
         return nil
     }
+
+    /// A browser with the token may change something.
+    var letsBrowsers: Bool { token != nil }
 
     private func isKnown(_ host: String) -> Bool {
         guard let name = Self.name(of: host) else { return false }

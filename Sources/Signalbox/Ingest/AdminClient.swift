@@ -9,6 +9,8 @@ struct AdminFault: Error, Sendable, CustomStringConvertible {
     let description: String
     /// What the gateway answered; nil: nothing.
     var status: UInt32?
+    /// The faults that the gateway has found.
+    var faults: [String] = []
 }
 
 /// Asks the admin listener of a running gateway, for the commands of an operator.
@@ -33,9 +35,62 @@ final class AdminClient: Sendable {
     /// Ends the client.
     func close() async { await client.close() }
 
+    /// Asks once, and ends the client.
+    static func ask(
+        _ options: GatewayOptions, _ method: String, _ path: String, _ body: String = "",
+        timeoutMs: UInt32 = 10_000
+    ) async throws -> JSONValue {
+        let client = try AdminClient(try options.readableConfig(), options)
+        let answer: Result<JSONValue, any Error>
+        do {
+            answer = .success(
+                try await client.ask(method, path, body, timeoutMs: timeoutMs))
+        } catch let fault as RESTFault where fault.kind == .unreachable {
+            answer = .failure(
+                AdminFault(description: "no gateway answers at \(client.origin): \(fault)"))
+        } catch {
+            answer = .failure(error)
+        }
+        await client.close()
+        return try answer.get()
+    }
+
+    /// Asks once, and ends the client; nil: there is no admin listener, or no gateway answers there.
+    static func askIfRunning(
+        _ config: GatewayConfig, _ options: GatewayOptions, _ path: String
+    ) async throws -> JSONValue? {
+        guard options.admin ?? config.gateway.admin != nil else { return nil }
+        let client = try AdminClient(config, options)
+        let answer: Result<JSONValue?, any Error>
+        do {
+            answer = .success(try await client.ask("GET", path))
+        } catch let fault as RESTFault where fault.kind == .unreachable {
+            answer = .success(nil)
+        } catch {
+            answer = .failure(error)
+        }
+        await client.close()
+        return try answer.get()
+    }
+
+    /// The text of a page that is shown also while the gateway is not ready.
+    func text(_ path: String) async throws -> String {
+        var call = RESTCall(method: "GET", url: origin + path)
+        if let token { call.headers.append(Attribute("authorization", "Bearer \(token)")) }
+        let answer = try await client.answer(call)
+        guard answer.status == 200 || answer.status == 503 else {
+            throw AdminFault(
+                description: "the gateway answered \(answer.status)", status: answer.status)
+        }
+        return String(decoding: answer.body, as: UTF8.self)
+    }
+
     /// The answer's JSON; throws unless it is 200.
-    func ask(_ method: String, _ path: String, _ body: String = "") async throws -> JSONValue {
+    func ask(
+        _ method: String, _ path: String, _ body: String = "", timeoutMs: UInt32 = 10_000
+    ) async throws -> JSONValue {
         var call = RESTCall(method: method, url: origin + path, body: Array(body.utf8))
+        call.timeoutMs = timeoutMs
         if method == "POST" { call.headers.append(Attribute("content-type", "application/json")) }
         if let token { call.headers.append(Attribute("authorization", "Bearer \(token)")) }
         let answer = try await client.answer(call)
@@ -44,8 +99,20 @@ final class AdminClient: Sendable {
             throw AdminFault(
                 description: "the gateway answered \(answer.status): "
                     + (json["detail"]?.string ?? "no reason given"),
-                status: answer.status)
+                status: answer.status, faults: json["faults"]?.texts ?? [])
         }
         return json
+    }
+}
+
+extension JSONValue {
+    /// The values of a list that is a member; none if there is no such list.
+    func items(_ key: String) -> [JSONValue] {
+        if case .array(let items)? = self[key] { items } else { [] }
+    }
+
+    /// The texts of a list.
+    var texts: [String] {
+        if case .array(let items) = self { items.compactMap(\.string) } else { [] }
     }
 }

@@ -1,64 +1,158 @@
 internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxHTTP
-internal import SignalboxObservability
+internal import SignalboxJSON
+internal import SignalboxThreads
 internal import Synchronization
 
-/// The admin listener: `/healthz`, `/readyz`, `/metrics`, `/fleet`, `/dead`.
+/// The admin listener.
 final class AdminService: AsyncHTTPServerHandler {
-    private static let paths: Set = ["/healthz", "/readyz", "/metrics", "/fleet"]
+    /// A longer body is not recorded.
+    private static let detailBytesMax = 4_096
     private let context: DispatchContext
     private let lanes: LaneTable
     private let sweep: LaneSweep
-    private let dead: DeadAdmin
+    private let sources: SourceRunner
     private let fleet: FleetWatch
-    private let isStopping = Atomic<Bool>(false)
+    private let reloader: Reloader
+    private let deviceReports: DeviceReports
+    private let trials: TrialAdmin
+    private let config: ConfigAdmin
+    let feed: LiveFeed
+    private let isStopping = Flag()
 
-    init(context: DispatchContext, lanes: LaneTable, sweep: LaneSweep) {
+    init(
+        context: DispatchContext, lanes: LaneTable, sweep: LaneSweep, sources: SourceRunner,
+        reloader: Reloader, program: InstanceSet.Program, config: ConfigAdmin,
+        deviceReports: DeviceReports
+    ) {
+        self.config = config
+        trials = TrialAdmin(context, program)
+        self.reloader = reloader
+        self.deviceReports = deviceReports
         self.context = context
         self.lanes = lanes
         self.sweep = sweep
-        dead = DeadAdmin(store: context.store)
+        self.sources = sources
         fleet = FleetWatch(context, lanes)
+        let greeting = LiveGreeting(context)
+        feed = LiveFeed(
+            context.alarms, greeting: { greeting.json },
+            look: { [isStopping] isWhole in
+                let readiness = Readiness(
+                    context: context, lanes: lanes, sweep: sweep, sources: sources,
+                    isStopping: isStopping.isSet)
+                return LiveLook(
+                    takenNs: SystemClock.monotonicNs, unixMs: context.clock(),
+                    metrics: LiveLook.metrics(context.metrics),
+                    readiness: isWhole ? await readiness.report().body : .null,
+                    waiting: context.store.waitingCount)
+            })
+    }
+
+    /// Everything that it serves.
+    private var paths: AdminPaths {
+        AdminPaths(
+            [
+                .show("/livez") { _ in Self.plain("ok\n") },
+                .show("/healthz") { _ in Self.plain("ok\n") },
+                .show("/readyz") { _ in await self.readiness() },
+                .show("/metrics") { _ in await self.metrics() },
+                .show("/fleet") { _ in await self.fleetAnswer() },
+                .show("/trace") { request in
+                    await TraceAdmin(context: self.context, lanes: self.lanes).answer(request)
+                },
+            ] + DeadAdmin(store: context.store).paths + ReloadAdmin(reloader: reloader).paths
+                + PauseAdmin(context: context, lanes: lanes).paths
+                + CancelAdmin(context: context, lanes: lanes).paths
+                + PeopleAdmin(context: context, lanes: lanes, deviceReports: deviceReports).paths
+                + LevelAdmin(context: context).paths + trials.paths
+                + SendAdmin(context: context).paths + PageAdmin(feed: feed).paths
+                + RegistryAdmin(registry: context.store).paths + config.paths)
     }
 
     /// Makes `/readyz` answer 503, so that load balancers send nothing more.
-    func stopping() { isStopping.store(true, ordering: .relaxed) }
+    func stopping() { isStopping.set() }
 
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
-        if path == "/dead" || path.hasPrefix("/dead/") {
-            return dead.refusal(method: method, path: path)
-        }
-        guard Self.paths.contains(path) else {
-            return Problem(404, "known: /healthz, /readyz, /metrics, /fleet, /dead").answer
-        }
-        guard method == "GET" || method == "HEAD" else {
-            var answer = Problem(405, "this path takes GET").answer
-            answer.headers.append(Attribute("allow", "GET, HEAD"))
-            return answer
-        }
-        return nil
+        if case .refused(let answer) = paths.find(method, path) { answer } else { nil }
     }
 
     func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
-        if let refusal = context.live.now.admin.refusal(request) { return refusal }
-        if request.path.hasPrefix("/dead") { return await dead.answer(request) }
-        var answer: HTTPServerAnswer
-        switch request.path {
-        case "/healthz":
-            answer = HTTPServerAnswer(
-                status: 200, headers: [Attribute("content-type", "text/plain")],
-                body: Array("ok\n".utf8))
-        case "/readyz": answer = await readiness()
-        case "/fleet": answer = await fleetAnswer()
-        default:
-            await fleet.updateMetrics()
-            answer = HTTPServerAnswer(
-                status: 200, headers: [Attribute("content-type", "text/plain; version=0.0.4")],
-                body: Array(metricsText.utf8))
+        let access = context.live.now.admin
+        switch paths.find(request.method, request.path) {
+        case .found(let path):
+            let refusal = access.refusal(request, isGuarded: path.isRecorded)
+            var answer: HTTPServerAnswer
+            if let refusal { answer = refusal } else { answer = await path.answer(request) }
+            if path.isRecorded {
+                record(request, answer, by: refusal == nil ? "admin" : "", isKnown: refusal == nil)
+            }
+            answer.headers += PageAdmin.protection
+            return answer
+        case .refused(let answer): return access.refusal(request) ?? answer
         }
-        if request.method == "HEAD" { answer.body = [] }
-        return answer
+    }
+
+    /// The answer to a request of the program itself, which may do everything.
+    func answer(toProgram request: HTTPServerRequest) async -> HTTPServerAnswer {
+        switch paths.find(request.method, request.path) {
+        case .found(let path):
+            let answer = await path.answer(request)
+            if path.isRecorded { record(request, answer, by: "program", isKnown: true) }
+            // A program gets the beginning.
+            answer.stream?.end()
+            return answer
+        case .refused(let answer): return answer
+        }
+    }
+
+    private func record(
+        _ request: HTTPServerRequest, _ answer: HTTPServerAnswer, by caller: String, isKnown: Bool
+    ) {
+        // What a stranger sends is none of the file's business. In a request that was not understood, a user's name may be
+        // anywhere.
+        let isUnderstood = isKnown && answer.status != 400
+        let isShown = isUnderstood && request.body.count <= Self.detailBytesMax
+        let asked =
+            request.method == "POST"
+            ? try? JSONValue.parse(request.body) : Self.object(request.query)
+        let query = request.query.isEmpty || request.method != "POST" ? "" : "?\(request.query)"
+        context.record(
+            Audit.Record(
+                action: "\(request.method) \(request.path)\(isUnderstood ? query : "")",
+                caller: caller, address: request.remote, status: answer.status,
+                detail: isShown ? asked.map { context.users.named(in: $0) } ?? .null : .null))
+    }
+
+    private static func object(_ query: String) -> JSONValue {
+        .object(
+            query.split(separator: "&").compactMap { pair in
+                let parts = pair.split(separator: "=", maxSplits: 1)
+                guard parts.count == 2, let value = PercentEncoding.decode(parts[1]) else {
+                    return nil
+                }
+                return .init(String(parts[0]), .string(value))
+            })
+    }
+
+    private static func plain(_ text: String, version: String = "") -> HTTPServerAnswer {
+        HTTPServerAnswer(
+            status: 200, headers: [Attribute("content-type", "text/plain\(version)")],
+            body: Array(text.utf8))
+    }
+
+    private func metrics() async -> HTTPServerAnswer {
+        await fleet.updateMetrics()
+        return Self.plain(metricsText, version: "; version=0.0.4")
+    }
+
+    private func readiness() async -> HTTPServerAnswer {
+        let report = await Readiness(
+            context: context, lanes: lanes, sweep: sweep, sources: sources,
+            isStopping: isStopping.isSet
+        ).report()
+        return .json(report.body, status: report.isReady ? 200 : 503)
     }
 
     private func fleetAnswer() async -> HTTPServerAnswer {
@@ -71,96 +165,15 @@ final class AdminService: AsyncHTTPServerHandler {
 
     /// The current metrics; those of the fleet are as old as the last answer that needed them.
     var metricsText: String {
-        let metrics = context.metrics
-        for lane in lanes.all { metrics.inMemory(lane.key, count: lane.count) }
-        metrics.waiting(context.store.waitingCount)
-        metrics.storeFailing(context.store.isFailing)
-        metrics.nameTaken(context.store.stop == .nameTaken)
-        metrics.store(context.store.figures)
-        for sender in context.outcomes.senders {
-            metrics.outcomesWaiting(sender.name, count: sender.waitingCount)
-        }
-        return metrics.registry.text
+        MetricScrape(context: context, lanes: lanes, sweep: sweep, sources: sources).text()
     }
+}
 
-    private static func members(_ key: LaneKey, _ state: String) -> [JSONValue.Member] {
-        [
-            .init("sender", .string(key.name)), .init("app", .string(key.app)),
-            .init("state", .string(state)),
-        ]
-    }
+/// Something that becomes true once.
+private final class Flag: Sendable {
+    private let value = Atomic<Bool>(false)
 
-    /// Ready as long as webhooks are accepted. A provider that is down or refuses a key is reported as `degraded`,
-    /// and webhooks still come in, since their pushes wait on disk.
-    private func readiness() async -> HTTPServerAnswer {
-        let isStopping = isStopping.load(ordering: .relaxed)
-        let store = context.store
-        let isDiskFull = store.isDiskFull
-        var senders: [JSONValue] = []
-        var isDegraded = false
-        for lane in lanes.all.sorted(by: {
-            $0.key < $1.key
-        }) {
-            let status = await lane.carrier.connections()
-            let held = lane.hold
-            let cause = held?.cause
-            let isFailing = status.isFailing || cause == .down
-            let state =
-                isFailing
-                ? "failing" : cause?.rawValue ?? (status.readyCount > 0 ? "connected" : "idle")
-            if isFailing || cause != nil { isDegraded = true }
-            var members = Self.members(lane.key, state)
-            if let held {
-                members.append(.init("reason", .string(held.reason)))
-                members.append(
-                    .init("held_since_unix_ms", .integer(Int64(clamping: held.sinceUnixMs))))
-            }
-            members.append(.init("connections", .integer(Int64(status.readyCount))))
-            members.append(.init("in_memory", .integer(Int64(lane.count))))
-            senders.append(.object(members))
-        }
-        // A plugin that a reload took away cannot start either, but that is not its fault.
-        let instances = context.live.now.instances
-        let refusals = lanes.refusals
-        for (key, reason) in refusals where instances.serves(key) {
-            isDegraded = true
-            senders.append(
-                .object(Self.members(key, "cannot_start") + [.init("reason", .string(reason))]))
-        }
-        let orphans = sweep.waitingOrphans.union(
-            refusals.keys.filter { !instances.serves($0) })
-        for key in orphans.sorted() {
-            isDegraded = true
-            senders.append(.object(Self.members(key, "not_configured")))
-        }
-        let receivers = context.outcomes.senders
-        if receivers.contains(where: { $0.hold != nil }) { isDegraded = true }
-        let isFileGone = store.isFileGone
-        let isFailing = store.isFailing
-        let stop = store.stop
-        let status =
-            if isStopping {
-                "stopping"
-            } else if isFileGone {
-                "database_gone"
-            } else if let stop {
-                stop.rawValue
-            } else if isDiskFull {
-                "disk_full"
-            } else {
-                isDegraded || isFailing ? "degraded" : "ready"
-            }
-        let words =
-            store.trouble ?? "writes to the database fail: the log says why (store failed to write)"
-        let reason: [JSONValue.Member] = isFailing ? [.init("reason", .string(words))] : []
-        let body = JSONValue.object(
-            [.init("status", .string(status))] + reason + [
-                .init("gateway", .string(context.machinery.name)),
-                .init("waiting", .integer(Int64(store.waitingCount))),
-                .init("senders", .array(senders)),
-                .init("outcomes", .array(receivers.map(\.readiness))),
-            ])
-        let isReady = !isStopping && !isFileGone && !isDiskFull && stop == nil
-        return .json(body, status: isReady ? 200 : 503)
-    }
+    var isSet: Bool { value.load(ordering: .relaxed) }
+
+    func set() { value.store(true, ordering: .relaxed) }
 }

@@ -1,7 +1,9 @@
 internal import Logging
+internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxCrypto
 internal import SignalboxHTTP
+internal import SignalboxObservability
 internal import SignalboxPluginHost
 internal import SignalboxThreads
 internal import Synchronization
@@ -12,6 +14,9 @@ final class IngestService: HTTPServerHandler {
     private let context: DispatchContext
     private let pipeline: EventPipeline
     private let deviceReports: DeviceReports
+    /// Of the sources.
+    private let buckets = Mutex(TokenBuckets(countMax: 1_000))
+    private let lines = FaultLines()
 
     init(context: DispatchContext, pipeline: EventPipeline, deviceReports: DeviceReports) {
         self.context = context
@@ -22,7 +27,8 @@ final class IngestService: HTTPServerHandler {
     private var devices: DevicesService {
         DevicesService(
             access: context.live.now.devices, registry: context.store, names: context.users,
-            deviceReports: deviceReports, outcomes: context.outcomes, clock: context.clock)
+            deviceReports: deviceReports, outcomes: context.outcomes, clock: context.clock,
+            onChange: { [context] in context.record($0) })
     }
 
     private var paths: PathTable<any Ingesting> { context.live.now.instances.paths }
@@ -30,13 +36,31 @@ final class IngestService: HTTPServerHandler {
     func refusal(method: String, path: String) -> HTTPServerAnswer? {
         if DevicesService.serves(path) {
             return devices.refusal(method: method, path: path).map { refused($0) }
+                ?? excess(of: "devices")
         }
         switch paths.find(method: method, path: path) {
-        case .match: return nil
+        case .match(let match): return excess(of: match.owner.instanceName)
         case .none: return refused(Problem(404, "nothing is served under this path").answer)
         case .wrongMethod(let allowed):
             return refused(Problem.methodNotAllowed(allowed))
         }
+    }
+
+    /// The answer to a request of a source that sends too many; nil: it does not.
+    private func excess(of source: String) -> HTTPServerAnswer? {
+        let rate = context.live.now.plan.config.gateway.limits.sourceRate
+        guard rate > 0 else { return nil }
+        let now = SystemClock.monotonicNs
+        let wait = buckets.withLock { $0.take(source, perSecond: rate, nowNs: now) }
+        guard let wait else { return nil }
+        context.metrics.limitsReached["listen", "source_rate"].add()
+        if let skipped = lines.write(source) {
+            context.logger.warning(
+                "a source sends too many requests, answering 429",
+                metadata: ["plugin.instance": "\(source)", "count": "\(skipped + 1)"])
+        }
+        return refused(
+            Problem.tooMany("too many requests for this source", retryAfterSeconds: wait))
     }
 
     private func refused(_ answer: HTTPServerAnswer) -> HTTPServerAnswer {
@@ -71,15 +95,27 @@ final class IngestService: HTTPServerHandler {
             let certificate = try? Certificate.read(der: request.clientCertificate)
             inbound.clientCertificate = certificate?.subject ?? ""
         }
-        let call = IngestCall(inbound, done)
+        let header = context.spans.isOn ? request.headers.first { $0.key == "traceparent" } : nil
+        let call = IngestCall(inbound, span: context.spans.request(header?.value), done)
         let isTaken = context.workers.submit { self.hand(call, to: match.owner) }
         if !isTaken {
-            finish(call, Problem.busy("too many requests are waiting"), match.owner.instanceName)
+            let answer = Problem.busy("too many requests are waiting for a thread")
+            finish(call, answer, match.owner.instanceName)
         }
     }
 
     private func finish(_ call: IngestCall, _ answer: HTTPServerAnswer, _ instance: String) {
         context.metrics.request(instance: instance, status: answer.status)
+        let durationNs = SystemClock.monotonicNs - call.startNs
+        context.metrics.accepts[instance].observe(ns: durationNs)
+        if let span = call.span {
+            let request = call.request
+            context.spans.exporter.add([
+                span.span(
+                    of: instance, method: request.method, status: answer.status,
+                    startUnixMs: request.receivedUnixMs, durationNs: durationNs)
+            ])
+        }
         call.done(answer)
     }
 
@@ -114,8 +150,9 @@ final class IngestService: HTTPServerHandler {
     /// Commits the events and changes of a request; the answer comes when they are on disk.
     private func settle(_ result: IngestResult, of call: IngestCall, _ instance: String) {
         for reject in result.rejects {
-            context.metrics.rejected(instance: instance, reason: reject.reason)
-            context.logger.warning(
+            context.metrics.itemsRejected[instance, reject.reason].add()
+            // What the source also sends, mostly: no fault of anybody. The count is a metric.
+            context.logger.debug(
                 "item rejected",
                 metadata: [
                     "plugin.instance": "\(instance)", "reason": "\(reject.reason)",
@@ -123,57 +160,55 @@ final class IngestService: HTTPServerHandler {
                 ])
         }
         if let fault = result.fault {
-            finish(call, answer(to: fault, result.answer, instance: instance), instance)
+            context.logger.warning(
+                "request refused",
+                metadata: [
+                    "plugin.instance": "\(instance)", "reason": "\(fault.kind)",
+                    "error": "\(fault.message)",
+                ])
+            finish(call, result.httpAnswer, instance)
             return
         }
         guard !result.events.isEmpty || !result.changes.isEmpty else {
-            finish(call, Self.success(result), instance)
+            finish(call, result.httpAnswer, instance)
             return
         }
         pipeline.accept(
             result.events, changes: result.changes, from: instance,
-            receivedUnixMs: call.request.receivedUnixMs
-        ) { answer in
+            receivedUnixMs: call.request.receivedUnixMs, span: call.span
+        ) { answer, events in
             switch answer {
-            case .committed: self.finish(call, Self.success(result), instance)
-            case .full, .diskFull: self.finish(call, Problem.busy(answer.words), instance)
+            case .committed(let commit):
+                var answer = result.httpAnswer
+                if !events.isEmpty {
+                    answer.headers.append(
+                        Attribute("signalbox-event", Self.list(events, commit.duplicates)))
+                }
+                self.finish(call, answer, instance)
+            case .full, .diskFull, .unavailable:
+                self.finish(call, Problem.busy("\(answer.words), send it again"), instance)
             case .failed:
+                // Its words may name files and tables: they are in the log.
                 let words = "the event could not be stored, send it again"
                 self.finish(call, Problem.busy(words), instance)
             }
         }
     }
 
-    private static func success(_ result: IngestResult) -> HTTPServerAnswer {
-        if let answer = result.answer {
-            return HTTPServerAnswer(
-                status: Int(answer.status), headers: answer.headers, body: answer.body)
+    /// Most ids in an answer: clients bound the length of a header.
+    private static let idsMax = 100
+
+    /// A list of RFC 9651: `48213, 48214;duplicate`.
+    private static func list(_ events: [CommittedEvent], _ duplicates: Set<Int>) -> String {
+        var out = ""
+        for (index, event) in events.prefix(idsMax).enumerated() {
+            if index > 0 { out += ", " }
+            out += String(event.id)
+            if duplicates.contains(index) { out += ";duplicate" }
         }
-        return HTTPServerAnswer(
-            status: result.events.isEmpty && result.changes.isEmpty ? 202 : 200)
+        return out
     }
 
-    private func answer(
-        to fault: PluginFault, _ own: IngestResult.Answer?, instance: String
-    ) -> HTTPServerAnswer {
-        context.logger.warning(
-            "request refused",
-            metadata: [
-                "plugin.instance": "\(instance)", "reason": "\(fault.kind)",
-                "error": "\(fault.message)",
-            ])
-        if let own {
-            return HTTPServerAnswer(status: Int(own.status), headers: own.headers, body: own.body)
-        }
-        switch fault.kind {
-        case .invalid: return Problem(400, fault.message).answer
-        case .auth: return Problem(401, fault.message).answer
-        case .notFound: return Problem(404, fault.message).answer
-        case .tooLarge: return Problem(413, fault.message).answer
-        case .again, .stopping, .timeout: return Problem.busy(fault.message)
-        default: return Problem(500, "the plugin could not handle this request").answer
-        }
-    }
 }
 
 /// A request on its way through an instance, and whom to answer.
@@ -187,12 +222,18 @@ private final class IngestCall: Sendable {
         case returned
     }
 
+    let startNs = SystemClock.monotonicNs
     let request: IngestRequest
+    let span: RequestSpan?
     let done: @Sendable (HTTPServerAnswer) -> Void
     private let reply = Mutex(Reply.asked)
 
-    init(_ request: IngestRequest, _ done: @escaping @Sendable (HTTPServerAnswer) -> Void) {
+    init(
+        _ request: IngestRequest, span: RequestSpan?,
+        _ done: @escaping @Sendable (HTTPServerAnswer) -> Void
+    ) {
         self.request = request
+        self.span = span
         self.done = done
     }
 

@@ -26,21 +26,46 @@ struct PathTable<Owner: Sendable>: Sendable {
 
     init() {}
 
-    /// Adds a path; false if it is taken, in a pattern also under another name: `/{a}` matches what `/{b}` does.
-    mutating func add(pattern: String, methods: [String], owner: Owner) -> Bool {
+    /// Adds a path, or returns who has it, in a pattern also under another name: `/{a}` matches what `/{b}` does.
+    mutating func add(pattern: String, methods: [String], owner: Owner) -> Owner? {
         let segments = Self.segments(pattern)
         let entry = Entry(pattern: pattern, segments: segments, methods: methods, owner: owner)
         if segments.contains(where: Self.isAny) {
             let shape = Self.shape(segments)
-            guard !patterns.contains(where: { Self.shape($0.segments) == shape }) else {
-                return false
+            if let taken = patterns.first(where: { Self.shape($0.segments) == shape }) {
+                return taken.owner
             }
             patterns.append(entry)
-            return true
+            return nil
         }
-        guard exact[pattern] == nil else { return false }
+        if let taken = exact[pattern] { return taken.owner }
         exact[pattern] = entry
-        return true
+        return nil
+    }
+
+    /// A path with its owner.
+    typealias Place = (pattern: String, owner: Owner)
+
+    /// All paths.
+    var places: [Place] {
+        exact.values.map { ($0.pattern, $0.owner) }.sorted { $0.pattern < $1.pattern }
+            + patterns.map { ($0.pattern, $0.owner) }
+    }
+
+    /// Paths that some requests match as well as another path, which gets them.
+    var shadows: [(place: Place, by: Place)] {
+        var out: [(Place, Place)] = []
+        for (index, entry) in patterns.enumerated() {
+            let before = exact.values.sorted { $0.pattern < $1.pattern } + patterns[..<index]
+            for other in before where Self.overlap(entry.segments, other.segments) {
+                out.append(((entry.pattern, entry.owner), (other.pattern, other.owner)))
+            }
+        }
+        return out
+    }
+
+    private static func overlap(_ a: [Substring], _ b: [Substring]) -> Bool {
+        a.count == b.count && zip(a, b).allSatisfy { isAny($0) || isAny($1) || $0 == $1 }
     }
 
     /// Finds who serves a path; an exact path wins over a pattern.

@@ -3,6 +3,7 @@ internal import SignalboxConfig
 internal import SignalboxCore
 internal import SignalboxDispatch
 internal import SignalboxHTTP
+internal import SignalboxObservability
 internal import SignalboxThreads
 internal import Synchronization
 
@@ -45,7 +46,7 @@ final class OutcomeSender: Sendable {
 
     let receiver: OutcomeReceiver
     private let store: any GatewayStore
-    private let rest: RESTClient
+    private let desk: OutcomeDesk
     private let alarms: AlarmClock
     private let logger: Logger
     private let metrics: GatewayMetrics
@@ -54,13 +55,13 @@ final class OutcomeSender: Sendable {
     private let state: Mutex<State>
 
     init(
-        _ receiver: OutcomeReceiver, from next: UInt64, store: any GatewayStore, rest: RESTClient,
+        _ receiver: OutcomeReceiver, from next: UInt64, store: any GatewayStore, desk: OutcomeDesk,
         alarms: AlarmClock, logger: Logger, metrics: GatewayMetrics,
         clock: @escaping @Sendable () -> UInt64, underWay: UnderWay
     ) {
         self.receiver = receiver
         self.store = store
-        self.rest = rest
+        self.desk = desk
         self.alarms = alarms
         self.logger = logger
         self.metrics = metrics
@@ -103,7 +104,6 @@ final class OutcomeSender: Sendable {
     }
 
     func start() {
-        metrics.outcomesHeld(name, nil)
         Task { await self.run() }
     }
 
@@ -232,7 +232,8 @@ final class OutcomeSender: Sendable {
             state.isWoken = false
             return (state.next, state.countMax)
         }
-        var batch = OutcomeBatch(from: next, wish: receiver.wish, countMax: countMax)
+        let most = min(countMax, desk.countMax(of: receiver))
+        var batch = OutcomeBatch(from: next, wish: receiver.wish, countMax: most)
         do {
             while true {
                 let (rows, hasMore) = try await store.outcomes(from: batch.next)
@@ -246,32 +247,16 @@ final class OutcomeSender: Sendable {
     }
 
     private func post(_ batch: OutcomeBatch) async {
-        let body = batch.body
-        var call = RESTCall(
-            method: "POST", url: receiver.url,
-            headers: [
-                Attribute("content-type", "application/json"),
-                Attribute(
-                    "signalbox-signature",
-                    OutcomeSignature.of(body, secret: receiver.secret, unixMs: clock())),
-            ], body: body)
-        call.caFile = receiver.caFile
         state.withLock { $0.breaker.probe(Self.probe, nowMs: Self.nowMs) }
         underWay.adjust(by: 1)
         defer { underWay.adjust(by: -1) }
-        let verdict: OutcomeVerdict
-        do {
-            verdict = OutcomeVerdict(try await rest.answer(call), count: batch.count)
-        } catch let fault as RESTFault {
-            guard fault.kind != .stopping else { return stop() }
-            verdict = OutcomeVerdict(fault)
-        } catch {
-            verdict = OutcomeVerdict(RESTFault.Kind.lost, "\(error)")
+        guard let verdict = await desk.send(batch, to: receiver, unixMs: clock()) else {
+            return stop()
         }
-        metrics.outcomeRequest(name, result: verdict.name)
+        metrics.outcomeRequests[name, verdict.name].add()
         take(verdict, of: batch)
         guard case .taken = verdict else { return }
-        metrics.outcomesSent(name, count: batch.count)
+        metrics.outcomesSent[name].add(Int64(batch.count))
         await taken(batch)
     }
 
@@ -296,7 +281,6 @@ final class OutcomeSender: Sendable {
             return (before, cause)
         }
         guard before != after else { return }
-        metrics.outcomesHeld(name, after)
         guard let after else {
             logger.notice("receiver of outcomes is back", metadata: fields())
             return

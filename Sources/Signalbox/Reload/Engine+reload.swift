@@ -12,16 +12,26 @@ extension Engine {
     /// next to the old ones; nothing is switched before all of them run, so a faulty configuration changes
     /// nothing. Then requests, events and deliveries go to the new instances, also deliveries that an old one has
     /// not sent yet. An old instance stops after its last answer.
-    func reload(_ plan: GatewayPlan) async throws(ConfigurationError) -> ReloadReport {
+    ///
+    /// `onSwitch` is called once nothing can fail any more.
+    func reload(
+        _ plan: GatewayPlan, onSwitch: () -> Void
+    ) async throws(ConfigurationError) -> ReloadReport {
         let live = context.live
         let old = live.now
         let change = PlanChange(from: old.plan, to: plan, started: startSettings)
         let next = try await make(
             plan, kept: old.instances.instances.filter { change.kept.contains($0.name) })
 
-        // From here on nothing fails: what runs is switched.
+        // From here on nothing fails: what runs is switched. What a source has emitted is stored before its routes go.
+        await sources.pause(allBut: next.instances.sources)
         live.replace(with: next)
+        onSwitch()
+        KnownSeries(metrics: context.metrics).show(next)
+        context.metrics.reloaded(isTaken: true, unixMs: context.clock())
         context.store.setConfiguration(plan.digest)
+        context.store.keepHistory(plan.config.gateway.history)
+        context.spans.replace(with: plan.config.gateway.tracing)
         wire(next.instances, except: change.kept)
         let retired = lanes.remove { change.retires($0) }
         for lane in retired { lane.leave() }
@@ -33,22 +43,37 @@ extension Engine {
         }
         sweep.wakeAll()
         await context.outcomes.replace(with: plan.config.outcomeReceivers)
+        await sources.run(next.instances.sources)
         // A reload may follow a fix at a provider.
         for instance in next.instances.instances { instance.fetchCredentials() }
         for lane in lanes.all { lane.tryNow() }
         if !retired.isEmpty {
             logger.notice(
                 "new configuration is in effect, replaced instances are draining",
-                metadata: ["changed": "\(change.changed.joined(separator: ", "))"])
+                metadata: [
+                    "changed": "\(ReloadReport(change, plan).changed.joined(separator: ", "))"
+                ])
         }
         await retire(retired, withinMs: plan.config.gateway.drainMs)
         var leftBehind: [String] = []
         for instance in old.instances.instances where !change.kept.contains(instance.name) {
             if await !instance.stop(deadlineMs: 5_000) { leftBehind.append(instance.name) }
         }
-        return ReloadReport(
-            changed: change.changed, removed: change.removed, needRestart: change.needRestart,
-            leftBehind: leftBehind)
+        var report = ReloadReport(change, plan)
+        report.leftBehind = leftBehind
+        return report
+    }
+
+    /// What a reload would change; throws what it would throw, as far as that shows without starting an instance.
+    func check(_ plan: GatewayPlan) async throws(ConfigurationError) -> ReloadReport {
+        let change = PlanChange(from: context.live.now.plan, to: plan, started: startSettings)
+        let new = plan.plugins.filter { !change.kept.contains($0.name) }
+        let (set, faults) = await InstanceSet.create(new, program: program, services: services)
+        await set.stop(deadlineMs: 1_000)
+        guard faults.isEmpty else { throw ConfigurationError(diagnostics: faults.inOrder) }
+        var report = ReloadReport(change, plan)
+        report.isCheck = true
+        return report
     }
 
     /// Waits until what is in flight has its outcome, and ends the lanes.
@@ -59,5 +84,6 @@ extension Engine {
             await lane.idle(deadlineMs: (deadline - min(deadline, now)) / 1_000_000)
             await lane.stop()
         }
+        self.lanes.forgetEnded()
     }
 }

@@ -14,6 +14,8 @@ final class Generation: Sendable {
     let admin: AdminAccess
     /// How long the keys of an instance's events are remembered, if gateway.yaml sets it.
     private let dedupeMs: [String: UInt64]
+    /// What happens is kept for traces.
+    let keepsHistory: Bool
 
     init(
         _ plan: GatewayPlan, instances: InstanceSet,
@@ -25,6 +27,7 @@ final class Generation: Sendable {
         self.instances = instances
         self.reportKinds = reportKinds
         router = Router(routes: plan.routes)
+        keepsHistory = plan.config.gateway.history.bytesMax > 0
         dedupeMs = plan.config.plugins.reduce(into: [:]) { $0[$1.name] = $1.dedupeMs }
     }
 

@@ -3,64 +3,103 @@ internal import SignalboxCore
 
 /// What a reload keeps, replaces and leaves to a restart: decided before anything is touched.
 struct PlanChange: Sendable {
-    /// Instances whose library, config and secrets are unchanged; they keep running.
-    let kept: Set<String>
-    /// Instances that are replaced, added or removed, in order of their names.
-    let changed: [String]
+    typealias Names = ReloadReport.Names
+
+    /// Instances; those with the same library, config and secrets keep running.
+    let plugins: Names
+    let routes: Names
+    /// Keys of `gateway:` that take effect with the reload.
+    let settings: [String]
     /// Keys of `gateway:` that take effect only after a restart.
     let needRestart: [String]
-    /// Routes and plugins that are no longer named, as `route "a"`: a file that was cut off may still be valid.
-    let removed: [String]
+    /// Instances that keep running.
+    let kept: Set<String>
 
-    /// `started`: the settings that the process has started with, which stay in effect until it ends.
+    /// `started`: the settings that the process has started with, some of which stay in effect until it ends.
     init(from old: GatewayPlan, to new: GatewayPlan, started: GatewaySettings) {
-        self.init(
-            from: old.plugins.map(\.name), to: new.plugins.map(\.name),
-            settings: (started, new.config.gateway),
-            removed: Self.gone("route", old.routes.map(\.name), new.routes.map(\.name))
-                + Self.gone("plugin", old.plugins.map(\.name), new.plugins.map(\.name))
-        ) { name in
+        let plugins = Names(from: old.plugins.map(\.name), to: new.plugins.map(\.name)) { name in
             guard let before = old.plugins.first(where: { $0.name == name }),
                 let now = new.plugins.first(where: { $0.name == name })
             else { return false }
             return now.isSame(as: before)
         }
+        let texts = old.config.texts == new.config.texts
+        let routes = Names(from: old.routes.map(\.name), to: new.routes.map(\.name)) { name in
+            guard let before = old.config.routes.first(where: { $0.route.name == name }),
+                let now = new.config.routes.first(where: { $0.route.name == name })
+            else { return false }
+            return texts && before.text == now.text
+                && before.route.rules.retry == now.route.rules.retry
+        }
+        self.init(
+            plugins: plugins, routes: routes, from: old.config.gateway, to: new.config.gateway,
+            started: started)
     }
 
     init(
-        from old: [String], to new: [String], settings: (GatewaySettings, GatewaySettings),
-        removed: [String] = [], isSame: (String) -> Bool
+        plugins: Names, routes: Names, from before: GatewaySettings, to now: GatewaySettings,
+        started: GatewaySettings
     ) {
-        self.removed = removed
-        kept = Set(old).intersection(new).filter(isSame)
-        changed = Set(old + new).subtracting(kept).sorted()
-        needRestart = Self.needRestart(settings.0, settings.1)
-    }
-
-    static func gone(_ kind: String, _ old: [String], _ new: [String]) -> [String] {
-        Set(old).subtracting(new).sorted().map { "\(kind) \"\($0)\"" }
+        self.plugins = plugins
+        self.routes = routes
+        settings = Setting.all.filter { !$0.needsRestart && !$0.isSame(before, now) }.map(\.key)
+        needRestart = Setting.all.filter { $0.needsRestart && !$0.isSame(started, now) }
+            .map(\.key)
+        kept = Set(plugins.kept)
     }
 
     /// Whether a lane ends: its instance does.
     func retires(_ lane: LaneKey) -> Bool { !kept.contains(lane.sender) }
+}
 
-    private static func needRestart(_ old: GatewaySettings, _ new: GatewaySettings) -> [String] {
-        var keys: [String] = []
-        if old.name != new.name { keys.append("name") }
-        if old.listen != new.listen { keys.append("listen") }
-        if old.admin != new.admin { keys.append("admin") }
-        if old.tls?.certificate != new.tls?.certificate || old.tls?.key != new.tls?.key
-            || old.tls?.clientRoots != new.tls?.clientRoots
-        {
-            keys.append("tls")
-        }
-        if old.dataFolder != new.dataFolder { keys.append("data") }
-        if old.store != new.store { keys.append("store") }
-        if old.logLevel != new.logLevel || old.logFormat != new.logFormat
-            || old.logUsers != new.logUsers
-        {
-            keys.append("log")
-        }
-        return keys
+/// A key of `gateway:`.
+private struct Setting: Sendable {
+    let key: String
+    let needsRestart: Bool
+    let isSame: @Sendable (GatewaySettings, GatewaySettings) -> Bool
+
+    static let all: [Setting] = [
+        restart("name") { $0.name == $1.name },
+        restart("listen") { $0.listen == $1.listen },
+        restart("admin") { $0.admin == $1.admin },
+        restart("devices.listen") { $0.devicesListen == $1.devicesListen },
+        restart("limits.connections") { $0.limits.connections == $1.limits.connections },
+        restart("data") { $0.dataFolder == $1.dataFolder },
+        restart("store") { $0.store == $1.store },
+        restart("log") {
+            $0.logFormat == $1.logFormat && $0.logUsers == $1.logUsers
+        },
+        at("tls") { $0.tls?.hasSameFiles(as: $1.tls) ?? ($1.tls == nil) },
+        at("admin_token") { $0.adminToken == $1.adminToken },
+        at("admin_hosts") { $0.adminHosts == $1.adminHosts },
+        at("sources") { $0.sources == $1.sources },
+        at("drain") { $0.drainMs == $1.drainMs },
+        at("shutdown_delay") { $0.shutdownDelayMs == $1.shutdownDelayMs },
+        at("dedupe") { $0.dedupeMs == $1.dedupeMs },
+        at("history") { $0.history == $1.history },
+        at("dead") { $0.dead == $1.dead },
+        at("watch") { $0.watch == $1.watch },
+        at("limits") {
+            $0.limits.clientRate == $1.limits.clientRate
+                && $0.limits.sourceRate == $1.limits.sourceRate
+        },
+        at("log.level") { $0.logLevel == $1.logLevel },
+        at("audit") { $0.auditFile == $1.auditFile },
+    ]
+
+    /// Read once, when the process starts.
+    private static func restart(
+        _ key: String, _ isSame: @escaping @Sendable (GatewaySettings, GatewaySettings) -> Bool
+    ) -> Setting { Setting(key: key, needsRestart: true, isSame: isSame) }
+
+    /// In effect with the reload.
+    private static func at(
+        _ key: String, _ isSame: @escaping @Sendable (GatewaySettings, GatewaySettings) -> Bool
+    ) -> Setting { Setting(key: key, needsRestart: false, isSame: isSame) }
+}
+
+extension TLSSettings {
+    fileprivate func hasSameFiles(as other: TLSSettings?) -> Bool {
+        certificate == other?.certificate && key == other?.key && clientRoots == other?.clientRoots
     }
 }

@@ -44,9 +44,7 @@ final class GatewayServices: HostServices {
     ) -> (any PluginMetric)? {
         let all = [("instance", instance)] + labels.map { ($0.key, $0.value) }
         let full = "signalbox_plugin_\(name)"
-        return ServiceMetric(
-            metric: isGauge
-                ? metrics.registry.gauge(full, all) : metrics.registry.counter(full, all))
+        return metrics.plugins.metric(full, all, isGauge: isGauge).map { ServiceMetric(metric: $0) }
     }
 
     func sign(
@@ -59,10 +57,17 @@ final class GatewayServices: HostServices {
         try keys.verify(algorithm, key: key, data: data, signature: signature)
     }
 
+    func publicKey(_ form: PublicKeyForm, key: [UInt8]) throws(PluginFault) -> [UInt8] {
+        try keys.publicKey(form, key: key)
+    }
+
     func call(
         _ call: PluginHTTPCall,
         done: @escaping @Sendable (Result<PluginHTTPAnswer, PluginFault>) -> Void
     ) throws(PluginFault) {
+        guard running != nil else {
+            throw PluginFault(.again, "nothing is sent, the configuration is only checked")
+        }
         var made = RESTCall(
             method: call.method, url: call.url, headers: call.headers, body: call.body)
         made.caFile = call.caFile.isEmpty ? nil : call.caFile
@@ -146,10 +151,10 @@ final class GatewayServices: HostServices {
         let now = nowUnixMs
         machinery.workers.submitBounded {
             running.pipeline.accept([], changes: [change], from: instance, receivedUnixMs: now) {
-                answer in
+                answer, _ in
                 switch answer {
                 case .committed: done(nil)
-                case .full, .diskFull: done(PluginFault(.again, answer.words))
+                case .full, .diskFull, .unavailable: done(PluginFault(.again, answer.words))
                 case .failed(let words): done(PluginFault(.unreachable, words))
                 }
             }
@@ -182,11 +187,11 @@ final class GatewayServices: HostServices {
     func readFile(_ path: String) -> [UInt8]? { try? ConfigEnvironment.read(path).get() }
 
     func shortened(instance: String, field: String) {
-        metrics.shortened(sender: instance, field: field)
+        metrics.shortened[instance, field].add()
     }
 
     func misbehaved(instance: String, _ what: String) {
-        metrics.misbehaved(instance: instance)
+        metrics.pluginFaults[instance].add()
         logger.error(
             "plugin violated the contract",
             metadata: ["plugin.instance": "\(instance)", "error": "\(what)"])

@@ -49,4 +49,16 @@ struct UserNames: Sendable {
             return Hex.encode(HMACDigest.sha256(key: key, data: Array(user.utf8)).prefix(6))
         }
     }
+
+    /// What was asked for, with the user as the log names them.
+    func named(in detail: JSONValue) -> JSONValue {
+        guard case .object(let members) = detail else { return detail }
+        return .object(
+            members.map { member in
+                guard member.key == "user", let user = member.value.scalarText else {
+                    return member
+                }
+                return .init(member.key, .string(name(user) ?? ""))
+            })
+    }
 }

@@ -8,10 +8,16 @@ struct CheckedPlugin: Sendable {
     var settings: PluginSettings
     var library: PluginCode
     var config: CheckedConfig
-    /// Types of events that its provider itself pushes to the devices it is told of.
-    var providerPushes: [String] = []
+    /// What its schema says about its events and payloads.
+    var facts: PluginFacts
+    /// Its config fits the schema and has all its values, so an instance can be made of it.
+    var isSound = true
 
     var name: String { settings.name }
+    /// Types of events that its provider itself pushes to the devices it is told of.
+    var providerPushes: [String] {
+        facts.providerPushes.filter { settings.config?[$0.key] != nil }.flatMap(\.types)
+    }
     /// Whether library, config and secrets are unchanged.
     func isSame(as other: CheckedPlugin) -> Bool {
         library.isSame(as: other.library) && config.json.text == other.config.json.text
@@ -42,7 +48,7 @@ struct PluginCheck {
         guard !settings.library.isEmpty else { return }
         let owner = "plugin \"\(settings.name)\""
         do throws(LoadFault) {
-            check(settings, try code(settings, folder, owner), owner)
+            check(settings, try code(settings, folder, owner), owner, folder)
         } catch {
             diagnostics.append(
                 Diagnostic(error.code, at: settings.libraryPosition, "\(owner): \(error.message)"))
@@ -76,7 +82,7 @@ struct PluginCheck {
     }
 
     private mutating func check(
-        _ settings: PluginSettings, _ library: PluginCode, _ owner: String
+        _ settings: PluginSettings, _ library: PluginCode, _ owner: String, _ folder: String
     ) {
         let schema: ConfigSchema
         do throws(SchemaFault) {
@@ -92,13 +98,12 @@ struct PluginCheck {
             return
         }
         let (config, faults) = schema.check(
-            settings.config, at: settings.position, owner: owner)
+            settings.config, at: settings.position, owner: owner, folder: folder)
         diagnostics += faults
         plugins.append(
             CheckedPlugin(
-                settings: settings, library: library, config: config,
-                providerPushes: schema.providerPushes
-                    .filter { settings.config?[$0.key] != nil }.flatMap(\.types)))
+                settings: settings, library: library, config: config, facts: schema.facts,
+                isSound: faults.isEmpty))
     }
 
     /// Checks a route against its plugins' roles, and adds the builder's options as JSON.
@@ -107,9 +112,10 @@ struct PluginCheck {
         let owner = "route \"\(route.name)\""
         for source in route.sources {
             require(
-                ["sbx.role.ingest/1"], of: source,
+                ["sbx.role.ingest/1", "sbx.role.source/1"], of: source,
                 at: settings.sourcePositions[source] ?? settings.position,
-                "\(owner): plugin \"\(source)\" has no ingest role, so it cannot be used in from")
+                "\(owner): plugin \"\(source)\" has neither an ingest nor a source role, so it cannot be used in from"
+            )
         }
         require(
             ["sbx.role.build/1"], of: route.builder, at: settings.builderPosition,
@@ -135,6 +141,28 @@ struct PluginCheck {
             require(
                 [role], of: name, at: position,
                 "devices: plugin \"\(name)\" has no register role, so it cannot be used in report"
+                    + Suggestion.hint(for: name, among: able))
+        }
+    }
+
+    /// Checks that the instances in `outcomes` can take them.
+    mutating func checkObservers(of config: GatewayConfig) {
+        let role = "sbx.role.observe/1"
+        let able = plugins.filter { $0.library.descriptor.roles.contains(role) }.map(\.name)
+        let known = plugins.map(\.name)
+        for item in config.given?["outcomes"]?.items ?? [] {
+            guard let value = item["plugin"], let name = value.string else { continue }
+            let owner = "outcomes \"\(item["name"]?.string ?? "")\""
+            if !config.plugins.contains(where: { $0.name == name }) {
+                diagnostics.append(
+                    Diagnostic(
+                        "unknown-plugin", at: value.position,
+                        "\(owner): there is no plugin \"\(name)\""
+                            + Suggestion.hint(for: name, among: known)))
+            }
+            require(
+                [role], of: name, at: value.position,
+                "\(owner): plugin \"\(name)\" has no observe role, so it cannot be used here"
                     + Suggestion.hint(for: name, among: able))
         }
     }

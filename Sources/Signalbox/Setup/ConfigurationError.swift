@@ -8,6 +8,11 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// One line per fault.
     public var description: String { diagnostics.map(\.description).joined(separator: "\n") }
 
+    /// One JSON object: `{"faults":[{"code","message","file","line","column"}]}`.
+    public var json: String {
+        JSONValue.object([.init("faults", .array(diagnostics.map(\.json)))]).text
+    }
+
     /// Whether it may pass without a change of the file: the disk is full, another gateway has the data folder or
     /// runs an older version, or the database is away.
     public var isTemporary: Bool {

@@ -31,11 +31,18 @@ struct InstanceSet: Sendable {
     private(set) var reportRoles: [String: (instance: any HostedInstance, role: any Reporting)] =
         [:]
     private(set) var paths = PathTable<any Ingesting>()
+    /// Those that take webhooks, in the order of their instances.
+    private(set) var ingesters: [any Ingesting] = []
+    private(set) var observers: [String: any Observing] = [:]
+    /// Those that take events in by themselves.
+    private(set) var sources: [any Sourcing] = []
+    /// Names of the instances that serve paths.
+    var ingesting: Set<String> { Set(ingesters.map(\.instanceName)) }
 
-    /// Creates all instances, or none: what was created is destroyed before it throws.
+    /// Creates all instances that can be created; the others have a fault each.
     static func create(
         _ plugins: [CheckedPlugin], program: Program, services: any HostServices
-    ) async throws(ConfigurationError) -> InstanceSet {
+    ) async -> (set: InstanceSet, faults: [Diagnostic]) {
         var set = InstanceSet()
         var faults: [Diagnostic] = []
         for plugin in plugins {
@@ -51,11 +58,7 @@ struct InstanceSet: Sendable {
                             + error.message))
             }
         }
-        guard faults.isEmpty else {
-            await set.stop(deadlineMs: 1_000)
-            throw ConfigurationError(diagnostics: faults)
-        }
-        return set
+        return (set, faults)
     }
 
     private static func make(
@@ -75,9 +78,11 @@ struct InstanceSet: Sendable {
     }
 
     /// Starts all instances, except those that are kept, and asks all for their roles. None fetches credentials yet.
+    /// Returns a fault for each that cannot start.
     mutating func start(
         _ plugins: [CheckedPlugin], kept: [any HostedInstance] = [], limits: Limits
-    ) async throws(ConfigurationError) {
+    ) async -> [Diagnostic] {
+        var faults: [Diagnostic] = []
         for instance in instances + kept {
             guard let plugin = plugins.first(where: { $0.name == instance.name }) else { continue }
             do throws(PluginFault) {
@@ -85,22 +90,44 @@ struct InstanceSet: Sendable {
                     try await instance.start(fetches: false)
                 }
                 let roles = try await instance.roles(limits: limits)
-                if let role = roles.ingest { try claim(role) }
+                if let role = roles.ingest {
+                    try claim(role)
+                    ingesters.append(role)
+                }
+                if let role = roles.source { sources.append(role) }
                 builders[instance.name] = roles.build
+                observers[instance.name] = roles.observe
                 if let role = roles.register { reportRoles[instance.name] = (instance, role) }
                 if roles.sendHTTP != nil || roles.send != nil {
                     senders[instance.name] = Sender(
                         instance: instance, http: roles.sendHTTP, own: roles.send)
                 }
             } catch {
-                throw ConfigurationError(diagnostics: [
+                faults.append(
                     Diagnostic(
                         "plugin-cannot-start", at: plugin.configPosition,
-                        "plugin \"\(plugin.name)\": \(error.message)")
-                ])
+                        "plugin \"\(plugin.name)\": \(error.message)"))
             }
         }
         instances += kept
+        return faults
+    }
+
+    /// Asks the senders that a route names, except those that are kept, where requests go. Returns a fault for each
+    /// that has no usable answer.
+    func endpointFaults(_ plan: GatewayPlan, kept: [String] = []) async -> [Diagnostic] {
+        var faults: [Diagnostic] = []
+        for name in Set(plan.routes.flatMap(\.senders.values)).sorted() {
+            guard let role = senders[name]?.http, !kept.contains(name) else { continue }
+            do {
+                try PushEngine.check(try await role.endpoint(app: "").pushEndpoint())
+            } catch let fault as PluginFault where fault.kind == .notFound {
+                // Endpoints belong to its apps.
+            } catch {
+                faults.append(plan.badEndpoint(name, error))
+            }
+        }
+        return faults
     }
 
     private mutating func claim(_ role: any Ingesting) throws(PluginFault) {
@@ -109,11 +136,12 @@ struct InstanceSet: Sendable {
                 throw PluginFault(
                     .invalid, "its path \"\(path.pattern)\" must begin with / and have a method")
             }
-            guard paths.add(pattern: path.pattern, methods: path.methods, owner: role) else {
-                throw PluginFault(
-                    .invalid,
-                    "its path \"\(path.pattern)\" is taken by another plugin; give each its own")
-            }
+            guard let other = paths.add(pattern: path.pattern, methods: path.methods, owner: role)
+            else { continue }
+            throw PluginFault(
+                .invalid,
+                "its path \"\(path.pattern)\" is taken by plugin \"\(other.instanceName)\"; give each "
+                    + "its own")
         }
     }
 

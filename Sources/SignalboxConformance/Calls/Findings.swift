@@ -20,6 +20,9 @@ final class Findings: Sendable {
 
     func about(_ title: String) { tell([.init("title", .string(title))]) }
 
+    /// Something to know that breaks no rule.
+    func note(_ words: String) { tell([.init("note", .string(words))]) }
+
     func finish() { tell([.init("end", .bool(true))]) }
 
     func fail(_ rule: CheckRule, _ words: String) {

@@ -23,7 +23,7 @@ final class HostProbe: @unchecked Sendable {
     static let tailByte: UInt8 = 0xA5
 
     let bare: BareHost
-    let services: CheckServices
+    let services: OfflineServices
     /// What the plugin gets.
     ///
     /// It is never freed: a plugin that uses it too late is reported and does not crash.
@@ -32,11 +32,15 @@ final class HostProbe: @unchecked Sendable {
     let isNewer: Bool
     /// Where outcomes of the send role go.
     let flights = FlightBook()
+    /// Where batches of the source role go.
+    let batches = BatchBook()
+    /// Answers of the observe role.
+    let answers = AnswerBook()
     private let isOver = Atomic<Bool>(false)
     private let used = Mutex<Set<String>>([])
 
     init(
-        name: String, config: CheckedConfig, services: CheckServices, minor: UInt32,
+        name: String, config: CheckedConfig, services: OfflineServices, minor: UInt32,
         isNewer: Bool, lookup: Lookup
     ) {
         self.services = services
@@ -69,7 +73,7 @@ final class HostProbe: @unchecked Sendable {
         return known.withLock { $0[UInt(bitPattern: host)] }
     }
 
-    /// stop() has returned: every later call is a fault.
+    /// stop() has returned, or destroy() is next: every later call is a fault.
     func end() { isOver.store(true, ordering: .releasing) }
 
     /// The services that were called since the last call of this function.
@@ -94,7 +98,8 @@ final class HostProbe: @unchecked Sendable {
         probe.used.withLock { _ = $0.insert(service) }
         if probe.isOver.load(ordering: .acquiring) {
             Findings.shared.fail(
-                .threadsLate, "\(service) \(function)() was called after stop() had returned")
+                .threadsLate,
+                "\(service) \(function)() was called after stop() had returned, or in destroy()")
         }
         check("\(service) \(function)()", allowed)
         return probe

@@ -51,6 +51,10 @@ enum ProbedServices {
         SBX_SVC_REGISTRY: Pair(ProbedTables.registry),
         SBX_SVC_JSON: Pair(ProbedTables.json),
         SBX_SVC_SEND_HOST: Pair(ProbedTables.sendHost),
+        SBX_SVC_SOURCE_HOST: Pair(ProbedTables.sourceHost),
+        SBX_SVC_OBSERVE_HOST: Pair(ProbedTables.observeHost),
         SBX_SVC_FIT: Pair(ProbedTables.fit),
+        SBX_SVC_SCOPE: Pair(ProbedTables.scope),
+        SBX_SVC_CRYPTO: Pair(ProbedTables.crypto),
     ]
 }

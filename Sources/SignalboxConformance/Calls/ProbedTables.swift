@@ -8,12 +8,14 @@ private let realSecrets = ProbedService(SBX_SVC_SECRETS, sbx_secrets.self)
 private let realTimer = ProbedService(SBX_SVC_TIMER, sbx_timer.self)
 private let realSign = ProbedService(SBX_SVC_SIGN, sbx_sign.self)
 private let realClock = ProbedService(SBX_SVC_CLOCK, sbx_clock.self)
+private let realCrypto = ProbedService(SBX_SVC_CRYPTO, sbx_crypto.self)
 private let realFit = ProbedService(SBX_SVC_FIT, sbx_fit.self)
 private let realCertificates = ProbedService(SBX_SVC_CERTIFICATE, sbx_certificates.self)
 private let realCredential = ProbedService(SBX_SVC_CREDENTIAL, sbx_credential.self)
 private let realHTTP = ProbedService(SBX_SVC_HTTP, sbx_http.self)
 private let realKV = ProbedService(SBX_SVC_KV, sbx_kv_store.self)
 private let realRegistry = ProbedService(SBX_SVC_REGISTRY, sbx_registry.self)
+private let realScope = ProbedService(SBX_SVC_SCOPE, sbx_scope.self)
 private let realJSON = ProbedService(SBX_SVC_JSON, sbx_json.self)
 
 /// The services' tables, which watch their callers.
@@ -79,6 +81,49 @@ enum ProbedTables {
             realSign.pass(host, "verify") {
                 $0.verify(host, algorithm, key, pointer, data, signature, error)
             }
+        }
+        table.public_key = { host, key, pointer, form, buffer, length, error in
+            realSign.pass(host, "public_key") {
+                $0.public_key(host, key, pointer, form, buffer, length, error)
+            }
+        }
+        return table
+    }
+
+    static var crypto: sbx_crypto {
+        var table = realCrypto.real
+        table.digest = { host, hash, data, out, length in
+            realCrypto.pass(host, "digest") { $0.digest(host, hash, data, out, length) }
+        }
+        table.hmac = { host, hash, key, data, out, length, error in
+            realCrypto.pass(host, "hmac") { $0.hmac(host, hash, key, data, out, length, error) }
+        }
+        table.hkdf = { host, hash, key, salt, info, out, length, error in
+            realCrypto.pass(host, "hkdf") {
+                $0.hkdf(host, hash, key, salt, info, out, length, error)
+            }
+        }
+        table.agree = { host, own, peer, point, shared, error in
+            realCrypto.pass(host, "agree") { $0.agree(host, own, peer, point, shared, error) }
+        }
+        table.seal = { host, key, nonce, added, plain, out, length, error in
+            realCrypto.pass(host, "seal") {
+                $0.seal(host, key, nonce, added, plain, out, length, error)
+            }
+        }
+        table.open = { host, key, nonce, added, sealed, out, length, error in
+            realCrypto.pass(host, "open") {
+                $0.open(host, key, nonce, added, sealed, out, length, error)
+            }
+        }
+        table.random = { host, out, length in
+            realCrypto.pass(host, "random") { $0.random(host, out, length) }
+        }
+        table.encode = { host, text, bytes, out, length in
+            realCrypto.pass(host, "encode") { $0.encode(host, text, bytes, out, length) }
+        }
+        table.decode = { host, text, given, out, length in
+            realCrypto.pass(host, "decode") { $0.decode(host, text, given, out, length) }
         }
         return table
     }
@@ -212,6 +257,38 @@ enum ProbedTables {
         }
         table.next = { cursor, key, value in
             realJSON.pass(inCall: "next") { $0.next(cursor, key, value) }
+        }
+        return table
+    }
+
+    static var scope: sbx_scope {
+        var table = realScope.real
+        table.enter = { host, body, plugin in
+            realScope.pass(host, "enter") { $0.enter(host, body, plugin) }
+        }
+        return table
+    }
+
+    /// `sbx.observe-host/1`, which leads to the instance's answers.
+    static var observeHost: sbx_observe_host {
+        var table = sbx_observe_host()
+        table.struct_size = UInt32(MemoryLayout<sbx_observe_host>.size)
+        table.done = { host, sequence, status, _ in
+            HostProbe.note(host, SBX_SVC_OBSERVE_HOST, "done", .any)?
+                .answers.add(sequence, status)
+        }
+        return table
+    }
+
+    /// `sbx.source-host/1`, which leads to the instance's batch book.
+    static var sourceHost: sbx_source_host {
+        var table = sbx_source_host()
+        table.struct_size = UInt32(MemoryLayout<sbx_source_host>.size)
+        table.emit = { host, token, events, count, stride in
+            guard let probe = HostProbe.note(host, SBX_SVC_SOURCE_HOST, "emit", .any) else {
+                return SBX_E_STOPPING
+            }
+            return probe.batches.emit(token, events, count, stride, probe.bare)
         }
         return table
     }

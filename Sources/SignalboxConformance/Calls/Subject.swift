@@ -1,4 +1,5 @@
 internal import CSignalbox
+internal import Signalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import SignalboxThreads
@@ -29,20 +30,22 @@ struct CallResult: Sendable {
 ///
 /// It is called in every way that the contract allows, also in ways the gateway never uses.
 ///
-/// `@unchecked Sendable`: `raw` is set by `create` and cleared by `destroy`, which no
-/// other call overlaps.
+/// `@unchecked Sendable`: `raw` is set by `create` and cleared by `destroy`, `isStarted` is set by `start`
+/// and cleared by `stop`; no other call overlaps these.
 final class Subject: @unchecked Sendable {
     let table: sbx_plugin
     let probe: HostProbe
     let confidential: Confidential
     private let config: CheckedConfig
     private(set) var raw: OpaquePointer?
+    /// Whether start() returned OK, so that stop() may be called.
+    private var isStarted = false
     /// Calls of a serial plugin take turns.
     private let turn: Gate<Void>?
 
     init(
         _ plugin: LoadedPlugin, name: String = "checked", config: CheckedConfig,
-        services: CheckServices, isNewer: Bool = false
+        services: OfflineServices, isNewer: Bool = false
     ) {
         table = plugin.library.table
         turn = plugin.library.isSerial ? Gate(()) : nil
@@ -103,7 +106,9 @@ final class Subject: @unchecked Sendable {
     }
 
     func start() -> CallResult {
-        call(.control, "start()") { _, error in table.start(raw, error) }
+        let result = call(.control, "start()") { _, error in table.start(raw, error) }
+        isStarted = result.isOK
+        return result
     }
 
     /// Refreshes the credentials that are due.
@@ -132,21 +137,32 @@ final class Subject: @unchecked Sendable {
             Findings.shared.fail(.lifeStop, "stop() answers \(result.text)")
             return false
         }
+        isStarted = false
         probe.end()
         return true
     }
 
     func destroy() {
+        probe.end()
         _ = call(.control, "destroy()") { _, _ in
             table.destroy(raw)
             return SBX_OK
         }
-        probe.end()
         raw = nil
     }
 
-    /// Calls stop() and destroy().
-    func end() { if stop() { destroy() } }
+    /// Ends the instance in the way that its state allows: with stop() only after a start() that returned OK.
+    func end() {
+        if isStarted {
+            if stop() { destroy() }
+        } else if probe.bare.quiesce(deadlineNs: SystemClock.monotonicNs + 3_000_000_000) {
+            destroy()
+        } else {
+            Findings.shared.fail(
+                .lifeStop,
+                "a callback or a request is still open 3 s after a start() that failed")
+        }
+    }
 }
 
 /// An error struct followed by canaries.

@@ -87,7 +87,7 @@ struct TranslatorDriver: Sendable {
             result: result,
             requests: sink.requests.requests.map { RenderedRequest($0, in: sink.requests) },
             outcomes: sink.outcomes.filter {
-                !["plugin_forgot", "plugin_bad_struct"].contains($0.reason)
+                !["plugin_forgot", "plugin_bad_request", "plugin_bad_struct"].contains($0.reason)
             },
             refusals: probe?.refusals ?? [], faults: sink.faults)
         for outcome in translation.outcomes {

@@ -1,3 +1,4 @@
+internal import Signalbox
 internal import SignalboxCore
 internal import SignalboxJSON
 
@@ -19,24 +20,9 @@ struct CheckSamples: Sendable {
         var data: String
     }
 
-    /// The answer to REST calls whose URL begins with `url`.
-    struct Answer: Sendable {
-        var url: String
-        var status: UInt32
-        var headers: [Attribute]
-        var body: [UInt8]
-
-        /// A valid answer of a token endpoint; other calls mostly ignore it.
-        static let fallback = Answer(
-            url: "", status: 200, headers: [Attribute("content-type", "application/json")],
-            body: Array(
-                #"{"access_token":"made-up-access-token","token_type":"Bearer","expires_in":3600}"#
-                    .utf8))
-    }
-
     var requests: [Request] = []
     var events: [SampleEvent] = []
-    var answers: [Answer] = []
+    var answers: [OfflineAnswer] = []
     /// `{n}` stands for the device's number; nil: made up, hexadecimal.
     var token: String?
     var platform = "ios"
@@ -59,12 +45,7 @@ struct CheckSamples: Sendable {
             SampleEvent(
                 type: $0["type"]?.string ?? "", data: ($0["data"] ?? .object([])).text)
         }
-        answers = members("answers").map {
-            Answer(
-                url: $0["url"]?.string ?? "",
-                status: UInt32(clamping: $0["status"]?.integer ?? 200),
-                headers: Self.headers($0["headers"]), body: Self.bytes($0["body"]))
-        }
+        answers = members("answers").map { OfflineAnswer($0) }
         let device = json["device"]
         token = device?["token"]?.string
         platform = device?["platform"]?.string ?? platform

@@ -26,6 +26,8 @@ public struct CheckReport: Sendable {
 
     /// The plugin in one line.
     public internal(set) var title: String
+    /// What to know beside the rules, such as roles that are not of this contract.
+    public internal(set) var notes: [String]
     /// Every rule once, in order.
     public internal(set) var lines: [Line]
 
@@ -39,7 +41,7 @@ public struct CheckReport: Sendable {
 
     /// For people: one line per rule. The rules of a role that the plugin lacks share a line.
     public var text: [String] {
-        var out = [title]
+        var out = [title] + notes.map { "note: \($0)" }
         var left = lines[...]
         while let first = left.first {
             let section = left.prefix { $0.rule.section == first.rule.section }
@@ -94,6 +96,7 @@ public struct CheckReport: Sendable {
     public var json: JSONValue {
         .object([
             .init("plugin", .string(title)), .init("clean", .bool(isClean)),
+            .init("notes", .array(notes.map(JSONValue.string))),
             .init(
                 "rules",
                 .array(

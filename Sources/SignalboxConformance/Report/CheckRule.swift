@@ -72,6 +72,14 @@ public enum CheckRule: String, Sendable, CaseIterable {
     case sendStop = "send.stop"
     case sendThreads = "send.threads"
 
+    case sourceResume = "source.resume"
+    case sourceEvents = "source.events"
+    case sourceTokens = "source.tokens"
+    case sourcePause = "source.pause"
+
+    case observeBlocks = "observe.blocks"
+    case observeAnswers = "observe.answers"
+
     case structsSize = "structs.size"
     case structsStride = "structs.stride"
     case structsLonger = "structs.longer"

@@ -1,3 +1,4 @@
+internal import Signalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import SignalboxThreads
@@ -19,10 +20,18 @@ struct CheckStep: Sendable {
 final class Examination: @unchecked Sendable {
     let order: CheckOrder
     let samples: CheckSamples
-    let services: CheckServices
+    let services: OfflineServices
     let findings = Findings.shared
     /// Set by the step `load`.
     var plugin: LoadedPlugin?
+    /// The events that the plugin's schema lists; nil: it lists none, and may emit anything.
+    private(set) lazy var emits = plugin?.library.descriptor.configSchema.flatMap {
+        try? ConfigSchema.parse($0)
+    }?.facts.emits
+    /// Services of other authors that the plugin needs; without them no instance is created.
+    var foreignNeeds: [String] {
+        plugin?.library.descriptor.needs.filter { ContractID.isForeign($0) } ?? []
+    }
     /// Set by the step that finds a config.
     var config: CheckedConfig?
     /// Set by the step `create`: without an instance nothing else can be examined.
@@ -39,7 +48,7 @@ final class Examination: @unchecked Sendable {
     init(_ order: CheckOrder) {
         self.order = order
         samples = CheckSamples(order.samples)
-        services = CheckServices(answers: samples.answers)
+        services = OfflineServices(answers: samples.answers)
         factsBefore = ProcessFacts()
     }
 
@@ -95,12 +104,15 @@ final class Examination: @unchecked Sendable {
         if plugin == nil { return "the plugin cannot be loaded" }
         if ["descriptor", "config"].contains(step.name) { return nil }
         if config == nil { return "there is no config for it" }
+        if let service = foreignNeeds.first {
+            return "it needs \(service), which this check does not offer"
+        }
         return canCreate ? nil : "create() does not take the config"
     }
 
     private func scanLogs() {
         let confidential = Confidential(config: (config?.secrets ?? [:]).mapValues(\.bytes))
-        for line in services.takeLines() {
+        for line in services.takeLines().map(\.text) {
             if let leak = confidential.leak(in: line) {
                 findings.fail(.secretsLogs, "\(leak) is in the log line \"\(line.prefix(60))...\"")
             }

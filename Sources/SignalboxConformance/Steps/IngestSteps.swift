@@ -1,4 +1,5 @@
 internal import CSignalbox
+internal import Signalbox
 internal import SignalboxCore
 internal import SignalboxJSON
 internal import SignalboxPluginHost
@@ -126,6 +127,10 @@ enum IngestSteps {
         for refusal in answer.refusals {
             exam.findings.fail(.ingestEmits, "\(name): \(refusal)")
         }
+        for event in made.events {
+            guard let words = undeclared(event, exam) else { continue }
+            exam.findings.fail(.ingestEmits, "\(name): it emits \(words)")
+        }
         for header in made.answer?.headers ?? []
         where header.key.isEmpty || header.key.utf8.contains(where: { $0 <= 0x20 || $0 == 0x3A })
             || header.value.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 })
@@ -133,6 +138,33 @@ enum IngestSteps {
             exam.findings.fail(
                 .ingestEmits, "\(name): respond() gives a header that breaks the answer")
         }
+    }
+
+    /// What an event has that the schema's `emits` does not list; nil: nothing.
+    private static func undeclared(_ event: Event, _ exam: Examination) -> String? {
+        guard let emits = exam.emits else { return nil }
+        let listed = emits.filter { $0.type == event.type }
+        guard !listed.isEmpty else {
+            return "\"\(event.type)\", which the schema's emits does not list"
+        }
+        guard let data = try? JSONValue.parse(event.data) else { return nil }
+        return undeclared(data, [], listed.flatMap(\.fields)).map {
+            "\"\(event.type)\" with the field \"\($0)\", which the schema's emits does not list"
+        }
+    }
+
+    private static func undeclared(
+        _ data: JSONValue, _ path: [String], _ fields: [String]
+    ) -> String? {
+        guard case .object(let members) = data, path.count < 4 else { return nil }
+        for member in members {
+            let inner = path + [member.key]
+            guard PluginFacts.isKnown(inner, among: fields) else {
+                return inner.joined(separator: ".")
+            }
+            if let found = undeclared(member.value, inner, fields) { return found }
+        }
+        return nil
     }
 
     private static func samples(_ exam: Examination) {

@@ -1,5 +1,6 @@
 internal import CSignalbox
 internal import Glibc
+internal import Signalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import SignalboxThreads
@@ -33,8 +34,6 @@ enum LifeSteps {
         if !started.isOK {
             exam.canCreate = false
             exam.findings.fail(.lifeCreate, "start() answers \(started.text)")
-            subject.destroy()
-            return
         }
         subject.end()
     }
@@ -62,7 +61,7 @@ enum LifeSteps {
         exam.findings.doing("create() with a config of \(name)")
         let result = subject.create(json: config)
         if result.isOK {
-            subject.destroy()
+            subject.end()
             return
         }
         if result.words.isEmpty {
@@ -88,7 +87,14 @@ enum LifeSteps {
             exam.findings.fail(.lifeMany, "two instances are the same")
             return
         }
-        for subject in subjects { _ = subject.start() }
+        for (index, subject) in subjects.enumerated() {
+            exam.findings.doing("starting instance \(index + 1) of 3")
+            let started = subject.start()
+            if started.isOK { continue }
+            exam.findings.fail(
+                .lifeMany,
+                "instance \(index + 1) cannot be started beside others: \(started.text)")
+        }
         for index in [1, 2, 0] {
             exam.findings.doing("ending instance \(index + 1) of 3")
             subjects[index].end()
@@ -129,14 +135,12 @@ enum LifeSteps {
             return
         }
         guard starts else {
-            subject.destroy()
+            subject.end()
             return
         }
         let started = subject.start()
         if !started.isOK {
             exam.findings.fail(.lifeOrder, "start() answers \(started.text) in a later round")
-            subject.destroy()
-            return
         }
         subject.end()
     }
@@ -153,9 +157,7 @@ enum LifeSteps {
     }
 
     private static func credentials(_ exam: Examination) {
-        guard let subject = exam.subject(), subject.create().isOK, subject.start().isOK else {
-            return
-        }
+        guard let subject = exam.started(refreshes: false) else { return }
         let refreshed = subject.refresh()
         if refreshed.isEmpty {
             exam.findings.skip(.lifeCredentials, "the plugin defines no credential")
@@ -165,7 +167,7 @@ enum LifeSteps {
             exam.findings.fail(
                 .lifeCredentials,
                 "the refresh of \"\(refresh.name)\" fails: \(fault.message)")
-            if let call = exam.services.calls.last {
+            if let call = exam.services.calls.last?.text {
                 exam.findings.fail(
                     .lifeCredentials,
                     "it called \(call): give the answer under \"answers\" with --samples FILE.json")
@@ -183,13 +185,13 @@ extension Examination {
     }
 
     /// A started instance with its credentials; nil after a reported failure.
-    func started(isNewer: Bool = false) -> Subject? {
+    func started(isNewer: Bool = false, refreshes: Bool = true) -> Subject? {
         guard let subject = subject(isNewer: isNewer), subject.create().isOK else { return nil }
         guard subject.start().isOK else {
-            subject.destroy()
+            subject.end()
             return nil
         }
-        _ = subject.refresh()
+        if refreshes { _ = subject.refresh() }
         return subject
     }
 }

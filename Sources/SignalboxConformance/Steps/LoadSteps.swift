@@ -37,7 +37,8 @@ enum LoadSteps {
                 findings.fail(.entryEffects, "descriptor \(descriptor) was opened: \(target)")
             }
             for change in facts.changes(to: ProcessFacts()) { findings.fail(.entryEffects, change) }
-            let library = try PluginLibrary.accept(given, path: exam.order.file)
+            let library = try PluginLibrary.accept(
+                given, path: exam.order.file, alsoOffers: ContractID.isForeign)
             exam.plugin = LoadedPlugin(given: given, library: library)
             askAgain(image, given, findings)
         } catch {
@@ -74,20 +75,9 @@ enum LoadSteps {
         guard let plugin = exam.plugin else { return }
         let findings = exam.findings
         let descriptor = plugin.library.descriptor
-        func isWord(_ text: Substring) -> Bool {
-            !text.isEmpty
-                && text.utf8.allSatisfy { byte in
-                    switch byte {
-                    case UInt8(ascii: "a")...UInt8(ascii: "z"),
-                        UInt8(ascii: "0")...UInt8(ascii: "9"),
-                        UInt8(ascii: "-"), UInt8(ascii: "_"):
-                        true
-                    default: false
-                    }
-                }
-        }
         let parts = descriptor.id.split(separator: ".", omittingEmptySubsequences: false)
-        if parts.count < 2 || !parts.allSatisfy(isWord) || descriptor.id.utf8.count > 128 {
+        let isDotted = parts.count > 1 && parts.allSatisfy(ContractID.isWord)
+        if !isDotted || descriptor.id.utf8.count > 128 {
             findings.fail(.descriptorID, "it is \"\(descriptor.id.prefix(140))\"")
         }
         let core = descriptor.version.prefix { $0 != "-" && $0 != "+" }
@@ -100,8 +90,17 @@ enum LoadSteps {
             findings.fail(.descriptorSummary, "it has \(summary.count) characters")
         }
         for role in descriptor.roles where !RoleTables.known.contains(role) {
+            guard !ContractID.isForeign(role) else {
+                findings.note("the role \(role) is not of this contract: it is not checked")
+                continue
+            }
             findings.fail(
-                .descriptorRoles, "\"\(role)\" is not a role of contract 1.\(SBX_ABI_MINOR)")
+                .descriptorRoles,
+                "\"\(role)\" is not a role of contract 1.\(SBX_ABI_MINOR); one of your own is named "
+                    + "like com.example.name/1 or draft/name/1")
+        }
+        for service in exam.foreignNeeds {
+            findings.note("the service \(service) is not of this contract: it is not offered here")
         }
         for role in Set(descriptor.roles) where descriptor.roles.count(where: { $0 == role }) > 1 {
             findings.fail(.descriptorRoles, "\(role) is named more than once")

@@ -6,6 +6,7 @@ enum RoleTables {
     /// The roles of today's contract.
     static let known = [
         SBX_ROLE_INGEST, SBX_ROLE_BUILD, SBX_ROLE_SEND_HTTP, SBX_ROLE_SEND, SBX_ROLE_REGISTER,
+        SBX_ROLE_SOURCE, SBX_ROLE_OBSERVE,
     ]
 
     static func check(_ plugin: LoadedPlugin, _ findings: Findings) {
@@ -32,6 +33,15 @@ enum RoleTables {
                 functions(of: role, first, structs, findings)
             } else if first != nil {
                 findings.fail(.descriptorTables, "\(role) has a table and is not listed")
+            }
+        }
+        for role in plugin.library.descriptor.roles where ContractID.isForeign(role) {
+            findings.doing("asking for the table of \(role)")
+            let (first, again) = role.withCString { (given.role($0), given.role($0)) }
+            if first == nil {
+                findings.fail(.descriptorTables, "\(role) is listed, and its table is NULL")
+            } else if first != again {
+                findings.fail(.descriptorTables, "\(role) has another table each time")
             }
         }
         if "sbx.role.of-another-time/9".withCString({ given.role($0) }) != nil {
@@ -67,6 +77,14 @@ enum RoleTables {
                 ]
             }
         case SBX_ROLE_SEND: check(sbx_send.self) { [("submit", $0.submit != nil)] }
+        case SBX_ROLE_OBSERVE: check(sbx_observe.self) { [("observe", $0.observe != nil)] }
+        case SBX_ROLE_SOURCE:
+            check(sbx_source.self) {
+                [
+                    ("resume", $0.resume != nil), ("pause", $0.pause != nil),
+                    ("settled", $0.settled != nil),
+                ]
+            }
         case SBX_ROLE_REGISTER:
             check(sbx_register.self) {
                 [

@@ -1,4 +1,5 @@
 internal import CSignalbox
+internal import Signalbox
 internal import SignalboxCore
 internal import SignalboxPluginHost
 internal import SignalboxThreads

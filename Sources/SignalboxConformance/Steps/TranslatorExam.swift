@@ -1,3 +1,4 @@
+internal import Signalbox
 internal import SignalboxCore
 internal import SignalboxHTTP
 internal import SignalboxPluginHost

@@ -52,6 +52,8 @@ public struct ConfigValue: Sendable {
     public var position: SourcePosition
     /// Whether it holds a `${...}` secret, which must never reach a log or an error.
     public var isSecret: Bool
+    /// Whether a part of it stands in for a variable or file that is missing.
+    public var isStandIn = false
     /// The path, if the whole value is one `${file:path}`; watched for changes.
     public var secretFile: String?
     /// The bytes of such a file if it is not text (PKCS#12).

@@ -22,7 +22,7 @@ public struct Device: Sendable, Hashable {
         get { box.fields.provider }
         set { box = box.with(\.provider, newValue) }
     }
-    /// As the provider wants it; the plugin that knows the source cleans it.
+    /// As the provider wants it; the plugin that knows the source cleans it; at most 4,096 bytes.
     ///
     /// Never logged.
     public var token: String {
@@ -51,7 +51,7 @@ public struct Device: Sendable, Hashable {
         get { box.fields.registeredUnixMs }
         set { box = box.with(\.registeredUnixMs, newValue) }
     }
-    /// What else its registration said (`muted`); the registry keeps it.
+    /// What else its registration said (`muted`); the registry keeps at most 16 of 256 bytes.
     public var attributes: [Attribute] {
         get { box.fields.attributes }
         set { box = box.with(\.attributes, newValue) }

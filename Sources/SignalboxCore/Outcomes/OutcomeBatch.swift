@@ -29,6 +29,8 @@ public struct OutcomeBatch: Sendable {
     public private(set) var count = 0
     /// The receiver's next sequence number, once it has taken the batch.
     public private(set) var next: UInt64
+    /// Where each outcome is in the body.
+    private var places: [(sequence: UInt64, range: Range<Int>)] = []
     /// Whether an outcome did not fit.
     public private(set) var isFull = false
 
@@ -41,6 +43,11 @@ public struct OutcomeBatch: Sendable {
 
     /// A JSON object: `{"outcomes":[...]}`.
     public var body: [UInt8] { json + "]}".utf8 }
+
+    /// The outcomes one by one: JSON objects with their sequence numbers.
+    public var outcomes: [(sequence: UInt64, json: [UInt8])] {
+        places.map { ($0.sequence, Array(json[$0.range])) }
+    }
 
     /// Adds the wanted outcomes of a row, as far as they fit.
     ///
@@ -59,8 +66,10 @@ public struct OutcomeBatch: Sendable {
                     return
                 }
                 if count > 0 { json.append(UInt8(ascii: ",")) }
+                let start = json.count
                 json += prefix
                 json += object
+                places.append((sequence, start..<json.count))
                 count += 1
             }
             next = sequence + 1

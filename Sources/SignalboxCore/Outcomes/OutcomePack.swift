@@ -7,11 +7,13 @@ public struct OutcomePack: Sendable {
     public private(set) var bytes: [UInt8] = []
     /// How many there are.
     public private(set) var count = 0
+    /// What is kept of them for traces; unlike the outcomes, it is dropped if there is no room for it.
+    public var history = HistoryPack()
 
     /// Makes an empty pack.
     public init() {}
 
-    /// Whether it holds no outcome.
+    /// Whether it holds no outcome; history does not count.
     public var isEmpty: Bool { count == 0 }
 
     /// Adds the outcome of a delivery.

@@ -8,6 +8,13 @@ public enum OutcomeResult: UInt8, Sendable, Hashable, CaseIterable {
     case expired = 3
     /// The user opened the notification on a device.
     case opened = 4
+    /// An operator cancelled it before it was sent.
+    case cancelled = 5
+    /// An attempt failed, and there will be another one.
+    case retried = 6
+
+    /// What a receiver gets that names none.
+    public static let usual = Set(allCases).subtracting([.retried])
 
     /// Longest text of an outcome, in bytes; longer ones are left out, so that an outcome always fits a batch.
     static let textBytesMax = 1_024
@@ -31,7 +38,7 @@ public struct OutcomeWish: Sendable, Hashable {
 
     /// Makes a wish for these results and routes.
     public init(
-        results: Set<OutcomeResult> = Set(OutcomeResult.allCases), routes: Set<String>? = nil
+        results: Set<OutcomeResult> = OutcomeResult.usual, routes: Set<String>? = nil
     ) {
         self.results = results
         self.routes = routes

@@ -34,6 +34,22 @@ public struct FieldPath: Sendable, Hashable {
         names = root == .data || root == .recipient ? parts : []
     }
 
+    /// The path as it is written.
+    public var text: String {
+        let path = names.joined(separator: ".")
+        switch root {
+        case .type: return "type"
+        case .subject: return "subject"
+        case .source: return "source"
+        case .time: return "time"
+        case .recipient: return "recipient.\(path)"
+        case .data:
+            // A member of the data that has the name of a field of the event.
+            let isTaken = names.count == 1 && ["type", "subject", "source", "time"].contains(path)
+            return isTaken ? "data.\(path)" : path
+        }
+    }
+
     private static func isName(_ part: String) -> Bool {
         !part.isEmpty
             && part.utf8.allSatisfy { byte in

@@ -40,11 +40,14 @@ public struct Router: Sendable {
 
     /// Indexes of the routes that take an event, in the file's order.
     public func matches(_ fields: EventFields) -> [Int] {
+        candidates(fields).filter { routes[$0].condition.holds(for: fields) }
+    }
+
+    /// Indexes of the routes whose source and type fit an event, in the file's order.
+    public func candidates(_ fields: EventFields) -> [Int] {
         guard let source = index[fields.event.source] else { return [] }
         let ofType = source.byType[fields.event.type] ?? []
-        let holds = { (number: Int) in self.routes[number].condition.holds(for: fields) }
         // Each list is sorted already.
-        if source.ofAnyType.isEmpty { return ofType.filter(holds) }
-        return (ofType + source.ofAnyType).filter(holds).sorted()
+        return source.ofAnyType.isEmpty ? ofType : (ofType + source.ofAnyType).sorted()
     }
 }

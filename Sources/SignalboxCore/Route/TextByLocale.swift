@@ -21,6 +21,9 @@ public struct TextByLocale: Sendable, Hashable {
         return fallback
     }
 
+    /// The fields that its templates read.
+    var fields: [FieldPath] { byLocale.values.flatMap(\.fields) + fallback.fields }
+
     /// Android writes `de_AT`.
     private static func plain(_ locale: String) -> String {
         String(locale.lowercased().map { $0 == "_" ? "-" : $0 })

@@ -98,4 +98,4 @@ extension DeliveryQueue {
 
 /// Everything that a gateway needs from its store.
 public typealias GatewayStore = DeliveryQueue & DeadLetterStore & DeviceRegistry & Outbox
-    & KeyValueStore & OutcomeStore & FleetStore
+    & KeyValueStore & OutcomeStore & FleetStore & HistoryStore & PeopleStore

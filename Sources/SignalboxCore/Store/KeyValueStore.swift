@@ -6,6 +6,12 @@ public protocol KeyValueStore: Sendable {
     func value(
         instance: String, key: String,
         done: @escaping @Sendable (Result<[UInt8]?, StoreFailure>) -> Void)
+    /// All keys of an instance with their values; ask it only of instances that have few.
+    ///
+    /// `done` is called on a thread of the store.
+    func values(
+        instance: String,
+        done: @escaping @Sendable (Result<[String: [UInt8]], StoreFailure>) -> Void)
     /// Stores a value, for this many milliseconds or, if nil, without end; a nil value removes the key.
     ///
     /// `done` is called on a thread of the store, once the value is on disk.

@@ -12,6 +12,8 @@ public struct StoreEntry: Sendable {
         public var dedupeMs: UInt64?
         /// Its changes of badge counters; skipped for a duplicate.
         public var badges: [BadgeStep] = []
+        /// What is kept of it for traces: one `HistoryEvent`, or nothing. A duplicate is marked as such.
+        public var history = HistoryPack()
 
         /// Makes an item.
         public init(event: Event, deliveries: [Delivery], taken: Set<UInt64> = []) {
@@ -81,6 +83,8 @@ public enum StoreAnswer: Sendable, Equatable {
     case diskFull(String)
     /// The store failed; nothing was stored.
     case failed(String)
+    /// What the entry needs is missing; nothing was stored. Unlike `failed`, the words are fit for the client.
+    case unavailable(String)
 }
 
 extension StoreAnswer {
@@ -88,8 +92,8 @@ extension StoreAnswer {
     public var words: String {
         switch self {
         case .committed: ""
-        case .full: "too many deliveries are waiting"
-        case .diskFull(let words), .failed(let words): words
+        case .full: "too many deliveries are waiting to be sent"
+        case .diskFull(let words), .failed(let words), .unavailable(let words): words
         }
     }
 }

@@ -176,6 +176,11 @@ public struct LaneWindow: Sendable {
         }
     }
 
+    /// What was taken and not settled.
+    var deliveriesInFlight: [Delivery] {
+        stages.values.compactMap { if case .inFlight(let delivery) = $0 { delivery } else { nil } }
+    }
+
     /// Ids of the deliveries that could be taken.
     var readyIDs: [UInt64] {
         stages.compactMap { id, stage in if case .ready = stage { id } else { nil } }

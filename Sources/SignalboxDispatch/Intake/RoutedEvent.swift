@@ -25,13 +25,22 @@ public struct RoutedEvent: Sendable {
     private var asked = 0
     private var fanOut = FanOut()
     private var badges: BadgeSteps?
+    private var notes: RouteNotes?
 
-    /// Finds the routes of an event that has its id.
-    public init(_ event: Event, router: Router, receivedUnixMs: UInt64) {
+    /// Finds the routes of an event that has its id. `keepsHistory`: what is stored says how it went.
+    public init(
+        _ event: Event, router: Router, receivedUnixMs: UInt64, keepsHistory: Bool = false
+    ) {
         fields = EventFields(event: event, data: event.parsed ?? JSONValue.object([]))
         self.router = router
         self.receivedUnixMs = receivedUnixMs
-        routes = router.matches(fields)
+        if keepsHistory {
+            let notes = RouteNotes(fields, router, receivedUnixMs: receivedUnixMs)
+            routes = notes.matches
+            self.notes = notes
+        } else {
+            routes = router.matches(fields)
+        }
         if router.countsBadges { badges = BadgeSteps(recipients: event.recipients) }
     }
 
@@ -51,7 +60,10 @@ public struct RoutedEvent: Sendable {
             let recipients = fields.event.recipients
             let places = fanOut.selectRecipients(of: router.routes[route], from: recipients)
             let skips = fanOut.takeSkips()
-            if !skips.isEmpty { onSkips(route, skips) }
+            if !skips.isEmpty {
+                notes?.add(skips, route: route, recipients)
+                onSkips(route, skips)
+            }
             guard !places.isEmpty else { continue }
             let isEverybody = places.count == recipients.count
             return Question(
@@ -71,15 +83,27 @@ public struct RoutedEvent: Sendable {
         fanOut.add(
             contents, route: route, fields: fields, recipients: question.recipients,
             receivedUnixMs: receivedUnixMs, ids: &ids)
+        notes?.add(fanOut.deliveries[first...], route: question.route)
         if route.set.countsBadge { badges?.count(fanOut.deliveries[first...], from: first) }
         // The builder saw only the chosen ones: their places in the event are others.
-        return fanOut.takeSkips().map {
+        let skips = fanOut.takeSkips().map {
             FanOut.Skip(recipient: question.places[$0.recipient], reason: $0.reason)
         }
+        let recipients = fields.event.recipients
+        notes?.add(skips, route: question.route, recipients)
+        return skips
     }
 
-    /// A builder failed for good.
-    public mutating func failed() { hasFailed = true }
+    /// A builder left recipients out.
+    public mutating func skipped(_ skips: [FanOut.Skip], for question: Question) {
+        notes?.add(skips, route: question.route, question.recipients)
+    }
+
+    /// A builder failed for good, for this reason.
+    public mutating func failed(_ words: String, for question: Question) {
+        hasFailed = true
+        notes?.failed(words, route: question.route)
+    }
 
     /// What to store of it.
     public func item(dedupeMs: UInt64) -> StoreEntry.Item {
@@ -88,6 +112,7 @@ public struct RoutedEvent: Sendable {
         if hasFailed || fanOut.deliveries.isEmpty { item.event.dedupe = "" }
         item.dedupeMs = dedupeMs
         item.badges = badges?.steps ?? []
+        if let notes { item.history = notes.pack(of: fields.event) }
         return item
     }
 

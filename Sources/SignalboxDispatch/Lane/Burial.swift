@@ -21,7 +21,8 @@ public struct Burial: Sendable {
                     delivery, .failed(reason: reason, wasSent: false), outcome, unixMs: now)
             }
             let pack = world.ledger.record(endings)
-            world.store.settle(endings.map(\.end), under: lease.token, outcomes: pack) { refusal in
+            world.store.settle(world.ledger.ends(of: endings), under: lease.token, outcomes: pack) {
+                refusal in
                 if refusal != nil, lease.hasMore { buryDue(key, reason: reason, detail: detail) }
             }
         }

@@ -46,6 +46,7 @@ public final class Lane: Sendable {
     /// Makes a lane with the carrier that `carrier` makes, which tells the sink what comes back.
     public init(
         _ key: LaneKey, number: Int, rules: (LaneTraits) -> LaneRules, world: LaneWorld,
+        paused: LanePause = LanePause(),
         siblings: @escaping @Sendable () -> [Lane],
         predecessors: @escaping @Sendable () -> [Lane],
         onReturned: @escaping @Sendable () -> Void,
@@ -62,7 +63,7 @@ public final class Lane: Sendable {
         self.onReturned = onReturned
         let rules = rules(carrier.traits)
         batchMax = rules.batchMax
-        cell = Mutex(Cell(state: LaneState(rules)))
+        cell = Mutex(Cell(state: LaneState(rules, paused: paused)))
         sink.set(self)
     }
 
@@ -120,6 +121,14 @@ public final class Lane: Sendable {
 
     /// What held the lane may be mended: it tries at once.
     public func tryNow() { step { state, _ in state.tryNow() } }
+
+    /// Deliveries in flight that an order would cancel, and that it comes too late for.
+    public func inFlight(coveredBy order: CancelOrder) -> Int {
+        cell.withLock { $0.state.inFlight(coveredBy: order) }
+    }
+
+    /// Operators have paused this, and nothing else.
+    public func pause(_ order: LanePause) { step { state, _ in state.pause(order) } }
 
     /// To be called every few seconds: keeps the leases and its share, and writes the log lines whose interval is
     /// over.
@@ -241,6 +250,7 @@ public final class Lane: Sendable {
             take(outcomes, now, &todo)
         }
         guard !turn.batch.isEmpty else { return }
+        world.ledger.offered(turn.batch, unixMs: now.unixMs)
         switch carrier.offer(turn.batch) {
         case .taken(let settled): take(settled, now, &todo)
         case .held(let first):
@@ -293,6 +303,7 @@ public final class Lane: Sendable {
         if let late = todo.returned { giveBack(late) }
         for line in todo.lines { world.ledger.write(line, of: key) }
         if todo.isWithdrawal { carrier.withdraw() }
+        if todo.isHaste { world.store.hasten(key) }
         for change in todo.holds { turned(change) }
         if todo.isForSuccessor { onReturned() }
         if todo.leasesLost > 0 { world.ledger.leasesLost(key, count: todo.leasesLost) }
@@ -342,7 +353,7 @@ public final class Lane: Sendable {
             return world.clock.adjust(inMemory: -count)
         }
         let pack = world.ledger.record(endings)
-        settle(endings.map(\.end), under: token, pack, count, wereLate: false)
+        settle(world.ledger.ends(of: endings), under: token, pack, count, wereLate: false)
     }
 
     /// Tries until the store has them: a push that was taken must not be sent again.

@@ -72,14 +72,28 @@ public protocol LaneStore: Sendable {
 public protocol LaneLedger: Sendable {
     /// How often a delivery is tried, and when.
     func policy(of delivery: Delivery) -> RetryPolicy
+    /// Deliveries are handed to the carrier.
+    func offered(_ batch: [Delivery], unixMs: UInt64)
     /// Deliveries ended their stay in memory; what receivers of outcomes are told of it.
     func record(_ endings: [LaneEnding]) -> OutcomePack
+    /// Whether a delivery that failed for good is kept as a dead letter.
+    func keepsLetter(of ending: LaneEnding) -> Bool
     /// Somebody else has, or soon may have, what a lane thought it held.
     func leasesLost(_ lane: LaneKey, count: Int)
     /// A lane is held, or is no longer.
     func held(_ lane: LaneKey, _ change: LaneHoldChange)
     /// A line for the log.
     func write(_ line: LaneLine, of lane: LaneKey)
+}
+
+extension LaneLedger {
+    /// What the store is told about deliveries.
+    func ends(of endings: [LaneEnding]) -> [LeaseEnd] {
+        endings.map { ending in
+            guard case .failed = ending.kind, !keepsLetter(of: ending) else { return ending.end }
+            return .delivered(ending.delivery.id)
+        }
+    }
 }
 
 /// What takes a lane's deliveries to their provider: a plugin with its transport, or with the gateway's.

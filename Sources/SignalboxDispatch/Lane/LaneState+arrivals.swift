@@ -6,9 +6,10 @@ extension LaneState {
     public mutating func reserve(_ deliveries: [Delivery]) -> Set<UInt64> {
         // What waits on disk is older, and goes first.
         guard life == .open, !disk.hasBacklog, !disk.isLeasing, disk.unsettledCount == 0,
-            !health.breaker.isOpen, !term.isGivenUp || window.count == 0
+            !health.breaker.isOpen, !term.isGivenUp || window.count == 0, !paused.isWhole
         else { return [] }
-        return window.reserve(deliveries)
+        guard !paused.routes.isEmpty else { return window.reserve(deliveries) }
+        return window.reserve(deliveries.filter { !paused.routes.contains($0.route) })
     }
 
     /// Deliveries are on disk: these were reserved at `askedMs`, and others wait there or not.
@@ -56,7 +57,7 @@ extension LaneState {
         // A held lane with nothing in memory asks anyway: with nothing on disk either, the hold is over.
         let isCurious = hold != nil && window.isEmpty && disk.nextDueMs == nil
         guard life == .open, disk.hasBacklog || isCurious, !disk.isLeasing,
-            disk.unsettledCount == 0, disk.retryMs <= now.steadyMs, !isGivenUp(now)
+            disk.unsettledCount == 0, disk.retryMs <= now.steadyMs, !isGivenUp(now), !paused.isWhole
         else { return nil }
         let room: Int
         var isProbe = false
@@ -137,9 +138,12 @@ extension LaneState {
         // They are not over for the store: a lease that brings them back is to be believed.
         if !ended.isEmpty { ended.subtract(refusal.isFenced ? ends.map(\.id) : refusal.lost) }
         var isWaiting = false
+        var asideCount = 0
         for end in ends {
             switch end {
-            case .retry(_, let wait, _, _): noteDue(now.steadyMs + wait)
+            case .retry(_, let wait, let attempt, _):
+                noteDue(now.steadyMs + wait)
+                if attempt.reason == Self.pausedReason { asideCount += 1 }
             case .released: noteBacklog()
             case .delivered, .dead: continue
             }
@@ -148,6 +152,8 @@ extension LaneState {
         if wereLate { disk.unsettledCount -= ends.count }
         var todo = LaneTodo()
         if isWaiting || wereLate || hadNoRoom, life == .open { todo = turnSoon() }
+        storedAside(asideCount, into: &todo)
+        if todo.isHaste, life == .open { todo.add(turnSoon()) }
         tell("fenced", refusal.isFenced ? ends.count : 0, now, into: &todo)
         tell("taken_over", refusal.lost.count, now, into: &todo)
         todo.isForSuccessor = isWaiting && life.rawValue >= Life.leaving.rawValue

@@ -95,7 +95,8 @@ extension LaneState {
         return todo
     }
 
-    private static let noCredential = "credential"
+    /// The reason of a hold: the plugin has had no credential for a while.
+    public static let noCredential = "credential"
 
     /// It is held because there is no credential.
     private var isUncredentialed: Bool {

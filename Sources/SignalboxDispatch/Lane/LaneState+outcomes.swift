@@ -15,7 +15,7 @@ extension LaneState {
         let before = health.breaker.cause
         for outcome in outcomes {
             if isUnsent(outcome), life == .open || life == .draining, !health.breaker.isOpen,
-                !isGivenUp
+                !isGivenUp, !paused.isWhole
             {
                 moved.append(outcome.item)
                 continue

@@ -23,6 +23,7 @@ extension LaneState {
     public mutating func turn(_ now: LaneTime, batchMax: Int? = nil) -> LaneTurn {
         var turn = LaneTurn()
         giveUpIfOver(now, into: &turn.todo)
+        if paused.isWhole { releaseReady(into: &turn.todo, now) }
         sort(&turn)
         turn.pauseEndings = pause.endings
         take(into: &turn, min(rules.batchMax, batchMax ?? .max), now)
@@ -69,7 +70,8 @@ extension LaneState {
     }
 
     private mutating func take(into turn: inout LaneTurn, _ batchMax: Int, _ now: LaneTime) {
-        guard life.rawValue < Life.stopping.rawValue, !isGivenUp(now) else { return }
+        guard life.rawValue < Life.stopping.rawValue, !isGivenUp(now), !paused.isWhole
+        else { return }
         if let until = pause.untilMs {
             guard now.steadyMs >= until else { return }
             pause.untilMs = nil
@@ -88,6 +90,8 @@ extension LaneState {
         let busy = rules.traits.keepsOrder ? window.stableIDsInFlight : []
         let next = window.next(max: most, nowUnixMs: now.unixMs)
         turn.batch = next.batch
+        endCancelled(in: &turn.batch, now, into: &turn.todo)
+        putAside(from: &turn.batch, now, into: &turn.todo)
         if rules.traits.keepsOrder { holdBackFollowers(in: &turn.batch, of: busy) }
         for delivery in next.expired {
             overdue[delivery.id] = nil
@@ -141,6 +145,7 @@ extension LaneState {
 
     /// How long until something is due; nil: nothing is.
     private func nextWaitMs(_ now: LaneTime) -> UInt64? {
+        guard !paused.isWhole else { return nil }
         var wait = UInt64.max
         func atSteady(_ ms: UInt64) { wait = min(wait, ms - min(ms, now.steadyMs)) }
         if let until = pause.untilMs { atSteady(until) }

@@ -44,6 +44,14 @@ public struct LaneState: Sendable {
         var credential: (sinceMs: UInt64, lastMs: UInt64)?
     }
 
+    /// Deliveries of paused routes.
+    struct Aside: Sendable {
+        /// Put aside, and not in the store yet.
+        var unstoredCount = 0
+        /// A route was resumed while there were such.
+        var isOver = false
+    }
+
     /// What came back from the carrier and was not looked at yet.
     struct Inbox: Sendable {
         var results: [PushResult] = []
@@ -77,6 +85,9 @@ public struct LaneState: Sendable {
     /// How much of the lane it takes while there are other gateways.
     var share: LaneShare
     var pause = Pause()
+    /// What operators have paused.
+    var paused: LanePause
+    var aside = Aside()
     var disk = Disk()
     var lines = LaneLines()
     /// A worker runs the lane, or will soon.
@@ -85,8 +96,9 @@ public struct LaneState: Sendable {
     public internal(set) var hold: LaneHold?
 
     /// An open lane with nothing in it.
-    public init(_ rules: LaneRules) {
+    public init(_ rules: LaneRules, paused: LanePause = LanePause()) {
         self.rules = rules
+        self.paused = paused
         window = LaneWindow(countMax: rules.inMemoryMax)
         share = LaneShare(inMemoryMax: rules.inMemoryMax)
         health = LaneHealth(
@@ -106,7 +118,8 @@ public struct LaneState: Sendable {
 
     /// It neither works nor waits for anything, or has missed its time.
     public func isAsleep(_ now: LaneTime) -> Bool {
-        guard isIdle, life == .open, pause.untilMs == nil, disk.retryMs <= now.steadyMs,
+        guard isIdle, life == .open, !paused.isWhole, pause.untilMs == nil,
+            disk.retryMs <= now.steadyMs,
             disk.unsettledCount == 0
         else { return false }
         if case .none = health.breaker.permission(nowMs: now.steadyMs) { return false }

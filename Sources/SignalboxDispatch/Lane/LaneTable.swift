@@ -39,6 +39,11 @@ public final class LaneTable: Sendable {
         return known.filter { lane in !over.contains { $0 === lane } }
     }
 
+    /// Drops the lanes that were taken out and are over: nothing else frees them, and their instances.
+    public func forgetEnded() {
+        for key in roster.withLock({ Array($0.leaving.keys) }) { _ = leaving(key) }
+    }
+
     /// Makes a lane ahead of its first delivery.
     public func open(_ key: LaneKey) async throws {
         while let ticket = roster.withLock({ $0.begin(key) }) {
@@ -79,7 +84,7 @@ public final class LaneTable: Sendable {
 
     /// Takes lanes out, so that the next delivery makes new ones.
     public func remove(where isWanted: @Sendable (LaneKey) -> Bool) -> [Lane] {
-        for key in roster.withLock({ Array($0.leaving.keys) }) { _ = leaving(key) }
+        forgetEnded()
         return roster.withLock { $0.remove(where: isWanted) }
     }
 

@@ -24,6 +24,8 @@ public struct LaneTodo: Sendable {
     public var arrived = 0
     /// The carrier gives back what it has not sent.
     public var isWithdrawal = false
+    /// What waits for no fault of its own is due at once.
+    public var isHaste = false
     /// Something waits on disk for the lane that comes after this one.
     public var isForSuccessor = false
 
@@ -33,7 +35,7 @@ public struct LaneTodo: Sendable {
     public var isEmpty: Bool {
         !isTurn && endings.isEmpty && returned == nil && holds.isEmpty && lines.isEmpty
             && wish == nil && `extension` == nil && leasesLost == 0 && wakeInMs == nil
-            && arrived == 0 && !isWithdrawal && !isForSuccessor
+            && arrived == 0 && !isWithdrawal && !isHaste && !isForSuccessor
     }
 
     /// Adds what another step asks for.
@@ -53,6 +55,7 @@ public struct LaneTodo: Sendable {
         if let wait = other.wakeInMs { wakeInMs = min(wakeInMs ?? .max, wait) }
         arrived += other.arrived
         isWithdrawal = isWithdrawal || other.isWithdrawal
+        isHaste = isHaste || other.isHaste
         isForSuccessor = isForSuccessor || other.isForSuccessor
     }
 }
@@ -92,6 +95,10 @@ public struct LaneEnding: Sendable {
         case retry(atUnixMs: UInt64, isFree: Bool)
         /// Nothing was done with it: due again at once.
         case released
+        /// Nothing was done with it, since its route is paused: due again at this time, or when the route is resumed.
+        case aside(untilUnixMs: UInt64)
+        /// An operator has cancelled it: it is over, and no dead letter.
+        case cancelled
         /// It is over, for this reason; `wasSent`: the attempt that it is at went out.
         case failed(reason: String, wasSent: Bool)
     }
@@ -122,11 +129,13 @@ public struct LaneEnding: Sendable {
     /// What the store is told.
     public var end: LeaseEnd {
         switch kind {
-        case .delivered: .delivered(delivery.id)
+        case .delivered, .cancelled: .delivered(delivery.id)
         case .released: .released(delivery.id)
         case .retry(let at, let isFree):
             .retry(
                 delivery.id, afterMs: at - min(at, unixMs), attempt, isFree: isFree)
+        case .aside(let until):
+            .retry(delivery.id, afterMs: until - min(until, unixMs), attempt, isFree: true)
         case .failed(let reason, _): .dead(delivery.id, reason: reason, attempt)
         }
     }
@@ -158,4 +167,38 @@ public enum LaneHoldChange: Sendable {
     case back(Breaker.Cause, afterMs: UInt64)
     /// Nothing waits any more, so nothing can try.
     case forgotten(Breaker.Cause)
+}
+
+extension LaneEnding {
+    /// What is kept of it for traces; nil: nothing happened.
+    public var step: HistoryStep? {
+        var step: HistoryStep
+        switch kind {
+        case .released, .aside: return nil
+        case .cancelled:
+            step = HistoryStep(
+                .cancelled, eventID: delivery.eventID, delivery: delivery.id, unixMs: unixMs)
+            step.reason = outcome.reason
+        case .delivered:
+            step = HistoryStep(
+                .delivered, eventID: delivery.eventID, delivery: delivery.id, unixMs: unixMs)
+            step.attempt = delivery.attempt
+            step.reason = outcome.reason
+        case .retry(let at, _):
+            step = HistoryStep(
+                .retried, eventID: delivery.eventID, delivery: delivery.id, unixMs: unixMs)
+            step.attempt = delivery.attempt
+            step.reason = outcome.reason
+            step.nextUnixMs = at
+        case .failed(let reason, let wasSent):
+            step = HistoryStep(
+                .failed, eventID: delivery.eventID, delivery: delivery.id, unixMs: unixMs)
+            step.attempt = wasSent ? delivery.attempt : 0
+            step.reason = reason
+        }
+        step.code = outcome.providerCode
+        step.detail = outcome.detail
+        step.providerID = outcome.providerID
+        return step
+    }
 }

@@ -10,6 +10,8 @@ struct AnswerBytes {
     let isHead: Bool
     /// Whether the answer says `connection: close`.
     let saysClose: Bool
+    /// Whether the body ends with the connection.
+    var isEndless = false
 
     /// The interim answer to a client that waits for it before sending the body.
     static let goOn: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
@@ -38,9 +40,12 @@ struct AnswerBytes {
             buffer.writeStaticString("\r\n")
             return
         }
-        buffer.writeStaticString("content-length: ")
-        buffer.writeString(String(answer.body.count))
-        buffer.writeStaticString("\r\n\r\n")
+        if !isEndless {
+            buffer.writeStaticString("content-length: ")
+            buffer.writeString(String(answer.body.count))
+            buffer.writeStaticString("\r\n")
+        }
+        buffer.writeStaticString("\r\n")
         if !isHead { buffer.writeBytes(answer.body) }
     }
 

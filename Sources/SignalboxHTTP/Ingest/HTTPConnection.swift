@@ -23,6 +23,8 @@ final class HTTPConnection: ChannelDuplexHandler {
         /// The request was refused while the client is still sending: up to `left` bytes are read and dropped, so that the
         /// close does not reset the connection before the client has read the answer.
         case dropping(left: Int)
+        /// An answer without end is being sent.
+        case streaming(AnswerStream)
         /// The last answer is being sent; further input is dropped.
         case closing
     }
@@ -33,6 +35,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     private lazy var remote = channel.remoteAddress?.ipAddress ?? ""
     private let connections: HTTPConnections
     private let options: HTTPServerOptions
+    private let isSecure: Bool
     private let handler: any HTTPServerHandler
     private var number = 0
     private var phase = Phase.idle
@@ -62,11 +65,12 @@ final class HTTPConnection: ChannelDuplexHandler {
 
     init(
         _ channel: any Channel, _ connections: HTTPConnections, options: HTTPServerOptions,
-        handler: any HTTPServerHandler
+        isSecure: Bool, handler: any HTTPServerHandler
     ) {
         self.channel = channel
         self.connections = connections
         self.options = options
+        self.isSecure = isSecure
         self.handler = handler
     }
 
@@ -81,6 +85,7 @@ final class HTTPConnection: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         letGo()
+        if case .streaming(let stream) = phase { stream.end() }
         connections.remove(number)
         context.fireChannelInactive()
     }
@@ -111,7 +116,7 @@ final class HTTPConnection: ChannelDuplexHandler {
                     ? "the size of a chunk is not a hexadecimal number"
                     : "the chunks of the body are malformed: a size that differs from its data, or a bad trailer"
             )
-        case .answering, .skipping, .dropping, .closing:
+        case .answering, .streaming, .skipping, .dropping, .closing:
             channel.close(promise: nil)
             return
         }
@@ -121,6 +126,8 @@ final class HTTPConnection: ChannelDuplexHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed? = event as? ChannelEvent {
             isInputOver = true
+            // Only a client that is gone stops listening to an answer without end.
+            if case .streaming = phase { giveUp() }
             if early.isEmpty, !isHeld { end() }
         }
         context.fireUserInboundEventTriggered(event)
@@ -137,7 +144,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         isLast = true
         switch phase {
         case .answering, .reading, .closing: break
-        case .idle, .skipping, .dropping: channel.close(promise: nil)
+        case .idle, .skipping, .dropping, .streaming: channel.close(promise: nil)
         }
     }
 
@@ -163,7 +170,7 @@ final class HTTPConnection: ChannelDuplexHandler {
         switch phase {
         case .idle: seconds = isLast ? options.lastRequestSeconds : options.idleSeconds
         case .reading, .skipping, .dropping, .closing: seconds = options.requestSeconds
-        case .answering: return
+        case .answering, .streaming: return
         }
         guard nowNs > sinceNs + UInt64(seconds) * 1_000_000_000 else { return }
         channel.close(promise: nil)
@@ -173,7 +180,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     var patience: (rank: Int, sinceNs: UInt64)? {
         switch phase {
         case .idle: (0, sinceNs)
-        case .reading, .skipping, .dropping, .closing: (1, sinceNs)
+        case .reading, .skipping, .dropping, .closing, .streaming: (1, sinceNs)
         case .answering: nil
         }
     }
@@ -206,7 +213,7 @@ final class HTTPConnection: ChannelDuplexHandler {
     /// Whether the next request must wait: for an earlier answer, or until the client reads its answers.
     private var isHeld: Bool {
         switch phase {
-        case .answering: true
+        case .answering, .streaming: true
         case .idle: !channel.isWritable
         case .reading, .skipping, .dropping, .closing: false
         }
@@ -273,6 +280,11 @@ final class HTTPConnection: ChannelDuplexHandler {
             let problem = Problem(400, "the request has more than one Authorization header")
             refuse(
                 problem.answer, isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
+        } else if let seconds = connections.wait(of: remote) {
+            refuse(
+                Problem.tooMany(
+                    "too many requests from this address", retryAfterSeconds: seconds),
+                isEndless: announced > options.bodyBytesMax, isWaiting: isWaiting)
         } else if connections.hasStalled() {
             refuse(
                 Problem.busy("the gateway did not run for a while; send it again"),
@@ -321,7 +333,7 @@ final class HTTPConnection: ChannelDuplexHandler {
                 return
             }
             phase = .dropping(left: left - part.readableBytes)
-        case .idle, .answering, .skipping, .closing: break
+        case .idle, .answering, .skipping, .streaming, .closing: break
         }
     }
 
@@ -335,11 +347,11 @@ final class HTTPConnection: ChannelDuplexHandler {
         case .dropping:
             channel.close(promise: nil)
             return
-        case .idle, .answering, .closing: return
+        case .idle, .answering, .streaming, .closing: return
         }
         enter(.answering)
         request.remote = remote
-        if options.tls != nil { request.clientCertificate = clientCertificate }
+        if isSecure { request.clientCertificate = clientCertificate }
         let whole = request
         request = HTTPServerRequest(method: "", path: "")
         handler.answer(whole) { [connections, number] in connections.answer(number, $0) }
@@ -368,12 +380,38 @@ final class HTTPConnection: ChannelDuplexHandler {
 
     /// Answers the request that was read last.
     func answer(_ answer: HTTPServerAnswer) {
-        guard case .answering = phase else { return }
+        guard case .answering = phase else {
+            answer.stream?.end()
+            return
+        }
         letGo()
+        if let stream = answer.stream {
+            if !isHead, !isLast, !isInputOver { return begin(stream, after: answer) }
+            stream.end()
+        }
         enter(.idle)
         noteLeaving()
         write(answer, isClosing: isLast || !isKeptAlive || (isInputOver && early.isEmpty))
         resume()
+    }
+
+    /// Sends the beginning of an answer without end.
+    private func begin(_ stream: AnswerStream, after answer: HTTPServerAnswer) {
+        guard let context else { return stream.end() }
+        enter(.streaming(stream))
+        var buffer = channel.allocator.buffer(capacity: 256 + answer.body.count)
+        AnswerBytes(isOld: isOld, isHead: false, saysClose: true, isEndless: true)
+            .write(answer, to: &buffer)
+        stream.begin { [connections, number] in connections.send(number, $0) }
+        context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+    }
+
+    /// Sends a part of an answer without end, unless the client has not read the earlier ones.
+    func send(_ part: [UInt8]) {
+        guard case .streaming = phase, let context else { return }
+        guard channel.isWritable else { return giveUp() }
+        context.writeAndFlush(
+            wrapOutboundOut(channel.allocator.buffer(bytes: part)), promise: nil)
     }
 
     /// Requests that have come already are answered first.

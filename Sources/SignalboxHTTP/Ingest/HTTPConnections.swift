@@ -16,8 +16,10 @@ final class HTTPConnections: Sendable {
         var isEnding = false
         /// Bytes of unanswered bodies, over all connections.
         var heldBytes = 0
-        /// When the last warning was logged, by the monotonic clock.
-        var warnedNs: UInt64?
+        /// When each limit was last logged, by the monotonic clock.
+        var warnedNs: [ListenerLimit: UInt64] = [:]
+        /// Of the addresses of clients.
+        var clients = TokenBuckets(countMax: 10_000)
         var stall: StallWatch
 
         init(_ stall: StallWatch) { self.stall = stall }
@@ -29,18 +31,14 @@ final class HTTPConnections: Sendable {
     /// Answers waiting for the event loop; those of one commit wake it once.
     private let answers = Mutex<[(number: Int, answer: HTTPServerAnswer)]>([])
 
-    private let countMax: Int
-    private let heldBytesMax: Int
+    private let options: HTTPServerOptions
+    private var countMax: Int { max(1, options.connectionsMax) }
 
-    init(
-        loop: any EventLoop, logger: Logger, countMax: Int, heldBytesMax: Int,
-        nowNs: @escaping @Sendable () -> UInt64
-    ) {
-        self.countMax = max(1, countMax)
-        self.heldBytesMax = heldBytesMax
+    init(loop: any EventLoop, logger: Logger, options: HTTPServerOptions) {
+        self.options = options
         self.loop = loop
         self.logger = logger
-        state = .makeBoxSendingValue(State(StallWatch(nowNs)), eventLoop: loop)
+        state = .makeBoxSendingValue(State(StallWatch(options.nowNs)), eventLoop: loop)
         loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { [weak self] _ in
             self?.sweep()
         }
@@ -52,6 +50,7 @@ final class HTTPConnections: Sendable {
     func add(_ connection: HTTPConnection) -> Int {
         state.value.lastNumber += 1
         state.value.all[state.value.lastNumber] = connection
+        options.onConnections(state.value.all.count)
         if state.value.isEnding { connection.leave() }
         // Runs later: connections accepted in the same batch may not be open yet, and cannot be closed now.
         if state.value.all.count > countMax { loop.execute { self.makeRoom() } }
@@ -67,8 +66,8 @@ final class HTTPConnections: Sendable {
     ///
     /// Thread: the event loop.
     func hold(_ count: Int) -> Bool {
-        guard state.value.heldBytes + count <= heldBytesMax else {
-            warn("too many unfinished requests, answering 503")
+        guard state.value.heldBytes + count <= options.bodiesBytesMax else {
+            reached(.bodies, "too many unfinished requests, answering 503")
             return false
         }
         state.value.heldBytes += count
@@ -80,17 +79,34 @@ final class HTTPConnections: Sendable {
     /// Thread: the event loop.
     func letGo(_ count: Int) { state.value.heldBytes -= count }
 
-    /// Logs at most once a minute.
-    private func warn(_ words: Logger.Message) {
+    /// Takes a request of a client's address; else the seconds after which the next one is taken.
+    ///
+    /// Thread: the event loop.
+    func wait(of client: @autoclosure () -> String) -> Int? {
+        let rate = options.clientRate()
+        guard rate > 0 else { return nil }
+        let name = client()
+        let wait = state.value.clients.take(
+            name, perSecond: rate, nowNs: SystemClock.monotonicNs)
+        guard let wait else { return nil }
+        reached(.clientRate, "a client sends too many requests, answering 429", client: name)
+        return wait
+    }
+
+    /// Each limit has a log line once in 30 s.
+    private func reached(
+        _ limit: ListenerLimit, _ words: Logger.Message, client: String = ""
+    ) {
+        options.onLimit(limit)
         let now = SystemClock.monotonicNs
-        if let warned = state.value.warnedNs, now < warned + 60_000_000_000 { return }
-        state.value.warnedNs = now
+        if let warned = state.value.warnedNs[limit], now < warned + 30_000_000_000 { return }
+        state.value.warnedNs[limit] = now
         logger.warning(
             words,
             metadata: [
                 "connections": "\(state.value.all.count)", "connections.max": "\(countMax)",
                 "bodies.bytes": "\(state.value.heldBytes)",
-                "bodies.bytes_max": "\(heldBytesMax)",
+                "bodies.bytes_max": "\(options.bodiesBytesMax)", "client": "\(client)",
             ])
     }
 
@@ -100,7 +116,7 @@ final class HTTPConnections: Sendable {
         state.value.all.values.filter { $0.patience != nil }.min {
             ($0.patience ?? (1, 0)) < ($1.patience ?? (1, 0))
         }?.giveUp()
-        warn("too many connections, closing those idle longest")
+        reached(.connections, "too many connections, closing those idle longest")
     }
 
     /// Logs an error that ended a connection.
@@ -113,6 +129,7 @@ final class HTTPConnections: Sendable {
     /// Thread: the event loop.
     func remove(_ number: Int) {
         state.value.all[number] = nil
+        options.onConnections(state.value.all.count)
         guard state.value.all.isEmpty else { return }
         state.value.onEnd?()
         state.value.onEnd = nil
@@ -134,7 +151,20 @@ final class HTTPConnections: Sendable {
             defer { answers = [] }
             return answers
         }
-        for (number, answer) in due { state.value.all[number]?.answer(answer) }
+        for (number, answer) in due {
+            if let connection = state.value.all[number] {
+                connection.answer(answer)
+            } else {
+                answer.stream?.end()
+            }
+        }
+    }
+
+    /// Sends a part of an endless answer.
+    ///
+    /// Thread: any.
+    func send(_ number: Int, _ part: [UInt8]) {
+        loop.execute { self.state.value.all[number]?.send(part) }
     }
 
     /// Whether a request that comes now may have waited while the process did not run.

@@ -24,10 +24,8 @@ public final class HTTPServer: Sendable {
     ) async throws -> HTTPServer {
         let group = try EventLoops.group(threads: 1, name: "sbx-listener")
         let connections = HTTPConnections(
-            loop: group.next(), logger: logger, countMax: options.connectionsMax,
-            heldBytesMax: options.bodiesBytesMax, nowNs: options.nowNs)
+            loop: group.next(), logger: logger, options: options)
         do {
-            let tls = try options.tls.map { try $0.context() }
             let bootstrap = ServerBootstrap(group: group)
                 .serverChannelOption(.backlog, value: 1_024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -49,7 +47,7 @@ public final class HTTPServer: Sendable {
                 }
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try Self.setUp(channel, tls, connections, options, handler)
+                        try Self.setUp(channel, connections, options, handler)
                     }
                 }
             let bound =
@@ -64,13 +62,15 @@ public final class HTTPServer: Sendable {
     }
 
     private static func setUp(
-        _ channel: any Channel, _ tls: TLSContext?, _ connections: HTTPConnections,
-        _ options: HTTPServerOptions, _ handler: any HTTPServerHandler
+        _ channel: any Channel, _ connections: HTTPConnections, _ options: HTTPServerOptions,
+        _ handler: any HTTPServerHandler
     ) throws {
         channel.closeOnExec()
         let pipeline = channel.pipeline.syncOperations
+        let tls = options.tls.context
         if let tls { try pipeline.addHandler(TLSHandler(try TLSSession(server: tls))) }
-        let connection = HTTPConnection(channel, connections, options: options, handler: handler)
+        let connection = HTTPConnection(
+            channel, connections, options: options, isSecure: tls != nil, handler: handler)
         try pipeline.addHandler(
             ByteToMessageHandler(
                 RequestDecoder(connection.decoderStops),
@@ -87,6 +87,9 @@ public final class HTTPServer: Sendable {
         self.connections = connections
         port = listener.localAddress?.port ?? 0
     }
+
+    /// Calls back from the event loop when it is its turn; not after `shutdown`.
+    public func turn(_ done: @escaping @Sendable () -> Void) { group.next().execute(done) }
 
     /// Says `connection: close` in every answer from now on, so that clients have left before the shutdown. Requests
     /// are answered as before.

@@ -44,6 +44,8 @@ public struct HTTPServerAnswer: Sendable {
     public var headers: [Attribute]
     /// Body; may be empty.
     public var body: [UInt8]
+    /// What follows the body until the connection closes; nil: the body is all.
+    public var stream: AnswerStream?
 
     /// Makes an answer.
     public init(status: Int, headers: [Attribute] = [], body: [UInt8] = []) {
@@ -101,6 +103,12 @@ public struct HTTPServerOptions: Sendable {
     public var bodiesBytesMax = 128 << 20
     /// Most connections; one more closes the connection that was idle longest.
     public var connectionsMax = 10_000
+    /// Most requests per second of one client address, on average; 0: any number. Asked for each request.
+    public var clientRate: @Sendable () -> Int = { 0 }
+    /// A limit was reached. Called on the server's thread.
+    public var onLimit: @Sendable (ListenerLimit) -> Void = { _ in }
+    /// There are so many connections now. Called on the server's thread.
+    public var onConnections: @Sendable (Int) -> Void = { _ in }
     /// A connection without a request is closed after this time.
     public var idleSeconds = 60
     /// A request must be complete within this time; a client that does not read its answers is also
@@ -108,8 +116,8 @@ public struct HTTPServerOptions: Sendable {
     public var requestSeconds = 30
     /// When the server ends, a connection that has just come has this time for its only request; 0: none.
     public var lastRequestSeconds = 1
-    /// TLS; nil for plain HTTP.
-    public var tls: HTTPServerTLS?
+    /// TLS, or plain HTTP.
+    public var tls = ListenerTLS()
     /// A clock that goes on while the machine is suspended, in nanoseconds.
     var nowNs: @Sendable () -> UInt64 = { SystemClock.sinceBootNs }
 
@@ -120,21 +128,12 @@ public struct HTTPServerOptions: Sendable {
     }
 }
 
-/// The TLS of an `HTTPServer`.
-public struct HTTPServerTLS: Sendable {
-    /// Certificate chain, PEM.
-    public var certificateChainPEM: [UInt8]
-    /// Private key, PEM.
-    public var privateKeyPEM: [UInt8]
-    /// Roots for client certificates, PEM. A client may send a certificate, which must chain to one of them.
-    public var clientRootsPEM: [UInt8]?
-
-    /// Makes TLS with the server's identity.
-    public init(
-        certificateChainPEM: [UInt8], privateKeyPEM: [UInt8], clientRootsPEM: [UInt8]? = nil
-    ) {
-        self.certificateChainPEM = certificateChainPEM
-        self.privateKeyPEM = privateKeyPEM
-        self.clientRootsPEM = clientRootsPEM
-    }
+/// A limit of a listener.
+public enum ListenerLimit: String, Sendable, CaseIterable {
+    /// Open connections.
+    case connections
+    /// Bytes of bodies without an answer.
+    case bodies
+    /// Requests per second of one client address.
+    case clientRate = "client_rate"
 }

@@ -22,6 +22,29 @@ public struct ListeningSocket: Sendable {
         (host, port) = address
     }
 
+    /// Why no socket can be bound to an address, as words; nil: one can. `mayBeInUse`: somebody may listen there now.
+    public static func refusal(host: String, port: Int, mayBeInUse: Bool) -> String? {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_PASSIVE
+        var list: UnsafeMutablePointer<addrinfo>?
+        let status = getaddrinfo(host, String(port), &hints, &list)
+        defer { if let list { freeaddrinfo(list) } }
+        guard status == 0, let first = list?.pointee else {
+            return String(cString: gai_strerror(status))
+        }
+        let descriptor = socket(
+            first.ai_family, first.ai_socktype | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return String(cString: strerror(errno)) }
+        defer { close(descriptor) }
+        var isOn: Int32 = 1
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
+        if bind(descriptor, first.ai_addr, first.ai_addrlen) == 0 { return nil }
+        if errno == EADDRINUSE, mayBeInUse { return nil }
+        return String(cString: strerror(errno))
+    }
+
     /// nil: it has no IP address.
     private static func address(of descriptor: Int32) -> (host: String, port: Int)? {
         var storage = sockaddr_storage()

@@ -6,19 +6,24 @@ public struct Problem: Sendable, Hashable {
     public var status: Int
     /// Names the error and the fix; holds nothing of the request's body.
     public var detail: String
+    /// The faults, if there are several.
+    public var faults: [String]
 
     /// Makes a problem.
-    public init(_ status: Int, _ detail: String) {
+    public init(_ status: Int, _ detail: String, faults: [String] = []) {
         self.status = status
         self.detail = detail
+        self.faults = faults
     }
 
     /// The answer with this problem as its body.
     public var answer: HTTPServerAnswer {
-        let body = JSONValue.object([
-            .init("type", .string("about:blank")), .init("title", .string(Self.title(status))),
-            .init("status", .integer(Int64(status))), .init("detail", .string(detail)),
-        ])
+        let list = JSONValue.array(faults.map { .string($0) })
+        let body = JSONValue.object(
+            [
+                .init("type", .string("about:blank")), .init("title", .string(Self.title(status))),
+                .init("status", .integer(Int64(status))), .init("detail", .string(detail)),
+            ] + (faults.isEmpty ? [] : [.init("faults", list)]))
         return HTTPServerAnswer(
             status: status, headers: [Attribute("content-type", "application/problem+json")],
             body: Array(body.text.utf8))
@@ -35,6 +40,8 @@ public struct Problem: Sendable, Hashable {
         case 413: "Content Too Large"
         case 415: "Unsupported Media Type"
         case 421: "Misdirected Request"
+        case 422: "Unprocessable Content"
+        case 429: "Too Many Requests"
         case 431: "Request Header Fields Too Large"
         case 500: "Internal Server Error"
         case 501: "Not Implemented"
@@ -50,6 +57,13 @@ extension Problem {
         let names = allowed.joined(separator: ", ")
         var answer = Problem(405, "this path takes \(names)").answer
         answer.headers.append(Attribute("allow", names))
+        return answer
+    }
+
+    /// 429, with the seconds after which to try again.
+    public static func tooMany(_ detail: String, retryAfterSeconds: Int) -> HTTPServerAnswer {
+        var answer = Problem(429, detail).answer
+        answer.headers.append(Attribute("retry-after", "\(retryAfterSeconds)"))
         return answer
     }
 

@@ -36,6 +36,7 @@ final class PoolCore: @unchecked Sendable {
     private let authority: PinnedBytes
     private let onResults: @Sendable ([PushResult]) -> Void
     private let onEvent: @Sendable (PushPoolEvent) -> Void
+    private let onAnswer: @Sendable (UInt64) -> Void
     private let maySend: @Sendable () -> Bool
     private var state: PoolState
     private var connections: [UInt64: PushConnection] = [:]
@@ -59,6 +60,7 @@ final class PoolCore: @unchecked Sendable {
         endpoint: PushEndpoint, eventLoop: any EventLoop, tls: TLSContext, gate: HostGate,
         onResults: @escaping @Sendable ([PushResult]) -> Void,
         onEvent: @escaping @Sendable (PushPoolEvent) -> Void,
+        onAnswer: @escaping @Sendable (UInt64) -> Void,
         maySend: @escaping @Sendable () -> Bool
     ) {
         self.endpoint = endpoint
@@ -68,6 +70,7 @@ final class PoolCore: @unchecked Sendable {
         timeoutNs = UInt64(endpoint.requestTimeoutMs) * 1_000_000
         self.onResults = onResults
         self.onEvent = onEvent
+        self.onAnswer = onAnswer
         self.maySend = maySend
         authority = PinnedBytes(Array(endpoint.authority.utf8))
         state = PoolState(
@@ -410,6 +413,10 @@ extension PoolCore: PushConnectionOwner {
                 connection.id, entry?.flight, isAnswer: isAnswer, isSuccess: isSuccess,
                 nowNs: connection.lastReadNs))
         guard let entry else { return }
+        if case .answered = end {
+            let sentNs = entry.flight.sentNs
+            onAnswer(connection.lastReadNs - min(connection.lastReadNs, sentNs))
+        }
         if entry.flight.isOverdue { return late(slot, entry, end) }
         switch end {
         case .answered(let response): finish(slot, .response(response))

@@ -81,6 +81,8 @@ final class PushConnection: ChannelInboundHandler {
     private var isInSession = false
     private var isCloseDue = false
     private var closeReason = "closed by the peer"
+    /// Whether TLS is done and the peer did not say by ALPN that it speaks HTTP/2.
+    private var isSilentPeer = false
     private var fields: [nghttp2_nv] = []
     /// What a flush writes; encrypted at once, and used again.
     private var outgoing = ByteBuffer()
@@ -239,7 +241,9 @@ final class PushConnection: ChannelInboundHandler {
         let isFlood = count == Int(NGHTTP2_ERR_FLOODED.rawValue)
         close(
             reason: isFlood
-                ? TLSFault.flooded.description : "the peer violated the HTTP/2 protocol")
+                ? TLSFault.flooded.description
+                : isSilentPeer && !isReady
+                    ? Self.noHTTP2 : "the peer violated the HTTP/2 protocol")
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -255,13 +259,17 @@ final class PushConnection: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // Peers often close TCP without close_notify; this is not worth reporting.
         let isCut = (error as? TLSFault)?.kind == .truncated
-        if !isClosing, !isCut { closeReason = ConnectFault.text(error) }
+        if !isClosing, !isCut {
+            closeReason = ConnectFault.text(error)
+            isSilentPeer = false
+        }
         context.close(promise: nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         connectTimer?.cancel()
         healthTimer?.cancel()
+        if isSilentPeer, !isReady, !isClosing { closeReason = Self.noHTTP2 }
         isClosing = true
         let wasReady = isReady
         isReady = false
@@ -284,8 +292,9 @@ final class PushConnection: ChannelInboundHandler {
         if let negotiated, negotiated != "h2" {
             return close(reason: "the peer chose \"\(negotiated.prefix(16))\" instead of h2")
         }
-        if negotiated == nil, endpoint.isALPNRequired {
-            return close(reason: "the peer did not choose h2 by ALPN, which this endpoint requires")
+        isSilentPeer = negotiated == nil
+        if isSilentPeer, endpoint.isALPNRequired {
+            return close(reason: "the peer did not offer h2 by ALPN, which this endpoint requires")
         }
         session = PushCallbacks.makeSession(Unmanaged.passUnretained(self).toOpaque())
         guard let session else { return close(reason: "no memory for an HTTP/2 session") }
@@ -301,6 +310,9 @@ final class PushConnection: ChannelInboundHandler {
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, 16 << 20)
         flush()
     }
+
+    private static let noHTTP2 =
+        "the peer did not offer h2 by ALPN and does not speak it: HTTP/1.1 is not enough for pushes"
 
     // MARK: Health
 

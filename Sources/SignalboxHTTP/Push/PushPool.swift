@@ -76,22 +76,33 @@ public final class PushEngine: Sendable {
     /// may work later.
     ///
     /// The closures are called on the pool's event loop and must return quickly. While `maySend` is false, nothing
-    /// is sent: requests come back as `.withdrawn`.
+    /// is sent: requests come back as `.withdrawn`. `onAnswer` gets the nanoseconds from sending to each answer.
     public func makePool(
         endpoint: PushEndpoint, onResults: @escaping @Sendable ([PushResult]) -> Void,
         onEvent: @escaping @Sendable (PushPoolEvent) -> Void,
+        onAnswer: @escaping @Sendable (UInt64) -> Void = { _ in },
         maySend: @escaping @Sendable () -> Bool
     ) throws(EndpointError) -> PushPool {
         let core = PoolCore(
             endpoint: endpoint, eventLoop: group.next(), tls: try PushTLS.context(endpoint),
             gate: gate(endpoint), onResults: onResults, onEvent: onEvent,
-            maySend: maySend)
+            onAnswer: onAnswer, maySend: maySend)
         return PushPool(core: core)
     }
 
     /// Throws if no pool can be made for an endpoint: its CA file or client certificate is unusable. Connects nowhere.
     public static func check(_ endpoint: PushEndpoint) throws(EndpointError) {
         _ = try PushTLS.context(endpoint)
+    }
+
+    /// Calls back once each event loop has had its turn.
+    public func turn(_ done: @escaping @Sendable () -> Void) {
+        var next = done
+        for loop in group.makeIterator() {
+            let after = next
+            next = { loop.execute(after) }
+        }
+        next()
     }
 
     /// Ends the event loops; all pools must be shut down first.

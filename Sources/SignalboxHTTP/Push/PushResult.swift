@@ -21,7 +21,7 @@ public struct PushPoolStatus: Sendable {
 /// An event of a connection, safe to log.
 public struct PushPoolEvent: Sendable {
     /// Kinds of events.
-    public enum Kind: String, Sendable {
+    public enum Kind: String, Sendable, CaseIterable {
         case connected
         case connectFailed = "connect_failed"
         case goAway = "go_away"

@@ -26,10 +26,17 @@ struct TLSFault: Error, Hashable, CustomStringConvertible {
         let code = ERR_peek_error()
         defer { ERR_clear_error() }
         if isPlaintext(code) { return TLSFault(kind, "the peer does not speak TLS") }
+        if isNoProtocol(code) { return TLSFault(kind, "the peer did not offer h2 by ALPN") }
         guard let reason = ERR_reason_error_string(code) else {
             return TLSFault(kind, "no reason given")
         }
         return TLSFault(kind, String(cString: reason))
+    }
+
+    /// Whether the code is a server's alert that it speaks none of the protocols that this client offers: h2 alone.
+    private static func isNoProtocol(_ code: UInt) -> Bool {
+        ERR_GET_LIB(code) == ERR_LIB_SSL
+            && ERR_GET_REASON(code) == SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL
     }
 
     /// Whether the code is an error for bytes that are not a TLS record.

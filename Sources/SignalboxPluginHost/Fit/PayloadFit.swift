@@ -96,7 +96,8 @@ package struct PayloadFit {
         return nil
     }
 
-    private func size(of payload: JSONValue) -> Int {
+    /// How many bytes of a payload count.
+    func size(of payload: JSONValue) -> Int {
         guard !counted.isEmpty else { return size(ofPart: payload) }
         return counted.reduce(0) { sum, pointer in
             let part = pointer.reduce(JSONValue?.some(payload)) { $0?[$1] }

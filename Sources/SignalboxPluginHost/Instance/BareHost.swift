@@ -72,6 +72,15 @@ package final class BareHost: Sendable {
         EndpointQuestion.read(raw, context)
     }
 
+    /// Events that a plugin emits, or why they are refused.
+    package func events(
+        _ first: UnsafePointer<sbx_event>, _ count: Int, stride: Int, limits: Limits
+    ) throws(StructFault) -> Result<[Event], PluginFault> {
+        try context.structs.events(
+            first, count, stride: stride, source: context.name, limits: limits,
+            receivedUnixMs: context.services.nowUnixMs)
+    }
+
     /// The sink for one request of an ingest role; `done` is called once.
     package func ingestSink(
         limits: Limits, receivedUnixMs: UInt64, done: @escaping @Sendable (IngestResult) -> Void

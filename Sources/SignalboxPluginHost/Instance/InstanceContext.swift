@@ -19,6 +19,8 @@ final class InstanceContext: @unchecked Sendable {
     let calls = CallGate()
     let credentials = CredentialTable()
     let flights = FlightTable()
+    let source = SourceDesk()
+    let observer = ObserveDesk()
     /// Reads what the plugin hands over.
     let structs: StructReader
     /// Given to the plugin; lives as long as this object.

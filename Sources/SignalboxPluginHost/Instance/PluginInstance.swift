@@ -6,7 +6,7 @@ internal import Synchronization
 /// A plugin with a config.
 ///
 /// `@unchecked Sendable`: `raw` is set before the object is handed out and cleared on the control
-/// thread after the last call has returned.
+/// thread after the last call has returned; `isStarted` belongs to the control thread.
 public final class PluginInstance: @unchecked Sendable {
     /// Name in gateway.yaml.
     public let name: String
@@ -18,6 +18,8 @@ public final class PluginInstance: @unchecked Sendable {
     private let onSecretsChanged = Mutex<@Sendable () -> Void>({})
     private var control: ControlThread?
     private var raw: OpaquePointer?
+    /// Whether start() returned OK: the contract allows stop() only then.
+    private var isStarted = false
 
     private init(name: String, library: PluginLibrary, context: InstanceContext) {
         self.name = name
@@ -66,6 +68,7 @@ public final class PluginInstance: @unchecked Sendable {
             CallScope.run(isControl: true) { _ in
                 var error = sbx_error.fresh
                 let status = library.table.start(raw, &error)
+                isStarted = status == SBX_OK
                 return status == SBX_OK ? nil : PluginFault(status: status, error: error)
             }
         }
@@ -103,18 +106,22 @@ public final class PluginInstance: @unchecked Sendable {
     public func stop(deadlineMs: UInt64) async -> Bool {
         guard let control else { return true }
         let deadline = SystemClock.monotonicNs + deadlineMs * 1_000_000
+        context.source.close()
         let ended = await control.value { [self] () -> Bool in
             guard context.calls.close(deadlineNs: deadline),
                 context.timers.stop(deadlineNs: deadline)
             else { return false }
             context.secrets.endWatches()
             guard let raw else { return true }
-            var error = sbx_error.fresh
-            let status = CallScope.run(isControl: true) { _ in
-                library.table.stop(raw, deadline, &error)
+            if isStarted {
+                var error = sbx_error.fresh
+                let status = CallScope.run(isControl: true) { _ in
+                    library.table.stop(raw, deadline, &error)
+                }
+                guard status == SBX_OK else { return false }
             }
-            guard status == SBX_OK else { return false }
             context.flights.end()
+            context.observer.end()
             CallScope.run { _ in library.table.destroy(raw) }
             self.raw = nil
             return true
@@ -148,6 +155,14 @@ public final class PluginInstance: @unchecked Sendable {
         guard let raw else { return nil }
         return CallScope.run { arena in
             if let serial { serial.update { _ in body(raw, arena) } } else { body(raw, arena) }
+        }
+    }
+
+    /// Runs a `[worker]` call for which a place in the gate of calls is held already.
+    func settled(_ body: (OpaquePointer) -> Void) {
+        guard let raw else { return }
+        CallScope.run { _ in
+            if let serial { serial.update { _ in body(raw) } } else { body(raw) }
         }
     }
 

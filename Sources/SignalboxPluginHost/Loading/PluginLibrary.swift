@@ -56,8 +56,11 @@ public final class PluginLibrary: @unchecked Sendable {
     }
 
     /// Checks the table that an entry returned; throws if it is rejected.
+    ///
+    /// `alsoOffers` names services that the plugin may need although this host has none of them.
     package static func accept(
-        _ given: UnsafePointer<sbx_plugin>, path: String
+        _ given: UnsafePointer<sbx_plugin>, path: String,
+        alsoOffers: (String) -> Bool = { _ in false }
     ) throws(LoadFault) -> PluginLibrary {
         let (major, minor) = (given.pointee.abi_major, given.pointee.abi_minor)
         guard major == SBX_ABI_MAJOR else {
@@ -92,7 +95,7 @@ public final class PluginLibrary: @unchecked Sendable {
             throw LoadFault("plugin-malformed", "\(path) names no role")
         }
         let needs = list(table.needs)
-        for service in needs where !Services.offered.contains(service) {
+        for service in needs where !Services.offered.contains(service) && !alsoOffers(service) {
             throw LoadFault(
                 "plugin-needs-service",
                 "\(path) needs the service \(service), which this host does not offer")

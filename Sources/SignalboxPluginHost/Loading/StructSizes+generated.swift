@@ -12,6 +12,8 @@ package enum StructSizes {
             sbx_send_http.self,
             sbx_send.self,
             sbx_register.self,
+            sbx_source.self,
+            sbx_observe.self,
             sbx_ingest_path.self,
             sbx_event.self,
             sbx_recipient.self,
@@ -25,6 +27,7 @@ package enum StructSizes {
             sbx_http_call.self,
             sbx_error.self,
             sbx_fit_request.self,
+            sbx_crypto_key.self,
         ]
     }
 }
@@ -57,6 +60,16 @@ extension sbx_send: PluginStruct {
 extension sbx_register: PluginStruct {
     package static var name: String { "sbx_register" }
     package static func size(minor: UInt32) -> Int { 40 }
+}
+
+extension sbx_source: PluginStruct {
+    package static var name: String { "sbx_source" }
+    package static func size(minor: UInt32) -> Int { 32 }
+}
+
+extension sbx_observe: PluginStruct {
+    package static var name: String { "sbx_observe" }
+    package static func size(minor: UInt32) -> Int { 16 }
 }
 
 extension sbx_ingest_path: PluginStruct {
@@ -122,4 +135,9 @@ extension sbx_error: PluginStruct {
 extension sbx_fit_request: PluginStruct {
     package static var name: String { "sbx_fit_request" }
     package static func size(minor: UInt32) -> Int { 96 }
+}
+
+extension sbx_crypto_key: PluginStruct {
+    package static var name: String { "sbx_crypto_key" }
+    package static func size(minor: UInt32) -> Int { 72 }
 }

@@ -44,6 +44,22 @@ package enum Tables {
         return table
     }
 
+    /// The table of the role source.
+    package static func source(_ given: sbx_source) -> sbx_source {
+        var table = given
+        if table.resume == nil { table.resume = { _, _, _ in SBX_E_UNSUPPORTED } }
+        if table.pause == nil { table.pause = { _, _ in SBX_OK } }
+        if table.settled == nil { table.settled = { _, _, _, _ in } }
+        return table
+    }
+
+    /// The table of the role observe.
+    package static func observe(_ given: sbx_observe) -> sbx_observe {
+        var table = given
+        if table.observe == nil { table.observe = { _, _, _, _, _ in SBX_E_UNSUPPORTED } }
+        return table
+    }
+
     /// The table of the role register.
     package static func register(_ given: sbx_register) -> sbx_register {
         var table = given

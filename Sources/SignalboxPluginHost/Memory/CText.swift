@@ -41,6 +41,9 @@ extension sbx_error {
         return error
     }
 
+    /// Whether the plugin wrote a message.
+    var hasMessage: Bool { message.0 != 0 }
+
     /// The plugin's message, or a standard one for the status.
     package func words(for status: sbx_status) -> String {
         let text = withUnsafePointer(to: message) { tuple in

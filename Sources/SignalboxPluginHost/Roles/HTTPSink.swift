@@ -12,6 +12,10 @@ package final class HTTPSink {
     package private(set) var faults: [String] = []
     /// Why the last rejected call was rejected.
     package private(set) var refusal = ""
+    /// The same for people; nil if none was.
+    var refusedWords: String? {
+        refusal.isEmpty ? nil : "a call of its sink was refused: \(refusal)"
+    }
     private var ledger: ItemLedger
     private let structs: StructReader
     private var hasBadStruct = false
@@ -26,14 +30,19 @@ package final class HTTPSink {
     /// Whether no item was handled.
     package var isUntouched: Bool { outcomes.isEmpty && requests.requests.isEmpty }
 
-    /// Settles the items that the plugin forgot, as retries.
+    /// Settles the items that the plugin forgot, or whose request was refused, as retries.
     package func settleForgotten() {
         let forgotten = ledger.left
-        let reason = hasBadStruct ? "plugin_bad_struct" : "plugin_forgot"
+        guard !forgotten.isEmpty else { return }
+        let reason =
+            hasBadStruct
+            ? "plugin_bad_struct" : refusal.isEmpty ? "plugin_forgot" : "plugin_bad_request"
         outcomes += forgotten.map { Outcome(item: $0, kind: .retry, reason: reason) }
-        if !forgotten.isEmpty {
-            faults.append("forgot \(forgotten.count) of \(ledger.items.count) items")
-        }
+        let count = "\(forgotten.count) of \(ledger.items.count) items"
+        // A bad struct is reported where it is read.
+        faults.append(
+            refusal.isEmpty || hasBadStruct
+                ? "forgot \(count)" : "left \(count), since a call was refused: \(refusal)")
     }
 
     /// Marks an item as handled; nil if it is unknown or was marked before.

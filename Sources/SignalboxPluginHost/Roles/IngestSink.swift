@@ -71,12 +71,17 @@ package final class IngestSink: @unchecked Sendable {
         _ events: UnsafePointer<sbx_event>?, _ count: Int, _ stride: Int
     ) -> sbx_status {
         guard let events, count > 0 else { return count == 0 ? SBX_OK : SBX_E_INVALID }
-        var new: [Event] = []
         let read = context.structs.reading("emit()") { () throws(StructFault) in
-            try take(events, count, stride, into: &new)
+            try context.structs.events(
+                events, count, stride: stride, source: context.name, limits: limits,
+                receivedUnixMs: receivedUnixMs)
         }
-        guard let status = read else { return SBX_E_INVALID }
-        guard status == SBX_OK else { return status }
+        let new: [Event]
+        switch read {
+        case nil: return SBX_E_INVALID
+        case .failure(let fault): return fault.kind == .tooLarge ? SBX_E_TOO_LARGE : SBX_E_INVALID
+        case .success(let events): new = events
+        }
         return state.withLock { state in
             guard !state.isDone else { return SBX_E_INVALID }
             guard state.result.events.count + new.count <= limits.eventsPerRequestMax else {
@@ -89,28 +94,6 @@ package final class IngestSink: @unchecked Sendable {
             }
             return SBX_OK
         }
-    }
-
-    private func take(
-        _ events: UnsafePointer<sbx_event>, _ count: Int, _ stride: Int, into taken: inout [Event]
-    ) throws(StructFault) -> sbx_status {
-        for index in 0..<count {
-            let raw = try context.structs.read(events, index, stride: stride)
-            guard raw.recipient_count <= limits.devicesPerEventMax else { return SBX_E_TOO_LARGE }
-            let parsed = JSONKinds.object(raw.data.buffer)
-            guard !raw.type.isEmpty, raw.data.isEmpty || parsed != nil else {
-                return SBX_E_INVALID
-            }
-            var event = Event(
-                source: context.name, type: raw.type.text, subject: raw.subject.text,
-                dedupe: raw.dedupe.text, data: raw.data.isEmpty ? "{}" : raw.data.text,
-                timeUnixMs: raw.time_unix_ms == 0 ? receivedUnixMs : raw.time_unix_ms,
-                recipients: try context.structs.recipients(of: raw))
-            event.dedupeWindowMs = raw.dedupe_window_ms
-            event.parsed = parsed
-            taken.append(event)
-        }
-        return SBX_OK
     }
 
     private func change(
@@ -162,7 +145,9 @@ package final class IngestSink: @unchecked Sendable {
         // Kept alive for the plugin until finish().
         _ = Unmanaged.passRetained(self)
         context.services.onWorker(afterMs: UInt64(timeoutMs)) {
-            self.end(fault: PluginFault(.timeout, "the request took too long"))
+            self.end(
+                fault: PluginFault(
+                    .timeout, "the plugin did not finish the request within \(timeoutMs) ms"))
         }
         return SBX_OK
     }

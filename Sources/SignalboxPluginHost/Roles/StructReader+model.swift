@@ -34,6 +34,47 @@ extension StructReader {
         return paths
     }
 
+    /// Events that an instance emits, or why they are refused.
+    func events(
+        _ first: UnsafePointer<sbx_event>, _ count: Int, stride: Int, source: String,
+        limits: Limits, receivedUnixMs: UInt64
+    ) throws(StructFault) -> Result<[Event], PluginFault> {
+        guard count <= limits.eventsPerRequestMax else {
+            return .failure(
+                PluginFault(
+                    .tooLarge, "\(count) events; at most \(limits.eventsPerRequestMax) at once"))
+        }
+        var events: [Event] = []
+        events.reserveCapacity(count)
+        for index in 0..<count {
+            let raw = try read(first, index, stride: stride)
+            guard raw.recipient_count <= limits.devicesPerEventMax else {
+                return .failure(
+                    PluginFault(
+                        .tooLarge,
+                        "event \(index) has \(raw.recipient_count) recipients; at most "
+                            + "\(limits.devicesPerEventMax)"))
+            }
+            guard !raw.type.isEmpty else {
+                return .failure(PluginFault(.invalid, "event \(index) has no type"))
+            }
+            let parsed = JSONKinds.object(raw.data.buffer)
+            guard raw.data.isEmpty || parsed != nil else {
+                return .failure(
+                    PluginFault(.invalid, "the data of event \(index) is not a JSON object"))
+            }
+            var event = Event(
+                source: source, type: raw.type.text, subject: raw.subject.text,
+                dedupe: raw.dedupe.text, data: raw.data.isEmpty ? "{}" : raw.data.text,
+                timeUnixMs: raw.time_unix_ms == 0 ? receivedUnixMs : raw.time_unix_ms,
+                recipients: try recipients(of: raw))
+            event.dedupeWindowMs = raw.dedupe_window_ms
+            event.parsed = parsed
+            events.append(event)
+        }
+        return .success(events)
+    }
+
     /// The recipients of an event.
     func recipients(of event: sbx_event) throws(StructFault) -> [Recipient] {
         guard let first = event.recipients, event.recipient_count > 0 else { return [] }

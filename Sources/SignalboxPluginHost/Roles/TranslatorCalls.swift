@@ -27,7 +27,8 @@ package enum TranslatorCalls {
         if status != SBX_OK, sink.isUntouched {
             report(sink, instance)
             return status == SBX_E_AGAIN
-                ? .again(isRestarting: false) : .failed(PluginFault(status: status, error: error))
+                ? .again(isRestarting: false)
+                : .failed(PluginFault(status: status, error: error, otherwise: sink.refusedWords))
         }
         if status != SBX_OK { instance.context.misbehaved("took a part of a batch and failed") }
         sink.settleForgotten()
@@ -46,7 +47,8 @@ package enum TranslatorCalls {
             let status = sink.lent(to: instance.context) {
                 call(raw, batch, responses.count, $0, &error)
             }
-            return status == SBX_OK ? nil : PluginFault(status: status, error: error)
+            return status == SBX_OK
+                ? nil : PluginFault(status: status, error: error, otherwise: sink.refusedWords)
         }
         if case .some(.some(let fault)) = fault {
             instance.context.misbehaved("classify failed: \(fault.message)")

@@ -5,12 +5,16 @@ internal import SignalboxPattern
 struct ConfigCheck {
     let owner: String
     let rootName: String
+    /// The folder that relative paths start from.
+    let folder: String
     private(set) var diagnostics: [Diagnostic] = []
     private(set) var secrets: [String: PluginSecret] = [:]
+    private(set) var files: [NamedFile] = []
 
-    init(owner: String, rootName: String) {
+    init(owner: String, rootName: String, folder: String) {
         self.owner = owner
         self.rootName = rootName
+        self.folder = folder
     }
 
     /// The value as JSON; null where it cannot be used.
@@ -86,7 +90,7 @@ struct ConfigCheck {
     private mutating func string(
         _ given: ConfigValue, _ node: ConfigSchema.Node, path: [String]
     ) -> JSONValue {
-        guard case .string(let text) = given.kind else {
+        guard case .string(var text) = given.kind else {
             switch given.kind {
             case .integer, .number, .bool:
                 report("wrong-type", given, path, "must be text: put quotes around it")
@@ -94,24 +98,45 @@ struct ConfigCheck {
             }
             return .null
         }
-        if !node.lengths.contains(text.utf8.count) {
+        if given.isStandIn {
+            text = Self.standIn(text, node, path)
+        } else if !node.lengths.contains(text.utf8.count) {
             report("bad-value", given, path, "must be \(Self.words(node.lengths)) bytes long")
         } else if let pattern = node.pattern, !pattern.matches(text) {
             let what = node.text.isEmpty ? "the pattern \(pattern.text)" : node.text
             report("bad-value", given, path, "does not have the right form: \(what)")
         }
-        checkAllowed(.string(text), given, node, path)
-        guard node.isSecret else { return .string(text) }
+        if !given.isStandIn { checkAllowed(.string(text), given, node, path) }
         let name = path.joined(separator: ".")
+        if node.isPath, !text.isEmpty {
+            let file = text.hasPrefix("/") ? text : "\(folder)/\(text)"
+            files.append(NamedFile(key: "\(rootName).\(name)", path: file, value: given))
+            return .string(file)
+        }
+        guard node.isSecret else { return .string(text) }
         secrets[name] = PluginSecret(
             bytes: given.secretBytes ?? Array(text.utf8), file: given.secretFile)
         return .string(name)
     }
 
+    /// The text of a value that stands in for a missing one, or the schema's sample if it does not fit.
+    private static func standIn(
+        _ text: String, _ node: ConfigSchema.Node, _ path: [String]
+    ) -> String {
+        let fits =
+            node.lengths.contains(text.utf8.count) && node.pattern?.matches(text) ?? true
+            && (node.allowed.isEmpty || node.allowed.contains(.string(text)))
+        if fits { return text }
+        return node.allowed.first?.string
+            ?? ConfigSchema.text(node, key: path.last ?? "", first: ["SAMPLE1234"])
+    }
+
     private mutating func scalar(
         _ given: ConfigValue, _ node: ConfigSchema.Node, path: [String]
     ) -> JSONValue {
-        let value = Self.read(given, as: node.type)
+        let value =
+            given.isStandIn
+            ? ConfigSchema.sample(node, key: path.last ?? "") : Self.read(given, as: node.type)
         var size: Double?
         switch value {
         case .integer(let number): size = Double(number)

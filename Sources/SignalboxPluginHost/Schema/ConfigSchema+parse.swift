@@ -8,7 +8,8 @@ extension ConfigSchema {
         "additionalProperties", "items", "minItems", "maxItems", "enum", "format", "minLength",
         "maxLength", "pattern", "minimum", "maximum", "default",
     ]
-    private static let rootKeywords = ["providerPushes"]
+    /// Keywords of the root that JSON Schema does not have.
+    package static let rootKeywords = ["providerPushes", "emits", "family", "payloadLimits"]
 
     /// Reads a schema.
     public static func parse(_ text: String) throws(SchemaFault) -> ConfigSchema {
@@ -22,11 +23,20 @@ extension ConfigSchema {
         guard root.type == .object else {
             throw SchemaFault(message: "the schema's type must be object")
         }
-        var pushes: [(key: String, types: [String])] = []
+        return ConfigSchema(root: root, facts: facts(json))
+    }
+
+    private static func facts(_ json: JSONValue) -> PluginFacts {
+        var facts = PluginFacts()
         if case .object(let members) = json["providerPushes"] {
-            pushes = members.map { ($0.key, texts($0.value)) }
+            facts.providerPushes = members.map { ($0.key, texts($0.value)) }
         }
-        return ConfigSchema(root: root, providerPushes: pushes)
+        if case .object(let members) = json["emits"] {
+            facts.emits = members.map { ($0.key, texts($0.value)) }
+        }
+        facts.family = json["family"]?.string
+        facts.payloadLimits = elements(json["payloadLimits"]).compactMap { PayloadBound($0) }
+        return facts
     }
 
     private static func node(_ json: JSONValue, at path: String) throws(SchemaFault) -> Node {
@@ -78,6 +88,7 @@ extension ConfigSchema {
             type: type, properties: properties, required: texts(json["required"]),
             allowsOtherKeys: json["additionalProperties"] == .bool(true), items: items,
             allowed: elements(json["enum"]), isSecret: format == "secret",
+            isPath: format == "path",
             lengths: Int(low)...Int(high), range: minimum...maximum, pattern: pattern,
             fallback: json["default"], text: json["description"]?.string ?? "")
     }

@@ -6,7 +6,8 @@ extension ConfigSchema {
     /// or text that fits the pattern and the key's name. The plugin may still reject it.
     package func sample() -> JSONValue { Self.sample(root, key: "") }
 
-    private static func sample(_ node: Node, key: String) -> JSONValue {
+    /// A value for one place of the schema.
+    static func sample(_ node: Node, key: String) -> JSONValue {
         if let fallback = node.fallback { return fallback }
         if let first = node.allowed.first { return first }
         switch node.type {
@@ -16,7 +17,7 @@ extension ConfigSchema {
         case .array:
             let item = node.items.map { sample($0, key: key) } ?? .null
             return .array([JSONValue](repeating: item, count: node.lengths.lowerBound))
-        case .string: return .string(text(node, key: key.lowercased()))
+        case .string: return .string(text(node, key: key))
         case .integer: return .integer(Int64(number(node.range).rounded(.up)))
         case .number: return .number("\(number(node.range))")
         case .boolean: return .bool(false)
@@ -36,9 +37,12 @@ extension ConfigSchema {
         "sample@example.org", "sample.example:443", "Sample", "SAMPLE", "00", "2030-01-01",
     ]
 
-    private static func text(_ node: Node, key: String) -> String {
+    /// A text that fits one place of the schema.
+    static func text(_ node: Node, key: String, first: [String] = []) -> String {
+        let key = key.lowercased()
         let hinted = hints.filter { key.contains($0.0) }.map(\.1)
-        let candidates = (node.isSecret ? ["a-made-up-secret-for-checks"] : []) + hinted + words
+        let candidates =
+            (node.isSecret ? ["a-made-up-secret-for-checks"] : []) + hinted + first + words
         let fitting = candidates.lazy.map { candidate in
             let filled = candidate.utf8.count..<max(candidate.utf8.count, node.lengths.lowerBound)
             let long = candidate + filled.prefix(4096).map { _ in "a" }.joined()

@@ -32,11 +32,50 @@ public struct CheckedConfig: Sendable {
     public var json: JSONValue
     /// Secrets by name; the name is the path of the key: `key`, `apps.0.key`.
     public var secrets: [String: PluginSecret]
+    /// Files that the plugin reads itself, found where its schema says `"format": "path"`.
+    public var files: [NamedFile] = []
 
     /// Makes a config that is already checked.
     public init(json: JSONValue, secrets: [String: PluginSecret] = [:]) {
         self.json = json
         self.secrets = secrets
+    }
+}
+
+/// A file that a plugin reads itself.
+public struct NamedFile: Sendable {
+    /// The path of its key: `config.ca`.
+    public var key: String
+    /// A path that can be opened as it is.
+    public var path: String
+    /// The value in gateway.yaml.
+    public var value: ConfigValue
+}
+
+/// What a plugin's schema says about its events and its payloads, beside its config.
+public struct PluginFacts: Sendable {
+    /// Types of events that the provider itself pushes to the devices registered with it, if the config has this key.
+    public internal(set) var providerPushes: [(key: String, types: [String])] = []
+    /// The types of the plugin's events, each with the fields of its data; nil: it may emit anything.
+    ///
+    /// A field covers everything below it. `*` stands for every field whose first name is not listed.
+    public internal(set) var emits: [(type: String, fields: [String])]?
+    /// The family of `overrides` that is merged into its payloads; nil: it does not say.
+    public internal(set) var family: String?
+    /// How large the provider lets requests be, for tools that show requests; the first that applies counts.
+    public internal(set) var payloadLimits: [PayloadBound] = []
+
+    /// Whether data with these fields may have a value under the path.
+    public static func isKnown(_ path: [String], among fields: [String]) -> Bool {
+        var isListed = false
+        for field in fields {
+            let names = field.split(separator: ".").map(String.init)
+            guard names.first == path.first else { continue }
+            isListed = true
+            // The field itself, a part of it, or a map that it is in.
+            if zip(names, path).allSatisfy(==) { return true }
+        }
+        return !isListed && fields.contains("*")
     }
 }
 
@@ -57,6 +96,7 @@ public struct ConfigSchema: Sendable {
         let items: Node?
         let allowed: [JSONValue]
         let isSecret: Bool
+        let isPath: Bool
         let lengths: ClosedRange<Int>
         let range: ClosedRange<Double>
         let pattern: Pattern?
@@ -66,7 +106,8 @@ public struct ConfigSchema: Sendable {
         init(
             type: ValueType, properties: [(key: String, node: Node)], required: [String],
             allowsOtherKeys: Bool, items: Node?, allowed: [JSONValue], isSecret: Bool,
-            lengths: ClosedRange<Int>, range: ClosedRange<Double>, pattern: Pattern?,
+            isPath: Bool = false, lengths: ClosedRange<Int>, range: ClosedRange<Double>,
+            pattern: Pattern?,
             fallback: JSONValue?, text: String
         ) {
             self.type = type
@@ -76,6 +117,7 @@ public struct ConfigSchema: Sendable {
             self.items = items
             self.allowed = allowed
             self.isSecret = isSecret
+            self.isPath = isPath
             self.lengths = lengths
             self.range = range
             self.pattern = pattern
@@ -85,9 +127,8 @@ public struct ConfigSchema: Sendable {
     }
 
     let root: Node
-    /// Types of the plugin's events that the provider itself pushes to the devices registered with it, if the
-    /// config has this key.
-    public let providerPushes: [(key: String, types: [String])]
+    /// What it says beside the config.
+    public let facts: PluginFacts
 
     /// The schema of a plugin that takes no config.
     public static let empty = ConfigSchema(
@@ -95,18 +136,21 @@ public struct ConfigSchema: Sendable {
             type: .object, properties: [], required: [], allowsOtherKeys: false, items: nil,
             allowed: [], isSecret: false, lengths: 0...Int.max,
             range: -Double.infinity...Double.infinity, pattern: nil, fallback: nil, text: ""),
-        providerPushes: [])
+        facts: PluginFacts())
 
     /// Checks a config against the schema, and reports every fault with its position.
     ///
     /// A nil `value` is a missing config, which counts as an empty map at `position`. `owner` names
-    /// whose config it is: `plugin "apns"`; `root` is the key that holds it.
+    /// whose config it is: `plugin "apns"`; `root` is the key that holds it. Relative paths start from `folder`.
     public func check(
-        _ value: ConfigValue?, at position: SourcePosition, owner: String, root: String = "config"
+        _ value: ConfigValue?, at position: SourcePosition, owner: String, root: String = "config",
+        folder: String = "."
     ) -> (config: CheckedConfig, diagnostics: [Diagnostic]) {
-        var check = ConfigCheck(owner: owner, rootName: root)
+        var check = ConfigCheck(owner: owner, rootName: root, folder: folder)
         let given = value ?? ConfigValue(.map([]), at: position)
         let json = check.value(given, self.root, path: [])
-        return (CheckedConfig(json: json, secrets: check.secrets), check.diagnostics)
+        var config = CheckedConfig(json: json, secrets: check.secrets)
+        config.files = check.files
+        return (config, check.diagnostics)
     }
 }

@@ -7,7 +7,14 @@ enum JSONService {
         var table = sbx_json()
         table.struct_size = UInt32(MemoryLayout<sbx_json>.size)
         table.parse = { host, text, root, error in
-            guard let scope = CallScope.current, let root else { return SBX_E_INVALID }
+            guard let scope = CallScope.current else {
+                guard let context = InstanceContext.from(host) else { return SBX_E_INVALID }
+                return CError.write(
+                    error, SBX_E_INVALID,
+                    "this thread is in no role call: use sbx.scope/1 on threads of your own",
+                    context.structs, "parse() of sbx.json/1")
+            }
+            guard let root else { return SBX_E_INVALID }
             do throws(JSONFault) {
                 root.pointee = JSONService.plain(try scope.parse(text.buffer))
                 return SBX_OK

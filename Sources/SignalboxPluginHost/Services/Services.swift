@@ -5,7 +5,8 @@ enum Services {
     static let offered = [
         SBX_SVC_LOG, SBX_SVC_METRICS, SBX_SVC_SECRETS, SBX_SVC_TIMER, SBX_SVC_JSON, SBX_SVC_SIGN,
         SBX_SVC_CREDENTIAL, SBX_SVC_HTTP, SBX_SVC_CLOCK, SBX_SVC_KV,
-        SBX_SVC_REGISTRY, SBX_SVC_CERTIFICATE, SBX_SVC_SEND_HOST, SBX_SVC_FIT,
+        SBX_SVC_REGISTRY, SBX_SVC_CERTIFICATE, SBX_SVC_SEND_HOST, SBX_SVC_SOURCE_HOST,
+        SBX_SVC_OBSERVE_HOST, SBX_SVC_FIT, SBX_SVC_SCOPE, SBX_SVC_CRYPTO,
     ]
 
     /// Finds a table for a plugin.
@@ -29,7 +30,11 @@ enum Services {
         case SBX_SVC_REGISTRY: registry.raw
         case SBX_SVC_CERTIFICATE: certificate.raw
         case SBX_SVC_SEND_HOST: sendHost.raw
+        case SBX_SVC_SOURCE_HOST: sourceHost.raw
+        case SBX_SVC_OBSERVE_HOST: observeHost.raw
         case SBX_SVC_FIT: fit.raw
+        case SBX_SVC_SCOPE: scope.raw
+        case SBX_SVC_CRYPTO: crypto.raw
         default: nil
         }
     }
@@ -47,7 +52,11 @@ enum Services {
     private static let registry = Immortal(RegistryService.table)
     private static let certificate = Immortal(CertificateService.table)
     private static let sendHost = Immortal(SendHostService.table)
+    private static let sourceHost = Immortal(SourceHostService.table)
+    private static let observeHost = Immortal(ObserveHostService.table)
+    private static let scope = Immortal(ScopeService.table)
     private static let fit = Immortal(FitService.table)
+    private static let crypto = Immortal(CryptoService.table)
 
     /// A struct at an address that never changes.
     ///

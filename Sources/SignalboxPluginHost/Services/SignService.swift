@@ -22,9 +22,11 @@ enum SignService {
         table.verify = { host, algorithm, key, pointer, data, signature, out in
             guard let context = InstanceContext.from(host) else { return SBX_E_INVALID }
             do throws(PluginFault) {
+                let algorithm = try SignService.algorithm(algorithm)
                 let fits = try context.services.verify(
-                    try SignService.algorithm(algorithm),
-                    key: try context.secrets.bytes(key.text, pointer: pointer.text),
+                    algorithm,
+                    key: try SignService.key(
+                        key, pointer.text, isPublic: !algorithm.isKeyed, context.secrets),
                     data: Array(data.raw), signature: Array(signature.raw))
                 return fits ? SBX_OK : SBX_E_AUTH
             } catch {
@@ -33,7 +35,41 @@ enum SignService {
                     "verify() of sbx.sign/1")
             }
         }
+        table.public_key = { host, key, pointer, form, buffer, length, out in
+            guard let context = InstanceContext.from(host), let length else { return SBX_E_INVALID }
+            do throws(PluginFault) {
+                guard let form = PublicKeyForm(rawValue: form) else {
+                    throw PluginFault(.unsupported, "there is no form \(form) of public keys")
+                }
+                let made = try context.services.publicKey(
+                    form, key: try context.secrets.bytes(key.text, pointer: pointer.text))
+                return SecretsService.copy(made, to: buffer, length)
+            } catch {
+                return CError.write(
+                    out, error.kind.rawValue, error.message, context.structs,
+                    "public_key() of sbx.sign/1")
+            }
+        }
         return table
+    }
+
+    /// The key of a verification. One that is public may be given itself in place of a name.
+    private static func key(
+        _ key: sbx_str, _ pointer: String, isPublic: Bool, _ secrets: SecretBox
+    ) throws(PluginFault) -> [UInt8] {
+        guard isPublic else { return try secrets.bytes(key.text, pointer: pointer) }
+        let name = key.text
+        let isItself = name.hasPrefix("{") || name.hasPrefix("-----BEGIN ")
+        guard let document = isItself ? Array(key.raw) : secrets.bytes(name) else {
+            throw PluginFault(.notFound, "there is no secret \"\(name)\"")
+        }
+        if pointer.isEmpty { return document }
+        guard let part = KeyDocument.part(of: document, at: pointer) else {
+            throw PluginFault(
+                .notFound,
+                "\(isItself ? "the given key" : "the secret \"\(name)\"") has no key at \(pointer)")
+        }
+        return part
     }
 
     private static func algorithm(_ number: UInt32) throws(PluginFault) -> SignAlgorithm {

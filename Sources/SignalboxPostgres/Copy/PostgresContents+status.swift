@@ -10,6 +10,22 @@ extension PostgresContents {
         return try opening.reporting { () throws(PostgresFault) in try status(opening, address) }
     }
 
+    /// Why a gateway could not start on a database; nil: nothing is in its way. Changes nothing.
+    public static func startFault(_ address: PostgresAddress) -> StoreError? {
+        do throws(StoreError) {
+            let opening = try Opening(
+                address, usesNames: false, locks: LockWait(maxMs: LockWait.lookMs))
+            let hasCopy = try opening.reporting { () throws(PostgresFault) in
+                guard try opening.stepsDone() > 0 else { return false }
+                _ = try opening.version()
+                return try opening.run(CopyTable.isThere).number(0, 0) != 0
+            }
+            return hasCopy ? StoreError.unfinishedCopy(address.place) : nil
+        } catch {
+            return error
+        }
+    }
+
     private static func status(
         _ opening: Opening, _ address: PostgresAddress
     ) throws(PostgresFault) -> StoreStatus {

@@ -61,6 +61,8 @@ final class Group {
     /// Changes of what the writer knows.
     var effects: [() -> Void] = []
     var replies: [() -> Void] = []
+    /// History that it writes.
+    private(set) var history: [HistoryRow] = []
     /// Events that wanted their answers by then have them, whatever becomes of the transaction.
     private(set) var lateNs: UInt64 = 0
     /// Some had them since the transaction began.
@@ -107,7 +109,17 @@ final class Group {
         blocks = []
         effects = []
         replies = []
+        history = []
         questions = []
+    }
+
+    /// Adds to the history that it writes.
+    func note(_ pack: HistoryPack, isDuplicate: Bool = false) {
+        guard !pack.isEmpty else { return }
+        if history.last.map({ $0.size > HistoryRow.bytesMax }) ?? true {
+            history.append(HistoryRow())
+        }
+        pack.append(to: &history[history.count - 1], isDuplicate: isDuplicate)
     }
 
     /// Sends a statement whose rows are read with the next `finish` or `commit`.

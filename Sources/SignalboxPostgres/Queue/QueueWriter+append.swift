@@ -100,6 +100,7 @@ extension QueueWriter {
         for ((_, _, untilNs, done), arrivals) in zip(entries, arrivals) {
             var commit = StoreCommit(token: life.token)
             for (index, arrival) in arrivals.enumerated() {
+                group.note(arrival.item.history, isDuplicate: arrival.isKnown)
                 guard !arrival.isKnown else {
                     commit.duplicates.insert(index)
                     continue

@@ -11,12 +11,21 @@ extension QueueWriter {
         case block(Int64)
         /// So many deliveries of a block, which move to a block of their own: the rest is for others.
         case part(Int64, Int)
+
+        /// Of the row or block.
+        var id: Int64 {
+            switch self {
+            case .row(let id), .block(let id), .part(let id, _): id
+            }
+        }
     }
 
     private struct Choice {
         var picks: [Pick] = []
         /// How many of them another life held.
         var lost: [Int64: Int] = [:]
+        /// Rows and blocks that another life held.
+        var lostPicks: Set<Int64> = []
         var room: Int
         var hasMore = false
         /// There are more blocks than were looked at, and room for them.
@@ -53,7 +62,7 @@ extension QueueWriter {
             }
             try group.finish(transaction)
             out.deliveries += hold(
-                choice.picks, taken, lane: number, nowUnixMs: nowUnixMs, untilUnixMs: until, group,
+                choice, taken, lane: number, nowUnixMs: nowUnixMs, untilUnixMs: until, group,
                 transaction)
             guard let next else { continue }
             // What is due already, and was not taken, waits for its owner.
@@ -66,13 +75,19 @@ extension QueueWriter {
     }
 
     private func hold(
-        _ picks: [Pick], _ taken: Taken, lane: Int64, nowUnixMs: Int64, untilUnixMs: Int64,
+        _ choice: Choice, _ taken: Taken, lane: Int64, nowUnixMs: Int64, untilUnixMs: Int64,
         _ group: Group, _ transaction: Transaction
     ) -> [Delivery] {
         var out: [Delivery] = []
         var drafts = Drafts()
         var damage = Damage(lane: lane, nowUnixMs: nowUnixMs)
-        for pick in picks {
+        for pick in choice.picks {
+            let first = out.count
+            defer {
+                if choice.lostPicks.contains(pick.id) {
+                    note(takenOver: out[first...], group, nowUnixMs: nowUnixMs)
+                }
+            }
             switch pick {
             case .row(let id):
                 guard let delivery = taken.rows[id] else {
@@ -95,6 +110,19 @@ extension QueueWriter {
         write(drafts.take(), group, transaction)
         writeOff(damage, group, transaction)
         return out
+    }
+
+    private func note(
+        takenOver deliveries: ArraySlice<Delivery>, _ group: Group, nowUnixMs: Int64
+    ) {
+        var pack = HistoryPack()
+        for delivery in deliveries where delivery.kind == .push {
+            pack.add(
+                HistoryStep(
+                    .takenOver, eventID: delivery.eventID, delivery: delivery.id,
+                    unixMs: UInt64(clamping: nowUnixMs)), of: delivery)
+        }
+        group.note(pack)
     }
 
     private func choose(
@@ -125,15 +153,16 @@ extension QueueWriter {
         }
         try group.finish(transaction)
         var out = Choice(room: max)
-        func count(_ count: Int, of owner: Int64) {
+        func count(_ count: Int, of owner: Int64, _ pick: Int64) {
             guard owner != 0, owner != life.number else { return }
             out.lost[owner, default: 0] += count
+            out.lostPicks.insert(pick)
         }
         for (rows, blocks) in found {
             // A delivery with its own row was tried before. It is older and comes first.
             for (id, owner) in rows.prefix(out.room) {
                 out.picks.append(.row(id))
-                count(1, of: owner)
+                count(1, of: owner, id)
             }
             if rows.count > out.room { out.hasMore = true }
             out.room -= min(out.room, rows.count)
@@ -144,7 +173,7 @@ extension QueueWriter {
                 }
                 out.picks.append(left <= out.room ? .block(block.id) : .part(block.id, out.room))
                 if left > out.room { out.hasMore = true }
-                count(min(out.room, left), of: block.owner)
+                count(min(out.room, left), of: block.owner, block.id)
                 out.room -= min(out.room, left)
             }
             guard blocks.count == Int(Self.blocksMax) else { continue }

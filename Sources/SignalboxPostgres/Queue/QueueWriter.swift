@@ -332,6 +332,10 @@ final class QueueWriter: @unchecked Sendable {
         if group.isProbe { probe(transaction, nowUnixMs: now) }
         sweep(group, transaction, nowUnixMs: now)
         sendOutcomes(group, transaction, nowUnixMs: now)
+        if let limits = shared.historyLimits, limits.bytesMax > 0 {
+            HistoryTables.append(
+                group.history, by: options.owner, transaction, nowUnixMs: now)
+        }
         if !given.isEmpty, options.hasNotices {
             var values = Parameters()
             let numbers = given.sorted().prefix(300).map { "\($0)" }.joined(separator: ",")
@@ -384,7 +388,10 @@ final class QueueWriter: @unchecked Sendable {
 
     private func sendOutcomes(_ group: Group, _ transaction: Transaction, nowUnixMs: Int64) {
         var packs: [OutcomePack] = []
-        for case .settle(_, let pack, _) in group.jobs where !pack.isEmpty { packs.append(pack) }
+        for case .settle(_, let pack, _) in group.jobs {
+            if !pack.isEmpty { packs.append(pack) }
+            group.note(pack.history)
+        }
         OutcomeTables.append(packs, group, transaction, nowUnixMs: nowUnixMs) {
             self.shared.outcomes.store($0, ordering: .relaxed)
         }

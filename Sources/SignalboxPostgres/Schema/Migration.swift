@@ -229,7 +229,7 @@ struct Opening {
     }
 
     /// How many steps the tables have seen: more than this version knows, if a newer one came before.
-    private func version(_ lock: String = "") throws(PostgresFault) -> Int {
+    func version(_ lock: String = "") throws(PostgresFault) -> Int {
         let rows = try run(
             "SELECT value FROM signalbox.meta WHERE name = 'schema' \(lock)")
         let major = try major()

@@ -11,7 +11,7 @@ enum SchemaSteps {
     /// All of this version.
     static let all = [
         SchemaStep(sql: first), SchemaStep(sql: second, needsRest: true), SchemaStep(sql: fleet),
-        SchemaStep(sql: configurations),
+        SchemaStep(sql: configurations), SchemaStep(sql: history), SchemaStep(sql: deadAge),
     ]
 
     /// A gateway works with tables that have later steps, as long as they are of the same major version.
@@ -38,6 +38,27 @@ enum SchemaSteps {
                   autovacuum_vacuum_threshold = 2000)
                 """,
             ]
+        }
+
+    /// What happened, for those who ask later; see `HistoryRotation`.
+    private static let history =
+        [
+            """
+            CREATE TABLE IF NOT EXISTS signalbox.history (
+              part bigint NOT NULL, at bigint NOT NULL, gateway text NOT NULL, tags bytea NOT NULL,
+              records bytea NOT NULL) PARTITION BY LIST (part)
+            """,
+            "CREATE INDEX IF NOT EXISTS history_at ON signalbox.history (at)",
+            """
+            INSERT INTO signalbox.meta (name, value) VALUES ('history_part', 0)
+            ON CONFLICT (name) DO NOTHING
+            """,
+        ]
+        + (0..<HistoryRotation.count).map { part in
+            """
+            CREATE TABLE IF NOT EXISTS signalbox.history_\(part) PARTITION OF signalbox.history
+            FOR VALUES IN (\(part))
+            """
         }
 
     /// Tables whose rows come and go get two halves; see `Halves`.
@@ -94,6 +115,9 @@ enum SchemaSteps {
         "ALTER TABLE signalbox.gateway ADD COLUMN IF NOT EXISTS config text NOT NULL DEFAULT ''",
         "ALTER TABLE signalbox.outcome_receiver ADD COLUMN IF NOT EXISTS named bigint NOT NULL DEFAULT 0",
     ]
+
+    /// The oldest dead letters go first.
+    private static let deadAge = ["CREATE INDEX IF NOT EXISTS dead_at ON signalbox.dead (at)"]
 
     private static let first = [
         // A range of ids is the number that the sequence gives and the 262,143 after it.

@@ -13,6 +13,12 @@ enum DeadTables {
             add(filter.sender, "l.sender = ?::text")
             add(filter.route, "d.route = ?::text")
             add(filter.reason, "d.reason = ?::text")
+            add(filter.app, "l.app = ?::text")
+            if let user = filter.user {
+                // The rows that are left are read to see whose they are.
+                values.add(Array(user.utf8))
+                sql.append("position($\(values.places.count)::bytea in d.body) > 0")
+            }
             if let before = filter.beforeUnixMs { add(before, "d.at < ?::bigint") }
             if let since = filter.sinceUnixMs { add(since, "d.at >= ?::bigint") }
             if !filter.ids.isEmpty {
@@ -43,9 +49,15 @@ enum DeadTables {
         }
     }
 
+    /// How many letters are looked at in one part of a search for a user.
+    private static let searchPart = 1_000
+
     static func count(
         _ filter: DeadFilter, _ link: PostgresLink, byNs deadlineNs: UInt64
     ) throws(PostgresFault) -> Int {
+        guard filter.user == nil else {
+            return try list(filter, fromID: 0, limit: .max, link, byNs: deadlineNs).count
+        }
         let conditions = Conditions(filter, fromID: 0)
         let rows = try link.run(
             conditions.select("count(*)"), conditions.values, byNs: deadlineNs)
@@ -56,12 +68,21 @@ enum DeadTables {
         _ filter: DeadFilter, fromID: UInt64, limit: Int, _ link: PostgresLink,
         byNs deadlineNs: UInt64
     ) throws(PostgresFault) -> [DeadLetter] {
-        let conditions = Conditions(filter, fromID: fromID)
-        let statement = conditions.select(
-            "d.id, d.at, d.reason, d.stable, d.route, d.received, d.attempts::text, d.body, l.sender, l.app, l.kind",
-            "ORDER BY d.id LIMIT \(limit)")
-        let rows = try link.run(statement, conditions.values, byNs: deadlineNs)
-        return (0..<rows.count).map { letter(rows, $0) }
+        var letters: [DeadLetter] = []
+        var next: UInt64? = fromID
+        while let from = next, letters.count < limit {
+            let part = filter.user == nil ? limit : searchPart
+            let conditions = Conditions(filter, fromID: from)
+            let statement = conditions.select(
+                "d.id, d.at, d.reason, d.stable, d.route, d.received, d.attempts::text, d.body, l.sender, l.app, l.kind",
+                "ORDER BY d.id LIMIT \(part)")
+            let rows = try link.run(statement, conditions.values, byNs: deadlineNs)
+            let found = (0..<rows.count).map { letter(rows, $0) }
+            letters += found.filter { filter.takes(user: $0.device.user) }
+                .prefix(limit - letters.count)
+            next = rows.count < part ? nil : found.last.map { $0.id + 1 }
+        }
+        return letters
     }
 
     private static func letter(_ rows: Rows, _ row: Int) -> DeadLetter {
@@ -101,16 +122,22 @@ enum DeadTables {
         _ filter: DeadFilter, fromID: UInt64, limit: Int, isRead: Bool, _ transaction: Transaction
     ) throws(TransactionFault) -> (ids: [Int64], lanes: [Int64: LaneKey], nextID: UInt64?) {
         let conditions = Conditions(filter, fromID: fromID)
+        let hasBody = isRead || filter.user != nil
         let rows = try transaction.run(
             conditions.select(
-                "d.id, d.lane, l.sender, l.app, l.kind" + (isRead ? ", d.body" : ""),
+                "d.id, d.lane, l.sender, l.app, l.kind" + (hasBody ? ", d.body" : ""),
                 "ORDER BY d.id LIMIT \(limit + 1) FOR UPDATE OF d"),
             conditions.values)
         var lanes: [Int64: LaneKey] = [:]
         var ids: [Int64] = []
         for row in 0..<min(rows.count, limit) {
             let lane = LaneKey(rows, row, from: 2)
-            if isRead, BlockReader(rows.bytes(row, 5), lane: lane).deliveries.isEmpty { continue }
+            if hasBody {
+                let delivery = BlockReader(rows.bytes(row, 5), lane: lane).deliveries.first?
+                    .delivery
+                if isRead, delivery == nil { continue }
+                guard filter.takes(user: delivery?.device.user ?? "") else { continue }
+            }
             ids.append(rows.number(row, 0))
             lanes[rows.number(row, 1)] = lane
         }
@@ -127,6 +154,32 @@ enum DeadTables {
         transaction.send(
             Statement("purge", "DELETE FROM signalbox.dead WHERE id = ANY ($1::bigint[])"), values)
         return DeadPart(count: ids.count, nextID: next)
+    }
+
+    /// Removes what is too old or too much, the oldest first.
+    static func trim(
+        _ limits: DeadLimits, max: Int, nowUnixMs: Int64, _ transaction: Transaction
+    ) throws(TransactionFault) -> DeadTrim {
+        func remove(
+            _ condition: String, _ number: Int64, _ limit: Int
+        ) throws(TransactionFault) -> Int {
+            var values = Parameters()
+            values.add(number)
+            return try transaction.run(
+                Statement(
+                    "",
+                    """
+                    DELETE FROM signalbox.dead WHERE id IN (SELECT id FROM signalbox.dead
+                      WHERE \(condition) ORDER BY at, id LIMIT \(limit) FOR UPDATE SKIP LOCKED)
+                    """), values
+            ).changed
+        }
+        let oldest = nowUnixMs - min(nowUnixMs, Int64(clamping: limits.keepMs))
+        let old = try remove("at < $1::bigint", oldest, max)
+        let count = try transaction.run(Statement("", "SELECT count(*) FROM signalbox.dead"))
+        let surplus = Int(count.number(0, 0)) - limits.countMax
+        guard surplus > 0 else { return DeadTrim(old: old, surplus: 0) }
+        return DeadTrim(old: old, surplus: try remove("at <= $1::bigint", .max, min(max, surplus)))
     }
 
     /// Makes deliveries of a part again: first attempt, and as much time as they had.

@@ -198,7 +198,7 @@ final class Halves: @unchecked Sendable {
     }
 
     /// Waits shortly for a lock, because all others wait behind it. False: the transaction can do no more.
-    private static func wait(
+    static func wait(
         for lock: String, _ transaction: Transaction
     ) throws(TransactionFault) -> Bool {
         transaction.send(Statement("", "SET LOCAL lock_timeout = '50ms'"))

@@ -54,11 +54,10 @@ enum OutcomeTables {
     }
 
     static func append(
-        _ pack: OutcomePack, _ transaction: Transaction, nowUnixMs: Int64
+        _ pack: OutcomePack, _ group: Group, _ transaction: Transaction, nowUnixMs: Int64
     ) throws(TransactionFault) -> Int? {
-        let group = Group([])
         var next: Int?
-        append([pack], group, transaction, nowUnixMs: nowUnixMs) { next = $0 }
+        append(pack.isEmpty ? [] : [pack], group, transaction, nowUnixMs: nowUnixMs) { next = $0 }
         try group.commit(transaction)
         return next
     }

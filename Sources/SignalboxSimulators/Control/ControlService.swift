@@ -5,7 +5,7 @@ internal import SignalboxJSON
 /// The simulators' control API over plain HTTP.
 ///
 /// It has `POST /apns/orders`, `GET /apns/received?count=N&timeout_ms=M`, `DELETE /apns/received`,
-/// and the same under `/fcm`.
+/// and the same under `/fcm`, `/hms` and `/airship`.
 struct ControlService: AsyncHTTPServerHandler {
     let simulators: [Simulator]
 
@@ -22,8 +22,10 @@ struct ControlService: AsyncHTTPServerHandler {
         case "orders": allowed = ["POST"]
         case "received": allowed = ["GET", "DELETE"]
         default:
-            return Problem(404, "known: /apns/orders, /apns/received, /fcm/orders, /fcm/received")
-                .answer
+            let known = simulators.flatMap { one in
+                ["orders", "received"].map { "/\(one.provider)/\($0)" }
+            }
+            return Problem(404, "known: \(known.joined(separator: ", "))").answer
         }
         if allowed.contains(method) { return nil }
         return Problem.methodNotAllowed(allowed)

@@ -30,6 +30,28 @@ extension SQLiteContents {
         return out
     }
 
+    /// Why a gateway could not start on a folder; nil: nothing is in its way, or there is no database yet.
+    ///
+    /// Looks also while a gateway uses the folder, and changes nothing.
+    public static func startFault(folder: String) -> StoreError? {
+        let path = "\(folder)/signalbox.sqlite"
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            configuration.busyMode = .timeout(5)
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            let (isNewer, hasCopy) = try queue.read { db in
+                (try Schema.migrator.hasBeenSuperseded(db), try CopyTable.isThere(db))
+            }
+            try queue.close()
+            if isNewer { return StoreFiles.newer(path) }
+            return hasCopy ? StoreError.unfinishedCopy(path) : nil
+        } catch {
+            return StoreFiles.fault(error, path: path)
+        }
+    }
+
     private static func fill(_ out: inout StoreStatus, _ db: Database) throws {
         let migrator = Schema.migrator
         let done = try migrator.appliedIdentifiers(db).count

@@ -111,6 +111,16 @@ extension QueueTables {
     static func storedRows(
         after place: [Int64], max: Int, _ lanes: [Int64: LaneKey], _ db: Database
     ) throws -> [(place: String, delivery: StoredDelivery?)] {
+        try storedRows(
+            where: "d.leased = 0 AND (d.lane, d.rank, d.due, d.id) > (?, ?, ?, ?)",
+            StatementArguments(place), "ORDER BY d.lane, d.rank, d.due, d.id LIMIT \(max)", lanes,
+            db)
+    }
+
+    static func storedRows(
+        where condition: String, _ arguments: StatementArguments, _ rest: String = "",
+        _ lanes: [Int64: LaneKey], _ db: Database
+    ) throws -> [(place: String, delivery: StoredDelivery?)] {
         let rows = try Row.fetchAll(
             db,
             sql: """
@@ -118,9 +128,8 @@ extension QueueTables {
                   d.attempt, d.free, d.deadline, d.route, d.stable, d.badge, d.device,
                   p.event, p.source, p.type, p.subject, p.key, p.received, p.note
                 FROM delivery d LEFT JOIN payload p ON p.id = d.payload
-                WHERE d.leased = 0 AND (d.lane, d.rank, d.due, d.id) > (?, ?, ?, ?)
-                ORDER BY d.lane, d.rank, d.due, d.id LIMIT ?
-                """, arguments: StatementArguments(place) + [max])
+                WHERE \(condition) \(rest)
+                """, arguments: arguments)
         return try rows.map { row in
             let lane: Int64 = row["lane"]
             return (row[0], try lanes[lane].flatMap { try stored(row, $0, db) })

@@ -37,8 +37,7 @@ public final class SQLiteContents: StoreContents {
         guard FileManager.default.fileExists(atPath: file) else {
             throw StoreError(
                 "store-missing",
-                "there is no store in \(folder): \(file) does not exist; give the gateway's "
-                    + "data folder")
+                "no store at \(folder): \(file) does not exist; give the gateway's data folder")
         }
     }
 

@@ -25,6 +25,7 @@ public final class MemoryStorage: Sendable {
         var registry = MemoryRegistry()
         var outbox = MemoryOutbox()
         var outcomes = MemoryOutcomes()
+        var history = MemoryHistory()
         var values: [[String]: (bytes: [UInt8], untilUnixMs: UInt64)] = [:]
         var epochs: [String: UInt64] = [:]
         var watchers: [LeaseToken: @Sendable ([LaneKey]) -> Void] = [:]

@@ -7,6 +7,8 @@ extension MemoryStore: DeadLetterStore {
             && filter.sender.map { $0 == letter.sender } ?? true
             && filter.route.map { $0 == letter.route } ?? true
             && filter.reason.map { $0 == letter.reason } ?? true
+            && filter.app.map { $0 == letter.device.app } ?? true
+            && filter.takes(user: letter.device.user)
             && filter.beforeUnixMs.map { letter.unixMs < $0 } ?? true
             && filter.sinceUnixMs.map { letter.unixMs >= $0 } ?? true
     }
@@ -50,6 +52,20 @@ extension MemoryStore: DeadLetterStore {
         }.get()
         tell(given, includingItself: true)
         return part
+    }
+
+    /// Removes what is too old or too much.
+    public func trimDead(_ limits: DeadLimits, max: Int) async throws -> DeadTrim {
+        try perform { state, now in
+            let oldest = now - min(now, limits.keepMs)
+            let all = state.queue.dead.values.map(\.letter)
+                .sorted { ($0.unixMs, $0.id) < ($1.unixMs, $1.id) }
+            let old = all.prefix { $0.unixMs < oldest }.prefix(max)
+            let left = all.dropFirst(old.count)
+            let surplus = left.prefix(min(max, left.count - min(left.count, limits.countMax)))
+            for letter in old + surplus { state.queue.dead[letter.id] = nil }
+            return DeadTrim(old: old.count, surplus: surplus.count)
+        }.get()
     }
 
     /// Deletes some of the dead letters.
@@ -112,6 +128,20 @@ extension MemoryStore: KeyValueStore {
             })
     }
 
+    /// All keys of an instance with their values.
+    public func values(
+        instance: String,
+        done: @escaping @Sendable (Result<[String: [UInt8]], StoreFailure>) -> Void
+    ) {
+        done(
+            perform { state, now in
+                state.values.reduce(into: [:]) { out, entry in
+                    guard entry.key[0] == instance, entry.value.untilUnixMs > now else { return }
+                    out[entry.key[1]] = entry.value.bytes
+                }
+            })
+    }
+
     /// Stores a value, or removes it.
     public func set(
         instance: String, key: String, value: [UInt8]?, forMs: UInt64?,
@@ -157,6 +187,21 @@ extension MemoryStore: OutcomeStore {
 
     /// Appends outcomes that end no delivery.
     public func append(_ outcomes: OutcomePack) async throws {
-        try perform { state, now in state.outcomes.append(outcomes, nowUnixMs: now) }.get()
+        try perform { state, now in
+            state.outcomes.append(outcomes, nowUnixMs: now)
+            state.history.add(outcomes.history, by: token.owner, nowUnixMs: now)
+        }.get()
+    }
+}
+
+extension MemoryStore: HistoryStore {
+    /// Says how much is kept.
+    public func keepHistory(_ limits: HistoryLimits) {
+        storage.state.withLock { $0.history.limits = limits }
+    }
+
+    /// All rows with one of the tags.
+    public func history(_ search: HistorySearch) async throws -> HistoryPage {
+        try perform { state, _ in state.history.page(search) }.get()
     }
 }

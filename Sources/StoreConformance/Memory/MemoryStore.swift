@@ -82,7 +82,11 @@ public final class MemoryStore: DeliveryQueue {
             var given: Set<LaneKey> = []
             for (index, var item) in entry.items.enumerated() {
                 let windowMs = item.dedupeMs ?? entry.dedupeMs
-                if state.queue.isDuplicate(item.event, nowUnixMs: now, windowMs: windowMs) {
+                let isKnown = state.queue.isDuplicate(
+                    item.event, nowUnixMs: now, windowMs: windowMs)
+                state.history.add(
+                    item.history, isDuplicate: isKnown, by: token.owner, nowUnixMs: now)
+                if isKnown {
                     commit.duplicates.insert(index)
                     continue
                 }
@@ -141,6 +145,7 @@ public final class MemoryStore: DeliveryQueue {
         let result = perform { state, now -> (refusal: LeaseRefusal, given: Set<LaneKey>) in
             guard !isFenced(token, state) else { return (.fenced, []) }
             state.outcomes.append(outcomes, nowUnixMs: now)
+            state.history.add(outcomes.history, by: token.owner, nowUnixMs: now)
             let refusal = state.queue.settle(
                 ends.map { $0.made(by: token.owner) }, nowUnixMs: now, token)
             return (refusal, state.queue.lanes(releasedBy: ends, except: refusal.lost))

@@ -56,6 +56,7 @@ extension StoreConformance {
             try await fails(probe, "waitingLanes") { _ = try await store.waitingLanes() }
             try await fails(probe, "find") { _ = try await store.find("a", "t") }
             try await fails(probe, "value") { _ = try await store.value("a", "k") }
+            try await fails(probe, "values") { _ = try await store.values("a") }
             try await fails(probe, "set") { try await store.set("a", "k", [1]) }
             try await fails(probe, "deadCount") {
                 _ = try await store.store.deadCount(DeadFilter())

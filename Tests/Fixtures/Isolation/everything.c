@@ -173,6 +173,13 @@ static sbx_status services(sbx_instance *i, sbx_ingest_sink *sink, sbx_error *er
   note(r, "verify", sign->verify(h, SBX_SIGN_HMAC_SHA256, STR("key"), STR(""), STR("data"), (sbx_str){buffer, len}, error), STR(""));
   buffer[0] ^= 1;
   note(r, "forged", sign->verify(h, SBX_SIGN_HMAC_SHA256, STR("key"), STR(""), STR("data"), (sbx_str){buffer, len}, error), STR(""));
+  len = sizeof buffer;
+  const sbx_crypto *crypto = SERVICE(sbx_crypto, SBX_SVC_CRYPTO);
+  sbx_crypto_key secret = {.struct_size = sizeof secret, .secret = STR("key")};
+  status = crypto->hmac(h, SBX_HASH_SHA256, &secret, STR("data"), buffer, &len, error);
+  note(r, "hmac", sign->verify(h, SBX_SIGN_HMAC_SHA256, STR("key"), STR(""), STR("data"), (sbx_str){buffer, len}, error), STR(""));
+  len = sizeof buffer;
+  note(r, "no half", sign->public_key(h, STR("key"), STR(""), SBX_KEY_RAW, buffer, &len, error), STR(""));
   note(r, "no key", sign->sign(h, SBX_SIGN_ES256, STR("key"), STR(""), STR("data"), buffer, &len, error), STR(""));
   const sbx_clock *clock = SERVICE(sbx_clock, SBX_SVC_CLOCK);
   note(r, "zone", clock->utc_offset(h, STR("Asia/Tokyo"), 0, &offset), STR(""));

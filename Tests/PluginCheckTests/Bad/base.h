@@ -81,6 +81,21 @@ __attribute__((unused)) static void leave(void) { __atomic_sub_fetch(&inside, 1,
 #ifndef ON_SENT
 #define ON_SENT
 #endif
+#ifndef ON_RESUME
+#define ON_RESUME
+#endif
+#ifndef ON_BATCH
+#define ON_BATCH
+#endif
+#ifndef ON_PAUSE
+#define ON_PAUSE
+#endif
+#ifndef ON_OBSERVE
+#define ON_OBSERVE
+#endif
+#ifndef ON_SEEN
+#define ON_SEEN
+#endif
 #ifndef PATTERN
 #define PATTERN "/in/base"
 #endif
@@ -100,10 +115,10 @@ __attribute__((unused)) static void leave(void) { __atomic_sub_fetch(&inside, 1,
 #define SUMMARY "keeps every rule"
 #endif
 #ifndef ROLES
-#define ROLES SBX_ROLE_INGEST, SBX_ROLE_BUILD, SBX_ROLE_SEND_HTTP, SBX_ROLE_REGISTER, SBX_ROLE_SEND
+#define ROLES SBX_ROLE_INGEST, SBX_ROLE_BUILD, SBX_ROLE_SEND_HTTP, SBX_ROLE_REGISTER, SBX_ROLE_SEND, SBX_ROLE_SOURCE, SBX_ROLE_OBSERVE
 #endif
 #ifndef NEEDS
-#define NEEDS SBX_SVC_JSON, SBX_SVC_LOG, SBX_SVC_SEND_HOST
+#define NEEDS SBX_SVC_JSON, SBX_SVC_LOG, SBX_SVC_SEND_HOST, SBX_SVC_SOURCE_HOST, SBX_SVC_OBSERVE_HOST
 #endif
 #ifndef FLAGS
 #define FLAGS 0
@@ -123,7 +138,7 @@ struct sbx_instance {
   pthread_mutex_t lock;
   pthread_cond_t change;
   pthread_t thread;
-  uint64_t queue[256];
+  uint64_t queue[256], token;
   size_t waiting;
   int stops, runs, is_short;
 };
@@ -334,6 +349,37 @@ static sbx_status submit(sbx_instance *i, sbx_str app, const sbx_delivery *d, si
 }
 static const sbx_send sender = {sizeof sender, 0, submit};
 
+static sbx_status resume_source(sbx_instance *i, uint32_t batches_max, sbx_error *error) {
+  (void)batches_max, (void)error;
+  const sbx_source_host *to = i->host->service(i->host, SBX_SVC_SOURCE_HOST);
+  uint64_t token = ++i->token;
+  sbx_event e = {.struct_size = sizeof e, .type = STR("base.tick"), .data = STR("{}")};
+  ON_RESUME
+  ON_BATCH
+  to->emit(i->host, token, &e, 1, sizeof e);
+  return SBX_OK;
+}
+static sbx_status pause_source(sbx_instance *i, sbx_error *error) {
+  (void)i, (void)error;
+  ON_PAUSE
+  return SBX_OK;
+}
+static void settled(sbx_instance *i, const sbx_batch_result *results, size_t n, size_t stride) {
+  (void)i, (void)results, (void)n, (void)stride;
+}
+static const sbx_source source = {sizeof source, 0, resume_source, pause_source, settled};
+
+static sbx_status observe(sbx_instance *i, const sbx_observation *o, size_t n, size_t stride, sbx_error *error) {
+  (void)error;
+  const sbx_observe_host *to = i->host->service(i->host, SBX_SVC_OBSERVE_HOST);
+  uint64_t last = SBX_AT(sbx_observation, o, n - 1, stride)->sequence;
+  ON_OBSERVE
+  to->done(i->host, last, SBX_OK, 0);
+  ON_SEEN
+  return SBX_OK;
+}
+static const sbx_observe observer = {sizeof observer, 0, observe};
+
 #ifndef ROLE
 static const void *role(const char *id) {
   return !strcmp(id, SBX_ROLE_INGEST)      ? (const void *)&ingest
@@ -341,6 +387,8 @@ static const void *role(const char *id) {
          : !strcmp(id, SBX_ROLE_SEND_HTTP) ? (const void *)&send_http
          : !strcmp(id, SBX_ROLE_REGISTER)  ? (const void *)&registrar
          : !strcmp(id, SBX_ROLE_SEND)      ? (const void *)&sender
+         : !strcmp(id, SBX_ROLE_SOURCE)    ? (const void *)&source
+         : !strcmp(id, SBX_ROLE_OBSERVE)   ? (const void *)&observer
                                            : NULL;
 }
 #else
@@ -350,7 +398,7 @@ static const char *const roles[] = {ROLES, NULL}, *const needs[] = {NEEDS, NULL}
 static const sbx_plugin plugin = {sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, FLAGS, ID, VERSION, SUMMARY, roles,
                                   needs, SCHEMA, create, role, start, stop, destroy};
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error) {
-  (void)host, (void)error, (void)say, (void)plugin;
+  (void)host, (void)error, (void)say, (void)plugin, (void)source, (void)observer;
   ON_ENTRY
   return RETURNED;
 }

@@ -250,13 +250,18 @@ final class SimLedger: LaneLedger {
 
     func policy(of delivery: Delivery) -> RetryPolicy { SimGateway.policy }
 
+    func offered(_ batch: [Delivery], unixMs: UInt64) {}
+
+    func keepsLetter(of ending: LaneEnding) -> Bool { true }
+
     func record(_ endings: [LaneEnding]) -> OutcomePack {
         state.withLock { state in
             for ending in endings {
                 clock.note(ending.delivery.id, "recorded: \(ending.kind)")
                 switch ending.kind {
-                case .delivered, .failed: state.finals[ending.delivery.id, default: 0] += 1
-                case .retry, .released: break
+                case .delivered, .failed, .cancelled:
+                    state.finals[ending.delivery.id, default: 0] += 1
+                case .retry, .released, .aside: break
                 }
             }
         }

@@ -41,7 +41,7 @@ typedef struct sbx_build {
   const char *options_schema;  /* JSON Schema of build.options in a route, or NULL: takes none */
   /* Pure: same input, same output; no services but log and json. A failing status fails the event's
    * deliveries on this route with error->message.
-   * Statuses: OK, INVALID, UNSUPPORTED, INTERNAL. Thread: [worker]. Since 1.0. */
+   * Statuses: OK, INVALID, UNSUPPORTED, INTERNAL. Thread: [worker]. State: [started]. Since 1.0. */
   sbx_status (*build)(sbx_instance *instance, const sbx_build_input *input, sbx_build_sink *sink, sbx_error *error);
 } sbx_build;
 

@@ -14,7 +14,7 @@ typedef struct sbx_request {
   uint32_t struct_size, reserved;
   sbx_str method, path, query, remote;
   sbx_str pattern;             /* the one of paths() that matched */
-  sbx_str body;                /* raw bytes: check signatures on these */
+  sbx_str body;                /* raw bytes, at most 1 MiB: check signatures on these */
   sbx_str client_certificate;  /* subject under mutual TLS, else empty */
   const sbx_kv *params;        /* values of the pattern's "{name}" segments, percent-decoded */
   size_t param_count;
@@ -28,15 +28,17 @@ typedef struct sbx_request {
 typedef struct sbx_ingest_sink {
   uint32_t struct_size, reserved;
   void *state;
-  /* These happened. Statuses: OK, INVALID (malformed), TOO_LARGE (over the bounds in
-   * docs/limits.md); a failing call takes none of the array. Since 1.0. */
+  /* These happened: at most 1,000 events in one request, each with at most 10,000 recipients. Statuses: OK, INVALID
+   * (malformed), TOO_LARGE (over these bounds); a failing call takes none of the array. Since 1.0. */
   sbx_status (*emit)(struct sbx_ingest_sink *sink, const sbx_event *events, size_t n, size_t stride);
   /* These devices were added (REGISTERED) or removed (UNREGISTERED). Committed together with the
-   * events, and reported to the plugins that follow the app's devices, except the calling instance.
+   * events, and reported to the plugins that follow the app's devices, except the calling instance. At most 1,000
+   * in one request.
    * Statuses: as emit(), UNSUPPORTED: this host keeps no registry. Since 1.0. */
   sbx_status (*change)(struct sbx_ingest_sink *sink, const sbx_change *changes, size_t n, size_t stride);
-  /* One item of the request is unusable and was skipped; the others are not affected. Counted by
-   * `reason`, from a closed list; `detail` is logged and holds no token or body.
+  /* One item of the request is unusable or of no interest and was skipped; the others are not affected. Counted by
+   * `reason`, from a closed list; `detail` is logged at debug level and holds no token or body. More than 10,000 in
+   * one request are left out.
    * Statuses: OK. Since 1.0. */
   sbx_status (*reject)(struct sbx_ingest_sink *sink, sbx_str reason, sbx_str detail);
   /* The answer, at most once. A 2xx leaves only after all events and changes are committed; if
@@ -47,7 +49,8 @@ typedef struct sbx_ingest_sink {
    * the request's memory does not. Statuses: OK, INVALID (second call). Since 1.0. */
   sbx_status (*defer)(struct sbx_ingest_sink *sink, uint32_t timeout_ms);
   /* Ends a deferred request, exactly once, with a status and error as handle() would have returned
-   * them. After the timeout the host has answered 503; finish() is still due. Thread: [any]. Since 1.0. */
+   * them; `error` may be NULL. After the timeout the host has answered 503; finish() is still due.
+   * Thread: [any]. Since 1.0. */
   void (*finish)(struct sbx_ingest_sink *sink, sbx_status status, const sbx_error *error);
 } sbx_ingest_sink;
 
@@ -55,12 +58,12 @@ typedef struct sbx_ingest_sink {
 typedef struct sbx_ingest {
   uint32_t struct_size, reserved;
   /* The paths this instance serves; asked once after start(). Two instances must not claim one path.
-   * Owner: the plugin, until destroy(). Statuses: OK, INTERNAL. Thread: [control]. Since 1.0. */
+   * Owner: the plugin, until destroy(). Statuses: OK, INTERNAL. Thread: [control]. State: [started]. Since 1.0. */
   sbx_status (*paths)(sbx_instance *instance, const sbx_ingest_path **paths, size_t *n, size_t *stride);
   /* One request. A failing status discards all that was emitted and, without respond(), is answered
    * with a problem document of status 400 (INVALID), 401 (AUTH), 404 (NOT_FOUND), 413 (TOO_LARGE),
-   * 503 (AGAIN) or 500, whose detail is error->message.
-   * Statuses: OK and those. Thread: [worker]. Since 1.0. */
+   * 503 (AGAIN) or 500, whose detail is error->message (for 500: that the plugin failed).
+   * Statuses: OK and those. Thread: [worker]. State: [started]. Since 1.0. */
   sbx_status (*handle)(sbx_instance *instance, const sbx_request *request, sbx_ingest_sink *sink, sbx_error *error);
 } sbx_ingest;
 

@@ -1,5 +1,5 @@
 /* signalbox/service/json.h - read access to parsed JSON. Documents and all text read from them live
- * until the role call (or callback) in which they were parsed returns. */
+ * until the role call (or callback) in which they were parsed returns. On a thread of your own: sbx.scope/1. */
 #ifndef SIGNALBOX_SERVICE_JSON_H
 #define SIGNALBOX_SERVICE_JSON_H
 #include "../types.h"

@@ -1,20 +1,23 @@
 //! The host as one instance sees it, and its services.
 
 mod credential;
+mod crypto;
 mod fit;
 mod http;
 mod kv;
 mod log;
 mod registry;
+mod scope;
 mod secrets;
 mod timer;
 
 pub use self::credential::{Certificate, Credential};
+pub use self::crypto::{CryptoKey, Hash, SecretText};
 pub use self::fit::{PayloadLimit, TextField};
 pub use self::http::{HttpAnswer, HttpCall};
 pub use self::log::{Counter, Gauge, Level};
 pub use self::registry::Devices;
-pub use self::secrets::{Algorithm, Key, Secret};
+pub use self::secrets::{Algorithm, Key, PublicKeyForm, Secret};
 pub use self::timer::Timer;
 
 use crate::error::{Error, Result, Status};
@@ -57,6 +60,8 @@ pub(crate) struct Tables {
     pub clock: sbx_clock,
     pub json: sbx_json,
     pub fit: sbx_fit,
+    pub scope: sbx_scope,
+    pub crypto: sbx_crypto,
     pub credential: sbx_credential,
     pub certificates: sbx_certificates,
     pub http: sbx_http,
@@ -64,6 +69,8 @@ pub(crate) struct Tables {
     pub registry: sbx_registry,
     pub timer: sbx_timer,
     pub send_host: sbx_send_host,
+    pub source_host: sbx_source_host,
+    pub observe_host: sbx_observe_host,
 }
 
 impl Host {
@@ -82,6 +89,8 @@ impl Host {
                     clock: table(raw, SBX_SVC_CLOCK),
                     json: table(raw, SBX_SVC_JSON),
                     fit: table(raw, SBX_SVC_FIT),
+                    scope: table(raw, SBX_SVC_SCOPE),
+                    crypto: table(raw, SBX_SVC_CRYPTO),
                     credential: table(raw, SBX_SVC_CREDENTIAL),
                     certificates: table(raw, SBX_SVC_CERTIFICATE),
                     http: table(raw, SBX_SVC_HTTP),
@@ -89,6 +98,8 @@ impl Host {
                     registry: table(raw, SBX_SVC_REGISTRY),
                     timer: table(raw, SBX_SVC_TIMER),
                     send_host: table(raw, SBX_SVC_SEND_HOST),
+                    source_host: table(raw, SBX_SVC_SOURCE_HOST),
+                    observe_host: table(raw, SBX_SVC_OBSERVE_HOST),
                 },
                 watchers: Mutex::default(),
                 timers: timer::Slots::default(),

@@ -21,6 +21,19 @@ pub enum Algorithm {
     HmacSha256,
     /// A signature has 20 bytes. Only for sources that require it.
     HmacSha1,
+    /// A signature has 64 bytes.
+    Ed25519,
+}
+
+/// Forms for [`Host::public_key`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PublicKeyForm {
+    /// P-256: the uncompressed point of 65 bytes; Ed25519: 32 bytes.
+    Raw = 1,
+    /// JSON as RFC 7638 has it: its SHA-256 is the thumbprint.
+    Jwk,
+    /// `BEGIN PUBLIC KEY`.
+    Pem,
 }
 
 /// Which key to use: a whole secret, or a place inside a secret that is a JSON document.
@@ -124,7 +137,20 @@ impl Host {
         })
     }
 
+    /// The public half of a key that signs; fails with `Unsupported` in a host of contract 1.0.
+    pub fn public_key<'k>(&self, form: PublicKeyForm, key: impl Into<Key<'k>>) -> Result<Vec<u8>> {
+        let (key, public_key) = (key.into(), self.inner.tables.sign.public_key);
+        filled(512, |room, length, error| {
+            self.ask(public_key, |public_key, host| unsafe {
+                let (secret, pointer) = (raw(key.secret), raw(key.pointer));
+                public_key(host, secret, pointer, form as u32, room.cast(), length, error)
+            })
+        })
+    }
+
     /// Whether a signature is valid, checked in constant time.
+    ///
+    /// Besides a secret, a public key may be given itself as PEM, JWK or JWK set; `/keys/KID` chooses one of a set.
     pub fn verify<'k>(
         &self,
         algorithm: Algorithm,

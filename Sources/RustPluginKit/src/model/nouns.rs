@@ -15,7 +15,7 @@ pub struct Device<'a> {
     pub platform: &'a str,
     /// `apns` | `fcm` | `hms` | ...; empty: follows from the platform.
     pub provider: &'a str,
-    /// As the provider wants it; the plugin that knows the source cleans it.
+    /// As the provider wants it; the plugin that knows the source cleans it; at most 4,096 bytes.
     ///
     /// Never logged.
     pub token: &'a str,
@@ -29,7 +29,7 @@ pub struct Device<'a> {
     pub locale: &'a str,
     /// In Unix milliseconds; 0: unknown, the token came with the event.
     pub registered_unix_ms: u64,
-    /// What else its registration said (`muted`); the registry keeps it.
+    /// What else its registration said (`muted`); the registry keeps at most 16 of 256 bytes.
     pub attributes: &'a [Pair<'a>],
 }
 

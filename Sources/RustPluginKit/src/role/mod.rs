@@ -5,18 +5,22 @@ mod endpoint;
 mod http;
 mod ingest;
 mod ingest_sink;
+mod observe;
 mod register;
 mod send_http;
 mod send_own;
+mod source;
 
 pub use self::build::{Build, BuildInput, BuildSink, Target};
 pub use self::endpoint::Endpoint;
 pub use self::http::{HttpRequest, HttpSink, Response, ResponseBatch};
 pub use self::ingest::{Ingest, IngestPath, Request};
 pub use self::ingest_sink::{Deferred, IngestSink};
+pub use self::observe::{Observation, Observe};
 pub use self::register::{ChangeBatch, Register};
 pub use self::send_http::SendHttp;
 pub use self::send_own::SendOwn;
+pub use self::source::{BatchResult, Source};
 
 /// The tables of the roles, under the names that [`crate::plugin!`] uses.
 #[doc(hidden)]
@@ -51,5 +55,14 @@ pub mod tables {
 
     pub fn SendOwn<P: super::SendOwn + Plugin>() -> Role {
         role(SBX_ROLE_SEND, Some(SBX_SVC_SEND_HOST), super::send_own::table::<P>())
+    }
+
+    pub fn Observe<P: super::Observe + Plugin>() -> Role {
+        let table = super::observe::table::<P>();
+        role(SBX_ROLE_OBSERVE, Some(SBX_SVC_OBSERVE_HOST), table)
+    }
+
+    pub fn Source<P: super::Source + Plugin>() -> Role {
+        role(SBX_ROLE_SOURCE, Some(SBX_SVC_SOURCE_HOST), super::source::table::<P>())
     }
 }

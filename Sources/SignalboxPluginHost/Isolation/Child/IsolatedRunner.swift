@@ -11,6 +11,9 @@ public final class IsolatedRunner: Sendable {
         var instance: PluginInstance?
         var workers: WorkerThreads?
         var roles = PluginRoles()
+        /// Undecided batches of the source, by number.
+        var batches: [UInt64: @Sendable (SourceVerdict) -> Void] = [:]
+        var batchNumber: UInt64 = 0
     }
 
     private let peer: WirePeer
@@ -79,6 +82,26 @@ public final class IsolatedRunner: Sendable {
                 }
                 peer.reply(to: frame) { $0.put(facts) }
             }
+        case .resumeSource:
+            let batchesMax = Int(clamping: try UInt64(reading: frame))
+            Task {
+                let resumed = await Self.result { () async throws(PluginFault) in
+                    try await self.source().resume(batchesMax: batchesMax) { self.emit($0) }
+                    return WireNothing()
+                }
+                peer.reply(to: frame) { $0.put(resumed) }
+            }
+        case .pauseSource:
+            Task {
+                let paused = await Self.result { () async throws(PluginFault) in
+                    try await self.source().pause()
+                    return WireNothing()
+                }
+                peer.reply(to: frame) { $0.put(paused) }
+            }
+        case .settled:
+            let message = try SettledMessage(reading: frame)
+            state.withLock { $0.batches.removeValue(forKey: message.number) }?(message.verdict)
         case .endpoint:
             let asked = try EndpointMessage(reading: frame)
             Task {
@@ -149,12 +172,37 @@ public final class IsolatedRunner: Sendable {
         facts.builds = roles.build != nil
         facts.sendHTTP = roles.sendHTTP.map { .init(maxBatch: $0.maxBatch) }
         facts.send = roles.send.map { .init(maxBatch: $0.maxBatch) }
+        facts.isSource = roles.source != nil
+        facts.observe = roles.observe.map { .init(maxBatch: $0.maxBatch) }
         facts.register = roles.register.map { role in
             let kinds = DeviceChange.Kind.allCases.filter { role.wants($0) }
             return .init(
                 maxBatch: role.maxBatch, kinds: kinds.reduce(0) { $0 | 1 << UInt64($1.rawValue) })
         }
         return facts
+    }
+
+    private func source() throws(PluginFault) -> any Sourcing {
+        guard let source = state.withLock({ $0.roles.source }) else {
+            throw PluginFault(.unsupported, "the plugin has no source role")
+        }
+        return source
+    }
+
+    /// Hands a batch to the gateway. Thread: the plugin's.
+    private func emit(_ batch: SourceBatch) -> Bool {
+        let number = state.withLock { state in
+            state.batchNumber += 1
+            state.batches[state.batchNumber] = batch.done
+            return state.batchNumber
+        }
+        peer.channel.waitForRoom()
+        let isSent = peer.send(
+            .batch,
+            BatchMessage(
+                number: number, receivedUnixMs: batch.receivedUnixMs, events: batch.events))
+        if !isSent { _ = state.withLock { $0.batches.removeValue(forKey: number) } }
+        return isSent
     }
 
     private func translator(_ role: TranslatorRole) throws(PluginFault) -> any Translating {
@@ -187,6 +235,7 @@ public final class IsolatedRunner: Sendable {
             case .classify: classify(try ClassifyMessage(reading: frame), frame)
             case .build: build(try BuildMessage(reading: frame), frame)
             case .ingest: ingest(try IngestRequest(reading: frame), frame)
+            case .observe: try observe(frame)
             case .submit: submit(try SubmitMessage(reading: frame), frame)
             case .credentialRefused:
                 let name = try String(reading: frame)
@@ -229,6 +278,20 @@ public final class IsolatedRunner: Sendable {
             options: JSONText(message.options))
         reply(
             built ?? .failure(PluginFault(.unsupported, "the plugin has no build role")), frame)
+    }
+
+    private func observe(_ frame: WireFrame) throws(WireFault) {
+        var reader = frame.reader
+        let batch = try reader.list(Observation.self)
+        try reader.end()
+        // Before any verdict.
+        peer.reply(to: frame) { _ in }
+        let peer = peer
+        guard let role = state.withLock({ $0.roles.observe }) else {
+            peer.answer(frame) { $0.put(ObserveVerdict.refused(reason: "unsupported")) }
+            return
+        }
+        role.observe(batch) { verdict in peer.answer(frame) { $0.put(verdict) } }
     }
 
     private func submit(_ message: SubmitMessage, _ frame: WireFrame) {

@@ -73,6 +73,12 @@ final class RemoteServices: HostServices {
         }
     }
 
+    func publicKey(_ form: PublicKeyForm, key: [UInt8]) throws(PluginFault) -> [UInt8] {
+        try tried(.publicKey, WireBytes.self) {
+            $0.put(PublicKeyMessage(form: form, key: key))
+        }.bytes
+    }
+
     func utcOffset(zone: String, unixMs: UInt64) -> Int32? {
         ask(.utcOffset, Int32?.self) { $0.put(ZoneMessage(zone: zone, unixMs: unixMs)) } ?? nil
     }

@@ -83,6 +83,28 @@ extension IsolatedInstance {
         return facts
     }
 
+    /// Asks the current process to resume or pause its source; a fault of kind `lost` if there is none.
+    func askSource(
+        _ method: WireMethod, _ write: @escaping @Sendable (WireWriter) -> Void
+    ) async -> PluginFault? {
+        guard let control else { return PluginFault(.stopping, "the instance is stopped") }
+        let asked = await control.value { [self] () -> PluginFault? in
+            guard let child = state.update({ $0.isUp ? $0.child : nil }) else { return Self.gone }
+            return askSource(child, method, write)
+        }
+        return asked ?? PluginFault(.stopping, "the instance is stopped")
+    }
+
+    /// The same of a process, on the control thread.
+    func askSource(
+        _ child: IsolatedChild, _ method: WireMethod, _ write: (WireWriter) -> Void
+    ) -> PluginFault? {
+        let what = method == .resumeSource ? "resume()" : "pause()"
+        let asked: Result<WireResult<WireNothing>, PluginFault> = ask(child, method, what, write)
+        if case .failure(let fault) = asked.flatMap(\.result) { return fault }
+        return nil
+    }
+
     /// Marks the instance as serving: from now on its process is restarted when it ends.
     func isServing() {
         state.updateAll { state in
@@ -233,6 +255,7 @@ extension IsolatedInstance {
             instance: name, level: .info, message: "the plugin is up again", fields: [])
         listeners.withLock { $0.credentialReady }()
         listeners.withLock { $0.room }()
+        if let child = state.update({ $0.child }) { listeners.withLock { $0.again }(child) }
     }
 
     // MARK: Stopping

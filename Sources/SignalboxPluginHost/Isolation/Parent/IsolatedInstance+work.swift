@@ -127,6 +127,11 @@ extension IsolatedInstance {
             }
             // The next delivery may be sent.
             if wasOnTrial { listeners.withLock { $0.room }() }
+        case .batch:
+            guard let take = listeners.withLock({ $0.batch }) else {
+                throw WireFault("it is no source")
+            }
+            try take(try BatchMessage(reading: frame), child)
         default: throw WireFault("it may not ask for \(method)")
         }
     }

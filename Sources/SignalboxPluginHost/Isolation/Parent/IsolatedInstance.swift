@@ -28,6 +28,9 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         var credentialReady: @Sendable () -> Void = {}
         var secretsChanged: @Sendable () -> Void = {}
         var room: @Sendable () -> Void = {}
+        var batch: (@Sendable (BatchMessage, IsolatedChild) throws(WireFault) -> Void)?
+        /// A process serves in place of one that has ended.
+        var again: @Sendable (IsolatedChild) -> Void = { _ in }
     }
 
     /// Name in gateway.yaml.

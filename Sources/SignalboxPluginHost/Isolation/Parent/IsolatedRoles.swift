@@ -23,6 +23,8 @@ extension IsolatedInstance {
             IsolatedReporter(
                 IsolatedTranslator(self, .register, maxBatch: $0.maxBatch), kinds: $0.kinds)
         }
+        roles.observe = facts.observe.map { IsolatedObserver(self, maxBatch: $0.maxBatch) }
+        if facts.isSource { roles.source = IsolatedSource(self, limits: limits) }
         made.withLock { [roles] in $0 = roles }
         isServing()
         return roles

@@ -35,6 +35,12 @@ final class ServiceDesk: Sendable {
         case .now: peer.reply(to: frame) { $0.put(services.nowUnixMs) }
         case .sign: try sign(&reader, frame, peer)
         case .verify: try verify(&reader, frame, peer)
+        case .publicKey:
+            let asked = try reader.value(PublicKeyMessage.self)
+            let made = result { () throws(PluginFault) in
+                WireBytes(try services.publicKey(asked.form, key: asked.key))
+            }
+            peer.reply(to: frame) { $0.put(made) }
         case .utcOffset:
             let asked = try reader.value(ZoneMessage.self)
             let offset = services.utcOffset(zone: asked.zone, unixMs: asked.unixMs)

@@ -223,3 +223,27 @@ struct LogMessage: WireValue {
         fields = try reader.list()
     }
 }
+
+/// Asks for the public half of a key.
+struct PublicKeyMessage: WireValue {
+    var form: PublicKeyForm
+    var key: [UInt8]
+
+    init(form: PublicKeyForm, key: [UInt8]) {
+        self.form = form
+        self.key = key
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(form.rawValue)
+        writer.put(key)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        guard let form = PublicKeyForm(rawValue: try reader.number()) else {
+            throw WireFault("there is no such form of a public key")
+        }
+        self.form = form
+        key = try reader.bytes()
+    }
+}

@@ -5,16 +5,17 @@ internal import SignalboxJSON
 enum WireMethod: UInt16, CaseIterable {
     // The gateway asks the plugin's process.
     case create = 1
-    case start, roles, endpoint, prepare, classify, build, ingest, submit, stop
+    case start, roles, endpoint, prepare, classify, build, ingest, submit, stop, resumeSource
+    case pauseSource, observe
     // The gateway notifies the plugin's process.
-    case credentialRefused, fetchCredentials
+    case credentialRefused, fetchCredentials, settled
     // The plugin's process asks the gateway.
     case now = 32
     case sign, verify, call, value, set, devices, device, change, utcOffset, certificate, identity
-    case metric, readFile
+    case metric, readFile, publicKey
     // The plugin's process notifies the gateway.
     case log = 64
-    case count, misbehaved, shortened, credentialReady, secretsChanged, outcomes, room
+    case count, misbehaved, shortened, credentialReady, secretsChanged, outcomes, room, batch
 }
 
 /// The role that a translator call is for.
@@ -159,6 +160,8 @@ struct RoleFacts: WireValue, Equatable {
     var sendHTTP: Batches?
     var send: Batches?
     var register: Batches?
+    var isSource = false
+    var observe: Batches?
 
     init() {}
 
@@ -168,6 +171,8 @@ struct RoleFacts: WireValue, Equatable {
         writer.put(sendHTTP)
         writer.put(send)
         writer.put(register)
+        writer.put(isSource)
+        writer.put(observe)
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
@@ -176,6 +181,8 @@ struct RoleFacts: WireValue, Equatable {
         sendHTTP = try reader.value()
         send = try reader.value()
         register = try reader.value()
+        isSource = try reader.flag()
+        observe = try reader.value()
     }
 }
 

@@ -97,6 +97,11 @@ final class WirePeer: Sendable {
         send(method.rawValue, .notice, 0, write)
     }
 
+    /// Sends the peer a notice. False if it is too long.
+    func send(_ method: WireMethod, _ value: some WireValue) -> Bool {
+        send(method.rawValue, .notice, 0) { $0.put(value) }
+    }
+
     /// Replies to a call. False if the reply is too long; then send another.
     @discardableResult
     func reply(to frame: WireFrame, _ write: (WireWriter) -> Void) -> Bool {

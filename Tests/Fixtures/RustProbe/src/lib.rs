@@ -77,6 +77,29 @@ impl Probe {
                 let status = none.map_err(|fault| fault.status);
                 format!("{} {} {} {status:?}", hex_encode(&made), fits(&made)?, fits(b"x")?)
             }
+            "crypto" => {
+                let key = CryptoKey::secret("key");
+                let same = host.hmac(Hash::Sha256, &key, b"x")?
+                    == host.sign(Algorithm::HmacSha256, "key", b"x")?;
+                let (salt, nonce) = (host.random(16)?, [7; 12]);
+                let (point, _) = host.agree(&P256_BASE, None)?;
+                let (own, shared) = host.agree(&point, Some(&CryptoKey::bytes(&[9; 32])))?;
+                let derived =
+                    host.hkdf(Hash::Sha256, &CryptoKey::bytes(&shared), &salt, b"i", 16)?;
+                let derived = CryptoKey::bytes(&derived);
+                let sealed = host.seal(request.body(), &derived, &nonce, b"a")?;
+                let opened = host.open(&sealed, &derived, &nonce, b"a")?;
+                let forged =
+                    host.open(&sealed, &derived, &nonce, b"b").map_err(|fault| fault.status);
+                let half = host.public_key(PublicKeyForm::Raw, "key").map_err(|fault| fault.status);
+                format!(
+                    "{same} {} {} {} {} {forged:?} {half:?}",
+                    own.len(),
+                    sealed.len(),
+                    opened == request.body(),
+                    hex_encode(&host.digest(Hash::Md5, b"abc")?)
+                )
+            }
             "secret" => host.secret("key")?.equals(request.body()).to_string(),
             "json" => walk(request.json()?),
             "credential" => host.credential("token")?,
@@ -198,5 +221,14 @@ fn walk(json: Json<'_>) -> String {
     );
     out + &format!(" {}", json.at("/none").is_none() && json.elements().next().is_none())
 }
+
+/// The base point of P-256.
+const P256_BASE: [u8; 65] = [
+    0x04, 0x6b, 0x17, 0xd1, 0xf2, 0xe1, 0x2c, 0x42, 0x47, 0xf8, 0xbc, 0xe6, 0xe5, 0x63, 0xa4, 0x40,
+    0xf2, 0x77, 0x03, 0x7d, 0x81, 0x2d, 0xeb, 0x33, 0xa0, 0xf4, 0xa1, 0x39, 0x45, 0xd8, 0x98, 0xc2,
+    0x96, 0x4f, 0xe3, 0x42, 0xe2, 0xfe, 0x1a, 0x7f, 0x9b, 0x8e, 0xe7, 0xeb, 0x4a, 0x7c, 0x0f, 0x9e,
+    0x16, 0x2b, 0xce, 0x33, 0x57, 0x6b, 0x31, 0x5e, 0xce, 0xcb, 0xb6, 0x40, 0x68, 0x37, 0xbf, 0x51,
+    0xf5,
+];
 
 signalbox_plugin::plugin!(Probe: Ingest);

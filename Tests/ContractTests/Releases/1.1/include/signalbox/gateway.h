@@ -7,6 +7,11 @@
  * THREADS. Every function may be called from any thread, several at once, but not from inside a
  * callback of the same gateway. Functions that say "waits" block the caller. Callbacks come on threads
  * of the gateway, several at once, and must return soon; what they are given is borrowed until then.
+ * `done` of a function that waits is called before the function returns, on any thread.
+ *
+ * STATE. A gateway is made, runs from sbx_gateway_start() on, and ends with sbx_gateway_destroy(), after which its
+ * pointer is invalid: no other call may be under way then. Functions that may return STOPPING need one that runs.
+ * sbx_gateway_add_plugin() and sbx_gateway_start() need one that does not. All others take any.
  *
  * MANNERS. The library installs no signal handler, never exits, prints nothing and keeps no state
  * outside of its gateways, of which a process may have several (each with a data folder of its own).
@@ -57,7 +62,25 @@ typedef struct sbx_gateway_options {
   void (*log)(void *context, uint32_t level, sbx_str message, const sbx_kv *fields, size_t n);  /* SBX_LOG_* */
   /* Results of deliveries; NULL: not reported. */
   void (*results)(void *context, const sbx_delivery_result *results, size_t n, size_t stride);
+  /* Lines below this level do not reach `log`: SBX_LOG_* + 1. 0: as gateway.log.level says, also after a
+   * reload. It can change while the gateway runs: POST /log-level with sbx_gateway_admin(). Since 1.1 */
+  uint32_t log_level, reserved_2;
 } sbx_gateway_options;
+
+/* The result of one submitted event. Treat a value you do not know as ACCEPTED. Since 1.1 */
+#define SBX_SUBMITTED_ACCEPTED  1u  /* on disk, and it has deliveries */
+#define SBX_SUBMITTED_DUPLICATE 2u  /* dropped: its dedupe key was seen before */
+#define SBX_SUBMITTED_UNROUTED  3u  /* on disk for traces: no route takes it */
+#define SBX_SUBMITTED_UNREACHED 4u  /* likewise: routes take it, and none has a recipient to send to */
+#define SBX_SUBMITTED_FAILED    5u  /* likewise: a builder failed on it, as the log says, and it has no delivery */
+typedef struct sbx_submitted {
+  uint32_t struct_size;
+  uint32_t result;       /* SBX_SUBMITTED_* */
+  uint64_t event_id;     /* its own id, also of a duplicate: results and traces name it */
+  uint64_t original_id;  /* of a duplicate: the event that was accepted. 0: unknown, without
+                          * gateway.history or from a call that does not wait */
+  uint64_t deliveries;   /* how many were made */
+} sbx_submitted;
 
 /* The result of submitted events: on disk, one id per event in their order. Borrowed. */
 typedef struct sbx_submission {
@@ -65,6 +88,8 @@ typedef struct sbx_submission {
   sbx_status status;         /* OK; AGAIN: too much waits; UNREACHABLE: the disk failed; STOPPING */
   const uint64_t *event_ids; /* 0: dropped, its dedupe key was seen before; NULL without OK */
   size_t event_count;
+  const sbx_submitted *events; /* one for each, in their order; NULL without OK. Since 1.1 */
+  size_t event_stride;         /* of `events`. Since 1.1 */
 } sbx_submission;
 
 /* The answer to a request that was handed in. Borrowed. */
@@ -91,6 +116,27 @@ SBX_EXPORT sbx_status sbx_gateway_add_plugin(sbx_gateway *gateway, sbx_str name,
  * Statuses: OK, INVALID (the configuration), UNREACHABLE (an address is unavailable), INTERNAL. */
 SBX_EXPORT sbx_status sbx_gateway_start(sbx_gateway *gateway, sbx_error *error);
 
+/* One fault or warning of a configuration. Borrowed. Since 1.1 */
+#define SBX_FINDING_FAULT   1u  /* no gateway starts or reloads with it */
+#define SBX_FINDING_WARNING 2u  /* a gateway runs with it, but probably not as meant */
+typedef struct sbx_finding {
+  uint32_t struct_size;
+  uint32_t severity;      /* SBX_FINDING_* */
+  uint32_t line, column;  /* from 1 */
+  sbx_str file;           /* the configuration, or a file that it names */
+  sbx_str code;           /* the rule: "unknown-key"; docs/errors.md lists them */
+  sbx_str message;        /* names the thing and the fix; holds no secret */
+} sbx_finding;
+
+/* Checks a configuration with its plugins as `signalbox check` does, and runs nothing of it: `config_text`, or
+ * the gateway's own if it is empty. `done` is called once if the status is OK, with all faults and then all
+ * warnings, n = 0 if there are none. Waits. State: any, before a start as well.
+ * Owner: the findings are the library's, until `done` returns. Statuses: OK, INVALID (no gateway or done). Since 1.1 */
+SBX_EXPORT sbx_status sbx_gateway_check(sbx_gateway *gateway, sbx_str config_text,
+                                        void (*done)(void *context, const sbx_finding *findings, size_t n,
+                                                     size_t stride),
+                                        void *context, sbx_error *error);
+
 /* The port of gateway.listen or gateway.admin; 0: there is none, or the gateway does not run. */
 SBX_EXPORT uint32_t sbx_gateway_listen_port(sbx_gateway *gateway);
 SBX_EXPORT uint32_t sbx_gateway_admin_port(sbx_gateway *gateway);
@@ -108,6 +154,17 @@ SBX_EXPORT sbx_status sbx_gateway_submit_json(sbx_gateway *gateway, sbx_str sour
                                               void (*done)(void *context, const sbx_submission *submission),
                                               void *context, sbx_error *error);
 
+/* The same two, and they wait: `done`, which may be NULL, is called once if the status is OK, and not with
+ * another one.
+ * State: started. Statuses: as above, AGAIN, UNREACHABLE (as sbx_submission.status). Since 1.1 */
+SBX_EXPORT sbx_status sbx_gateway_submit_wait(sbx_gateway *gateway, sbx_str source, const sbx_event *events, size_t n,
+                                              size_t stride,
+                                              void (*done)(void *context, const sbx_submission *submission),
+                                              void *context, sbx_error *error);
+SBX_EXPORT sbx_status sbx_gateway_submit_json_wait(sbx_gateway *gateway, sbx_str source, sbx_str json,
+                                                   void (*done)(void *context, const sbx_submission *submission),
+                                                   void *context, sbx_error *error);
+
 /* Answers a request as the gateway's own listener would; `pattern` and `params` are not read, header
  * names are in lower case. Waits; `done` is called before it returns OK, on any thread.
  * Statuses: OK, INVALID (malformed). */
@@ -121,6 +178,16 @@ SBX_EXPORT sbx_status sbx_gateway_handle_async(sbx_gateway *gateway, const sbx_r
                                                void (*done)(void *context, const sbx_answer *answer), void *context,
                                                sbx_error *error);
 
+/* Answers a request as the admin listener would, also without one (`admin: false`): traces, dead letters, pauses,
+ * readiness and the rest of docs/embedding.md, with JSON in and out. Of the request, `method`, `path`, `query` and
+ * `body` are read. The program needs no token; what it changes is audited as "program".
+ * Waits; `done` is called once if the status is OK. State: started. Owner: the answer is the library's, until
+ * `done` returns. Statuses: OK, also for an http_status of 400 and above; INVALID (malformed), STOPPING (it does
+ * not run). Since 1.1 */
+SBX_EXPORT sbx_status sbx_gateway_admin(sbx_gateway *gateway, const sbx_request *request,
+                                        void (*done)(void *context, const sbx_answer *answer), void *context,
+                                        sbx_error *error);
+
 /* The current metrics in the text format of Prometheus; `done` is called before it returns.
  * Statuses: OK, STOPPING (it does not run). */
 SBX_EXPORT sbx_status sbx_gateway_metrics(sbx_gateway *gateway, void (*done)(void *context, sbx_str text), void *context);
@@ -132,6 +199,16 @@ SBX_EXPORT uint64_t sbx_gateway_waiting(sbx_gateway *gateway);
  * parts keep running; a configuration with a fault changes nothing. Waits until the replaced parts
  * have ended. Statuses: as sbx_gateway_start(), STOPPING. */
 SBX_EXPORT sbx_status sbx_gateway_reload(sbx_gateway *gateway, sbx_str config_text, sbx_error *error);
+
+/* The same, and reports the result in JSON. OK: what `signalbox reload --json` prints, with what was added,
+ * removed, changed and kept, and what needs a restart. INVALID: {"faults": [...]}, with the members of sbx_finding.
+ * `done` is called once with these two statuses, and not with another one. With SBX_RELOAD_CHECK nothing
+ * changes: it says what a reload would do. Waits. State: started. Owner: the report is the library's, until
+ * `done` returns. Statuses: as sbx_gateway_reload(). Since 1.1 */
+#define SBX_RELOAD_CHECK 1u
+SBX_EXPORT sbx_status sbx_gateway_reload_report(sbx_gateway *gateway, sbx_str config_text, uint64_t flags,
+                                                void (*done)(void *context, sbx_str json), void *context,
+                                                sbx_error *error);
 
 /* Accepts nothing more and waits until what is in memory is sent, at most so long; *left: deliveries
  * that stay on disk for the next startup. Statuses: OK, STOPPING (it does not run). */

@@ -44,8 +44,8 @@ typedef struct sbx_plugin {
   const char *id;             /* "com.example.apns": unique, never changes */
   const char *version;        /* "1.4.2" */
   const char *summary;        /* one line for `signalbox plugins list` */
-  const char *const *roles;   /* NULL-terminated role ids */
-  const char *const *needs;   /* NULL-terminated service ids without which it cannot run, or NULL */
+  const char *const *roles;   /* NULL-terminated role ids, at most 64; a host ignores those that it does not know */
+  const char *const *needs;   /* NULL-terminated service ids without which it cannot run, at most 64, or NULL */
   const char *config_schema;  /* JSON Schema (docs/plugin-config-schema.md), or NULL: takes no config */
 
   /* Makes an instance from its part of gateway.yaml as JSON, already valid under config_schema.
@@ -53,31 +53,34 @@ typedef struct sbx_plugin {
    * and sbx.sign/1, not its value. No network, no threads yet.
    * Owner: *instance is the plugin's until destroy(). config is borrowed.
    * Statuses: OK, INVALID, UNSUPPORTED, INTERNAL; with error->message.
-   * Thread: [control]. Since 1.0. */
+   * Thread: [control]. State: [none]. Since 1.0. */
   sbx_status (*create)(const sbx_host *host, sbx_str config, sbx_instance **instance, sbx_error *error);
 
   /* The table of one of `roles`, or NULL. The same answer each time.
-   * Owner: the plugin; static. Thread: [any]. Since 1.0. */
+   * Owner: the plugin; static. Thread: [any]. State: [always]. Since 1.0. */
   const void *(*role)(const char *role_id);
 
   /* Ready to work: define credentials, start own threads. Role functions are called only after it.
-   * May be NULL. Statuses: OK, INVALID, UNREACHABLE, INTERNAL. Thread: [control]. Since 1.0. */
+   * Called once. When it fails it has ended what it began, and destroy() is next, without stop().
+   * May be NULL. Statuses: OK, INVALID, UNREACHABLE, INTERNAL. Thread: [control]. State: [created]. Since 1.0. */
   sbx_status (*start)(sbx_instance *instance, sbx_error *error);
 
   /* Complete or give back everything before the deadline (CLOCK_MONOTONIC). When it returns OK no
    * thread, timer or callback of the instance runs any more. May be NULL: nothing to stop.
+   * Called once, and only after a start() that returned OK.
    * Statuses: OK, or TIMEOUT: the host leaks the instance and never calls it again.
-   * Thread: [control]. Since 1.0. */
+   * Thread: [control]. State: [started]. Since 1.0. */
   sbx_status (*stop)(sbx_instance *instance, uint64_t deadline_monotonic_ns, sbx_error *error);
 
-  /* Frees the instance; also after a create() that was followed by a failing start().
-   * Nothing of it is called afterwards. Thread: [control]. Since 1.0. */
+  /* Frees the instance; also one that was never started, and after a start() that failed.
+   * Nothing of it is called afterwards. It calls no service; `host` may still be read.
+   * Thread: [control]. State: [created] or [stopped]. Since 1.0. */
   void (*destroy)(sbx_instance *instance);
 } sbx_plugin;
 
 /* The one exported symbol. Quick, without side effects, and callable more than once: inspectors
  * call it too. NULL is a refusal, with the reason in error->message. `host` may offer no services.
- * Owner: the plugin; static. Thread: [control]. Since 1.0. */
+ * Owner: the plugin; static. Thread: [control]. State: [always]. Since 1.0. */
 typedef const sbx_plugin *(*sbx_entry_fn)(const sbx_host *host, sbx_error *error);
 SBX_EXPORT const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error);
 
@@ -87,12 +90,15 @@ SBX_EXPORT const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error
 
 #include "role/build.h"
 #include "role/ingest.h"
+#include "role/observe.h"
 #include "role/register.h"
 #include "role/send.h"
 #include "role/send_http.h"
+#include "role/source.h"
 #include "service/certificate.h"
 #include "service/clock.h"
 #include "service/credential.h"
+#include "service/crypto.h"
 #include "service/fit.h"
 #include "service/http.h"
 #include "service/json.h"
@@ -100,6 +106,7 @@ SBX_EXPORT const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error
 #include "service/log.h"
 #include "service/metrics.h"
 #include "service/registry.h"
+#include "service/scope.h"
 #include "service/secrets.h"
 #include "service/sign.h"
 #include "service/timer.h"

@@ -24,7 +24,8 @@ typedef struct sbx_endpoint {
   sbx_str client_password;          /* name of a secret that opens client_certificate or client_key; empty: none */
 } sbx_endpoint;
 
-/* One request, written by the plugin. The host copies all of it before request() returns. */
+/* One request, written by the plugin. The host copies all of it before request() returns. At most 1 MiB in all,
+ * 1,000 headers and 10,000 segments of the body. */
 typedef struct sbx_http_request {
   uint32_t struct_size, reserved;
   sbx_str method, path;             /* path begins with "/"; the plugin has percent-encoded it */
@@ -38,8 +39,8 @@ typedef struct sbx_http_request {
                                        peer's HPACK table does not keep it; for the first 64 headers. Since 1.1 */
 } sbx_http_request;
 
-/* One answer. Only real answers arrive: refused streams are moved and broken connections are
- * retried by the host, so that no plugin has to know how. */
+/* One answer: at most 1 MiB of body and, by HTTP/2, 64 headers. Only real answers arrive: refused streams
+ * are moved and broken connections are retried by the host, so that no plugin has to know how. */
 typedef struct sbx_http_response {
   uint32_t struct_size, http_status;
   sbx_str app;                      /* as given to prepare() */
@@ -54,8 +55,9 @@ typedef struct sbx_http_response {
 typedef struct sbx_http_sink {
   uint32_t struct_size, reserved;
   void *state;
-  /* Send these. Statuses: OK; INVALID: malformed, an item is unknown, or it was already taken
-   * care of in this call (nothing of the array is taken). Thread: that of the role call. Since 1.0. */
+  /* Send these. Statuses: OK; INVALID: malformed, over a bound, an item is unknown, or it was already taken
+   * care of in this call (nothing of the array is taken; the host logs why).
+   * Thread: that of the role call. Since 1.0. */
   sbx_status (*request)(struct sbx_http_sink *sink, const sbx_http_request *requests, size_t n, size_t stride);
   /* These are decided: from a response, or without a request (too large, malformed token).
    * Statuses: as request(). Thread: that of the role call. Since 1.0. */

@@ -21,12 +21,12 @@ typedef struct sbx_send_host {
 #define SBX_ROLE_SEND "sbx.role.send/1"
 typedef struct sbx_send {
   uint32_t struct_size;
-  uint32_t max_batch;  /* most deliveries per call; 0: the host's choice */
+  uint32_t max_batch;  /* most deliveries per call; 0: the host's choice; never over 512 */
   /* Takes a prefix of the batch (*taken) and returns; never waits for the network. A short prefix is
    * backpressure: the host waits for credit(). Deliveries taken stay valid until their outcome is
    * in or stop() returned, whichever is first. One without an outcome 60 s after it was taken is
    * counted against the plugin and retried; an outcome that comes later than that is ignored.
-   * Statuses: OK, AGAIN (nothing taken), INTERNAL. Thread: [worker]. Since 1.0. */
+   * Statuses: OK, AGAIN (nothing taken), INTERNAL. Thread: [worker]. State: [started]. Since 1.0. */
   sbx_status (*submit)(sbx_instance *instance, sbx_str app, const sbx_delivery *deliveries, size_t n, size_t stride,
                        size_t *taken, sbx_error *error);
 } sbx_send;

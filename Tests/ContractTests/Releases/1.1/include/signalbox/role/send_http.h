@@ -7,19 +7,19 @@
 #define SBX_ROLE_SEND_HTTP "sbx.role.send-http/1"
 typedef struct sbx_send_http {
   uint32_t struct_size;
-  uint32_t max_batch;  /* most deliveries or responses per call; 0: the host's choice */
+  uint32_t max_batch;  /* most deliveries or responses per call; 0: the host's choice; never over 512 */
   /* Where to connect for an app (empty: the default app). Asked once per app after start() and again
    * after a reload; connections of two apps are never shared.
-   * Statuses: OK, NOT_FOUND (no such app), INVALID. Thread: [control]. Since 1.0. */
+   * Statuses: OK, NOT_FOUND (no such app), INVALID. Thread: [control]. State: [started]. Since 1.0. */
   sbx_status (*endpoint)(sbx_instance *instance, sbx_str app, sbx_endpoint *endpoint, sbx_error *error);
   /* Renders deliveries of one app. Every delivery ends up in exactly one request or one settle();
    * one that is forgotten is misbehaviour and retried. AGAIN (a credential is on its way): nothing
    * was taken, the host offers the batch again.
-   * Statuses: OK, AGAIN, INTERNAL. Thread: [worker]. Since 1.0. */
+   * Statuses: OK, AGAIN, INTERNAL. Thread: [worker]. State: [started]. Since 1.0. */
   sbx_status (*prepare)(sbx_instance *instance, sbx_str app, const sbx_delivery *deliveries, size_t n, size_t stride,
                         sbx_http_sink *sink, sbx_error *error);
   /* Settles every item of every response, or requests again for it. A forgotten item is misbehaviour
-   * and retried. Statuses: OK, INTERNAL. Thread: [worker]. Since 1.0. */
+   * and retried. Statuses: OK, INTERNAL. Thread: [worker]. State: [started]. Since 1.0. */
   sbx_status (*classify)(sbx_instance *instance, const sbx_http_response *responses, size_t n, size_t stride,
                          sbx_http_sink *sink, sbx_error *error);
 } sbx_send_http;

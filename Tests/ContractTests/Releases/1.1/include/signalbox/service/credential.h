@@ -13,7 +13,7 @@ typedef struct sbx_credential {
    * `refresh` signs, may use sbx.http/1 and wait, and ends with set(); when it fails the host tries
    * again with backoff and keeps serving the old value until it expires.
    * refresh: Statuses: OK, UNREACHABLE, TIMEOUT (try again), AUTH, INVALID (stop, wrong set-up).
-   * refresh: Thread: [control]. Statuses of define: OK, INVALID. Thread: [control]. */
+   * refresh: Thread: [control]. State: [started]. Statuses of define: OK, INVALID. Thread: [control]. */
   sbx_status (*define)(const struct sbx_host *host, sbx_str name, uint64_t min_interval_ms,
                        sbx_status (*refresh)(sbx_instance *instance, sbx_str name, sbx_error *error));
   /* The new value; wanted again at refresh_unix_ms, worthless after expires_unix_ms (0: never).

@@ -1,0 +1,3 @@
+module example.org/host
+
+go 1.19

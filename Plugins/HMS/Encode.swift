@@ -1,0 +1,72 @@
+import SignalboxPluginKit
+
+/// Turns deliveries into requests; shared content is rendered once, around a gap for the
+/// token.
+struct Encoder {
+    private struct Key: Hashable {
+        var content: UInt
+        var badge: Int32?
+        var deadlineUnixMs: UInt64
+    }
+
+    private enum Rendered {
+        case message(Message)
+        case refused(Outcome)
+    }
+
+    private let config: Config
+    private let authorization: String
+    private let host: Host
+    private var rendered: [Key: Rendered] = [:]
+    /// The request of the last encoded delivery.
+    private(set) var draft = RequestDraft()
+    /// Whether Huawei only checks the last encoded delivery.
+    private(set) var isDryRun = false
+
+    init(config: Config, authorization: String, host: Host) {
+        self.config = config
+        self.authorization = authorization
+        self.host = host
+    }
+
+    /// Writes the request into `draft`, or returns the outcome if sending would be useless.
+    mutating func encode(_ delivery: borrowing Delivery) -> Outcome? {
+        guard !delivery.token.isEmpty else { return Answer.local(.malformedToken) }
+        switch content(of: delivery) {
+        case .refused(let outcome): return outcome
+        case .message(let message):
+            isDryRun = message.isDryRun
+            draft.begin("POST", path: config.path)
+            draft.header("authorization", authorization)
+            draft.header("content-type", "application/json; charset=UTF-8")
+            if let type = message.pushType { draft.header("push-type", type) }
+            draft.appendBody(message.head.span)
+            draft.appendBodyEscaped(delivery.token)
+            draft.appendBody(message.tail.span)
+            return nil
+        }
+    }
+
+    private mutating func content(of delivery: borrowing Delivery) -> Rendered {
+        let key = Key(
+            content: delivery.contentID, badge: delivery.badge,
+            deadlineUnixMs: delivery.deadlineUnixMs)
+        if let known = rendered[key] { return known }
+        let value: Rendered
+        do throws(RenderFault) {
+            let content = delivery.notification()
+            value = .message(
+                config.account == nil
+                    ? try Message(
+                        content, badge: delivery.badge, deadlineUnixMs: key.deadlineUnixMs,
+                        config: config, host: host)
+                    : try Harmony.message(
+                        content, badge: delivery.badge, deadlineUnixMs: key.deadlineUnixMs,
+                        config: config, host: host))
+        } catch {
+            value = .refused(Answer.local(error))
+        }
+        rendered[key] = value
+        return value
+    }
+}

@@ -1,0 +1,95 @@
+internal import Logging
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxPluginHost
+internal import SignalboxPostgres
+internal import SignalboxStore
+internal import SignalboxThreads
+
+/// Makes and starts what a start would, asks what only running plugins can tell, and ends it again.
+///
+/// Nothing leaves the process: the instances have neither network nor store, and fetch no credentials.
+struct Rehearsal {
+    private(set) var faults: [Diagnostic] = []
+    private(set) var warnings: [Diagnostic] = []
+
+    static func run(_ plan: GatewayPlan, _ options: GatewayOptions) async -> Rehearsal {
+        var out = Rehearsal()
+        if options.hasSecrets, options.store == nil { await out.look(at: plan) }
+        let plugins = plan.plugins.filter(\.isSound)
+        guard !plugins.isEmpty else { return out }
+        var quiet = options
+        quiet.logger = Logger(label: "signalbox.check") { _ in SwiftLogNoOpLogHandler() }
+        let machinery: Machinery
+        do throws(ConfigurationError) {
+            machinery = try Machinery(plan, quiet)
+        } catch {
+            out.faults += error.diagnostics
+            return out
+        }
+        await out.ask(plugins, plan, machinery, InstanceSet.Program(options))
+        await machinery.shutdown()
+        return out
+    }
+
+    /// Looks at the store, also while a gateway uses it, and changes nothing.
+    private mutating func look(at plan: GatewayPlan) async {
+        let (config, folder) = (plan.config, plan.config.dataPath)
+        let fault: StoreError?
+        var position = config.given?["gateway"]?["data"]?.position
+        if let settings = config.gateway.store {
+            position = settings.position
+            guard let address = try? PostgresAddress(settings.address) else { return }
+            fault = await SystemThread.value { PostgresContents.startFault(address) }
+        } else {
+            fault = await SystemThread.value { SQLiteContents.startFault(folder: folder) }
+        }
+        guard let fault else { return }
+        faults.append(Diagnostic(fault.code, at: position ?? config.start, fault.message))
+    }
+
+    private mutating func ask(
+        _ plugins: [CheckedPlugin], _ plan: GatewayPlan, _ machinery: Machinery,
+        _ program: InstanceSet.Program
+    ) async {
+        var (set, made) = await InstanceSet.create(
+            plugins, program: program, services: GatewayServices(machinery))
+        made += await set.start(plugins, limits: machinery.limits)
+        faults += made
+        faults += await set.endpointFaults(plan)
+        let wanting = await set.reportKinds()
+        for (name, position) in plan.config.deviceReports
+        where set.reportRoles[name] != nil && wanting[name] == nil {
+            warnings.append(
+                Diagnostic(
+                    "idle-report", at: position,
+                    "devices: plugin \"\(name)\" takes no reports with its present config; add what "
+                        + "its README asks for, or take it out of devices.report"))
+        }
+        warn(set.paths, plan)
+        await set.stop(deadlineMs: 1_000)
+    }
+
+    private mutating func warn(_ paths: PathTable<any Ingesting>, _ plan: GatewayPlan) {
+        func warn(_ name: String, _ words: String) {
+            let plugin = plan.plugins.first { $0.name == name }
+            warnings.append(
+                Diagnostic(
+                    "shadowed-path", at: plugin?.configPosition ?? plan.config.start,
+                    "plugin \"\(name)\": \(words)"))
+        }
+        for place in paths.places where DevicesService.serves(place.pattern) {
+            warn(
+                place.owner.instanceName,
+                "its path \"\(place.pattern)\" gets no requests: the device registry has everything "
+                    + "below /v1/devices")
+        }
+        for (place, other) in paths.shadows
+        where place.owner.instanceName != other.owner.instanceName {
+            warn(
+                place.owner.instanceName,
+                "requests that its path \"\(place.pattern)\" matches go to \"\(other.pattern)\" of "
+                    + "plugin \"\(other.owner.instanceName)\" if they match that, too")
+        }
+    }
+}

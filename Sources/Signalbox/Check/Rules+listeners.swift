@@ -1,0 +1,75 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxHTTP
+
+/// `gateway.listen`, `admin` and `tls`.
+extension CheckRule {
+    static let listeners = [
+        CheckRule(.fault, "admin-needs-token") { subject in
+            let finding = subject.config.gateway.admin.flatMap { adminFault($0, subject.config) }
+            return finding.map { [$0] } ?? []
+        },
+        CheckRule(.fault, "bad-tls") { subject in
+            guard let tls = subject.config.gateway.tls else { return [] }
+            let given = subject.config.given?["gateway"]?["tls"]
+            do throws(HTTPServerTLS.Unusable) {
+                _ = try HTTPServerTLS(tls)
+                return []
+            } catch {
+                let value =
+                    switch error.part {
+                    case .certificate: given?["certificate"]
+                    case .key, .pair: given?["key"]
+                    case .clientRoots: given?["client_ca"]
+                    case .other: given
+                    }
+                return [
+                    Finding(
+                        value?.position ?? tls.position, "gateway.tls: \(error)\(fileHint(value))")
+                ]
+            }
+        },
+        CheckRule(.machineFault, "cannot-listen") { subject in
+            let (options, gateway) = (subject.options, subject.config.gateway)
+            return [
+                ("gateway", "listen", gateway.listen, options.sockets.listen == nil),
+                ("gateway", "admin", gateway.admin, options.sockets.admin == nil),
+                ("devices", "listen", gateway.devicesListen, true),
+            ].compactMap { section, key, address, isOwn in
+                // Somebody who listens there now may be the gateway itself.
+                guard isOwn, let address,
+                    let words = ListeningSocket.refusal(
+                        host: address.host, port: address.port, mayBeInUse: true)
+                else { return nil }
+                return Finding(
+                    subject.config.given?[section]?[key]?.position ?? subject.config.start,
+                    "\(section).\(key): cannot listen on \(address.host):\(address.port): \(words)")
+            }
+        },
+    ]
+
+    /// An admin listener that other machines can reach without a token; nil: it is not one.
+    static func adminFault(_ address: ListenAddress, _ config: GatewayConfig) -> Finding? {
+        guard !address.isLoopback, config.gateway.adminToken == nil else { return nil }
+        return Finding(
+            config.gateway.adminPosition ?? config.start,
+            "gateway: other machines can reach the admin listener on \(address.host):\(address.port); "
+                + "set admin_token, or listen on 127.0.0.1")
+    }
+
+    /// A path where the content of a file belongs.
+    private static func fileHint(_ value: ConfigValue?) -> String {
+        guard let value, !value.isSecret, let text = value.string, !text.contains("\n"),
+            !text.isEmpty, text.utf8.count < 200
+        else { return "" }
+        return "; for a file write \"${file:\(text)}\""
+    }
+}
+
+extension HTTPServerTLS {
+    init(_ settings: TLSSettings) throws(Unusable) {
+        try self.init(
+            certificateChainPEM: settings.certificate, privateKeyPEM: settings.key,
+            clientRootsPEM: settings.clientRoots)
+    }
+}

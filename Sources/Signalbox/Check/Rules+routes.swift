@@ -1,0 +1,146 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxPluginHost
+
+/// `routes:`, compared with what the plugins declare.
+extension CheckRule {
+    static let routes = [
+        CheckRule(.warning, "double-push") { subject in
+            subject.plugins.filter { subject.config.deviceListeners.names.contains($0.name) }
+                .flatMap { plugin in
+                    subject.config.routes.compactMap { doublePush($0, by: plugin) }
+                }
+        },
+        CheckRule(.warning, "unknown-type") { subject in
+            subject.config.routes.flatMap { unknownTypes($0, subject) }
+        },
+        CheckRule(.warning, "unknown-field") { subject in
+            subject.config.routes.flatMap { unknownFields($0, subject) }
+        },
+        CheckRule(.warning, "unknown-platform") { subject in
+            subject.config.routes.flatMap { unknownPlatforms($0) }
+        },
+        CheckRule(.warning, "unknown-family") { subject in
+            subject.config.routes.flatMap { unknownFamilies($0, subject) }
+        },
+    ]
+
+    /// A route that pushes what the provider itself already pushes.
+    ///
+    /// A source may get reports about devices and have its events pushed: some providers call a webhook only for
+    /// devices that they know. Which events a provider pushes itself is in its plugin's schema (`providerPushes`).
+    private static func doublePush(
+        _ settings: RouteSettings, by plugin: CheckedPlugin
+    ) -> Finding? {
+        guard let position = settings.sourcePositions[plugin.name] else { return nil }
+        let taken = settings.route.condition.types
+        let twice = plugin.providerPushes.filter { taken?.contains($0) ?? true }
+        guard !twice.isEmpty else { return nil }
+        return Finding(
+            position,
+            "route \"\(settings.route.name)\" pushes \(twice.joined(separator: ", ")), and so "
+                + "does the provider of \"\(plugin.name)\", which devices.report tells of the "
+                + "devices: users get it twice; take \"\(plugin.name)\" out of devices.report, "
+                + "or these events out of the route")
+    }
+
+    /// What the sources of a route emit; nil: one of them may emit anything.
+    private static func emitted(
+        _ settings: RouteSettings, _ subject: CheckSubject
+    ) -> [(type: String, fields: [String])]? {
+        var out: [(type: String, fields: [String])] = []
+        for source in settings.route.sources {
+            guard let emits = subject.plugin(source)?.facts.emits else { return nil }
+            out += emits
+        }
+        return out
+    }
+
+    private static func unknownTypes(
+        _ settings: RouteSettings, _ subject: CheckSubject
+    ) -> [Finding] {
+        guard let emits = emitted(settings, subject), let when = settings.given["when"] else {
+            return []
+        }
+        let (name, types) = (settings.route.name, emits.map(\.type))
+        let sources = settings.route.sources.joined(separator: ", ")
+        let known = Set(types).sorted().joined(separator: ", ")
+        let wrong = settings.types.filter { !types.contains($0.name) }
+        if wrong.isEmpty, !types.contains(where: settings.route.condition.canHold) {
+            return [
+                Finding(
+                    when.position,
+                    "route \"\(name)\": no event of \(sources) can match this when; types: \(known)"
+                )
+            ]
+        }
+        return wrong.map { type, position in
+            Finding(
+                position,
+                "route \"\(name)\": \"\(type)\" is no event of \(sources)"
+                    + "\(Suggestion.hint(for: type, among: types)); types: \(known)")
+        }
+    }
+
+    private static func unknownFields(
+        _ settings: RouteSettings, _ subject: CheckSubject
+    ) -> [Finding] {
+        guard let emits = emitted(settings, subject) else { return [] }
+        // Without a type that matches, the types have a finding of their own.
+        let events = emits.filter { settings.route.condition.canHold(type: $0.type) }
+        let fields = events.flatMap(\.fields)
+        guard !events.isEmpty else { return [] }
+        return settings.fields.compactMap { path, position in
+            guard path.root == .data, !PluginFacts.isKnown(path.names, among: fields) else {
+                return nil
+            }
+            let field = path.names.joined(separator: ".")
+            let names = Set(fields).subtracting(["*"]).sorted()
+            let known =
+                names.isEmpty ? "there are none" : "fields: \(names.joined(separator: ", "))"
+            return Finding(
+                position,
+                "route \"\(settings.route.name)\": no event that it takes has the field \"\(field)\""
+                    + "\(Suggestion.hint(for: field, among: names)); \(known)")
+        }
+    }
+
+    /// Names of platforms that apps and sources use.
+    private static let platforms = [
+        "ios", "android", "ipados", "macos", "tvos", "visionos", "watchos", "huawei", "web",
+        "windows", "email",
+    ]
+
+    private static func unknownPlatforms(_ settings: RouteSettings) -> [Finding] {
+        let set = settings.given["build"]?["set"]
+        let entries = (settings.given["send"]?.entries ?? []) + (set?["link"]?.entries ?? [])
+        return entries.compactMap { entry in
+            // A platform of your own is fine; one that nearly is another is a slip.
+            guard !platforms.contains(entry.key),
+                let meant = Suggestion.nearest(to: entry.key, among: platforms)
+            else { return nil }
+            return Finding(
+                entry.keyPosition,
+                "route \"\(settings.route.name)\": no device has the platform \"\(entry.key)\" (did "
+                    + "you mean \"\(meant)\"?)")
+        }
+    }
+
+    private static func unknownFamilies(
+        _ settings: RouteSettings, _ subject: CheckSubject
+    ) -> [Finding] {
+        let senders = Set(settings.route.senders.values).sorted()
+        let known = senders.compactMap { subject.plugin($0)?.facts.family }
+        // A sender that does not say its family may have any.
+        guard known.count == senders.count else { return [] }
+        return (settings.given["build"]?["overrides"]?.entries ?? []).compactMap { entry in
+            guard entry.key != "shorten", entry.key != "localized", !known.contains(entry.key)
+            else { return nil }
+            return Finding(
+                entry.keyPosition,
+                "route \"\(settings.route.name)\": no sender of it has the family \"\(entry.key)\""
+                    + "\(Suggestion.hint(for: entry.key, among: known)); families: "
+                    + Set(known).sorted().joined(separator: ", "))
+        }
+    }
+}

@@ -1,0 +1,119 @@
+internal import Foundation
+internal import Glibc
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxPluginHost
+internal import SignalboxPostgres
+
+/// `gateway.data`, `gateway.store`, and files that are named by path.
+extension CheckRule {
+    static let stores = [
+        CheckRule(.fault, "store-address") { subject in
+            guard let settings = subject.config.gateway.store else { return [] }
+            do throws(PostgresAddressError) {
+                _ = try PostgresAddress(settings.address)
+                return []
+            } catch {
+                return [Finding(settings.position, "gateway.store: \(error)")]
+            }
+        },
+        CheckRule(.machineFault, "store-not-writable") { subject in
+            let config = subject.config
+            let given = config.given?["gateway"]?["data"]
+            // An address in the place of a folder has its own fault.
+            guard config.gateway.store == nil, subject.options.store == nil,
+                given?.string?.contains("://") != true
+            else { return [] }
+            let folder = config.dataPath
+            guard let words = folderFault(folder) else { return [] }
+            let shown = given?.isSecret == true ? "" : " \(folder)"
+            return [
+                Finding(
+                    given?.position ?? config.start, "gateway.data: the folder\(shown) \(words)")
+            ]
+        },
+        CheckRule(.machineFault, "missing-file") { subject in
+            let config = subject.config
+            var files = subject.plugins.flatMap { plugin in
+                plugin.config.files.map { file in
+                    ("plugin \"\(plugin.name)\": \(file.key)", file.path, file.value)
+                }
+            }
+            for (key, value) in caFiles(config.given) {
+                files.append((key, config.path(value.string ?? ""), value))
+            }
+            return files.compactMap { what, path, value in
+                subject.fault(ofFile: path).map {
+                    Finding(
+                        value.position, "\(what): the file \(value.isSecret ? "" : "\(path) ")\($0)"
+                    )
+                }
+            }
+        },
+    ]
+
+    /// `ca` of receivers, of users and of tracing.
+    private static func caFiles(_ file: ConfigValue?) -> [(key: String, value: ConfigValue)] {
+        let places = [
+            ("outcomes", file?["outcomes"]), ("devices users", file?["devices"]?["users"]),
+        ]
+        var found = places.flatMap { name, list in
+            (list?.items ?? []).compactMap { item in
+                item["ca"].map { ("\(name) \"\(item["name"]?.string ?? "")\": ca", $0) }
+            }
+        }
+        if let value = file?["gateway"]?["tracing"]?["ca"] {
+            found.append(("gateway.tracing: ca", value))
+        }
+        return found.filter { $0.1.string?.isEmpty == false }
+    }
+
+    /// `O_TMPFILE`, which Swift does not import.
+    private static var temporary: Int32 { 0o20_000_000 | O_DIRECTORY }
+
+    /// Why a gateway could not keep its data in a folder, as words; nil: it can. Leaves nothing behind.
+    private static func folderFault(_ folder: String) -> String? {
+        var place = folder
+        var facts = stat()
+        if stat(place, &facts) != 0, errno == ENOENT {
+            // A start makes the folder, and no folders above it.
+            let end = place.lastIndex(of: "/") ?? place.startIndex
+            place =
+                place[..<end].isEmpty
+                ? (end == place.startIndex ? "/" : ".") : String(place[..<end])
+            guard stat(place, &facts) == 0 else {
+                return "cannot be made: the folder above it does not exist"
+            }
+        }
+        guard facts.st_mode & S_IFMT == S_IFDIR else { return "is not a folder" }
+        // A file without a name: unlike access(), this also finds a file system that is read-only.
+        let descriptor = open(place, temporary | O_RDWR | O_CLOEXEC, 0o600)
+        if descriptor >= 0 {
+            close(descriptor)
+        } else if errno != EOPNOTSUPP || access(place, W_OK | X_OK) != 0 {
+            return
+                "cannot be written: \(String(cString: strerror(errno))); check its owner and mode"
+        }
+        let database = "\(folder)/signalbox.sqlite"
+        guard stat(database, &facts) == 0, access(database, R_OK | W_OK) != 0 else { return nil }
+        return "has a database that cannot be written: \(String(cString: strerror(errno)))"
+    }
+}
+
+extension ConfigValue {
+    /// The items of a list; empty if it is none.
+    var items: [ConfigValue] { if case .list(let items) = kind { items } else { [] } }
+
+    /// The entries of a map; empty if it is none.
+    var entries: [Entry] { if case .map(let entries) = kind { entries } else { [] } }
+
+    /// Every text in it.
+    var texts: [ConfigValue] {
+        switch kind {
+        case .string: [self]
+        case .list(let items): items.flatMap(\.texts)
+        case .map(let entries): entries.flatMap(\.value.texts)
+        default: []
+        }
+    }
+}

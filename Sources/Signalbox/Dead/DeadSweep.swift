@@ -1,0 +1,40 @@
+internal import Logging
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxObservability
+internal import SignalboxThreads
+
+/// Removes dead letters that are too old or too many (`gateway.dead`).
+///
+/// Each gateway of a fleet does; what one removes, another does not find.
+final class DeadSweep: Sendable {
+    private static let pauseMs: UInt64 = 30_000
+    private static let partMax = 1_000
+
+    private let context: DispatchContext
+
+    init(_ context: DispatchContext) { self.context = context }
+
+    /// Removes what is too much now, and from now on.
+    func start() {
+        Task { [weak self] in
+            await self?.trim()
+            self?.context.alarms.after(ms: Self.pauseMs) { [weak self] in self?.start() }
+        }
+    }
+
+    /// In parts, so that other work does not wait. What fails is done the next time.
+    private func trim() async {
+        let limits = context.live.now.plan.config.gateway.dead.limits
+        while let trim = try? await context.store.trimDead(limits, max: Self.partMax) {
+            context.metrics.deadRemoved["old"].add(Int64(trim.old))
+            context.metrics.deadRemoved["surplus"].add(Int64(trim.surplus))
+            if trim.surplus > 0 {
+                context.logger.warning(
+                    "dead letters removed, there are too many",
+                    metadata: ["count": "\(trim.surplus)"])
+            }
+            if max(trim.old, trim.surplus) < Self.partMax { return }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+internal import SignalboxCore
+
+/// `signalbox log-level`: asks a running gateway.
+public struct LevelTool: Sendable {
+    /// For scripts.
+    public let json: String
+    /// The level.
+    public let text: String
+
+    /// Sets the level of the log, or only says which it is.
+    public static func run(_ level: String?, _ options: GatewayOptions) async throws -> LevelTool {
+        let answer =
+            if let level {
+                try await AdminClient.ask(
+                    options, "POST", "/log-level",
+                    JSONValue.object([.init("level", .string(level))]).text)
+            } else {
+                try await AdminClient.ask(options, "GET", "/log-level")
+            }
+        return LevelTool(json: answer.text, text: answer["level"]?.string ?? "")
+    }
+}

@@ -1,0 +1,143 @@
+internal import SignalboxCore
+internal import SignalboxDispatch
+
+/// Whether webhooks are accepted, and how each sender and receiver is.
+///
+/// Ready as long as webhooks are accepted. A provider that is down or refuses a key is reported as `degraded`, and
+/// webhooks still come in, since their pushes wait on disk.
+struct Readiness {
+    let context: DispatchContext
+    let lanes: LaneTable
+    let sweep: LaneSweep
+    let sources: SourceRunner
+    let isStopping: Bool
+
+    private static func members(_ key: LaneKey, _ state: String) -> [JSONValue.Member] {
+        [
+            .init("sender", .string(key.name)), .init("app", .string(key.app)),
+            .init("state", .string(state)),
+        ]
+    }
+
+    /// What `/readyz` says, and whether webhooks are accepted.
+    func report() async -> (body: JSONValue, isReady: Bool) {
+        let store = context.store
+        let isDiskFull = store.isDiskFull
+        var senders: [JSONValue] = []
+        var isDegraded = false
+        for lane in lanes.all.sorted(by: {
+            $0.key < $1.key
+        }) {
+            let status = await lane.carrier.connections()
+            let held = lane.hold
+            let cause = held?.cause
+            let isFailing = status.isFailing || cause == .down
+            let isPaused =
+                lane.key.kind == .push && context.pauses.entry(ofSender: lane.key.sender) != nil
+            let state =
+                isPaused
+                ? "paused"
+                : isFailing
+                    ? "failing" : cause?.rawValue ?? (status.readyCount > 0 ? "connected" : "idle")
+            if isFailing || cause != nil { isDegraded = true }
+            var members = Self.members(lane.key, state)
+            if let held {
+                members.append(.init("reason", .string(held.reason)))
+                members.append(
+                    .init("held_since_unix_ms", .integer(Int64(clamping: held.sinceUnixMs))))
+            } else if isFailing {
+                // Nothing waits for it, so nobody has tried since.
+                members.append(
+                    .init("reason", .string("its last connect failed, a delivery tries again")))
+            }
+            members.append(.init("credentials", .string(Self.credentials(held))))
+            members.append(.init("connections", .integer(Int64(status.readyCount))))
+            members.append(.init("in_memory", .integer(Int64(lane.count))))
+            senders.append(.object(members))
+        }
+        // A plugin that a reload took away cannot start either, but that is not its fault.
+        let instances = context.live.now.instances
+        let refusals = lanes.refusals
+        for (key, reason) in refusals where instances.serves(key) {
+            isDegraded = true
+            senders.append(
+                .object(Self.members(key, "cannot_start") + [.init("reason", .string(reason))]))
+        }
+        let orphans = sweep.waitingOrphans.union(
+            refusals.keys.filter { !instances.serves($0) })
+        for key in orphans.sorted() {
+            isDegraded = true
+            senders.append(.object(Self.members(key, "not_configured")))
+        }
+        let receivers = context.outcomes.senders
+        if sources.isFailing { isDegraded = true }
+        if receivers.contains(where: { $0.hold != nil }) { isDegraded = true }
+        let isFileGone = store.isFileGone
+        let isFailing = store.isFailing
+        let stop = store.stop
+        let status =
+            if isStopping {
+                "stopping"
+            } else if isFileGone {
+                "database_gone"
+            } else if let stop {
+                stop.rawValue
+            } else if isDiskFull {
+                "disk_full"
+            } else {
+                isDegraded || isFailing ? "degraded" : "ready"
+            }
+        let reason: [JSONValue.Member] = reason(isDiskFull: isDiskFull, isFailing: isFailing)
+        let body = JSONValue.object(
+            [.init("status", .string(status))] + reason + [
+                .init("gateway", .string(context.machinery.name)),
+                .init("waiting", .integer(Int64(store.waitingCount))),
+            ] + disk + [
+                .init("senders", .array(senders)),
+                .init("paused", .array(context.pauses.all.map(\.json))),
+                .init("outcomes", .array(receivers.map(\.readiness))),
+                .init("sources", .array(sources.readiness)),
+            ])
+        let isReady = !isStopping && !isFileGone && !isDiskFull && stop == nil
+        return (body, isReady)
+    }
+    private func reason(isDiskFull: Bool, isFailing: Bool) -> [JSONValue.Member] {
+        let store = context.store
+        var words: String?
+        if isDiskFull {
+            words =
+                "the disk has less than its reserve left; events are stored when it has room again"
+        }
+        if isFailing {
+            words =
+                store.trouble
+                ?? "writes to the database fail: the log says why (store failed to write)"
+        }
+        return words.map { [.init("reason", .string($0))] } ?? []
+    }
+
+    /// The room on the disk, if the store has one of its own.
+    private var disk: [JSONValue.Member] {
+        let figures = context.store.figures
+        func figure(_ name: String) -> Int64? { figures.first { $0.name == name }?.value }
+        guard let free = figure("signalbox_disk_free_bytes"),
+            let reserve = figure("signalbox_disk_reserve_bytes")
+        else { return [] }
+        return [
+            .init(
+                "disk",
+                .object([
+                    .init("free_bytes", .integer(free)), .init("reserve_bytes", .integer(reserve)),
+                ]))
+        ]
+    }
+
+    /// What the provider thinks of the sender's credentials, as far as the gateway knows.
+    private static func credentials(_ hold: LaneHold?) -> String {
+        switch hold {
+        case .some(let hold) where hold.cause == .misconfigured: "refused"
+        case .some(let hold) where hold.reason == LaneState.noCredential: "missing"
+        default: "ok"
+        }
+    }
+}

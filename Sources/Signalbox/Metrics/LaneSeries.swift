@@ -1,0 +1,46 @@
+internal import SignalboxCore
+internal import SignalboxDispatch
+internal import SignalboxObservability
+
+/// What is measured for each delivery of a lane: found once, when the lane is made.
+struct LaneSeries: Sendable {
+    /// From a request to the provider to its answer.
+    let provider: Histogram
+    private let wait: Histogram
+    private let delivered: Histogram
+    private let failed: Histogram
+    private let gone: Histogram
+
+    init(_ metrics: GatewayMetrics, sender: String) {
+        provider = metrics.providerTimes[sender]
+        wait = metrics.queueWaits[sender]
+        delivered = metrics.deliveryTimes[sender, "delivered"]
+        failed = metrics.deliveryTimes[sender, "failed"]
+        gone = metrics.deliveryTimes[sender, "gone"]
+    }
+
+    /// Deliveries are handed to the sender; what is sent again has waited before.
+    func offered(_ batch: [Delivery], unixMs: UInt64) {
+        for delivery in batch where delivery.attempt == 1 {
+            observe(wait, delivery, unixMs)
+        }
+    }
+
+    func ended(_ ending: LaneEnding) {
+        switch ending.kind {
+        case .delivered: observe(delivered, ending.delivery, ending.unixMs)
+        case .failed:
+            // A dead token is no fault of anyone.
+            let isGone = ending.outcome.kind == .unregistered
+            observe(isGone ? gone : failed, ending.delivery, ending.unixMs)
+        case .retry, .released, .aside, .cancelled: break
+        }
+    }
+
+    private func observe(_ histogram: Histogram, _ delivery: Delivery, _ unixMs: UInt64) {
+        let received = delivery.content.receivedUnixMs
+        // Stored by a release that did not keep it.
+        guard received > 0 else { return }
+        histogram.observe(ms: unixMs - min(unixMs, received))
+    }
+}

@@ -1,0 +1,62 @@
+internal import SignalboxCore
+internal import SignalboxDispatch
+internal import SignalboxHTTP
+internal import SignalboxJSON
+
+/// `POST /waiting/cancel` and `GET /waiting/cancelled` on the admin listener.
+struct CancelAdmin: Sendable {
+    let context: DispatchContext
+    let lanes: LaneTable
+
+    var paths: [AdminPath] {
+        [
+            .show("/waiting/cancelled") { _ in
+                .json(.object([.init("orders", .array(context.pauses.cancelled.map(\.json)))]))
+            },
+            .change("/waiting/cancel") { request in
+                do { return try await cancel(request) } catch { return Problem.busy("\(error)") }
+            },
+        ]
+    }
+
+    private func cancel(_ request: HTTPServerRequest) async throws -> HTTPServerAnswer {
+        guard let json = try? JSONValue.parse(request.body), case .object(let members) = json else {
+            return Problem(400, "the body must be a JSON object").answer
+        }
+        let known: Set = ["sender", "route", "user", "event", "older_than_ms", "all", "by"]
+        if let other = members.first(where: { !known.contains($0.key) })?.key {
+            let hint = Suggestion.hint(for: other, among: known.sorted())
+            return Problem(400, "unknown member \"\(other)\"\(hint)").answer
+        }
+        let now = context.clock()
+        let age = json["older_than_ms"]?.integer.map { UInt64(clamping: $0) }
+        // What was received in this millisecond, too.
+        var order = CancelOrder(beforeUnixMs: now - min(now, age ?? 0) + (age == nil ? 1 : 0))
+        order.sender = json["sender"]?.string
+        order.route = json["route"]?.string
+        order.user = json["user"]?.string
+        order.eventID = json["event"]?.integer.map { UInt64(clamping: $0) }
+        let isNamed =
+            order.sender != nil || order.route != nil || order.user != nil || order.eventID != nil
+        guard isNamed || age != nil || json["all"] == .bool(true) else {
+            return Problem(
+                400, "give sender, route, user, event or older_than_ms, or \"all\": true"
+            ).answer
+        }
+        let by = json["by"]?.string ?? ""
+        let entry = CancelEntry(
+            id: "\(now)-\(UInt32.random(in: .min ... .max))", order: order,
+            by: by.isEmpty ? "admin" : String(by.filter { !$0.isNewline }.prefix(200)))
+        guard try await context.pauses.cancel(entry) else {
+            return Problem(
+                409, "there are \(CancelEntry.countMax) orders to cancel; each ends after 31 days"
+            ).answer
+        }
+        let inFlight = lanes.all.reduce(0) { $0 + $1.inFlight(coveredBy: order) }
+        lanes.applyPauses(context.pauses)
+        return .json(
+            .object([
+                .init("order", entry.json), .init("in_flight", .integer(Int64(inFlight))),
+            ]))
+    }
+}

@@ -1,0 +1,80 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+
+/// `signalbox pause` and `signalbox resume`: asks a running gateway.
+public struct PauseTool: Sendable {
+    /// A sender or a route.
+    public enum Target: Sendable {
+        /// The instance of a plugin that sends.
+        case sender(String)
+        /// A route.
+        case route(String)
+
+        fileprivate var member: JSONValue.Member {
+            switch self {
+            case .sender(let name): .init("sender", .string(name))
+            case .route(let name): .init("route", .string(name))
+            }
+        }
+
+        fileprivate var words: String {
+            switch self {
+            case .sender(let name): "sender \(name)"
+            case .route(let name): "route \(name)"
+            }
+        }
+    }
+
+    /// For scripts.
+    public let json: String
+    /// For people.
+    public let text: String
+
+    /// Pauses a sender or a route; the name of the system's user and the reason are shown to others.
+    public static func pause(
+        _ target: Target, reason: String, _ options: GatewayOptions
+    ) async throws -> PauseTool {
+        let variables = options.environment.variables
+        let by = variables["SUDO_USER"] ?? variables["USER"] ?? ""
+        let body = JSONValue.object([
+            target.member, .init("by", .string(by)), .init("reason", .string(reason)),
+        ])
+        let answer = try await AdminClient.ask(options, "POST", "/pause", body.text)
+        let isChange = answer["changed"] == .bool(true)
+        return PauseTool(
+            json: answer.text,
+            text:
+                "\(target.words) \(isChange ? "is paused, its deliveries wait" : "was paused already")"
+        )
+    }
+
+    /// Resumes what was paused.
+    public static func resume(
+        _ target: Target, _ options: GatewayOptions
+    ) async throws -> PauseTool {
+        let answer = try await AdminClient.ask(
+            options, "POST", "/resume", JSONValue.object([target.member]).text)
+        let isChange = answer["changed"] == .bool(true)
+        return PauseTool(
+            json: answer.text,
+            text: "\(target.words) \(isChange ? "is resumed" : "was not paused")")
+    }
+
+    /// What is paused.
+    public static func list(_ options: GatewayOptions) async throws -> PauseTool {
+        let answer = try await AdminClient.ask(options, "GET", "/paused")
+        guard case .array(let items)? = answer["paused"], !items.isEmpty else {
+            return PauseTool(json: answer.text, text: "nothing is paused")
+        }
+        let lines = items.map { item in
+            let name =
+                item["sender"]?.string.map { "sender \($0)" }
+                ?? item["route"]?.string.map { "route \($0)" } ?? ""
+            let reason = item["reason"]?.string ?? ""
+            let since = item["since_unix_ms"]?.integer ?? 0
+            return "\(name)  by \(item["by"]?.string ?? "")  since_unix_ms \(since)"
+                + (reason.isEmpty ? "" : "  \(reason)")
+        }
+        return PauseTool(json: answer.text, text: lines.joined(separator: "\n"))
+    }
+}

@@ -1,0 +1,78 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+
+/// `signalbox waiting`: what waits to be sent, and orders to end it instead.
+public struct WaitingTool: Sendable {
+    /// What is cancelled: everything that has all that is named.
+    public struct Selection: Sendable {
+        /// The sender.
+        public var sender: String?
+        /// The route.
+        public var route: String?
+        /// The user.
+        public var user: String?
+        /// The event's id.
+        public var event: UInt64?
+        /// At least this old, in milliseconds.
+        public var olderThanMs: UInt64?
+        /// Whatever waits.
+        public var isAll = false
+
+        /// Nothing yet.
+        public init() {}
+
+        /// Something is named.
+        public var isMeant: Bool {
+            sender != nil || route != nil || user != nil || event != nil || olderThanMs != nil
+                || isAll
+        }
+    }
+
+    /// For scripts.
+    public let json: String
+    /// For people.
+    public let text: String
+
+    /// What waits, by sender and app, and the orders to cancel.
+    public static func list(_ options: GatewayOptions) async throws -> WaitingTool {
+        let fleet = try await AdminClient.ask(options, "GET", "/fleet")
+        let orders = try await AdminClient.ask(options, "GET", "/waiting/cancelled")
+        let lanes = fleet.items("lanes")
+        var lines = lanes.map { lane in
+            "\(lane["sender"]?.string ?? "") \(lane["app"]?.string ?? "")  "
+                + "waiting \(lane["waiting"]?.integer ?? 0)  held \(lane["leased"]?.integer ?? 0)  "
+                + "lag_ms \(lane["lag_ms"]?.integer ?? 0)"
+        }
+        lines += orders.items("orders").map { "cancelled: \($0.text)" }
+        let json = JSONValue.object([
+            .init("lanes", .array(lanes)), .init("cancelled", .array(orders.items("orders"))),
+        ])
+        return WaitingTool(
+            json: json.text,
+            text: lines.isEmpty ? "nothing waits" : lines.joined(separator: "\n"))
+    }
+
+    /// Cancels what waits.
+    public static func cancel(
+        _ selection: Selection, _ options: GatewayOptions
+    ) async throws -> WaitingTool {
+        var members: [JSONValue.Member] = []
+        func add(_ name: String, _ value: JSONValue?) {
+            if let value { members.append(.init(name, value)) }
+        }
+        add("sender", selection.sender.map { .string($0) })
+        add("route", selection.route.map { .string($0) })
+        add("user", selection.user.map { .string($0) })
+        add("event", selection.event.map { .integer(Int64(clamping: $0)) })
+        add("older_than_ms", selection.olderThanMs.map { .integer(Int64(clamping: $0)) })
+        if selection.isAll { add("all", .bool(true)) }
+        let variables = options.environment.variables
+        add("by", .string(variables["SUDO_USER"] ?? variables["USER"] ?? ""))
+        let answer = try await AdminClient.ask(
+            options, "POST", "/waiting/cancel", JSONValue.object(members).text)
+        let count = answer["in_flight"]?.integer ?? 0
+        let late =
+            count == 0 ? "" : "; \(count) in flight can no longer be called back"
+        return WaitingTool(json: answer.text, text: "cancelled\(late)")
+    }
+}

@@ -1,0 +1,23 @@
+internal import SignalboxCore
+internal import SignalboxHTTP
+
+/// `POST /reload` on the admin listener; `?check` only says what it would change.
+struct ReloadAdmin: Sendable {
+    let reloader: Reloader
+
+    var paths: [AdminPath] { [.change("/reload") { await answer($0) }] }
+
+    private func answer(_ request: HTTPServerRequest) async -> HTTPServerAnswer {
+        do {
+            let isCheck = request.query == "check" || request.query.hasPrefix("check=")
+            return .json(try await reloader.reload(isCheck: isCheck).json)
+        } catch let error as ConfigurationError {
+            return Problem(
+                422, "the configuration has faults, the current one stays in effect",
+                faults: error.diagnostics.map(\.description)
+            ).answer
+        } catch {
+            return Problem.busy("\(error)")
+        }
+    }
+}

@@ -1,0 +1,128 @@
+internal import Foundation
+internal import SignalboxCore
+
+/// A trace as people read it: each event, and below it its routes and recipients with what happened.
+struct TraceText {
+    let isEmpty: Bool
+    private(set) var text = ""
+
+    init(_ trace: JSONValue, _ query: TraceQuery) {
+        let events = trace.items("events")
+        isEmpty = events.isEmpty
+        guard !events.isEmpty else {
+            text = "no event was found; gateway.history bounds how long accepted events are kept"
+            return
+        }
+        for event in events {
+            add(event)
+            for held in trace.items("held") { add(held, to: event) }
+            text += "\n"
+        }
+        if trace["is_cut"] == .bool(true) {
+            text += "There may be older events: --limit shows more, --before goes further back.\n"
+        }
+        while text.last == "\n" { text.removeLast() }
+    }
+
+    private mutating func add(_ event: JSONValue) {
+        let id = event["event"]?.integer ?? 0
+        line(0, event["received_unix_ms"], "event \(id)", event.text("result"))
+        if let original = event["duplicate_of"]?.integer { text += " of event \(original)" }
+        text += "\n  from \(event.text("source")): \(event.text("type"))"
+        let parts = [("subject", "about"), ("source_id", "id there"), ("gateway", "gateway")]
+        for (key, words) in parts {
+            let value = event.text(key)
+            if !value.isEmpty { text += ", \(words) \(value)" }
+        }
+        text += "\n"
+        for route in event.items("routes") {
+            let name = route.text("route")
+            let (unmet, fault) = (route.text("unmet"), route.text("fault"))
+            if !unmet.isEmpty {
+                text += "  route \(name) does not take it: \(unmet)\n"
+            } else if !fault.isEmpty {
+                text += "  route \(name): the builder failed: \(fault)\n"
+            } else {
+                text += "  route \(name) takes it\n"
+            }
+        }
+        if event.items("routes").isEmpty {
+            text += "  no route takes this type of this source\n"
+        }
+        let recipients = event.items("recipients")
+        for recipient in recipients { add(recipient: recipient) }
+        let count = event["recipients_count"]?.integer ?? 0
+        if count == 0 { text += "  it names no recipient\n" }
+        if count > recipients.count {
+            text += "  and \(Int(count) - recipients.count) recipients that you did not ask for\n"
+        }
+        for open in event.items("opens") {
+            line(1, open["unix_ms"], "opened", open.text("who"))
+            text += "\n"
+        }
+    }
+
+    private mutating func add(recipient: JSONValue) {
+        let user = recipient.text("user")
+        var words = user.isEmpty ? "device" : user
+        let place = ["platform", "app", "token"].map { recipient.text($0) }.filter { !$0.isEmpty }
+        if !place.isEmpty { words += " (\(place.joined(separator: " ")))" }
+        text += "  \(words)"
+        let route = recipient.text("route")
+        if !route.isEmpty { text += " on \(route)" }
+        let sender = recipient.text("sender")
+        if !sender.isEmpty { text += " by \(sender)" }
+        let state = recipient.text("state")
+        if !state.isEmpty { text += ": \(state)" }
+        if state == "skipped" { text += ", \(recipient.text("reason"))" }
+        text += "\n"
+        for step in recipient.items("steps") { add(step: step) }
+    }
+
+    private mutating func add(step: JSONValue) {
+        var words = step.text("what").replacing("_", with: " ")
+        if let attempt = step["attempt"]?.integer { words = "attempt \(attempt): \(words)" }
+        line(2, step["unix_ms"], words, "")
+        var rest: [String] = []
+        rest += ["reason", "detail"].map { step.text($0) }.filter { !$0.isEmpty }
+        if let code = step["code"]?.integer { rest.append("code \(code)") }
+        if !step.text("provider_id").isEmpty { rest.append("id \(step.text("provider_id"))") }
+        if let next = step["next_unix_ms"]?.integer { rest.append("next at \(Self.time(next))") }
+        if !step.text("gateway").isEmpty { rest.append("by \(step.text("gateway"))") }
+        if !rest.isEmpty { text += ", " + rest.joined(separator: ", ") }
+        text += "\n"
+    }
+
+    /// A sender that is held is why its deliveries wait.
+    private mutating func add(_ held: JSONValue, to event: JSONValue) {
+        let isWaiting = event.items("recipients").contains {
+            $0.text("state") == "waiting" && $0.text("sender") == held.text("sender")
+                && (held.text("app").isEmpty || $0.text("app") == held.text("app"))
+        }
+        guard isWaiting else { return }
+        let since = Self.time(held["since_unix_ms"]?.integer ?? 0)
+        let reason = held.text("reason")
+        text += "  \(held.text("sender")) is held since \(since): \(held.text("cause"))"
+        text += reason.isEmpty ? "\n" : " (\(reason))\n"
+    }
+
+    private mutating func line(_ depth: Int, _ time: JSONValue?, _ what: String, _ rest: String) {
+        text += String(repeating: "  ", count: depth) + Self.time(time?.integer ?? 0) + " " + what
+        if !rest.isEmpty { text += " " + rest }
+    }
+
+    /// `2026-01-02 03:04:05.678`, in the time zone of who asks.
+    static func time(_ unixMs: Int64) -> String {
+        let seconds = Date(timeIntervalSince1970: Double(unixMs / 1_000))
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.dateFormat = "yyyy-MM-dd HH:mm:ss"
+        let rest = String(unixMs % 1_000)
+        return format.string(from: seconds) + "." + String(repeating: "0", count: 3 - rest.count)
+            + rest
+    }
+}
+
+extension JSONValue {
+    fileprivate func text(_ key: String) -> String { self[key]?.string ?? "" }
+}

@@ -1,0 +1,186 @@
+internal import Glibc
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxJSON
+
+/// Compares a trial's report with what a test expects.
+struct RouteTestCheck {
+    /// The folder that paths of golden files start from.
+    let folder: String
+    /// Write golden files that differ.
+    let updates: Bool
+    private(set) var failures: [RouteTestRun.Failure] = []
+    private(set) var written: [String] = []
+
+    init(folder: String, updates: Bool) {
+        self.folder = folder
+        self.updates = updates
+    }
+
+    mutating func fail(at position: SourcePosition, _ what: String, _ lines: [String]) {
+        failures.append(.init(place: "\(position.text): \(what)", lines: lines))
+    }
+
+    mutating func check(_ test: RouteTest, _ report: TrialReport) {
+        if test.expect.isEmpty, let first = report.pushes.first(where: \.push.isSent) {
+            fail(
+                at: test.position, "no push was expected",
+                ["found a push of route \(first.route) by \(first.push.sender)"])
+        }
+        for expectation in test.expect { check(expectation, report) }
+    }
+
+    private mutating func check(_ wanted: RouteTest.Expectation, _ report: TrialReport) {
+        if let status = wanted.status {
+            guard report.webhook?.status != status else { return checkPushes(wanted, report) }
+            let fault = report.webhook?.fault.map { ": \($0)" } ?? ""
+            let found = report.webhook.map { "answered \($0.status)\(fault)" } ?? "no webhook"
+            fail(at: wanted.position, "status", ["expected \(status), found \(found)"])
+            return
+        }
+        if wanted.skipped != nil { return checkSkips(wanted, report) }
+        checkPushes(wanted, report)
+    }
+
+    private mutating func checkSkips(_ wanted: RouteTest.Expectation, _ report: TrialReport) {
+        let routes = report.events.flatMap(\.routes)
+            .filter { wanted.route == nil || $0.name == wanted.route }
+        let skips = routes.flatMap(\.skips).filter { skip in
+            (wanted.user == nil || skip.device.user == wanted.user)
+                && (wanted.platform == nil || skip.device.platform == wanted.platform)
+        }
+        guard !skips.contains(where: { $0.reason == wanted.skipped }) else { return }
+        let found = skips.map { "\($0.device.user) left out: \($0.reason)" }
+        let why = routes.flatMap { route in
+            route.whyNot.map { "route \(route.name) does not take it: \($0)" }
+        }
+        fail(
+            at: wanted.position, "skipped: \(wanted.skipped ?? "")",
+            found + why + (found.isEmpty ? ["nobody was left out"] : []))
+    }
+
+    private mutating func checkPushes(_ wanted: RouteTest.Expectation, _ report: TrialReport) {
+        let isStatusAlone =
+            wanted.status != nil && wanted.pushes == nil && wanted.payload == nil
+            && wanted.payloadFile == nil && wanted.route == nil && wanted.sender == nil
+        guard !isStatusAlone else { return }
+        let pushes = report.pushes.filter { route, push in
+            push.isSent && (wanted.route == nil || route == wanted.route)
+                && (wanted.sender == nil || push.sender == wanted.sender)
+                && (wanted.platform == nil || push.device.platform == wanted.platform)
+                && (wanted.user == nil || push.device.user == wanted.user)
+        }.map(\.push)
+        if let count = wanted.pushes, count != pushes.count {
+            fail(
+                at: wanted.position, "\(Self.words(wanted)): expected \(count) pushes",
+                ["found \(pushes.count)"] + Self.reasons(wanted, report))
+            return
+        }
+        if wanted.pushes == 0 { return }
+        guard !pushes.isEmpty else {
+            fail(
+                at: wanted.position, "\(Self.words(wanted)): expected a push",
+                Self.reasons(wanted, report))
+            return
+        }
+        compare(wanted, pushes.flatMap(\.requests))
+    }
+
+    // MARK: Payloads
+
+    private mutating func compare(
+        _ wanted: RouteTest.Expectation, _ requests: [TrialReport.Request]
+    ) {
+        var golden: JSONValue?
+        if let file = wanted.payloadFile {
+            golden = read(file)
+            guard golden != nil || updates else {
+                fail(
+                    at: wanted.position, "payload_file: \(file) is missing or not JSON",
+                    ["run it with --update to write it"])
+                return
+            }
+        }
+        let differences = requests.map { request -> [String] in
+            var lines: [String] = []
+            if let payload = wanted.payload {
+                lines += PayloadDiff.lines(
+                    expected: payload, found: request.body, isWhole: false)
+            }
+            if let golden {
+                lines += PayloadDiff.lines(expected: golden, found: request.body, isWhole: true)
+            } else if wanted.payloadFile != nil {
+                lines.append("payload: there is no golden file")
+            }
+            for header in wanted.headers {
+                let found = request.headers.first { $0.key == header.key }?.value
+                guard found != header.value else { continue }
+                lines.append(
+                    "header \(header.key): expected \(JSONValue.string(header.value).text), found "
+                        + (found.map { JSONValue.string($0).text } ?? "nothing"))
+            }
+            return lines
+        }
+        // Of several pushes, the one that is nearest shows what is wrong.
+        guard
+            let nearest = differences.indices.min(by: {
+                differences[$0].count < differences[$1].count
+            }), !differences[nearest].isEmpty
+        else { return }
+        if updates, let file = wanted.payloadFile, write(requests[nearest].body, to: file) {
+            written.append(file)
+            let left = differences[nearest].filter { !$0.hasPrefix("payload") }
+            guard !left.isEmpty || wanted.payload != nil else { return }
+        }
+        fail(at: wanted.position, Self.words(wanted), differences[nearest])
+    }
+
+    private func path(_ name: String) -> String {
+        name.hasPrefix("/") ? name : "\(folder)/\(name)"
+    }
+
+    private func read(_ name: String) -> JSONValue? {
+        guard case .success(let bytes) = ConfigEnvironment.read(path(name)) else { return nil }
+        return try? JSONValue.parse(bytes)
+    }
+
+    private func write(_ value: JSONValue, to name: String) -> Bool {
+        guard let file = fopen(path(name), "we") else { return false }
+        let isWritten = fputs(value.pretty + "\n", file) >= 0
+        return fclose(file) == 0 && isWritten
+    }
+
+    // MARK: Words
+
+    private static func words(_ wanted: RouteTest.Expectation) -> String {
+        let parts = [
+            wanted.route.map { "route \($0)" }, wanted.sender.map { "send \($0)" },
+            wanted.platform.map { "platform \($0)" }, wanted.user.map { "user \($0)" },
+        ].compactMap { $0 }
+        return parts.isEmpty ? "any route" : parts.joined(separator: ", ")
+    }
+
+    /// Why there is no push, or another number of them.
+    private static func reasons(
+        _ wanted: RouteTest.Expectation, _ report: TrialReport
+    ) -> [String] {
+        var out: [String] = []
+        if let webhook = report.webhook, let fault = webhook.fault {
+            out.append("the webhook was answered \(webhook.status): \(fault)")
+        } else if report.events.isEmpty {
+            out.append("no event came of it")
+        }
+        for route in report.events.flatMap(\.routes)
+        where wanted.route == nil || route.name == wanted.route {
+            out += route.whyNot.map { "route \(route.name) does not take it: \($0)" }
+            if let fault = route.fault { out.append("route \(route.name): \(fault)") }
+            out += route.skips.map {
+                "route \(route.name): \($0.device.user.isEmpty ? "a device" : $0.device.user) left out: \($0.reason)"
+            }
+            out += route.pushes.compactMap { push in
+                push.fault.map { "route \(route.name), \(push.sender): not sent: \($0)" }
+            }
+        }
+        return out
+    }
+}

@@ -1,0 +1,50 @@
+internal import SignalboxConfig
+internal import SignalboxCore
+internal import SignalboxCrypto
+internal import Synchronization
+
+/// Values that stand in for missing variables and secret files, where a configuration is only looked at.
+final class StandIns: Sendable {
+    private let used = Mutex<[String]>([])
+
+    /// What was missing, in the order of the file.
+    var names: [String] { used.withLock { $0 } }
+
+    func value(_ missing: ConfigEnvironment.Missing) -> String {
+        let (shown, name) =
+            switch missing {
+            case .variable(let name): ("${env:\(name)}", name)
+            case .file(let path): ("${file:\(path)}", path)
+            }
+        used.withLock { if !$0.contains(shown) { $0.append(shown) } }
+        // Letters and digits fit most patterns, and the same name gives the same text in every place.
+        return Self.text(for: name.lowercased())
+            ?? name.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
+    }
+
+    /// What the name says that it holds; nil: any text.
+    private static func text(for name: String) -> String? {
+        if name.hasSuffix("json") || name.contains("service_account") { return account }
+        guard [".p8", ".pem", ".key"].contains(where: name.hasSuffix) else { return nil }
+        return try? String(decoding: ThrowAway.p256Key().privateKeyPEM(), as: UTF8.self)
+    }
+
+    /// A service account's members, as Google and Huawei name them.
+    private static var account: String {
+        let key = try? String(decoding: ThrowAway.rsaKey().privateKeyPEM(), as: UTF8.self)
+        return JSONValue.object([
+            .init("type", .string("service_account")), .init("project_id", .string("stand-in")),
+            .init("private_key_id", .string("stand-in")), .init("private_key", .string(key ?? "")),
+            .init("key_id", .string("stand-in")), .init("sub_account", .string("stand-in")),
+            .init("client_email", .string("stand-in@example.com")),
+            .init("token_uri", .string("https://oauth2.googleapis.com/token")),
+        ]).text
+    }
+
+    /// A certificate with its key, for plugins whose own cannot be read.
+    static func identity() throws(CryptoError) -> ThrowAway.Identity {
+        try ThrowAway.clientIdentity(
+            name: "stand-in", userID: "com.example.stand-in",
+            authority: try ThrowAway.certificateAuthority(name: "stand-in"))
+    }
+}

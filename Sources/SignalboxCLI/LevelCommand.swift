@@ -1,0 +1,21 @@
+import ArgumentParser
+import Signalbox
+
+/// `signalbox log-level`.
+struct LevelCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log-level",
+        abstract: "Says how much a running gateway logs, or changes it until the next start.")
+
+    @OptionGroup var running: RunningGateway
+
+    @Argument(help: "trace, debug, info, warning or error.")
+    var level: String?
+
+    func run() async throws {
+        try await running.ask { options in
+            let done = try await LevelTool.run(level, options)
+            return running.json ? done.json : done.text
+        }
+    }
+}

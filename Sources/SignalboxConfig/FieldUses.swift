@@ -1,0 +1,47 @@
+internal import SignalboxCore
+
+/// What a route expects of its events; used by one thread.
+final class FieldUses {
+    /// Fields that conditions and templates read, with the place that names each.
+    var fields: [(path: FieldPath, position: SourcePosition)] = []
+    /// Types that conditions ask for.
+    var types: [(name: String, position: SourcePosition)] = []
+
+    /// Adds what a `when:` names.
+    func add(when value: ConfigValue) {
+        guard case .map(let entries) = value.kind else { return }
+        for entry in entries {
+            switch entry.key {
+            case "all", "any":
+                if case .list(let items) = entry.value.kind {
+                    for item in items { add(when: item) }
+                }
+            case "not":
+                // What is excluded need not exist.
+                break
+            default:
+                guard let path = FieldPath(entry.key) else { continue }
+                if path.root == .type { add(types: entry.value) }
+                if !Self.asksForAbsence(entry.value) { fields.append((path, entry.keyPosition)) }
+            }
+        }
+    }
+
+    private func add(types value: ConfigValue) {
+        switch value.kind {
+        case .string(let name): types.append((name, value.position))
+        case .list(let items): for item in items { add(types: item) }
+        case .map(let entries):
+            for entry in entries where ["equals", "one_of"].contains(entry.key) {
+                add(types: entry.value)
+            }
+        default: break
+        }
+    }
+
+    /// `{ exists: false }`, `{ not: x }`.
+    private static func asksForAbsence(_ value: ConfigValue) -> Bool {
+        if case .bool(false) = value["exists"]?.kind { return true }
+        return value["not"] != nil
+    }
+}

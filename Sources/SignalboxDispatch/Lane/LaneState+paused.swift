@@ -1,0 +1,88 @@
+internal import SignalboxCore
+
+/// What a lane does while operators have paused its sender, or routes.
+///
+/// A paused sender leases nothing: its deliveries stay on disk, and what was not sent goes back there. Deliveries
+/// of a paused route share the lane with others, so they are leased in turn and put aside: due again when they expire, or
+/// when the route is resumed.
+extension LaneState {
+    /// Why an attempt was put aside.
+    public static let pausedReason = "paused"
+    /// How long a delivery is put aside at most, in milliseconds: so late is one whose resume did not reach the store.
+    static let asideMs: UInt64 = 600_000
+
+    /// Operators have paused this, and nothing else.
+    public mutating func pause(_ next: LanePause) -> LaneTodo {
+        let before = paused
+        guard next != before else { return LaneTodo() }
+        paused = next
+        var todo = turnSoon()
+        // What the carrier has not sent yet comes back.
+        let isMore =
+            next.isWhole && !before.isWhole || !next.routes.isSubset(of: before.routes)
+            || next.cancelled.count > before.cancelled.count
+            || next.forgotten != before.forgotten
+        if isMore { todo.isWithdrawal = true }
+        if before.isWhole, !next.isWhole { noteBacklog() }
+        // What was put aside is due at once.
+        if !before.routes.isSubset(of: next.routes) {
+            todo.isHaste = true
+            aside.isOver = aside.unstoredCount > 0
+            noteBacklog()
+        }
+        return todo
+    }
+
+    /// Deliveries in flight that an order would cancel, and that it comes too late for.
+    func inFlight(coveredBy order: CancelOrder) -> Int {
+        window.deliveriesInFlight.count { order.covers($0) }
+    }
+
+    /// Ends what is cancelled in a batch.
+    mutating func endCancelled(
+        in batch: inout [Delivery], _ now: LaneTime, into todo: inout LaneTodo
+    ) {
+        guard !paused.cancelsNothing else { return }
+        batch.removeAll { delivery in
+            guard let reason = paused.cancelReason(of: delivery) else { return false }
+            _ = window.settle(delivery.id)
+            overdue[delivery.id] = nil
+            todo.endings.append(
+                LaneEnding(
+                    delivery, .cancelled,
+                    Outcome(item: delivery.id, kind: .rejected, reason: reason),
+                    unixMs: now.unixMs))
+            return true
+        }
+    }
+
+    /// Takes what is paused out of a batch, and puts it aside.
+    mutating func putAside(from batch: inout [Delivery], _ now: LaneTime, into todo: inout LaneTodo)
+    {
+        guard !paused.routes.isEmpty else { return }
+        batch.removeAll { delivery in
+            guard paused.routes.contains(delivery.route) else { return false }
+            _ = window.settle(delivery.id)
+            overdue[delivery.id] = nil
+            aside.unstoredCount += 1
+            var again = now.unixMs + Self.asideMs
+            if delivery.deadlineUnixMs > now.unixMs { again = min(again, delivery.deadlineUnixMs) }
+            todo.endings.append(
+                LaneEnding(
+                    delivery, .aside(untilUnixMs: again),
+                    Outcome(item: delivery.id, kind: .retry, reason: Self.pausedReason),
+                    unixMs: now.unixMs))
+            return true
+        }
+    }
+
+    /// The store has some that were put aside. If their route was resumed in the meantime, they are due.
+    mutating func storedAside(_ count: Int, into todo: inout LaneTodo) {
+        guard count > 0 else { return }
+        aside.unstoredCount = max(0, aside.unstoredCount - count)
+        guard aside.isOver else { return }
+        todo.isHaste = true
+        aside.isOver = aside.unstoredCount > 0
+        noteBacklog()
+    }
+}

@@ -1,0 +1,19 @@
+public import SignalboxCore
+
+/// Events that a source has emitted: all of them are stored, or none.
+public struct SourceBatch: Sendable {
+    /// The events.
+    public var events: [Event]
+    /// When they came.
+    public var receivedUnixMs: UInt64
+    /// Tells the source what became of them; to be called once.
+    public var done: @Sendable (SourceVerdict) -> Void
+}
+
+/// What became of a batch.
+public enum SourceVerdict: Sendable, Hashable {
+    /// Its events are on disk; so many of them were dropped as duplicates.
+    case stored(count: Int, repeated: Int)
+    /// Nothing is stored: the source emits it again, not before so long.
+    case again(afterMs: UInt64)
+}

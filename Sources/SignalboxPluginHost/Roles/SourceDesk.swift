@@ -1,0 +1,49 @@
+internal import SignalboxCore
+internal import Synchronization
+
+/// Where the batches of a source arrive, and how many of them are undecided.
+final class SourceDesk: Sendable {
+    /// What a resumed source may do.
+    struct Opening {
+        var limits: Limits
+        var batchesMax: Int
+        /// Takes a batch; false: there is no room now.
+        var take: @Sendable (SourceBatch) -> Bool
+        /// Tells the plugin of a batch with this token.
+        var settle: @Sendable (UInt64, SourceVerdict) -> Void
+    }
+
+    private struct State {
+        var opening: Opening?
+        var wasOpen = false
+        var undecided = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Whether it was ever resumed.
+    var wasOpen: Bool { state.withLock { $0.wasOpen } }
+
+    func open(_ opening: Opening) {
+        state.withLock { state in
+            state.opening = opening
+            state.wasOpen = true
+        }
+    }
+
+    func close() { state.withLock { $0.opening = nil } }
+
+    /// A place for one more batch; nil: the source is paused, or has as many undecided ones as it may.
+    func place() -> Opening? {
+        state.withLock { state in
+            guard let opening = state.opening, state.undecided < opening.batchesMax else {
+                return nil
+            }
+            state.undecided += 1
+            return opening
+        }
+    }
+
+    /// The plugin knows what became of a batch, or it was not taken.
+    func isSettled() { state.withLock { $0.undecided -= 1 } }
+}

@@ -1,0 +1,17 @@
+internal import CSignalbox
+
+/// `sbx.scope/1`.
+enum ScopeService {
+    static var table: sbx_scope {
+        var table = sbx_scope()
+        table.struct_size = UInt32(MemoryLayout<sbx_scope>.size)
+        table.enter = { host, body, plugin in
+            guard let context = InstanceContext.from(host), let body else { return SBX_E_INVALID }
+            guard context.calls.enter() else { return SBX_E_STOPPING }
+            defer { context.calls.leave() }
+            CallScope.run { _ in body(plugin) }
+            return SBX_OK
+        }
+        return table
+    }
+}

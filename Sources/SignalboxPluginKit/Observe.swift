@@ -1,0 +1,61 @@
+internal import CSignalbox
+
+/// Is told how deliveries ended and what users opened: for a bus, a warehouse, a CRM.
+public protocol ObservePlugin: Plugin {
+    /// Most observations per call; 0 if the host chooses.
+    static var maxObservations: Int { get }
+    /// Takes a batch, in the order of its sequences; never waits for the network.
+    ///
+    /// Call `host.observed` once, from any thread, within 60 s: no other batch comes before. Each observation comes at
+    /// least once: whoever stores them keeps the largest sequence, and skips what is not above it. Throwing answers
+    /// the batch. Thread: worker; must not block.
+    func observe(_ batch: [Observation]) throws(PluginError)
+}
+
+extension ObservePlugin {
+    /// The host chooses.
+    public static var maxObservations: Int { 0 }
+}
+
+/// One outcome.
+public struct Observation: Sendable, Hashable {
+    /// Grows with every outcome; the same when it comes again.
+    public var sequence: UInt64
+    /// A JSON object with the members of docs/outcomes.md.
+    public var json: String
+}
+
+extension Host {
+    /// Answers the batch whose last observation has this sequence.
+    ///
+    /// Without an error the observations are safe at the other side. With `again`, `unreachable`, `timeout` or `lost`
+    /// they come again, not before `retryAfterMs`; with another error after long waits. Thread: any.
+    public func observed(_ sequence: UInt64, error: PluginError? = nil, retryAfterMs: UInt64 = 0) {
+        var words = sbx_error.fresh
+        let status = error?.report(to: &words) ?? SBX_OK
+        if let error { write(.warn, "outcomes were not taken", [("error", error.message)]) }
+        observeHost?.pointee.done(raw, sequence, status, retryAfterMs)
+    }
+}
+
+/// The functions of `sbx_observe`.
+enum ObserveCalls {
+    static var table: sbx_observe {
+        var table = sbx_observe()
+        table.struct_size = UInt32(MemoryLayout<sbx_observe>.size)
+        table.observe = { instance, observations, count, stride, error in
+            guard let box = InstanceBox.from(instance), let observations,
+                let plugin = box.plugin as? any ObservePlugin
+            else { return SBX_E_INTERNAL }
+            return reporting(to: error) { () throws(PluginError) in
+                try plugin.observe(
+                    (0..<count).map { index in
+                        let raw = UnsafeRawPointer(observations) + index * stride
+                        let one = raw.assumingMemoryBound(to: sbx_observation.self).pointee
+                        return Observation(sequence: one.sequence, json: one.json.text)
+                    })
+            }
+        }
+        return table
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Signalbox
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import Testing
+
+/// Who changed what stays on record.
+@Suite struct AuditTests {
+    private static let client =
+        "\ndevices: { clients: [ { name: crm, token: token-of-the-crm-1, app: com.a, scopes: [read, write] } ] }"
+
+    private static func rig(_ audit: String) async throws -> GatewayRig {
+        try await GatewayRig(config: { simulators in
+            AdminTests.config(
+                simulators, #", admin_token: "\#(AdminTests.token)"\#(audit)"#, "127.0.0.1:0")
+                + client
+        })
+    }
+
+    private static func register(_ rig: GatewayRig, token: String) async throws -> UInt32 {
+        var call = RESTCall(
+            method: "POST", url: "http://127.0.0.1:\(rig.gateway.port)/v1/devices",
+            body: Array(#"{"user":"u","token":"device-token-1","platform":"ios"}"#.utf8))
+        call.headers = [Attribute("authorization", "Bearer \(token)")]
+        return try await rig.client.patient(call).status
+    }
+
+    private static func pause(_ rig: GatewayRig, _ headers: [String]) async throws -> Int {
+        try await AdminTests.ask(
+            rig, "POST", "/pause",
+            ["host: localhost", "content-type: application/json"] + headers,
+            body: #"{"sender":"apns","by":"anna"}"#
+        ).status
+    }
+
+    @Test func `each change is a line of the file, also after the file was rotated`() async throws {
+        let rig = try await Self.rig(", audit: audit.log")
+        let file = rig.folder.appending(path: "audit.log")
+        func lines() throws -> [JSONValue] {
+            try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+                .map { try JSONValue.parse(Array($0.utf8)) }
+        }
+        #expect(try await Self.pause(rig, []) == 401)
+        #expect(try await Self.pause(rig, ["authorization: Bearer \(AdminTests.token)"]) == 200)
+        #expect(try await Self.register(rig, token: "token-of-the-crm-1") == 200)
+        #expect(try await Self.register(rig, token: "token-of-a-stranger") == 401)
+        let all = try lines()
+        func column(_ key: String) -> [String] { all.map { $0[key]?.string ?? "" } }
+        #expect(
+            column("action") == [
+                "POST /pause", "POST /pause", "POST /v1/devices", "POST /v1/devices",
+            ])
+        #expect(column("caller") == ["", "admin", "crm", ""])
+        #expect(column("result") == ["refused", "done", "done", "refused"])
+        #expect(all.compactMap { $0["status"]?.integer } == [401, 200, 200, 401])
+        #expect(Set(column("address")) == ["127.0.0.1"])
+        #expect(all[1]["detail"]?.text == #"{"sender":"apns","by":"anna"}"#)
+        // Whom it was about, as the log names them.
+        #expect(all[2]["detail"]?["app"]?.string == "com.a")
+        #expect(all[2]["detail"]?["user"]?.string?.count == 12)
+        #expect(column("time").allSatisfy { $0.hasPrefix("20") && $0.hasSuffix("Z") })
+        let text = try String(contentsOf: file, encoding: .utf8)
+        for secret in [AdminTests.token, "token-of-the-crm-1", "device-token-1"] {
+            #expect(!text.contains(secret))
+        }
+        let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+        try FileManager.default.moveItem(at: file, to: rig.folder.appending(path: "audit.log.1"))
+        _ = try await rig.gateway.reload()
+        #expect(try lines().map { $0["action"]?.string } == ["reload"])
+        await rig.end()
+    }
+
+    @Test func `a request that was not understood is recorded without its body`() async throws {
+        let rig = try await Self.rig(", audit: audit.log")
+        let answer = try await AdminTests.ask(
+            rig, "POST", "/forget",
+            [
+                "host: localhost", "content-type: application/json",
+                "authorization: Bearer \(AdminTests.token)",
+            ], body: #"{"usr":"person-11"}"#)
+        #expect(answer.status == 400)
+        let text = try String(
+            contentsOf: rig.folder.appending(path: "audit.log"), encoding: .utf8)
+        #expect(text.contains(#""action":"POST /forget","caller":"admin""#))
+        #expect(text.contains(#""detail":null"#) && !text.contains("person-11"))
+        await rig.end()
+    }
+
+    @Test func `without a file changes are in the log, and a file that fails is told of`()
+        async throws
+    {
+        let rig = try await Self.rig("")
+        #expect(try await Self.register(rig, token: "token-of-the-crm-1") == 200)
+        let line = rig.log.all.first { $0.contains("logger=audit") }
+        #expect(line?.contains("action=POST /v1/devices") == true, "\(line ?? "")")
+        #expect(line?.contains("caller=crm") == true)
+        let text = try String(
+            contentsOf: rig.folder.appending(path: "gateway.yaml"), encoding: .utf8)
+        _ = try await rig.gateway.reload(
+            text: text.replacing("drain: 5s", with: "drain: 5s, audit: missing/audit.log"))
+        #expect(try await Self.register(rig, token: "token-of-the-crm-1") == 200)
+        #expect(rig.gateway.metricsText.contains("signalbox_audit_failures_total 2"))
+        #expect(rig.log.all.filter { $0.contains("cannot write the audit log") }.count == 1)
+        await rig.end()
+    }
+}

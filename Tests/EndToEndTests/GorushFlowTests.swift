@@ -1,0 +1,190 @@
+import Foundation
+import PluginRig
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxSimulators
+import Testing
+
+/// gorush's requests with the example's configuration, from `/api/push` to the push and to the feedback.
+@Suite(.timeLimit(.minutes(5))) struct GorushFlowTests {
+    static func rig(
+        _ variables: [String: String] = [:], yaml: ((String) -> String)? = nil
+    ) async throws -> ExampleRig {
+        var all = ["FEEDBACK_SECRET": "secret-of-the-receiver"]
+        all.merge(variables) { $1 }
+        return try await ExampleRig("gorush", variables: all, yaml: yaml)
+    }
+
+    static func push(
+        _ rig: ExampleRig, _ body: String, headers: [(String, String)] = []
+    ) async throws -> (status: UInt32, json: JSONValue) {
+        let (status, json, _) = try await rig.call("POST", "/api/push", body, headers: headers)
+        return (status, json)
+    }
+
+    @Test func `the requests of gorush's README become its pushes`() async throws {
+        let rig = try await Self.rig()
+        let (status, answer) = try await Self.push(
+            rig, try PluginRig.fixture("Gorush/simple.json"))
+        #expect(status == 200)
+        #expect(answer.text == #"{"counts":4,"logs":[],"success":"ok"}"#)
+        for token in ["0a1b", "0c0d"] {
+            let apple = try await rig.push(rig.simulators.apns, to: token)
+            #expect(apple.body.text == #"{"aps":{"alert":{"body":"Hello World iOS!"}}}"#)
+            #expect(apple.header("apns-topic") == "com.example.app")
+        }
+        let google = try await rig.push(rig.simulators.fcm, to: "fcm:1")
+        #expect(
+            google.body["message"]?["notification"]?.text
+                == #"{"title":"You got message","body":"Hello World Android!"}"#)
+        let huawei = try await rig.push(rig.simulators.hms, to: "hms-1")
+        #expect(huawei.status == 200)
+        #expect(
+            huawei.body["message"]?["notification"]?["body"]?.string == "Hello World Huawei!")
+        await rig.end()
+    }
+
+    @Test func `all fields for iOS arrive where Apple wants them`() async throws {
+        let rig = try await Self.rig()
+        let (status, _) = try await Self.push(rig, try PluginRig.fixture("Gorush/ios.json"))
+        #expect(status == 200)
+        let push = try await rig.push(rig.simulators.apns, to: "0a1b")
+        #expect(push.status == 200)
+        for (name, value) in [
+            ("apns-priority", "10"), ("apns-push-type", "alert"), ("apns-collapse-id", "game-1"),
+            ("apns-topic", "com.example.app"),
+        ] {
+            #expect(push.header(name) == value)
+        }
+        let aps = try #require(push.body["aps"])
+        #expect(aps["alert"]?["title"]?.string == "Game Request")
+        #expect(aps["alert"]?["subtitle"]?.string == "Poker")
+        #expect(aps["alert"]?["body"]?.string == "Bob wants to play")
+        #expect(aps["alert"]?["action-loc-key"]?.string == "PLAY")
+        #expect(aps["badge"]?.integer == 5 && aps["category"]?.string == "GAME")
+        #expect(aps["sound"]?.text == #"{"critical":1,"name":"bell.caf","volume":0.5}"#)
+        #expect(aps["thread-id"]?.string == "games" && aps["mutable-content"]?.integer == 1)
+        #expect(aps["content-available"]?.integer == 1)
+        #expect(aps["interruption-level"]?.string == "time-sensitive")
+        #expect(push.body["key1"]?.string == "welcome" && push.body["key2"]?.integer == 2)
+        await rig.end()
+    }
+
+    @Test func `all fields for Android arrive where FCM wants them`() async throws {
+        let rig = try await Self.rig()
+        let (status, answer) = try await Self.push(
+            rig, try PluginRig.fixture("Gorush/android.json"))
+        #expect(status == 200 && answer["counts"]?.integer == 2)
+        for token in ["fcm:1", "fcm:2"] {
+            let push = try await rig.push(rig.simulators.fcm, to: token)
+            #expect(push.status == 200)
+            let message = try #require(push.body["message"])
+            #expect(message["notification"]?["image"]?.string == "https://example.com/cat.png")
+            #expect(message["android"]?["priority"]?.string == "HIGH")
+            #expect(message["android"]?["collapse_key"]?.string == "orders")
+            let shown = try #require(message["android"]?["notification"])
+            #expect(shown["icon"]?.string == "myicon" && shown["color"]?.string == "#ffffff")
+            #expect(shown["sound"]?.string == "bell" && shown["tag"]?.string == "order")
+            #expect(message["data"]?["round"]?.string == "2")
+            #expect(message["fcm_options"]?["analytics_label"]?.string == "orders")
+        }
+        await rig.end()
+    }
+
+    @Test func `all fields for Huawei arrive where Push Kit wants them`() async throws {
+        let rig = try await Self.rig()
+        let (status, _) = try await Self.push(rig, try PluginRig.fixture("Gorush/huawei.json"))
+        #expect(status == 200)
+        let push = try await rig.push(rig.simulators.hms, to: "hms-1")
+        #expect(push.status == 200, "\(push.body.text)")
+        let message = try #require(push.body["message"])
+        #expect(message["data"]?.string == #"{"order":"18"}"#)
+        let android = try #require(message["android"])
+        #expect(android["collapse_key"]?.integer == 7 && android["ttl"]?.string == "600s")
+        #expect(android["bi_tag"]?.string == "orders" && android["fast_app_target"]?.integer == 1)
+        let shown = try #require(android["notification"])
+        #expect(message["notification"]?["title"]?.string == "Order")
+        #expect(shown["channel_id"]?.string == "orders")
+        #expect(shown["click_action"]?["type"]?.integer == 3)
+        await rig.end()
+    }
+
+    @Test func `a repeat by its notif_id is one push, and development goes to the sandbox`()
+        async throws
+    {
+        let sandbox = try await Simulators.start()
+        let rig = try await Self.rig(yaml: { Self.withSandbox(sandbox, $0) })
+        let body =
+            #"""
+            {"notifications":[
+            {"notif_id":"n-1","platform":1,"tokens":["0a1b"],"message":"live"},
+            {"notif_id":"n-2","platform":1,"tokens":["0c0d"],"message":"trial","development":true}]}
+            """#
+        for _ in 0..<2 {
+            let (status, answer) = try await Self.push(rig, body)
+            #expect(status == 200 && answer["counts"]?.integer == 2)
+        }
+        _ = try await rig.push(rig.simulators.apns, to: "0a1b")
+        _ = try await rig.push(sandbox.apns, to: "0c0d")
+        await rig.gateway.stop()
+        #expect(rig.simulators.apns.received.map(\.token) == ["0a1b"])
+        #expect(sandbox.apns.received.map(\.token) == ["0c0d"])
+        await rig.end()
+        await sandbox.shutdown()
+    }
+
+    /// The example with other simulators as the sandbox, which have a key of their own.
+    private static func withSandbox(_ sandbox: Simulators, _ yaml: String) -> String {
+        guard let own = yaml.range(of: "  apns-sandbox:"), let next = yaml.range(of: "  fcm:")
+        else { return yaml }
+        let block = yaml[own.lowerBound..<next.lowerBound]
+            .replacing("${env:APNS_SANDBOX_ENDPOINT:-}", with: sandbox.apns.origin)
+            .replacing("${env:SIGNALBOX_CA_FILE:-}", with: sandbox.files.ca)
+            .replacing("secrets/apns.p8", with: sandbox.files.apnsKey)
+        return yaml.replacingCharacters(in: own.lowerBound..<next.lowerBound, with: block)
+    }
+
+    @Test func `a failed push is told to the feedback hook by its notif_id`() async throws {
+        let hook = try await OutcomeTests.Receiver.start()
+        let rig = try await Self.rig(["FEEDBACK_URL": "\(hook.origin)/hook"])
+        try await rig.simulators.apns.take(
+            .fail(tokens: ["dead"], status: 410, reason: "Unregistered", times: nil))
+        let (status, _) = try await Self.push(
+            rig,
+            #"""
+            {"notifications":[{"notif_id":"n-7","platform":1,"tokens":["dead","0a1b"],"message":"m"}]}
+            """#)
+        #expect(status == 200)
+        let outcome = try #require(try await hook.wait(for: 1).first)
+        #expect(outcome["result"]?.string == "dead" && outcome["subject"]?.string == "n-7")
+        #expect(outcome["reason"]?.string == "Unregistered" && outcome["platform"]?.string == "ios")
+        _ = try await rig.push(rig.simulators.apns, to: "0a1b")
+        await rig.end()
+        #expect(hook.taken.count == 1)
+        await hook.end()
+    }
+
+    @Test func `callers show their password, and one bad notification harms no other`()
+        async throws
+    {
+        let rig = try await Self.rig(
+            ["GORUSH_PASSWORD": "word"],
+            yaml: {
+                $0.replacing("# user: app", with: "user: app").replacing(
+                    "# password", with: "password")
+            })
+        let body =
+            #"{"notifications":[{"platform":9},{"platform":1,"tokens":["0a1b"],"message":"m"}]}"#
+        let (closed, refusal) = try await Self.push(rig, body)
+        #expect(closed == 401 && refusal["code"]?.integer == 401)
+        let (open, answer) = try await Self.push(
+            rig, body, headers: [("authorization", "Basic YXBwOndvcmQ=")])
+        #expect(open == 200 && answer["counts"]?.integer == 1)
+        #expect(answer["logs"]?[0]?["error"]?.string?.contains("platform must be 1") == true)
+        _ = try await rig.push(rig.simulators.apns, to: "0a1b")
+        let (health, _, _) = try await rig.call("GET", "/healthz")
+        #expect(health == 200)
+        await rig.end()
+    }
+}

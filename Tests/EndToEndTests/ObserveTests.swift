@@ -1,0 +1,74 @@
+import Foundation
+import PluginRig
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxSimulators
+import Testing
+
+/// A plugin that is told how deliveries end, in a whole gateway.
+@Suite struct ObserveTests {
+    private static let library = Task.detached {
+        let folder = try Workshop.folder()
+        return try await PluginRig.compile(
+            file: PluginRig.root.appending(path: "Examples/templates/c/observe/plugin.c").path,
+            to: folder.appending(path: "liblines.so").path)
+    }
+
+    private static func yaml(
+        _ simulators: Simulators, _ library: String, file: String, more: String = ""
+    ) -> String {
+        GatewayRig.plugins(simulators) + "\n"
+            + "  lines: { library: \(library), config: { file: \(file) }\(more) }\n"
+            + "outcomes:\n"
+            + "  - { name: warehouse, plugin: lines, results: [delivered, dead, retried] }\n"
+            + GatewayRig.routes
+    }
+
+    private static func lines(_ file: String, _ count: Int) async throws -> [JSONValue] {
+        for _ in 0..<12_000 {
+            let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+            if text.count(where: { $0 == "\n" }) >= count {
+                return try text.split(separator: "\n").map { try JSONValue.parse(String($0)) }
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("there are never \(count) lines")
+        return []
+    }
+
+    @Test(arguments: ["", ", isolation: process"])
+    func `each outcome arrives in order, retries too, and nothing is lost while it fails`(
+        isolation: String
+    ) async throws {
+        let library = try await Self.library.value
+        let file = try Workshop.folder().appending(path: "lines").path
+        // A disk that is always full.
+        let rig = try await GatewayRig(config: {
+            Self.yaml($0, library, file: "/dev/full", more: isolation)
+        })
+        try await rig.simulators.apns.take(
+            .fail(tokens: ["one"], status: 500, reason: "InternalServerError", times: 1))
+        #expect(try await rig.post(GatewayRig.webhook([("ios", "one")], ticket: "1")).status == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["one"])
+        #expect(try await rig.post(GatewayRig.webhook([("ios", "two")], ticket: "2")).status == 200)
+        var state = ""
+        while state != "failing" {
+            let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+            guard case .array(let receivers) = ready["outcomes"] else { continue }
+            state = receivers.first?["state"]?.string ?? ""
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        try Self.yaml(rig.simulators, library, file: file, more: isolation).write(
+            to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+        _ = try await rig.gateway.reload()
+        let outcomes = try await Self.lines(file, 3)
+        #expect(outcomes.map { $0["result"]?.string } == ["retried", "delivered", "delivered"])
+        #expect(outcomes.map { $0["subject"]?.string } == ["ticket/1", "ticket/1", "ticket/2"])
+        let sequences = outcomes.compactMap { $0["sequence"]?.integer }
+        #expect(sequences == sequences.sorted() && Set(sequences).count == 3)
+        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        #expect(metrics.contains(#"signalbox_outcomes_sent_total{receiver="warehouse"} 3"#))
+        await rig.end()
+    }
+}

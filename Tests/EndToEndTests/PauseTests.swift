@@ -1,0 +1,223 @@
+import Foundation
+import PluginRig
+import Signalbox
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import Synchronization
+import Testing
+
+/// Operators pause senders and routes, and resume them.
+@Suite struct PauseTests {
+    static func order(
+        _ rig: GatewayRig, _ path: String, _ body: String
+    ) async throws -> (status: UInt32, json: JSONValue) {
+        let port = try #require(rig.gateway.adminPort)
+        var call = RESTCall(
+            method: "POST", url: "http://127.0.0.1:\(port)\(path)", body: Array(body.utf8))
+        call.headers = [Attribute("content-type", "application/json")]
+        let answer = try await rig.client.patient(call)
+        return (answer.status, try JSONValue.parse(answer.body))
+    }
+
+    private static func ready(_ rig: GatewayRig) async throws -> JSONValue {
+        try JSONValue.parse(try await rig.admin("/readyz").body)
+    }
+
+    /// Waits until so many deliveries are in the store.
+    private static func waitFor(waiting count: Int, _ gateway: Gateway) async {
+        while gateway.waitingCount != count { await Task.yield() }
+    }
+
+    @Test func `a paused sender's deliveries wait, and follow when it is resumed`() async throws {
+        let rig = try await GatewayRig()
+        let paused = try await Self.order(
+            rig, "/pause", #"{"sender":"apns","by":"anna","reason":"wrong text"}"#)
+        #expect(paused.status == 200 && paused.json["changed"] == .bool(true))
+        for number in 1...3 {
+            let body = GatewayRig.webhook([("ios", "i\(number)"), ("android", "a\(number)")])
+            #expect(try await rig.post(body).status == 200)
+        }
+        #expect(await rig.delivered(rig.simulators.fcm, 3).count == 3)
+        await Self.waitFor(waiting: 3, rig.gateway)
+        #expect(rig.simulators.apns.received.isEmpty)
+        let ready = try await Self.ready(rig)
+        #expect(ready["status"]?.string == "ready")
+        guard case .array(let senders)? = ready["senders"], case .array(let all)? = ready["paused"]
+        else { return #expect(Bool(false)) }
+        let states = senders.map { "\($0["sender"]?.string ?? "") \($0["state"]?.string ?? "")" }
+        #expect(states.contains("apns paused"))
+        #expect(all.first?["sender"]?.string == "apns" && all.first?["by"]?.string == "anna")
+        #expect((all.first?["since_unix_ms"]?.integer ?? 0) > 1_000_000_000_000)
+        #expect(rig.gateway.metricsText.contains(#"signalbox_paused{kind="sender",name="apns"} 1"#))
+        let again = try await Self.order(rig, "/pause", #"{"sender":"apns","by":"ben"}"#)
+        #expect(again.json["changed"] == .bool(false))
+        #expect(try await Self.order(rig, "/resume", #"{"sender":"apns"}"#).status == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 3) == ["i1", "i2", "i3"])
+        #expect(rig.gateway.metricsText.contains(#"signalbox_paused{kind="sender",name="apns"} 0"#))
+        let lines = rig.log.all.filter { $0.contains(" paused, its") || $0.contains(" resumed ") }
+        #expect(lines.count == 2, "\(lines)")
+        await rig.end()
+    }
+
+    @Test func `a pause outlives the process`() async throws {
+        let rig = try await GatewayRig()
+        _ = try await Self.order(rig, "/pause", #"{"sender":"apns"}"#)
+        try await rig.post(GatewayRig.webhook([("ios", "kept")]))
+        await Self.waitFor(waiting: 1, rig.gateway)
+        await rig.gateway.stop()
+        var options = GatewayOptions(configPath: rig.folder.appending(path: "gateway.yaml").path)
+        options.addPluginFolders([try GatewayRig.pluginFolder()])
+        options.silence()
+        let next = try await Gateway.start(options)
+        #expect(next.metricsText.contains(#"signalbox_paused{kind="sender",name="apns"} 1"#))
+        #expect(next.waitingCount == 1 && rig.simulators.apns.received.isEmpty)
+        var call = RESTCall(
+            method: "POST", url: "http://127.0.0.1:\(try #require(next.adminPort))/resume",
+            body: Array(#"{"sender":"apns"}"#.utf8))
+        call.headers = [Attribute("content-type", "application/json")]
+        #expect(try await rig.client.patient(call).status == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["kept"])
+        await next.stop()
+        await rig.end()
+    }
+
+    @Test func `a paused route waits while others of the same sender go on`() async throws {
+        let now = Atomic(UInt64(Date.now.timeIntervalSince1970 * 1_000))
+        let second =
+            "\n  - { name: second, from: y, when: { type: ticket.replied }, send: { ios: apns } }"
+        let rig = try await GatewayRig(
+            clock: { now.load(ordering: .relaxed) },
+            config: { simulators in
+                (GatewayRig.plugins(simulators) + "\n" + GatewayRig.routes + second).replacing(
+                    "  z: {", with: "  y: { library: Zendesk, config: { path: /in/y } }\n  z: {")
+            })
+        #expect(try await Self.order(rig, "/pause", #"{"route":"replies"}"#).status == 200)
+        try await rig.post(GatewayRig.webhook([("ios", "late")], ticket: "1"))
+        try await rig.post(GatewayRig.webhook([("ios", "slow")], ticket: "2"))
+        try await rig.post(GatewayRig.webhook([("ios", "fast")], ticket: "3"), path: "/in/y")
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["fast"])
+        await Self.waitFor(waiting: 2, rig.gateway)
+        #expect(try await Self.order(rig, "/resume", #"{"route":"replies"}"#).status == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 3).sorted() == ["fast", "late", "slow"])
+        // What has expired meanwhile is not sent any more.
+        #expect(try await Self.order(rig, "/pause", #"{"sender":"apns"}"#).status == 200)
+        try await rig.post(GatewayRig.webhook([("ios", "old")], ticket: "4"))
+        await Self.waitFor(waiting: 1, rig.gateway)
+        now.add(2 * 3_600_000, ordering: .relaxed)
+        #expect(try await Self.order(rig, "/resume", #"{"sender":"apns"}"#).status == 200)
+        await Self.waitFor(waiting: 0, rig.gateway)
+        #expect(rig.log.all.contains { $0.contains("delivery failed") && $0.contains("expired") })
+        #expect(rig.simulators.apns.received.count == 3)
+        await rig.end()
+    }
+
+    @Test func `a name that nobody has is refused, and what a reload took away can be resumed`()
+        async throws
+    {
+        let rig = try await GatewayRig()
+        for (body, status, words) in [
+            (#"{"sender":"apn"}"#, 404, #"there is no sender \"apn\" (did you mean"#),
+            (#"{"sender":"z"}"#, 404, "there is no sender"),
+            (#"{"route":"x"}"#, 404, "there is no route"), ("{}", 400, "either sender or route"),
+            (#"{"sender":"apns","route":"replies"}"#, 400, "either"), ("x", 400, "JSON"),
+        ] {
+            let answer = try await Self.order(rig, "/pause", body)
+            #expect(answer.status == UInt32(status), "\(body)")
+            #expect(answer.json.text.contains(words), "\(answer.json.text)")
+        }
+        #expect(try await Self.order(rig, "/pause", #"{"sender":"fcm"}"#).status == 200)
+        let text = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
+        let cut = try #require(text.range(of: "  fcm:"))
+        let end = try #require(text.range(of: "\nretry:"))
+        let without = text.replacingCharacters(in: cut.lowerBound..<end.lowerBound, with: "")
+            .replacing(", android: fcm", with: "")
+        _ = try await rig.gateway.reload(text: without)
+        let resumed = try await Self.order(rig, "/resume", #"{"sender":"fcm"}"#)
+        #expect(resumed.json["changed"] == .bool(true))
+        #expect(try await rig.admin("/paused").body == Array("{\"paused\":[]}\n".utf8))
+        await rig.end()
+    }
+
+    @Test func `the commands pause, list and resume`() async throws {
+        let port = try OwnPort.take()
+        let rig = try await GatewayRig(config: { AdminTests.config($0, "", "127.0.0.1:\(port)") })
+        let file = rig.folder.appending(path: "gateway.yaml").path
+        func run(_ arguments: String...) async throws -> Tool.Ended {
+            try await ProgramTests.run(
+                arguments + ["--config", file], environment: ["SUDO_USER": "anna"])
+        }
+        #expect(try await run("pause").output == "nothing is paused\n")
+        let paused = try await run("pause", "--sender", "apns", "--reason", "wrong text")
+        #expect(paused.output == "sender apns is paused, its deliveries wait\n", "\(paused.text)")
+        #expect(
+            try await run("pause", "--sender", "apns").output == "sender apns was paused already\n")
+        let list = try await run("pause").output
+        #expect(
+            list.hasPrefix("sender apns  by anna  since_unix_ms ") && list.contains("wrong text"))
+        #expect(try await run("resume", "--sender", "apns").output == "sender apns is resumed\n")
+        #expect(
+            try await run("resume", "--sender", "apns").output == "sender apns was not paused\n")
+        #expect(try await run("resume").status == 64)
+        let unknown = try await run("pause", "--route", "replie")
+        #expect(unknown.status == 1 && unknown.errors.contains("replies"), "\(unknown.text)")
+        await rig.end()
+    }
+
+    @Test func `a pause holds for every gateway of a fleet`() async throws {
+        let database = try await PostgresServer.shared().database()
+        func rig(_ name: String) async throws -> GatewayRig {
+            try await GatewayRig(config: {
+                (GatewayRig.plugins($0) + "\n" + GatewayRig.routes).replacing(
+                    "gateway: { ",
+                    with: "gateway: { name: \(name), store: { postgres: \"\(database.address)\" }, "
+                )
+            })
+        }
+        let (one, two) = (try await rig("one"), try await rig("two"))
+        #expect(try await Self.order(one, "/pause", #"{"sender":"apns"}"#).status == 200)
+        let words = #"signalbox_paused{kind="sender",name="apns"} "#
+        while !two.gateway.metricsText.contains(words + "1") { await Task.yield() }
+        try await two.post(GatewayRig.webhook([("ios", "waits")]))
+        #expect(try await Self.order(two, "/resume", #"{"sender":"apns"}"#).status == 200)
+        while !one.gateway.metricsText.contains(words + "0") { await Task.yield() }
+        // Either of them sends it.
+        while one.simulators.apns.received.count + two.simulators.apns.received.count == 0 {
+            await Task.yield()
+        }
+        await one.end()
+        await two.end()
+    }
+
+    @Test func `what waits is cancelled for good, and its receivers hear of it`() async throws {
+        let port = try OwnPort.take()
+        let rig = try await GatewayRig(config: { AdminTests.config($0, "", "127.0.0.1:\(port)") })
+        let file = rig.folder.appending(path: "gateway.yaml").path
+        func run(_ arguments: String...) async throws -> Tool.Ended {
+            try await ProgramTests.run(["waiting"] + arguments + ["--config", file])
+        }
+        _ = try await Self.order(rig, "/pause", #"{"sender":"apns"}"#)
+        for number in 1...3 {
+            try await rig.post(GatewayRig.webhook([("ios", "wrong\(number)")], ticket: "\(number)"))
+        }
+        await Self.waitFor(waiting: 3, rig.gateway)
+        #expect(try await run("list").output.contains("waiting 3"))
+        #expect(try await run("cancel").status == 64)
+        let cancelled = try await run("cancel", "--route", "replies")
+        #expect(cancelled.output == "cancelled\n", "\(cancelled.text)")
+        #expect(try await run("list").output.contains(#"cancelled: {"id":"#))
+        _ = try await Self.order(rig, "/resume", #"{"sender":"apns"}"#)
+        await Self.waitFor(waiting: 0, rig.gateway)
+        try await rig.post(GatewayRig.webhook([("ios", "right")], ticket: "9"))
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["right"])
+        #expect(rig.simulators.apns.received.count == 1)
+        #expect(rig.log.all.filter { $0.contains(" delivery cancelled ") }.count == 3)
+        #expect(rig.gateway.metricsText.contains(#"result="cancelled",reason="cancelled"} 3"#))
+        let dead = try JSONValue.parse(try await rig.admin("/dead").body)
+        #expect(dead["count"]?.integer == 0)
+        for body in ["{}", #"{"rout":"x"}"#, "x"] {
+            #expect(try await Self.order(rig, "/waiting/cancel", body).status == 400, "\(body)")
+        }
+        await rig.end()
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import PluginRig
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxSimulators
+import Testing
+
+/// A plugin that takes events in by itself, in a whole gateway.
+@Suite struct SourceTests {
+    private static let library = Task.detached {
+        try await PluginRig.compileFixture("Source/spool.c")
+    }
+
+    /// The configuration of `GatewayRig`, with the lines of a file as its source.
+    private static func yaml(
+        _ simulators: Simulators, _ library: String, _ folder: URL, title: String = "A",
+        more: String = ""
+    ) -> String {
+        let lines = folder.appending(path: "lines").path
+        return GatewayRig.plugins(simulators).replacing(
+            "  z: { library: Zendesk, config: { path: /in/z } }\n",
+            with: """
+                  texts: { library: Texts }
+                  z: { library: \(library), config: { file: \(lines), acks: \(lines).acks\(more) } }
+
+                """)
+            + "\n"
+            + GatewayRig.routes.replacing("ticket.replied", with: "line").replacing(
+                "from: z", with: "from: z\n    build: { with: texts, set: { title: \(title) } }")
+    }
+
+    private static func append(_ tokens: [String], _ folder: URL) throws {
+        let file = folder.appending(path: "lines").path
+        if !FileManager.default.fileExists(atPath: file) {
+            _ = FileManager.default.createFile(atPath: file, contents: nil)
+        }
+        let handle = try #require(FileHandle(forWritingAtPath: file))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data(tokens.map { "\($0)\n" }.joined().utf8))
+        try handle.close()
+    }
+
+    private static func source(_ readiness: JSONValue) -> JSONValue? {
+        guard case .array(let sources) = readiness["sources"] else { return nil }
+        return sources.first
+    }
+
+    private static func acks(_ folder: URL) -> Int {
+        let file = folder.appending(path: "lines.acks").path
+        return (try? String(contentsOfFile: file, encoding: .utf8))?.count { $0 == "\n" } ?? 0
+    }
+
+    @Test func `its events are pushed and acknowledged, and a reload replaces it`() async throws {
+        let folder = try Workshop.folder()
+        let library = try await Self.library.value
+        try Self.append(["t1", "t2"], folder)
+        let rig = try await GatewayRig(config: { Self.yaml($0, library, folder) })
+        #expect(await rig.delivered(rig.simulators.apns, 2).sorted() == ["t1", "t2"])
+        while Self.acks(folder) < 2 { try await Task.sleep(for: .milliseconds(5)) }
+        let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+        let source = Self.source(ready)
+        #expect(source?["source"]?.string == "z" && source?["state"]?.string == "running")
+        // Another batch size: another instance. The old one has ended its thread, or lines would come twice.
+        try Self.yaml(rig.simulators, library, folder, more: ", batch: 1").write(
+            to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+        _ = try await rig.gateway.reload()
+        try Self.append(["t3", "t4"], folder)
+        while Self.acks(folder) < 4 { try await Task.sleep(for: .milliseconds(5)) }
+        let all = await rig.delivered(rig.simulators.apns, 4)
+        #expect(all.sorted() == ["t1", "t2", "t3", "t4"])
+        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        #expect(metrics.contains(/source_batches_total\{instance="z",result="stored"\} [2-4]/))
+        #expect(metrics.contains(#"signalbox_source_running{instance="z"} 1"#))
+        await rig.end()
+    }
+
+    @Test func `what it has emitted is pushed, also if a reload takes it away`() async throws {
+        let folder = try Workshop.folder()
+        let library = try await Self.library.value
+        let rig = try await GatewayRig(config: { Self.yaml($0, library, folder) })
+        let file = rig.folder.appending(path: "gateway.yaml")
+        let without = GatewayRig.plugins(rig.simulators) + "\n" + GatewayRig.routes
+        let count = 600
+        for round in 0..<6 {
+            let tokens = (round * 100..<(round + 1) * 100).map { "t\($0)" }
+            try Self.append(tokens, folder)
+            while Self.acks(folder) <= round * 100 { try await Task.sleep(for: .milliseconds(1)) }
+            // In the middle of the lines: the routes of the next file do not know them.
+            try without.write(to: file, atomically: true, encoding: .utf8)
+            _ = try await rig.gateway.reload()
+            try Self.yaml(rig.simulators, library, folder).write(
+                to: file, atomically: true, encoding: .utf8)
+            _ = try await rig.gateway.reload()
+            while Self.acks(folder) < (round + 1) * 100 {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        #expect(Set(await rig.delivered(rig.simulators.apns, count)).count == count)
+        await rig.end()
+    }
+
+    @Test func `one that cannot run is tried again, and meanwhile the rest works`() async throws {
+        let folder = try Workshop.folder()
+        let library = try await Self.library.value
+        try Self.append(["t1"], folder)
+        let rig = try await GatewayRig(config: {
+            Self.yaml($0, library, folder, more: ", refuse_once: 1")
+        })
+        #expect(rig.log.all.contains { $0.contains("source cannot run, it is tried again") })
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["t1"])
+        // Another one, which never runs.
+        try Self.yaml(rig.simulators, library, folder, more: ", refuse_once: 1000").write(
+            to: rig.folder.appending(path: "gateway.yaml"), atomically: true, encoding: .utf8)
+        _ = try await rig.gateway.reload()
+        let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+        #expect(ready["status"]?.string == "degraded")
+        #expect(Self.source(ready)?["reason"]?.string == "the bus is away")
+        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        #expect(metrics.contains(#"signalbox_source_running{instance="z"} 0"#))
+        await rig.end()
+    }
+
+    @Test func `what it emits arrives, whenever the program is killed`() async throws {
+        let simulators = try await Simulators.start(SimulatorsOptions())
+        let folder = try Workshop.folder()
+        let yaml = Self.yaml(simulators, try await Self.library.value, folder)
+        let file = try ProgramTests.temporary("gateway.yaml", yaml)
+        let tokens = (1...600).map { "t\($0)" }
+        for round in 0..<3 {
+            try Self.append(Array(tokens[round * 200..<(round + 1) * 200]), folder)
+            let running = try await CrashTests.start(file)
+            if round < 2 {
+                // In the middle, as far as that can be met.
+                while Self.acks(folder) < round * 200 + 20 {
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+                kill(running.process.processIdentifier, SIGKILL)
+                #expect(try await Tool.end(running.process) == -SIGKILL)
+            } else {
+                var missing = Set(tokens)
+                while !missing.isEmpty {
+                    missing.subtract(simulators.apns.received.map(\.token))
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+                running.process.terminate()
+                #expect(try await Tool.end(running.process) == 0)
+            }
+            running.pipe.fileHandleForReading.readabilityHandler = nil
+        }
+        #expect(Self.acks(folder) >= tokens.count)
+        await simulators.shutdown()
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import PluginRig
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import Synchronization
+import Testing
+
+/// Spans of webhooks and attempts, by OTLP/HTTP.
+@Suite(.timeLimit(.minutes(5))) struct TracingTests {
+    /// A collector that answers as told.
+    final class Collector: Sendable {
+        private struct State {
+            var statuses: [Int] = []
+            var posts: [HTTPServerRequest] = []
+            var spans: [JSONValue] = []
+        }
+        private let state = Mutex(State())
+        private let server = Mutex<VendorAPI?>(nil)
+
+        static func start(first statuses: [Int] = []) async throws -> Collector {
+            let made = Collector()
+            made.state.withLock { $0.statuses = statuses }
+            let api = try await VendorAPI.start { [weak made] in
+                made?.answer($0) ?? HTTPServerAnswer(status: 503)
+            }
+            made.server.withLock { $0 = api }
+            return made
+        }
+
+        var origin: String { server.withLock { $0?.origin } ?? "" }
+        var posts: [HTTPServerRequest] { state.withLock { $0.posts } }
+
+        private func answer(_ request: HTTPServerRequest) -> HTTPServerAnswer {
+            state.withLock { state in
+                state.posts.append(request)
+                if !state.statuses.isEmpty {
+                    let status = state.statuses.removeFirst()
+                    if status != 200 { return HTTPServerAnswer(status: status) }
+                }
+                let body = try? JSONValue.parse(request.body)
+                let scope = body?["resourceSpans"]?[0]?["scopeSpans"]?[0]
+                state.spans += scope?["spans"]?.items ?? []
+                return HTTPServerAnswer(status: 200)
+            }
+        }
+
+        func wait(for count: Int) async throws -> [JSONValue] {
+            try await OutcomeTests.until("\(count) spans") {
+                self.state.withLock { $0.spans.count } >= count
+            }
+            return state.withLock { $0.spans }
+        }
+
+        func end() async { await server.withLock { $0 }?.shutdown() }
+    }
+
+    private static func rig(_ collector: Collector, _ more: String = "") async throws -> GatewayRig
+    {
+        try await GatewayRig(config: {
+            let tracing = "tracing: { endpoint: \"\(collector.origin)/v1/traces\"\(more) }, "
+            return (GatewayRig.plugins($0) + "\n" + GatewayRig.routes)
+                .replacing("gateway: { ", with: "gateway: { \(tracing)")
+        })
+    }
+
+    private static func post(
+        _ rig: GatewayRig, _ devices: [(type: String, token: String)], trace: String?,
+        ticket: String = "5"
+    ) async throws -> RESTAnswer {
+        let headers = trace.map { [Attribute("traceparent", $0)] } ?? []
+        return try await rig.client.patient(
+            RESTCall(
+                method: "POST", url: "http://127.0.0.1:\(rig.gateway.port)/in/z", headers: headers,
+                body: Array(GatewayRig.webhook(devices, ticket: ticket).utf8)))
+    }
+
+    private static func attribute(_ span: JSONValue, _ name: String) -> JSONValue? {
+        let found = (span["attributes"]?.items ?? []).first { $0["key"]?.string == name }
+        return found?["value"]
+    }
+
+    @Test func `a webhook's trace goes on to the provider, retries included`() async throws {
+        let collector = try await Collector.start()
+        let rig = try await Self.rig(collector, #", headers: { X-Key: "the-key" }, sample: 0"#)
+        try await rig.simulators.apns.take(
+            .fail(tokens: ["a"], status: 503, reason: "ServiceUnavailable", times: 1))
+        let id = "4bf92f3577b34da6a3ce929d0e0e4736"
+        // Not sampled, not valid, and none: none of them is recorded.
+        for (index, other) in ["00-\(id)-00f067aa0ba902b7-00", "00-\(id)-xy-01", nil].enumerated() {
+            _ = try await Self.post(
+                rig, [("ios", "b\(index)")], trace: other, ticket: "\(index)")
+        }
+        let answer = try await Self.post(
+            rig, [("ios", "a"), ("android", "c")], trace: "00-\(id)-00f067aa0ba902b7-01",
+            ticket: "9")
+        #expect(answer.status == 200)
+        let spans = try await collector.wait(for: 4)
+        await rig.gateway.stop()
+
+        #expect(spans.allSatisfy { $0["traceId"]?.string == id } && spans.count == 4)
+        let root = try #require(spans.first { $0["kind"]?.integer == 2 })
+        #expect(root["name"]?.string == "webhook z")
+        #expect(root["parentSpanId"]?.string == "00f067aa0ba902b7")
+        #expect(Self.attribute(root, "http.response.status_code")?["intValue"]?.string == "200")
+        let sends = spans.filter { $0["kind"]?.integer == 3 }
+        #expect(sends.allSatisfy { $0["parentSpanId"]?.string == root["spanId"]?.string })
+        #expect(Set(sends.compactMap { $0["spanId"]?.string }).count == 3)
+        let failed = try #require(sends.first { $0["status"] != nil })
+        #expect(failed["status"]?["code"]?.integer == 2 && failed["name"]?.string == "send apns")
+        #expect(
+            Self.attribute(failed, "error.type")?["stringValue"]?.string == "ServiceUnavailable")
+        #expect(Self.attribute(failed, "http.response.status_code")?["intValue"]?.string == "503")
+        let again = try #require(
+            sends.first { Self.attribute($0, "signalbox.attempt")?["intValue"]?.string == "2" })
+        #expect(again["status"] == nil && again["name"]?.string == "send apns")
+        #expect(
+            Self.attribute(again, "signalbox.event.id")?["stringValue"]?.string
+                == answer.header("signalbox-event"))
+
+        let pushes = rig.simulators.apns.received
+        let carried = pushes.filter { $0.token == "a" }.compactMap { $0.header("traceparent") }
+        #expect(
+            Set(carried)
+                == Set([failed, again].map { "00-\(id)-\($0["spanId"]?.string ?? "")-01" }))
+        #expect(pushes.allSatisfy { $0.token == "a" || $0.header("traceparent") == nil })
+        for post in collector.posts {
+            #expect(post.path == "/v1/traces" && post.header("x-key") == "the-key")
+            let text = String(decoding: post.body, as: UTF8.self)
+            for secret in ["secret-body", "\"a\"", "the-key"] { #expect(!text.contains(secret)) }
+        }
+        await rig.end()
+        await collector.end()
+    }
+
+    @Test func `spans wait for a collector that is away, and are dropped if it refuses them`()
+        async throws
+    {
+        let collector = try await Collector.start(first: [400, 503])
+        let rig = try await Self.rig(collector)
+        _ = try await Self.post(rig, [], trace: nil, ticket: "1")
+        try await OutcomeTests.until("the first is refused") { !collector.posts.isEmpty }
+        _ = try await Self.post(rig, [("ios", "a")], trace: nil, ticket: "2")
+        let spans = try await collector.wait(for: 2)
+        #expect(Set(spans.compactMap { $0["traceId"]?.string }).count == 1)
+        #expect(spans.contains { $0["name"]?.string == "webhook z" && $0["parentSpanId"] == nil })
+        #expect(collector.posts.count >= 3)
+        let line = try await OutageTests.line(rig, "the receiver of spans takes none")
+        #expect(line.contains("error=status 400"))
+        try await OutageTests.expectMetric(#"signalbox_spans_total{result="dropped"} 1"#, rig)
+        try await OutageTests.expectMetric(#"signalbox_spans_total{result="sent"} 2"#, rig)
+        await rig.end()
+        await collector.end()
+    }
+}
