@@ -40,6 +40,11 @@ import Testing
         }
         // Three times a second, and time for a slow machine.
         #expect(SystemClock.monotonicNs - start < 5_500_000_000)
+        // Whoever found out counts, too.
+        let refused = rig.store.figures.first {
+            $0.name == "signalbox_store_refused_total" && $0.labels.contains { $0.value == "queue" }
+        }
+        #expect(refused?.value == 4)
         try await cause(trouble, false, server, proxy, locker)
         // It comes back by itself, and what was refused can come again.
         for late in id...id + 4 { try await rig.appendUntilTaken(late, key: "k\(late)") }

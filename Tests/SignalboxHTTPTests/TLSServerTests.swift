@@ -33,10 +33,10 @@ import Testing
         deinit { close(descriptor) }
     }
 
-    private func failure(of port: Int) async throws -> String? {
+    private func failure(of port: Int, connectTimeoutMs: Int = 30_000) async throws -> String? {
         let rig = try await PushRig {
             $0.port = port
-            $0.connectTimeoutMs = 300
+            $0.connectTimeoutMs = connectTimeoutMs
         }
         rig.submit(1...1)
         #expect(await rig.settle { $0.isFailing })
@@ -47,7 +47,8 @@ import Testing
 
     @Test func `a peer that never shakes hands is given up`() async throws {
         let peer = try SilentPeer()
-        #expect(try await failure(of: peer.port)?.contains("did not finish TLS") == true)
+        let text = try await failure(of: peer.port, connectTimeoutMs: 300)
+        #expect(text?.contains("did not finish TLS") == true)
     }
 
     @Test func `a peer that speaks plain HTTP is named as such`() async throws {

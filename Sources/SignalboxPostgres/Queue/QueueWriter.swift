@@ -51,6 +51,7 @@ final class QueueWriter: @unchecked Sendable {
         var rest = jobs[...]
         while !rest.isEmpty {
             if let failure = attempt(Self.group(&rest), session) {
+                session.tally.refused(rest.count)
                 for job in rest { job.refuse(failure) }
                 return failure
             }
@@ -127,6 +128,7 @@ final class QueueWriter: @unchecked Sendable {
                 }
                 if case .takenOver = error, tries < Self.triesMax {
                     if let failure = refresh(group, session) {
+                        tally.refused(group.open.count)
                         group.refuse(failure)
                         return failure
                     }
@@ -161,6 +163,7 @@ final class QueueWriter: @unchecked Sendable {
             // To learn what became of a commit may have taken the whole outage.
             calm.lost(sinceUnixMs)
             if group.awaitedUntilNs != nil { note(fault.isSlow ? .slow : .away, failure, group) }
+            session.tally.refused(group.open.count)
             group.refuse(failure)
             // It may be connected again to learn what became of a commit.
             return session.isConnected ? nil : failure
@@ -172,6 +175,7 @@ final class QueueWriter: @unchecked Sendable {
             return nil
         case .database(let fault) where fault.isSlow:
             note(.slow, failure, group)
+            session.tally.refused(group.open.count)
             group.refuse(failure)
             return nil
         case .database, .takenOver, .known, .failure:
