@@ -66,7 +66,7 @@ func cPlugin(
 let plugins = [
     plugin("Airship"), plugin("APNs"), plugin("AppLinks"), plugin("CustomerInsights"),
     plugin("FCM"), plugin("Gorush"), plugin("HMS"), plugin("LivePerson"), plugin("Matrix"),
-    plugin("Sendbird", dependencies: ["SendbirdPush"]),
+    plugin("QuietHours"), plugin("Sendbird", dependencies: ["SendbirdPush"]),
     plugin("SendbirdDesk", dependencies: ["SendbirdPush"]), plugin("Texts"), plugin("Zendesk"),
     plugin("ZendeskMessaging"),
     cPlugin("HelloC"), cPlugin("NATS", exclude: ["README.md"], libraries: ["nats"]),

@@ -8,6 +8,11 @@ void nats_log(sbx_instance *i, uint32_t level, const char *message, const char *
   if (i->log) i->log->write(i->host, level, (sbx_str){message, strlen(message)}, &field, key[0] ? 1 : 0);
 }
 
+void nats_condition(sbx_instance *i, sbx_status status, const char *reason) {
+  const sbx_source_host *host = i->host->service(i->host, SBX_SVC_SOURCE_HOST);
+  if (host) host->condition(i->host, status, (sbx_str){reason, strlen(reason)});
+}
+
 static void show(sbx_instance *i, bool is_connected) {
   if (i->metrics) i->metrics->set(i->host, i->connected_gauge, is_connected);
 }
@@ -25,6 +30,7 @@ static void disconnected(natsConnection *connection, void *context) {
   if (is_closing(i)) return;
   natsConnection_GetLastError(connection, &why);
   show(i, false);
+  nats_condition(i, SBX_E_UNREACHABLE, why && why[0] ? why : "the connection to NATS broke");
   nats_log(i, SBX_LOG_WARN, "the connection to NATS broke, it is being restored", "error", why);
 }
 
@@ -34,6 +40,7 @@ static void reconnected(natsConnection *connection, void *context) {
   if (is_closing(i)) return;
   natsConnection_GetConnectedUrl(connection, server, sizeof server);
   show(i, true);
+  nats_condition(i, SBX_OK, "");
   nats_log(i, SBX_LOG_INFO, "connected to NATS again", "server", server);
 }
 

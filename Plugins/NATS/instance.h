@@ -72,6 +72,8 @@ sbx_status nats_refuse(sbx_error *error, sbx_status status, const char *message,
 /* connect.c: connects if there is no connection. */
 sbx_status nats_connect(sbx_instance *i, sbx_error *error);
 void nats_disconnect(sbx_instance *i);
+/* Tells the host how the source is; an instance that is none is not asked. */
+void nats_condition(sbx_instance *i, sbx_status status, const char *reason);
 void nats_log(sbx_instance *i, uint32_t level, const char *message, const char *key, const char *value);
 
 /* decode.c: emits the messages of an attempt. Inside a scope. */

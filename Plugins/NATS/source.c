@@ -109,9 +109,14 @@ static void look_after(sbx_instance *i, natsStatus status, int *failures, int *e
     jsErrCode code = 0;
     status = js_GetConsumerInfo(&info, i->stream, i->config.stream, i->config.consumer, NULL, &code);
     jsConsumerInfo_Destroy(info);
-    if (status == NATS_OK) return;
+    if (status == NATS_OK) {
+      if (*failures) nats_condition(i, SBX_OK, "");
+      *failures = 0;
+      return;
+    }
   }
   bool is_gone = status == NATS_NOT_FOUND;
+  nats_condition(i, SBX_E_UNREACHABLE, is_gone ? "the consumer is gone" : natsStatus_GetText(status));
   if ((*failures)++ % 30 == 0)
     nats_log(i, SBX_LOG_WARN, is_gone ? "the consumer is gone, it is made again" : "messages cannot be fetched, trying again",
              "error", natsStatus_GetText(status));
@@ -133,6 +138,7 @@ static void *fetch(void *context) {
     natsStatus status =
         natsSubscription_Fetch(&batch->list, i->subscription, NATS_BATCH_MAX, NATS_FETCH_MS, &code);
     if (status == NATS_OK && batch->list.Count > 0) {
+      if (failures) nats_condition(i, SBX_OK, "");
       failures = empty = 0;
       batch->count = batch->list.Count;
       hand_over(i, batch);

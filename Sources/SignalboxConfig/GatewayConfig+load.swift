@@ -279,6 +279,7 @@ extension GatewayConfig {
             plugins.append(
                 PluginSettings(
                     name: entry.key, position: entry.keyPosition, library: library?.text ?? "",
+                    isLibrarySecret: library?.value.isSecret == true,
                     libraryPosition: library?.value.position ?? entry.keyPosition,
                     isIsolated: map.word("isolation", of: ["none", "process"]) == "process",
                     isolationPosition: map["isolation"]?.position ?? entry.keyPosition,

@@ -91,6 +91,8 @@ public struct PluginSettings: Sendable {
     public var position: SourcePosition
     /// `Zendesk`, or a path.
     public var library: String
+    /// The library is the value of a variable or file, which no message may show.
+    public var isLibrarySecret = false
     /// The position of the library.
     public var libraryPosition: SourcePosition
     /// Whether its code runs in its own process.
@@ -112,6 +114,8 @@ public struct RouteSettings: Sendable {
     public var position: SourcePosition
     /// The position of each source.
     public var sourcePositions: [String: SourcePosition]
+    /// What filters it, as given, in the order of `route.filters`.
+    public var filters: [(position: SourcePosition, options: ConfigValue?)]
     /// The position of the builder.
     public var builderPosition: SourcePosition
     /// The builder's options as given.

@@ -1,9 +1,18 @@
+internal import SignalboxCore
+
 /// Names of instances, routes and policies.
 enum Names {
     /// The name of a gateway, which may be that of a host with a port.
     static func isGatewayName(_ text: String) -> Bool {
         let rest = text.filter { $0 != "." && $0 != ":" }
         return text.utf8.count <= 64 && isName(rest)
+    }
+
+    /// What a value that is no name has to be.
+    static func rule(_ value: ConfigValue) -> String {
+        value.isSecret
+            ? "write the name itself, not a variable or file: it appears in logs and metrics"
+            : "a name has letters, digits, - and _, at most 64"
     }
 
     static func isName(_ text: String) -> Bool {

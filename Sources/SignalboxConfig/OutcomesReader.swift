@@ -51,14 +51,14 @@ struct OutcomesReader {
     }
 
     private func receiver(_ value: ConfigValue) -> OutcomeReceiver? {
-        let owner = value["name"]?.string.map { "outcomes \"\($0)\"" } ?? "outcomes"
+        let given = value["name"].flatMap { $0.isSecret ? nil : $0.string }
+        let owner = given.map { "outcomes \"\($0)\"" } ?? "outcomes"
         guard let map = MapReader(value, owner: owner, .receiver, diagnostics) else {
             return nil
         }
         let name = map.text("name", required: true)
-        if let name, !Names.isName(name.text) {
-            map.report(
-                "bad-name", at: name.value, "a name has letters, digits, - and _, at most 64")
+        if let name, !Names.isName(name.text) || name.value.isSecret {
+            map.report("bad-name", at: name.value, Names.rule(name.value))
         }
         let wish = OutcomeWish(results: results(map), routes: chosenRoutes(map))
         if let plugin = map.text("plugin") {

@@ -38,7 +38,7 @@ struct RouteReader {
     }
 
     private mutating func route(_ value: ConfigValue) -> RouteSettings? {
-        let given = value["name"]?.string ?? ""
+        let given = value["name"].flatMap { $0.isSecret ? nil : $0.string } ?? ""
         let owner = given.isEmpty ? "route" : "route \"\(given)\""
         guard let map = MapReader(value, owner: owner, .route, diagnostics) else {
             return nil
@@ -58,19 +58,23 @@ struct RouteReader {
             }
         }
         let senders = self.senders(map)
+        let filters = self.filters(map)
         let build = self.build(map, sources: sources)
         let rules = self.rules(map)
         guard diagnostics.all.count == before, let name, let build else { return nil }
+        var route = Route(
+            name: name, sources: sources.map(\.name), condition: condition,
+            builder: build.builder, set: build.set,
+            senders: Dictionary(
+                senders.map { ($0.platform, $0.instance) }, uniquingKeysWith: { a, _ in a }),
+            rules: rules)
+        route.filters = filters.map { Route.Filter($0.name) }
         return RouteSettings(
-            route: Route(
-                name: name, sources: sources.map(\.name), condition: condition,
-                builder: build.builder, set: build.set,
-                senders: Dictionary(
-                    senders.map { ($0.platform, $0.instance) }, uniquingKeysWith: { a, _ in a }),
-                rules: rules),
+            route: route,
             position: value.position,
             sourcePositions: Dictionary(
                 sources.map { ($0.name, $0.position) }, uniquingKeysWith: { a, _ in a }),
+            filters: filters.map { ($0.position, $0.options) },
             builderPosition: build.position, builderOptions: build.options,
             senderPositions: Dictionary(
                 senders.map { ($0.instance, $0.position) }, uniquingKeysWith: { a, _ in a }),
@@ -79,8 +83,8 @@ struct RouteReader {
 
     private mutating func name(_ map: MapReader) -> String? {
         guard let (name, value) = map.text("name", required: true) else { return nil }
-        guard Names.isName(name) else {
-            map.report("bad-name", at: value, "a name has letters, digits, - and _, at most 64")
+        guard Names.isName(name), !value.isSecret else {
+            map.report("bad-name", at: value, Names.rule(value))
             return nil
         }
         if let line = lines[name] {
@@ -147,6 +151,30 @@ struct RouteReader {
             }
         }
         return out
+    }
+
+    private func filters(
+        _ map: MapReader
+    ) -> [(name: String, position: SourcePosition, options: ConfigValue?)] {
+        guard let value = map["filter"] else { return [] }
+        guard case .list(let items) = value.kind else {
+            map.report(
+                "wrong-type", at: value,
+                "filter must be a list of plugins, such as [quiet] or [{ with: quiet, options: {} }]"
+            )
+            return []
+        }
+        return items.compactMap { item in
+            if case .string(let name) = item.kind {
+                return plugin(name, at: item, map) ? (name, item.position, nil) : nil
+            }
+            guard
+                let entry = MapReader(item, owner: "\(map.owner) filter", .filter, diagnostics),
+                let (name, given) = entry.text("with", required: true),
+                plugin(name, at: given, entry)
+            else { return nil }
+            return (name, given.position, entry["options"])
+        }
     }
 
     private typealias Build = (

@@ -8,6 +8,10 @@ public struct Limits: Sendable {
     public var eventsPerRequestMax = 1_000
     /// Most bytes of data in a batch of a source's events.
     public var sourceBatchBytesMax = 4 << 20
+    /// Most bytes of data in one part of what a filter lets go on, and in all parts of a call.
+    public static let filterDataBytesMax = (ofPart: 1 << 20, ofCall: 4 << 20)
+    /// Longest time that a filter may have pushes wait, in milliseconds.
+    public static let filterWaitMsMax: UInt64 = 30 * 86_400_000
     /// Most deliveries waiting on disk; more is answered 503 with Retry-After.
     public var deliveriesWaitingMax = 10_000_000
     /// Most deliveries of one sender and app in memory; the others wait on disk.

@@ -19,7 +19,7 @@ public struct NewPlugin: Sendable {
     public static let languages = ["c", "swift", "rust"]
     /// Roles with project templates.
     public static let roles = [
-        "ingest", "build", "send-http", "send", "register", "source", "observe",
+        "ingest", "filter", "build", "send-http", "send", "register", "source", "observe",
     ]
 
     /// The plugin's name: `Hello` becomes `libHello.so`.

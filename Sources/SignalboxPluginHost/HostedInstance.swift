@@ -35,6 +35,8 @@ extension HostedInstance {
 public struct PluginRoles: Sendable {
     /// Bytes in, events out.
     public var ingest: (any Ingesting)?
+    /// Between a route and its builder.
+    public var filter: (any Filtering)?
     /// Events in, notifications out.
     public var build: (any Building)?
     /// Deliveries in, HTTP requests out.
@@ -62,6 +64,17 @@ public protocol Ingesting: AnyObject, Sendable {
     ///
     /// Thread: worker.
     func handle(_ request: IngestRequest, done: @escaping @Sendable (IngestResult) -> Void)
+}
+
+/// The filter role of an instance.
+public protocol Filtering: AnyObject, Sendable {
+    /// Filters an event on a route.
+    ///
+    /// Thread: worker.
+    func filter(
+        _ event: Event, recipients: [Recipient], route: String, options: JSONText,
+        nowUnixMs: UInt64
+    ) -> Result<Filtered, PluginFault>
 }
 
 /// The build role of an instance.
@@ -121,9 +134,10 @@ public protocol Sourcing: AnyObject, Sendable {
     /// The same for all roles of one instance.
     var instanceID: ObjectIdentifier { get }
     /// Lets it emit, with at most so many undecided batches. `take` gets each batch, on any thread, and must not
-    /// block; false: there is no room now.
+    /// block; false: there is no room now. `onCondition` hears why no events come in, nil: they do.
     func resume(
-        batchesMax: Int, take: @escaping @Sendable (SourceBatch) -> Bool
+        batchesMax: Int, take: @escaping @Sendable (SourceBatch) -> Bool,
+        onCondition: @escaping @Sendable (PluginFault?) -> Void
     ) async throws(PluginFault)
     /// Lets it emit nothing more; what it has emitted is still to be decided.
     func pause() async throws(PluginFault)
@@ -145,6 +159,7 @@ extension PluginInstance: HostedInstance {
     public func roles(limits: Limits) async throws(PluginFault) -> PluginRoles {
         var roles = PluginRoles()
         roles.ingest = try await IngestRole(self, limits: limits)
+        roles.filter = FilterRole(self)
         roles.build = BuildRole(self)
         roles.sendHTTP = SendHTTPRole(self)
         roles.send = SendRole(self)
@@ -159,6 +174,7 @@ extension IngestRole: Ingesting {
     /// The instance's name.
     public var instanceName: String { instance.name }
 }
+extension FilterRole: Filtering {}
 extension BuildRole: Building {}
 extension SendHTTPRole: Translating {}
 extension RegisterRole: Reporting {}

@@ -33,6 +33,7 @@ final class Library: @unchecked Sendable {
     let send: UnsafePointer<sbx_send>
     let source: UnsafePointer<sbx_source>
     let observe: UnsafePointer<sbx_observe>
+    let filter: UnsafePointer<sbx_filter>
     private let arena = Arena()
 
     init(_ type: any Plugin.Type) {
@@ -56,6 +57,7 @@ final class Library: @unchecked Sendable {
         if type is any RegisterPlugin.Type { roles.append(SBX_ROLE_REGISTER) }
         if type is any SourcePlugin.Type { roles.append(SBX_ROLE_SOURCE) }
         if type is any ObservePlugin.Type { roles.append(SBX_ROLE_OBSERVE) }
+        if type is any FilterPlugin.Type { roles.append(SBX_ROLE_FILTER) }
         func list(_ texts: [String]) -> UnsafePointer<UnsafePointer<CChar>?> {
             let room = arena.array(UnsafePointer<CChar>?.self, texts.count + 1)
             for (index, given) in texts.enumerated() { room[index] = text(given) }
@@ -101,6 +103,9 @@ final class Library: @unchecked Sendable {
         observer.max_batch = UInt32(
             clamping: (type as? any ObservePlugin.Type)?.maxObservations ?? 0)
         observe = constant(observer)
+        var filters = FilterCalls.table
+        filters.options_schema = (type as? any FilterPlugin.Type)?.filterOptionsSchema.map(text)
+        filter = constant(filters)
     }
 }
 
@@ -135,6 +140,8 @@ enum Lifecycle {
                 return UnsafeRawPointer(library.source)
             case SBX_ROLE_OBSERVE where library.type is any ObservePlugin.Type:
                 return UnsafeRawPointer(library.observe)
+            case SBX_ROLE_FILTER where library.type is any FilterPlugin.Type:
+                return UnsafeRawPointer(library.filter)
             default: return nil
             }
         }

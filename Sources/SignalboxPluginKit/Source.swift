@@ -46,6 +46,16 @@ extension Host {
             throw PluginError(.init(code: status), "the host did not take the batch")
         }
     }
+
+    /// Tells how the source is, whenever that changes: nil if events come in, or why none do. The host's readiness,
+    /// log and metrics show it. `resume` ends what was said before. Thread: any.
+    public func condition(_ fault: PluginError?) {
+        guard let sourceHost else { return }
+        let arena = Arena()
+        var words = sbx_error.fresh
+        let status = fault?.report(to: &words) ?? SBX_OK
+        _ = sourceHost.pointee.condition(raw, status, arena.text(fault?.message ?? ""))
+    }
 }
 
 /// The functions of `sbx_source`.

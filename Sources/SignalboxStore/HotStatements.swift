@@ -52,11 +52,13 @@ final class HotStatements {
                 ORDER BY due, id LIMIT ?
                 """
             case .leaseUntried:
-                // Searches only the next few, so that a long queue is not read for one delivery.
+                // Searches only the next few, so that a long queue is not read for one delivery. What was never tried and
+                // is not due waits for its time.
                 """
                 SELECT * FROM (
                   SELECT id, attempt, deadline, payload, route, stable, badge, device, free, due
-                  FROM delivery WHERE lane = ? AND rank = ? AND due <= ? AND leased = 0
+                  FROM delivery WHERE lane = ? AND rank = ? AND leased = 0
+                    AND (due <= ? OR attempt > 1 OR free > 0)
                   ORDER BY due, id LIMIT 100)
                 ORDER BY attempt > 1, due, id LIMIT ?
                 """

@@ -17,7 +17,7 @@ extension QueueTables {
             // A delivery with its own row was tried before. It is older and comes first, except
             // for a probe.
             if !wish.isProbe {
-                try leaseRows(lane, id, rank, wish, due: now, now, until, isMarked, &out, db)
+                try leaseRows(lane, id, rank, wish, now, until, isMarked, &out, db)
             }
             out.deliveries += try blocks.lease(
                 lane, lane: id, rank: Int(rank), max: wish.max - out.deliveries.count,
@@ -28,8 +28,7 @@ extension QueueTables {
                 }
             }
             if wish.isProbe, out.deliveries.isEmpty {
-                try leaseRows(
-                    lane, id, rank, wish, due: .max, now, until, isMarked, &out, db)
+                try leaseRows(lane, id, rank, wish, now, until, isMarked, &out, db)
             }
         }
         if !isMarked { blocks.lentForGood() }
@@ -42,8 +41,8 @@ extension QueueTables {
 
     /// Leases deliveries that have their own rows.
     private mutating func leaseRows(
-        _ lane: LaneKey, _ id: Int64, _ rank: Int64, _ wish: LeaseWish, due: Int64,
-        _ now: Int64, _ until: Int64, _ isMarked: Bool, _ out: inout StoreLease, _ db: Database
+        _ lane: LaneKey, _ id: Int64, _ rank: Int64, _ wish: LeaseWish, _ now: Int64,
+        _ until: Int64, _ isMarked: Bool, _ out: inout StoreLease, _ db: Database
     ) throws {
         var contents: [Int64: Payload] = [:]
         // One more than wanted shows whether there are more.
@@ -51,7 +50,7 @@ extension QueueTables {
         let rows = try hot.statement(wish.isProbe ? .leaseUntried : .lease, db)
         rows.bind(id)
         rows.bind(rank)
-        rows.bind(due)
+        rows.bind(now)
         rows.bind(Int64(room))
         var found: [Delivery] = []
         var damaged: [Int64] = []

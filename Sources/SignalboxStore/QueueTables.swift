@@ -122,14 +122,24 @@ struct QueueTables {
     /// Returns how many older reports they replaced.
     @discardableResult
     mutating func insert(
-        _ item: StoreEntry.Item, receivedUnixMs: UInt64, leaseUntilUnixMs: UInt64,
-        nextID: inout UInt64, _ db: Database
+        _ item: StoreEntry.Item, receivedUnixMs: UInt64, nowUnixMs: UInt64,
+        leaseUntilUnixMs: UInt64, nextID: inout UInt64, _ db: Database
     ) throws -> Int {
         var superseded = 0
+        /// Payload rows of deliveries that wait, by their contents.
+        var payloads: [ObjectIdentifier: Int64] = [:]
         for delivery in item.deliveries {
             let until = item.taken.contains(delivery.id) ? Int64(clamping: leaseUntilUnixMs) : nil
             let lane = try laneID(LaneKey(delivery), db)
             let rank = Self.rank(delivery.content.notification.priority ?? .normal)
+            if let wait = item.waitsMs[delivery.id] {
+                let payload = try share(
+                    delivery, item.event, receivedUnixMs, &payloads, &nextID, db)
+                try insertRow(
+                    delivery, lane, rank, leasedUntil: nil, payload: payload,
+                    dueUnixMs: Int64(clamping: nowUnixMs &+ wait), db)
+                continue
+            }
             guard delivery.kind == .report else {
                 try blocks.add(
                     delivery, of: item.event, receivedUnixMs: receivedUnixMs, lane: lane,
@@ -144,6 +154,30 @@ struct QueueTables {
             try insertRow(delivery, lane, rank, leasedUntil: until, payload: payload, db)
         }
         return superseded
+    }
+
+    /// One more delivery shares the payload row of its content, which is written for the first.
+    private func share(
+        _ delivery: Delivery, _ event: Event, _ receivedUnixMs: UInt64,
+        _ payloads: inout [ObjectIdentifier: Int64], _ nextID: inout UInt64, _ db: Database
+    ) throws -> Int64 {
+        let content = ObjectIdentifier(delivery.content)
+        if let known = payloads[content] {
+            try share(known, db)
+            return known
+        }
+        nextID += 1
+        let payload = Int64(clamping: nextID)
+        payloads[content] = payload
+        try insertPayload(payload, event, delivery.content, receivedUnixMs, db)
+        return payload
+    }
+
+    private func share(_ payload: Int64, _ db: Database) throws {
+        let share = try hot.statement(.releasePayload, db)
+        share.bind(-1)
+        share.bind(payload)
+        try share.run()
     }
 
     /// Writes what `insert` collected.
@@ -209,14 +243,14 @@ struct QueueTables {
 
     mutating func insertRow(
         _ delivery: Delivery, _ lane: Int64, _ rank: Int64, leasedUntil until: Int64?,
-        payload: Int64, _ db: Database
+        payload: Int64, dueUnixMs: Int64 = 0, _ db: Database
     ) throws {
         if let until { leases.add(Int64(clamping: delivery.id), until: until) }
         let insert = try hot.statement(.insertDelivery, db)
         insert.bind(Int64(clamping: delivery.id))
         insert.bind(lane)
         insert.bind(rank)
-        insert.bind(until ?? 0)
+        insert.bind(until ?? dueUnixMs)
         insert.bind(until == nil ? 0 : 1)
         insert.bind(Int64(delivery.attempt))
         insert.bind(Int64(clamping: delivery.deadlineUnixMs))
@@ -353,10 +387,7 @@ struct QueueTables {
         let payload: Int64
         if let known = ejection.payloads[found.source] {
             payload = known
-            let share = try hot.statement(.releasePayload, db)
-            share.bind(-1)
-            share.bind(payload)
-            try share.run()
+            try share(payload, db)
         } else {
             nextID += 1
             payload = Int64(clamping: nextID)

@@ -277,7 +277,8 @@ final class StoreWriter: @unchecked Sendable {
         _ item: StoreEntry.Item, _ receivedUnixMs: UInt64, _ now: UInt64, _ db: Database
     ) throws -> Int {
         try tables.insert(
-            item, receivedUnixMs: receivedUnixMs, leaseUntilUnixMs: now + options.leaseMs,
+            item, receivedUnixMs: receivedUnixMs, nowUnixMs: now,
+            leaseUntilUnixMs: now + options.leaseMs,
             nextID: &lastID, db)
     }
 

@@ -289,6 +289,7 @@ import Testing
         /// Structs that came with a later minor.
         let since: [String: UInt32] = [
             "sbx_fit_request": 1, "sbx_crypto_key": 1, "sbx_source": 1, "sbx_observe": 1,
+            "sbx_filter": 1, "sbx_filter_part": 1,
         ]
         for type in StructSizes.all where since[type.name] ?? 0 <= minor {
             #expect(layout.structs[type.name]?.size == type.size(minor: minor), "\(type.name)")

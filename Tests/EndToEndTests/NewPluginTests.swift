@@ -32,7 +32,7 @@ import Testing
 
     @Test(
         arguments: ["c", "rust", "swift"],
-        ["ingest", "build", "send-http", "send", "register", "source", "observe"])
+        ["ingest", "filter", "build", "send-http", "send", "register", "source", "observe"])
     func `a new project builds, passes the conformance suite, and is short`(
         language: String, role: String
     ) async throws {

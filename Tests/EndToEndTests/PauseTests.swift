@@ -25,7 +25,7 @@ import Testing
     }
 
     /// Waits until so many deliveries are in the store.
-    private static func waitFor(waiting count: Int, _ gateway: Gateway) async {
+    static func waitFor(waiting count: Int, _ gateway: Gateway) async {
         while gateway.waitingCount != count { await Task.yield() }
     }
 

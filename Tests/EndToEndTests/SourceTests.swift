@@ -75,6 +75,33 @@ import Testing
         await rig.end()
     }
 
+    @Test func `one whose other side is away says so in readiness, log and metrics`() async throws {
+        let folder = try Workshop.folder()
+        let library = try await Self.library.value
+        try Self.append(["t1"], folder)
+        let rig = try await GatewayRig(config: { Self.yaml($0, library, folder) })
+        #expect(await rig.delivered(rig.simulators.apns, 1) == ["t1"])
+        func state(_ wanted: String) async throws -> JSONValue {
+            while true {
+                let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+                if Self.source(ready)?["state"]?.string == wanted { return ready }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+        let file = folder.appending(path: "lines")
+        try FileManager.default.moveItem(at: file, to: folder.appending(path: "x"))
+        let away = try await state("failing")
+        #expect(Self.source(away)?["reason"]?.string == "the file is gone")
+        #expect(away["status"]?.string == "degraded")
+        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        #expect(metrics.contains(#"signalbox_source_running{instance="z"} 0"#))
+        try FileManager.default.moveItem(at: folder.appending(path: "x"), to: file)
+        #expect(try await state("running")["status"]?.string == "ready")
+        #expect(rig.log.all.contains { $0.contains("source takes nothing in") })
+        #expect(rig.log.all.contains { $0.contains("source is back") })
+        await rig.end()
+    }
+
     @Test func `what it has emitted is pushed, also if a reload takes it away`() async throws {
         let folder = try Workshop.folder()
         let library = try await Self.library.value

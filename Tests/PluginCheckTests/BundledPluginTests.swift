@@ -63,6 +63,9 @@ import Testing
                 return [("service_account", Array(account.text.utf8))]
             }),
         Case(
+            name: "QuietHours",
+            config: #"{"from":"22:00","to":"07:00","timezone":"Europe/Vienna"}"#),
+        Case(
             name: "Airship", config: #"{"app_key":"app-key"}"#,
             secrets: { [("master_secret", Array("airship-master-secret".utf8))] }),
         Case(

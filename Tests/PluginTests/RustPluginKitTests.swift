@@ -165,6 +165,6 @@ import Testing
                 }
             }
         }
-        #expect(roots == 9)
+        #expect(roots == 10)
     }
 }

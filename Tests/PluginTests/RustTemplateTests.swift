@@ -53,9 +53,8 @@ import Testing
         let name = "Template_" + role.replacingOccurrences(of: "-", with: "_")
         let library = try PluginLibrary.load(try await RustRig.template(role, name: name))
         #expect(library.descriptor.roles == ["sbx.role.\(role)/1"])
-        for schema in [library.descriptor.configSchema, library.buildOptionsSchema] {
-            if let schema { _ = try ConfigSchema.parse(schema) }
-        }
+        if let schema = library.descriptor.configSchema { _ = try ConfigSchema.parse(schema) }
+        for schema in library.optionsSchemas.values { _ = try ConfigSchema.parse(schema) }
     }
 
     @Test func `ingest: a message becomes an event for its user`() async throws {

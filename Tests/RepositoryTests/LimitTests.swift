@@ -69,6 +69,11 @@ import Testing
             "a report to a source's system",
             ["maxMs: 600_000, retries: 1_000", "expiresMs: UInt64 = 7 * 86_400_000"]
         ),
+        (
+            "data that a filter gives to a part of the recipients",
+            ["filterDataBytesMax = (ofPart: 1 << 20, ofCall: 4 << 20)"]
+        ),
+        ("time that a filter may have pushes wait", ["filterWaitMsMax: UInt64 = 30 * 86_400_000"]),
         ("head of a request", ["maxHeaderListSize = 64 * 1_024", "maxHeaderFieldCount = 100"]),
         ("connections of clients", ["connections ?? 10_000, descriptors / 2)"]),
         ("connections with `devices.listen`", ["isApart ? most / 2 : most"]),
@@ -186,6 +191,11 @@ import Testing
             "events in a batch of a source plugin", "role/source",
             "over 1,000 events or 4 MiB of data"
         ),
+        (
+            "data that a filter gives to a part of the recipients", "role/filter",
+            "At most 1 MiB, and 4 MiB in one call"
+        ),
+        ("time that a filter may have pushes wait", "role/filter", "At most 30 days after"),
         ("undecided batches of a source plugin", "role/source", "batches, 16 today"),
         ("the answer to a batch of outcomes", "role/observe", "Without an answer for 60 s"),
         ("a message in `sbx_error`", "types", "message[244]"),

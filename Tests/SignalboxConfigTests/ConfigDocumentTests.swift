@@ -17,6 +17,7 @@ import Testing
         ("gateway.log", "gateway: { log: { zz: 1 } }"),
         ("plugins", "plugins: { p: { zz: 1 } }"),
         ("routes", "routes: [ { name: r, zz: 1 } ]"),
+        ("routes.filter", "routes: [ { name: r, filter: [{ zz: 1 }] } ]"),
         ("routes.build", "routes: [ { name: r, build: { zz: 1 } } ]"),
         ("routes.build.set", "routes: [ { name: r, build: { set: { zz: 1 } } } ]"),
         ("routes.deliver", "routes: [ { name: r, deliver: { zz: 1 } } ]"),

@@ -54,6 +54,13 @@ import Testing
         #expect(secret.words.first?.hasSuffix("or false") == true)
     }
 
+    @Test func `a name is no variable, and no message shows the value of one`() {
+        let routes = Self.tail.replacing("name: r", with: "name: \"${env:A}\"")
+        let (_, faults) = load("version: 1\n" + routes, variables: ["A": "hush"])
+        #expect(faults.contains { $0.contains("write the name itself") }, "\(faults)")
+        #expect(!faults.contains { $0.contains("hush") })
+    }
+
     @Test func `a number where a time belongs is probably in seconds`() {
         let (_, faults) = load("version: 1\ngateway: { drain: 30 }" + Self.tail)
         #expect(faults.first?.hasSuffix("; if you mean seconds, write 30s") == true)

@@ -36,12 +36,21 @@ import Testing
         }
     }
 
+    /// What the source said of itself; nil: events come in.
+    private final class Conditions: Sendable {
+        private let said = Mutex<[String?]>([])
+
+        var all: [String?] { said.withLock { $0 } }
+        func add(_ words: String?) { said.withLock { $0.append(words) } }
+    }
+
     private struct Spool {
         let instance: any HostedInstance
         let role: any Sourcing
         let services = RigServices()
         let folder: URL
         let inbox = Inbox()
+        let conditions = Conditions()
 
         init(_ isIsolated: Bool, lines: Int, more: String = "") async throws {
             folder = try Workshop.folder()
@@ -67,7 +76,10 @@ import Testing
 
         func resume(_ batchesMax: Int = 4) async throws {
             let inbox = inbox
-            try await role.resume(batchesMax: batchesMax) { inbox.take($0) }
+            let heard = conditions
+            try await role.resume(
+                batchesMax: batchesMax, take: { inbox.take($0) },
+                onCondition: { heard.add($0?.message) })
         }
     }
 
@@ -123,6 +135,24 @@ import Testing
     }
 
     @Test(arguments: [false, true])
+    func `it says why nothing comes in, and when that is over`(isIsolated: Bool) async throws {
+        let spool = try await Spool(isIsolated, lines: 3)
+        try await spool.resume()
+        let (file, aside) = (
+            spool.folder.appending(path: "lines"), spool.folder.appending(path: "x")
+        )
+        try FileManager.default.moveItem(at: file, to: aside)
+        await spool.services.waitFor { spool.conditions.all == ["the file is gone"] }
+        try FileManager.default.moveItem(at: aside, to: file)
+        await spool.services.waitFor { spool.conditions.all == ["the file is gone", nil] }
+        #expect(spool.conditions.all == ["the file is gone", nil])
+        for batch in spool.inbox.takeAll() { batch.done(.stored(count: 3, repeated: 0)) }
+        try await spool.role.pause()
+        #expect(await spool.instance.stop(deadlineMs: 5_000))
+        #expect(spool.services.faults == [])
+    }
+
+    @Test(arguments: [false, true])
     func `a malformed batch is refused as a whole, and the log says why`(
         isIsolated: Bool
     ) async throws {
@@ -153,10 +183,11 @@ import Testing
     func `a gateway without room loses nothing`(isIsolated: Bool) async throws {
         let spool = try await Spool(isIsolated, lines: 3)
         let tries = Atomic<Int>(0)
-        try await spool.role.resume(batchesMax: 2) { batch in
+        let take: @Sendable (SourceBatch) -> Bool = { batch in
             guard tries.wrappingAdd(1, ordering: .relaxed).newValue > 3 else { return false }
             return spool.inbox.take(batch)
         }
+        try await spool.role.resume(batchesMax: 2, take: take) { _ in }
         await spool.services.waitFor { spool.inbox.all.count == 1 }
         #expect(spool.inbox.tokens == [["t1", "t2", "t3"]])
         for batch in spool.inbox.takeAll() { batch.done(.stored(count: 3, repeated: 0)) }
@@ -206,11 +237,12 @@ import Testing
             of: try await PluginRig.compile(source), services: services)
         let role = try #require(SourceRole(instance, limits: Limits()))
         let types = Mutex<[String]>([])
-        try await role.resume(batchesMax: 1) { batch in
+        let take: @Sendable (SourceBatch) -> Bool = { batch in
             types.withLock { $0 += batch.events.map(\.type) }
             services.onWorker { batch.done(.stored(count: 1, repeated: 0)) }
             return true
         }
+        try await role.resume(batchesMax: 1, take: take) { _ in }
         await services.waitFor { types.withLock { $0.count } == 50 }
         #expect(types.withLock { $0.count } == 50)
         #expect(types.withLock { $0.first }?.contains("use sbx.scope/1") == true)

@@ -9,16 +9,16 @@ from header import Header
 from nouns import nouns, recorded
 
 # Structs that plugins pass to the host.
-FROM_PLUGINS = """plugin ingest build send_http send register source observe ingest_path event recipient device change notification
-target endpoint http_request outcome http_call error fit_request crypto_key"""
+FROM_PLUGINS = """plugin ingest build send_http send register source observe filter ingest_path event recipient device change notification
+target endpoint http_request outcome http_call error fit_request crypto_key filter_part"""
 # Structs that the host passes to plugins, in arrays or by a pointer.
-TO_PLUGINS = "device recipient event notification delivery change http_response request build_input"
+TO_PLUGINS = "device recipient event notification delivery change http_response request build_input filter_input"
 
 # Files of the Rust kit, each with its headers.
 RUST = {
     "model": "model",
     "plugin": "plugin",
-    "role": "role/ingest role/build",
+    "role": "role/ingest role/build role/filter",
     "transport": "role/http role/send_http role/register role/send role/source role/observe",
     "service": "service/clock service/crypto service/fit service/json service/log service/metrics service/scope service/secrets service/sign service/timer",
     "outside": "service/certificate service/credential service/http service/kv service/registry",

@@ -129,7 +129,7 @@ fn texts<'a>(list: impl Iterator<Item = &'a str>) -> *const *const c_char {
 /// signalbox_plugin::plugin!(Echo: Build, SendHttp);
 /// ```
 ///
-/// Roles are `Ingest`, `Build`, `SendHttp`, `Register`, `SendOwn`, `Source` and `Observe`.
+/// Roles are `Ingest`, `Filter`, `Build`, `SendHttp`, `Register`, `SendOwn`, `Source` and `Observe`.
 #[macro_export]
 macro_rules! plugin {
     ($plugin:ty: $($role:ident),+ $(,)?) => {

@@ -90,6 +90,8 @@ extension CheckRule {
         let events = emits.filter { settings.route.condition.canHold(type: $0.type) }
         let fields = events.flatMap(\.fields)
         guard !events.isEmpty else { return [] }
+        // A filter may add fields.
+        guard settings.filters.isEmpty else { return [] }
         return settings.fields.compactMap { path, position in
             guard path.root == .data, !PluginFacts.isKnown(path.names, among: fields) else {
                 return nil

@@ -101,6 +101,11 @@ final class EventPipeline: Sendable {
             var routed = RoutedEvent(
                 event, router: generation.router, receivedUnixMs: receivedUnixMs,
                 keepsHistory: keepsHistory)
+            guard routed.isRouted || generation.hasSource(source) else {
+                // It was taken while a reload removed its plugin, and with it the routes that it was for.
+                done(.unavailable("plugin \(source) was removed"), [])
+                return
+            }
             do throws(Unavailable) {
                 try fanOut(&routed, generation)
             } catch {
@@ -210,7 +215,7 @@ final class EventPipeline: Sendable {
             metadata: Self.fields(item.event))
     }
 
-    /// Asks the builders of an event's routes; no lock is held while they render.
+    /// Asks the filters and builders of an event's routes; no lock is held while they render.
     private func fanOut(
         _ routed: inout RoutedEvent, _ generation: Generation
     ) throws(Unavailable) {
@@ -225,34 +230,67 @@ final class EventPipeline: Sendable {
                 ])
         }
         let report = SkipReport(context: context)
-        while let question = routed.next(
+        let filters = RouteFilters(nowUnixMs: context.clock()) { [context] name, isReplaced in
+            (isReplaced ? context.live.now : generation).instances.filters[name]
+        }
+        while let asked = routed.next(
             onSkips: { report.write($1, of: event, on: routes[$0]) })
         {
-            let route = routes[question.route]
-            switch build(event, recipients: question.recipients, route: route, generation) {
-            case .success(let built):
-                for skip in built.skips {
-                    context.metrics.skipped(route: route.name, reason: skip.reason)
+            let route = routes[asked.route]
+            let passed = filters.pass(asked, route) { drops, question in
+                for drop in drops {
+                    context.metrics.skipped(route: route.name, reason: drop.reason)
                 }
-                if !built.skips.isEmpty { routed.skipped(built.skips, for: question) }
-                let count = built.contents.reduce(0) { $0 + $1.targets.count }
-                guard var ids = context.ids.take(count) else {
-                    throw Unavailable(words: Self.noIDs)
+                routed.skipped(drops, for: question)
+            }
+            switch passed {
+            case .failure(let end):
+                try note(end.fault, of: "filter", end.filter, &routed, asked, route)
+            case .success(let questions):
+                for question in questions {
+                    try build(question, &routed, route, generation, report)
                 }
-                report.write(
-                    routed.built(built.contents, for: question, ids: &ids), of: event, on: route)
-            case .failure(let fault) where fault.kind == .again || fault.kind == .stopping:
-                context.logger.warning(
-                    "event rejected: builder is unavailable",
-                    metadata: Self.fields(event, route, fault))
-                throw Unavailable(words: "builder \(route.builder) is unavailable")
-            case .failure(let fault):
-                context.metrics.event(source: event.source, result: "build_failed")
-                context.logger.error(
-                    "builder failed on an event", metadata: Self.fields(event, route, fault))
-                routed.failed(fault.message, for: question)
             }
         }
+    }
+
+    private func build(
+        _ question: RoutedEvent.Question, _ routed: inout RoutedEvent, _ route: Route,
+        _ generation: Generation, _ report: SkipReport
+    ) throws(Unavailable) {
+        let event = question.fields.event
+        switch build(event, recipients: question.recipients, route: route, generation) {
+        case .success(let built):
+            for skip in built.skips {
+                context.metrics.skipped(route: route.name, reason: skip.reason)
+            }
+            if !built.skips.isEmpty { routed.skipped(built.skips, for: question) }
+            let count = built.contents.reduce(0) { $0 + $1.targets.count }
+            guard var ids = context.ids.take(count) else {
+                throw Unavailable(words: Self.noIDs)
+            }
+            report.write(
+                routed.built(built.contents, for: question, ids: &ids), of: event, on: route)
+        case .failure(let fault):
+            try note(fault, of: "builder", route.builder, &routed, question, route)
+        }
+    }
+
+    /// A filter or builder gave no answer: the source sends the event again, or it has failed on this route.
+    private func note(
+        _ fault: PluginFault, of role: String, _ name: String, _ routed: inout RoutedEvent,
+        _ question: RoutedEvent.Question, _ route: Route
+    ) throws(Unavailable) {
+        let event = routed.fields.event
+        var fields = Self.fields(event, route, fault)
+        fields["plugin.instance"] = "\(name)"
+        if fault.kind == .again || fault.kind == .stopping {
+            context.logger.warning("event rejected: \(role) is unavailable", metadata: fields)
+            throw Unavailable(words: "\(role) \(name) is unavailable")
+        }
+        context.metrics.event(source: event.source, result: "build_failed")
+        context.logger.error("\(role) failed on an event", metadata: fields)
+        routed.failed("\(role) \(name): \(fault.message)", for: question)
     }
 
     private static func fields(
@@ -260,7 +298,7 @@ final class EventPipeline: Sendable {
     ) -> Logger.Metadata {
         [
             "event.id": "\(event.id)", "route.name": "\(route.name)",
-            "plugin.instance": "\(route.builder)", "error": "\(fault.message)",
+            "error": "\(fault.message)",
         ]
     }
 

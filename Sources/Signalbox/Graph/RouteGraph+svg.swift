@@ -55,8 +55,8 @@ extension RouteGraph {
             let middle = (x1 + x2) / 2
             out += "<path d=\"M\(x1) \(y1) C\(middle) \(y1) \(middle) \(y2) \(x2) \(y2)\"/>\n"
         }
-        // Once per sender: the labels of its edges would lie on each other.
-        for index in nodes.indices where nodes[index].column == .sender {
+        // Once per node: the labels of its edges would lie on each other.
+        for index in nodes.indices where [.builder, .sender].contains(nodes[index].column) {
             let labels = Set(edges.filter { $0.to == index }.flatMap(\.labels)).sorted()
             let label = Markup.escaped(labels.joined(separator: ", "))
             let (right, middle) = (x(nodes[index]) - 6, y(index) + Size.height / 2 - 5)

@@ -16,7 +16,7 @@ public struct RouteGraph: Sendable {
     struct Edge: Sendable {
         var from: Int
         var to: Int
-        /// Platforms, on the way to a sender.
+        /// Platforms, on the way to a sender; filters, on the way to a builder.
         var labels: [String] = []
     }
 
@@ -33,7 +33,8 @@ public struct RouteGraph: Sendable {
             let place = place(.route, route.name)
             for source in route.sources { connect(self.place(.source, source), place) }
             let builder = self.place(.builder, route.builder)
-            connect(place, builder)
+            let filters = route.filters.map(\.instance).joined(separator: ", ")
+            connect(place, builder, label: filters.isEmpty ? nil : "filter: \(filters)")
             for (platform, sender) in route.senders.sorted(by: { $0.key < $1.key }) {
                 connect(builder, self.place(.sender, sender), label: platform)
             }

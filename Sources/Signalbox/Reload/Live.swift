@@ -31,6 +31,12 @@ final class Generation: Sendable {
         dedupeMs = plan.config.plugins.reduce(into: [:]) { $0[$1.name] = $1.dedupeMs }
     }
 
+    /// Whether events of this name may come in: a reload may have removed the plugin.
+    func hasSource(_ name: String) -> Bool {
+        plan.config.plugins.contains { $0.name == name }
+            || plan.config.gateway.sources.contains(name)
+    }
+
     /// How long an event's key is remembered, as set for its instance, by its plugin, or for the gateway.
     func dedupeMs(of event: Event) -> UInt64 {
         if let own = dedupeMs[event.source] { return own }

@@ -50,8 +50,13 @@ struct PluginCheck {
         do throws(LoadFault) {
             check(settings, try code(settings, folder, owner), owner, folder)
         } catch {
+            let words =
+                settings.isLibrarySecret
+                ? error.message.replacing(
+                    settings.library, with: "(the value of a variable or file)")
+                : error.message
             diagnostics.append(
-                Diagnostic(error.code, at: settings.libraryPosition, "\(owner): \(error.message)"))
+                Diagnostic(error.code, at: settings.libraryPosition, "\(owner): \(words)"))
         }
     }
 
@@ -127,8 +132,15 @@ struct PluginCheck {
                 at: settings.senderPositions[sender] ?? settings.position,
                 "\(owner): plugin \"\(sender)\" has no send role, so it cannot be used in send")
         }
-        if let builder = plugins.first(where: { $0.name == route.builder }) {
-            route.builderOptions = options(settings, builder, owner)
+        let given = (settings.builderPosition, settings.builderOptions)
+        route.builderOptions = options(
+            "sbx.role.build/1", of: route.builder, given, "\(owner) build")
+        for (index, given) in settings.filters.enumerated() {
+            let (name, role) = (route.filters[index].instance, "sbx.role.filter/1")
+            require(
+                [role], of: name, at: given.position,
+                "\(owner): plugin \"\(name)\" has no filter role, so it cannot be used in filter")
+            route.filters[index].options = options(role, of: name, given, "\(owner) filter")
         }
         return route
     }
@@ -167,24 +179,27 @@ struct PluginCheck {
         }
     }
 
+    /// The options that a route gives to a role of a plugin, as JSON.
     private mutating func options(
-        _ settings: RouteSettings, _ builder: CheckedPlugin, _ owner: String
+        _ role: String, of name: String,
+        _ given: (position: SourcePosition, options: ConfigValue?), _ owner: String
     ) -> JSONText {
+        guard let plugin = plugins.first(where: { $0.name == name }) else { return "{}" }
         do throws(SchemaFault) {
             let schema =
-                try builder.library.buildOptionsSchema.map { text throws(SchemaFault) in
+                try plugin.library.optionsSchemas[role].map { text throws(SchemaFault) in
                     try ConfigSchema.parse(text)
                 } ?? .empty
-            let position = settings.builderOptions?.position ?? settings.builderPosition
             let (config, faults) = schema.check(
-                settings.builderOptions, at: position, owner: "\(owner) build", root: "options")
+                given.options, at: given.options?.position ?? given.position, owner: owner,
+                root: "options")
             diagnostics += faults
             return JSONText(parsing: config.json.text)
         } catch {
             diagnostics.append(
                 Diagnostic(
-                    "plugin-malformed", at: settings.builderPosition,
-                    "\(owner): options of \"\(builder.name)\": \(error.message)"))
+                    "plugin-malformed", at: given.position,
+                    "\(owner): options of \"\(name)\": \(error.message)"))
             return "{}"
         }
     }

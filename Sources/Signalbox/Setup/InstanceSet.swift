@@ -26,6 +26,7 @@ struct InstanceSet: Sendable {
     }
 
     private(set) var instances: [any HostedInstance] = []
+    private(set) var filters: [String: any Filtering] = [:]
     private(set) var builders: [String: any Building] = [:]
     private(set) var senders: [String: Sender] = [:]
     private(set) var reportRoles: [String: (instance: any HostedInstance, role: any Reporting)] =
@@ -95,6 +96,7 @@ struct InstanceSet: Sendable {
                     ingesters.append(role)
                 }
                 if let role = roles.source { sources.append(role) }
+                filters[instance.name] = roles.filter
                 builders[instance.name] = roles.build
                 observers[instance.name] = roles.observe
                 if let role = roles.register { reportRoles[instance.name] = (instance, role) }

@@ -23,7 +23,12 @@ final class SourceRunner: Sendable {
         let underWay = UnderWay()
         /// Why it does not run; nil: it does, or is being resumed.
         var fault: String?
+        /// Why it says that no events come in; nil: it does not say so.
+        var condition: String?
         var waitMs = SourceRunner.waitMs.first
+
+        /// Why nothing comes in; nil: it runs.
+        var reason: String? { fault ?? condition }
     }
 
     private struct State {
@@ -43,7 +48,7 @@ final class SourceRunner: Sendable {
 
     /// Which are to run, and whether they do.
     var running: [(name: String, isRunning: Bool)] {
-        state.withLock { $0.entries.values.map { ($0.role.instanceName, $0.fault == nil) } }
+        state.withLock { $0.entries.values.map { ($0.role.instanceName, $0.reason == nil) } }
     }
 
     /// For `/readyz`.
@@ -52,15 +57,15 @@ final class SourceRunner: Sendable {
         return entries.sorted { $0.role.instanceName < $1.role.instanceName }.map { entry in
             var members: [JSONValue.Member] = [
                 .init("source", .string(entry.role.instanceName)),
-                .init("state", .string(entry.fault == nil ? "running" : "failing")),
+                .init("state", .string(entry.reason == nil ? "running" : "failing")),
             ]
-            if let fault = entry.fault { members.append(.init("reason", .string(fault))) }
+            if let fault = entry.reason { members.append(.init("reason", .string(fault))) }
             return .object(members)
         }
     }
 
-    /// Whether one of them cannot be resumed.
-    var isFailing: Bool { state.withLock { $0.entries.values.contains { $0.fault != nil } } }
+    /// Whether one of them takes nothing in.
+    var isFailing: Bool { state.withLock { $0.entries.values.contains { $0.reason != nil } } }
 
     /// Pauses all but `roles`, and waits until what they have emitted is stored: by the routes that it was emitted for.
     func pause(allBut roles: [any Sourcing]) async {
@@ -116,9 +121,12 @@ final class SourceRunner: Sendable {
         let key = role.instanceID
         guard let underWay = state.withLock({ $0.entries[key]?.underWay }) else { return }
         do throws(PluginFault) {
-            try await role.resume(batchesMax: Self.batchesMax) { [weak self] batch in
-                self?.take(batch, from: role.instanceName, underWay) ?? false
-            }
+            try await role.resume(
+                batchesMax: Self.batchesMax,
+                take: { [weak self] batch in
+                    self?.take(batch, from: role.instanceName, underWay) ?? false
+                },
+                onCondition: { [weak self] in self?.heard($0, of: role) })
         } catch {
             failed(role, error)
             return
@@ -135,6 +143,29 @@ final class SourceRunner: Sendable {
             context.logger.notice(
                 "source is back", metadata: ["plugin.instance": "\(role.instanceName)"])
         }
+    }
+
+    /// A source says how it is. Thread: any.
+    private func heard(_ fault: PluginFault?, of role: any Sourcing) {
+        let key = role.instanceID
+        let isNews = state.withLock { state in
+            guard let entry = state.entries[key], entry.condition != fault?.message else {
+                return false
+            }
+            state.entries[key]?.condition = fault?.message
+            return (entry.condition == nil) != (fault == nil)
+        }
+        guard isNews else { return }
+        guard let fault else {
+            context.logger.notice(
+                "source is back", metadata: ["plugin.instance": "\(role.instanceName)"])
+            return
+        }
+        context.logger.error(
+            "source takes nothing in",
+            metadata: [
+                "plugin.instance": "\(role.instanceName)", "error": "\(fault.message)",
+            ])
     }
 
     private func failed(_ role: any Sourcing, _ fault: PluginFault) {

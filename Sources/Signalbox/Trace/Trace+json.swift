@@ -53,6 +53,10 @@ extension Trace.Entry {
         let own = target.delivery == 0 ? [] : steps.filter { $0.step.delivery == target.delivery }
         members.put("state", state(target, own))
         members.put("reason", target.skipped.isEmpty ? own.last?.step.reason ?? "" : target.skipped)
+        if target.notBeforeUnixMs != 0 {
+            let notBefore = Int64(clamping: target.notBeforeUnixMs)
+            members.append(.init("not_before_unix_ms", .integer(notBefore)))
+        }
         if target.delivery != 0 {
             members.append(.init("delivery", .integer(Int64(clamping: target.delivery))))
         }

@@ -41,7 +41,7 @@ struct TraceText {
             if !unmet.isEmpty {
                 text += "  route \(name) does not take it: \(unmet)\n"
             } else if !fault.isEmpty {
-                text += "  route \(name): the builder failed: \(fault)\n"
+                text += "  route \(name) failed: \(fault)\n"
             } else {
                 text += "  route \(name) takes it\n"
             }
@@ -75,6 +75,9 @@ struct TraceText {
         let state = recipient.text("state")
         if !state.isEmpty { text += ": \(state)" }
         if state == "skipped" { text += ", \(recipient.text("reason"))" }
+        if let notBefore = recipient["not_before_unix_ms"]?.integer {
+            text += ", not before \(Self.time(notBefore)) (filter)"
+        }
         text += "\n"
         for step in recipient.items("steps") { add(step: step) }
     }

@@ -131,6 +131,7 @@ public struct Trial: Sendable {
         guard !source.isEmpty else { return plan.plugins }
         var names: Set = [source]
         for route in plan.routes where route.sources.contains(source) {
+            names.formUnion(route.filters.map(\.instance))
             names.insert(route.builder)
             names.formUnion(route.senders.values)
         }

@@ -94,7 +94,7 @@ extension TrialReport {
 extension TrialReport.Push {
     /// The push as JSON.
     var json: JSONValue {
-        .object([
+        var members: [JSONValue.Member] = [
             .init("sender", .string(sender)), .init("platform", .string(device.platform)),
             .init("app", .string(device.app)), .init("user", .string(device.user)),
             .init("invented", .bool(isInvented)), .init("alert", alert),
@@ -102,7 +102,12 @@ extension TrialReport.Push {
             .init("fault", fault.map(JSONValue.string) ?? .null),
             .init("own_transport", .bool(hasOwnTransport)),
             .init("requests", .array(requests.map(TrialReport.json))),
-        ])
+        ]
+        if let notBeforeUnixMs {
+            let time = Int64(clamping: notBeforeUnixMs)
+            members.append(.init("not_before_unix_ms", .integer(time)))
+        }
+        return .object(members)
     }
 
     /// What the phone shows, as far as the notification says it; null if it shows nothing.

@@ -33,7 +33,7 @@ public struct TrialReport: Sendable {
         /// Why the route does not take it; empty if it does.
         var whyNot: [String]
         var builder = ""
-        /// Why the builder failed; nil if it did not.
+        /// Why a filter or the builder failed; nil if none did.
         var fault: String?
         var skips: [(device: Device, reason: String)] = []
         var pushes: [Push] = []
@@ -47,6 +47,8 @@ public struct TrialReport: Sendable {
         var isInvented: Bool
         var notification: PushNotification
         var badge: Int32?
+        /// When a filter lets it be sent, in Unix milliseconds; nil: at once.
+        var notBeforeUnixMs: UInt64?
         /// Why there is no request; nil if there is one.
         var fault: String?
         /// The sender has a transport of its own, so that no request can be shown.

@@ -33,18 +33,32 @@ struct TrialRoutes: Sendable {
         func note(_ skips: [FanOut.Skip], _ index: Int) {
             routes[index].skips += skips.map { (event.recipients[$0.recipient].device, $0.reason) }
         }
-        while let question = routed.next(onSkips: { note($1, $0) }) {
-            let route = plan.routes[question.route]
-            let built = await SystemThread.value { build(event, question, route) }
-            switch built {
-            case .failure(let fault):
-                routes[question.route].fault = fault.message
-                routed.failed(fault.message, for: question)
-            case .success(let built):
-                routes[question.route].skips += built.skips.map {
-                    (question.recipients[$0.recipient].device, $0.reason)
+        while let asked = routed.next(onSkips: { note($1, $0) }) {
+            let route = plan.routes[asked.route]
+            let (passed, drops) = await SystemThread.value { filtered(asked, route) }
+            routes[asked.route].skips += drops
+            let questions: [RoutedEvent.Question]
+            switch passed {
+            case .success(let rest): questions = rest
+            case .failure(let end):
+                let words = "filter \(end.filter): \(end.fault.message)"
+                routes[asked.route].fault = words
+                routed.failed(words, for: asked)
+                continue
+            }
+            for question in questions {
+                let built = await SystemThread.value { build(question, route) }
+                switch built {
+                case .failure(let fault):
+                    let words = "builder \(route.builder): \(fault.message)"
+                    routes[question.route].fault = words
+                    routed.failed(words, for: question)
+                case .success(let built):
+                    routes[question.route].skips += built.skips.map {
+                        (question.recipients[$0.recipient].device, $0.reason)
+                    }
+                    note(routed.built(built.contents, for: question, ids: &ids), question.route)
                 }
-                note(routed.built(built.contents, for: question, ids: &ids), question.route)
             }
         }
         let item = routed.item(dedupeMs: dedupeMs(of: event))
@@ -54,8 +68,9 @@ struct TrialRoutes: Sendable {
             guard let index = routes.firstIndex(where: { $0.name == delivery.route }) else {
                 continue
             }
-            routes[index].pushes.append(
-                await push(delivery.with(badges: badges), invented: invented))
+            var push = await push(delivery.with(badges: badges), invented: invented)
+            push.notBeforeUnixMs = item.waitsMs[delivery.id].map { nowUnixMs + $0 }
+            routes[index].pushes.append(push)
         }
         return TrialReport.OneEvent(
             event: event, dedupeMs: item.dedupeMs ?? 0, routes: routes)
@@ -75,14 +90,25 @@ struct TrialRoutes: Sendable {
         return event.dedupeWindowMs > 0 ? event.dedupeWindowMs : plan.config.gateway.dedupeMs
     }
 
+    private func filtered(
+        _ asked: RoutedEvent.Question, _ route: Route
+    ) -> (Result<[RoutedEvent.Question], RouteFilters.Fault>, drops: [(Device, String)]) {
+        let filters = RouteFilters(nowUnixMs: nowUnixMs) { name, _ in instances.filters[name] }
+        var drops: [(Device, String)] = []
+        let passed = filters.pass(asked, route) { skips, question in
+            drops += skips.map { (question.recipients[$0.recipient].device, $0.reason) }
+        }
+        return (passed, drops)
+    }
+
     private func build(
-        _ event: Event, _ question: RoutedEvent.Question, _ route: Route
+        _ question: RoutedEvent.Question, _ route: Route
     ) -> Result<BuildResult, PluginFault> {
         guard let builder = instances.builders[route.builder] else {
             return .failure(PluginFault(.unsupported, "the instance has no build role"))
         }
         return builder.build(
-            event, recipients: question.recipients, route: route.name,
+            question.fields.event, recipients: question.recipients, route: route.name,
             options: route.builderOptions)
     }
 

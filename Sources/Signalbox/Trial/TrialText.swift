@@ -70,7 +70,7 @@ extension TrialReport {
                 return
             }
             line("route \(route.name): yes, built by \(route.builder)", 1)
-            if let fault = route.fault { line("the builder failed: \(fault)", 2) }
+            if let fault = route.fault { line("failed: \(fault)", 2) }
             for skip in route.skips {
                 let who = skip.device.user.isEmpty ? "a device" : skip.device.user
                 let platform = skip.device.platform.isEmpty ? "" : " (\(skip.device.platform))"
@@ -83,6 +83,9 @@ extension TrialReport {
             let user = push.device.user.isEmpty ? "" : " of \(push.device.user)"
             let invented = push.isInvented ? " (invented: the user has no device here)" : ""
             line("push by \(push.sender) to \(push.device.platform)\(user)\(invented)", depth)
+            if let notBefore = push.notBeforeUnixMs {
+                line("not before \(TraceText.time(Int64(clamping: notBefore)))", depth + 1)
+            }
             let note = push.notification
             for (name, text) in [
                 ("title", note.title), ("subtitle", note.subtitle), ("body", note.body),

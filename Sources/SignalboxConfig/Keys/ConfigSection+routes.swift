@@ -28,6 +28,10 @@ extension ConfigSection {
                 "required", .either([.name, .list(.name)])),
             .init("when", "condition on the event", "every event", .map(.anything)),
             .init(
+                "filter",
+                "plugins that the events pass before they are built, in their order ([below](#filters))",
+                "none", .list(.either([.name, .section(filter)]))),
+            .init(
                 "build",
                 "how the notification is made",
                 "the plugin in `from` builds", .section(build)),
@@ -39,6 +43,13 @@ extension ConfigSection {
                 "deliver",
                 "retry, expiry, priority, collapse key",
                 "see below", .section(deliver)),
+        ])
+
+    static let filter = ConfigSection(
+        "routes.filter",
+        [
+            .init("with", "the plugin that filters", "required", .name),
+            .init("options", "what that plugin's options schema asks for", "none", .anything),
         ])
 
     static let build = ConfigSection(

@@ -290,6 +290,10 @@ enum ProbedTables {
             }
             return probe.batches.emit(token, events, count, stride, probe.bare)
         }
+        table.condition = { host, _, _ in
+            HostProbe.note(host, SBX_SVC_SOURCE_HOST, "condition", .any) == nil
+                ? SBX_E_STOPPING : SBX_OK
+        }
         return table
     }
 

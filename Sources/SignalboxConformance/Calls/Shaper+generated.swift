@@ -83,4 +83,14 @@ extension Shaper {
             shape(&$0)
         }
     }
+
+    func shape(_ it: inout sbx_filter_input) {
+        it.event = one(it.event) { shape(&$0) }
+        it.route = text(it.route)
+        it.instance = text(it.instance)
+        it.options = text(it.options)
+        (it.recipients, it.recipient_stride) = list(it.recipients, it.recipient_count) {
+            shape(&$0)
+        }
+    }
 }

@@ -38,4 +38,8 @@ extension Shaper {
     func input(_ given: UnsafePointer<sbx_build_input>) -> UnsafePointer<sbx_build_input>? {
         one(given) { shape(&$0) }
     }
+
+    func input(_ given: UnsafePointer<sbx_filter_input>) -> UnsafePointer<sbx_filter_input>? {
+        one(given) { shape(&$0) }
+    }
 }

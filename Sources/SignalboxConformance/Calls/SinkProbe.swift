@@ -96,6 +96,7 @@ final class SinkProbe<Table: BitwiseCopyable>: @unchecked Sendable {
 enum SinkProbes {
     typealias HTTP = SinkProbe<sbx_http_sink>
     typealias Build = SinkProbe<sbx_build_sink>
+    typealias Filter = SinkProbe<sbx_filter_sink>
     typealias Ingest = SinkProbe<sbx_ingest_sink>
 
     /// Wraps the sink of prepare() or classify(); `sink` says why it refused.
@@ -138,6 +139,21 @@ enum SinkProbes {
             table.skip = { sink, recipient, reason in
                 guard let probe = Build.from(sink?.pointee.state) else { return SBX_E_INVALID }
                 return probe.pass("skip") { $0.pointee.skip($0, recipient, reason) }
+            }
+        }
+    }
+
+    /// Wraps the sink of filter().
+    static func filter(_ sink: FilterSink, _ arena: CArena) -> Filter {
+        Filter(sink.table(in: arena), place: "filter()") { table, state in
+            table.state = state
+            table.pass = { sink, part in
+                guard let probe = Filter.from(sink?.pointee.state) else { return SBX_E_INVALID }
+                return probe.pass("pass") { $0.pointee.pass($0, part) }
+            }
+            table.drop = { sink, recipients, count, reason in
+                guard let probe = Filter.from(sink?.pointee.state) else { return SBX_E_INVALID }
+                return probe.pass("drop") { $0.pointee.drop($0, recipients, count, reason) }
             }
         }
     }

@@ -39,6 +39,12 @@ public enum CheckRule: String, Sendable, CaseIterable {
     case ingestFinish = "ingest.finish"
     case ingestThreads = "ingest.threads"
 
+    case filterPure = "filter.pure"
+    case filterServices = "filter.services"
+    case filterDecides = "filter.decides"
+    case filterUnknown = "filter.unknown"
+    case filterThreads = "filter.threads"
+
     case buildPure = "build.pure"
     case buildServices = "build.services"
     case buildRecipients = "build.recipients"

@@ -103,7 +103,7 @@ enum BuildSteps {
         }
     }
 
-    private static func odd(_ exam: Examination) -> [(name: String, json: String)] {
+    static func odd(_ exam: Examination) -> [(name: String, json: String)] {
         let values = ["null", "7", "\"x\"", "[]", "{}", "[{}]"]
         let keys = ["notification", "title", "body", "text", "message", "payload", "data"]
         let wrong = values.map { value in
@@ -168,15 +168,18 @@ extension Examination {
             let subject = started(isNewer: isNewer)
         else { return nil }
         let table = Tables.build(raw)
-        var options = JSONValue.object([])
-        if let text = String(plugin: table.options_schema),
-            let schema = try? ConfigSchema.parse(text)
-        {
-            let at = SourcePosition(file: "options", line: 1, column: 1)
-            let given = ConfigValue(schema.sample(), at: at)
-            options = schema.check(given, at: at, owner: "build", root: "options").config.json
+        return BuildDriver(
+            subject: subject, table: table, options: sampleOptions(table.options_schema))
+    }
+
+    /// Options that fit a schema, as JSON.
+    func sampleOptions(_ schema: UnsafePointer<CChar>?) -> String {
+        guard let text = String(plugin: schema), let schema = try? ConfigSchema.parse(text) else {
+            return "{}"
         }
-        return BuildDriver(subject: subject, table: table, options: options.text)
+        let at = SourcePosition(file: "options", line: 1, column: 1)
+        let given = ConfigValue(schema.sample(), at: at)
+        return schema.check(given, at: at, owner: "build", root: "options").config.json.text
     }
 
     /// The author's events, and one that many builders know.

@@ -114,10 +114,11 @@ enum LoadSteps {
 
     private static func findConfig(_ exam: Examination) {
         guard let plugin = exam.plugin else { return }
-        let schemas = [plugin.library.descriptor.configSchema, plugin.library.buildOptionsSchema]
-        for schema in schemas {
+        let library = plugin.library
+        let own = library.descriptor.configSchema.map { [$0] } ?? []
+        for schema in own + library.optionsSchemas.values.sorted() {
             do throws(SchemaFault) {
-                if let schema { _ = try ConfigSchema.parse(schema) }
+                _ = try ConfigSchema.parse(schema)
             } catch {
                 exam.findings.fail(.configSchema, error.message)
             }

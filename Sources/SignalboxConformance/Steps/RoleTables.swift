@@ -6,7 +6,7 @@ enum RoleTables {
     /// The roles of today's contract.
     static let known = [
         SBX_ROLE_INGEST, SBX_ROLE_BUILD, SBX_ROLE_SEND_HTTP, SBX_ROLE_SEND, SBX_ROLE_REGISTER,
-        SBX_ROLE_SOURCE, SBX_ROLE_OBSERVE,
+        SBX_ROLE_SOURCE, SBX_ROLE_OBSERVE, SBX_ROLE_FILTER,
     ]
 
     static func check(_ plugin: LoadedPlugin, _ findings: Findings) {
@@ -77,6 +77,7 @@ enum RoleTables {
                 ]
             }
         case SBX_ROLE_SEND: check(sbx_send.self) { [("submit", $0.submit != nil)] }
+        case SBX_ROLE_FILTER: check(sbx_filter.self) { [("filter", $0.filter != nil)] }
         case SBX_ROLE_OBSERVE: check(sbx_observe.self) { [("observe", $0.observe != nil)] }
         case SBX_ROLE_SOURCE:
             check(sbx_source.self) {

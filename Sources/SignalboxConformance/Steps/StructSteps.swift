@@ -44,6 +44,16 @@ enum StructSteps {
             }
             driver.subject.end()
         }
+        if plugin.has(SBX_ROLE_FILTER), let driver = exam.filter(isNewer: isNewer) {
+            for event in exam.events() {
+                exam.findings.doing("filter()")
+                let people = exam.recipients(5)
+                compare(
+                    "filter()", Array(driver.filter(event, people).fingerprint.utf8),
+                    Array(driver.filter(event, people, shape: shape).fingerprint.utf8))
+            }
+            driver.subject.end()
+        }
         if plugin.has(SBX_ROLE_SEND_HTTP) {
             exam.sendHTTP(isNewer: isNewer) { translator, table in
                 exam.findings.doing("endpoint()")

@@ -65,6 +65,8 @@ public struct HistoryTarget: Sendable, Hashable {
     public var delivery: UInt64 = 0
     /// Why it was left out; empty if it was not.
     public var skipped = ""
+    /// When a filter of the route lets it be sent, in Unix milliseconds; 0: at once.
+    public var notBeforeUnixMs: UInt64 = 0
 
     /// Describes a recipient that gets nothing.
     public init(_ device: Device, route: Int?, skipped: String) {
@@ -141,6 +143,7 @@ extension HistoryTarget: RecordValue {
         out.put(5, sender)
         out.put(6, delivery)
         out.put(7, skipped)
+        out.put(8, notBeforeUnixMs)
     }
 
     /// Reads the fields.
@@ -153,5 +156,6 @@ extension HistoryTarget: RecordValue {
         sender = try record.text(5)
         delivery = record.number(6)
         skipped = try record.text(7)
+        notBeforeUnixMs = record.number(8)
     }
 }

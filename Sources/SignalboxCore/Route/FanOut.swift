@@ -103,10 +103,12 @@ public struct FanOut: Sendable {
 
     /// Makes the deliveries of one route.
     ///
-    /// `recipients` are those that the builder got; `ids` has one for each target.
+    /// `recipients` are those that the builder got; `ids` has one for each target. `fromUnixMs`: when they may be sent,
+    /// from where their expiry counts.
     public mutating func add(
         _ contents: [BuiltContent], route: Route, fields: EventFields,
-        recipients: [Recipient], receivedUnixMs: UInt64, ids: inout DeliveryIDs
+        recipients: [Recipient], receivedUnixMs: UInt64, fromUnixMs: UInt64? = nil,
+        ids: inout DeliveryIDs
     ) {
         for content in contents {
             let isRead = !route.set.data.isEmpty || route.marksOpens
@@ -133,7 +135,7 @@ public struct FanOut: Sendable {
                         Skip(recipient: target.recipient, reason: "withdraw_without_collapse"))
                     continue
                 }
-                let expiry = receivedUnixMs + route.rules.expiresMs
+                let expiry = (fromUnixMs ?? receivedUnixMs) + route.rules.expiresMs
                 let own = note.notification.expiresUnixMs
                 let id = ids.next()
                 deliveries.append(

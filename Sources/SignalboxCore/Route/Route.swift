@@ -6,6 +6,8 @@ public struct Route: Sendable {
     public var sources: [String]
     /// The condition that an event must meet.
     public var condition: Condition
+    /// What its events pass before they are built, in their order.
+    public var filters: [Filter] = []
     /// Plugin instance that builds its notifications.
     public var builder: String
     /// The builder's options, a JSON object.
@@ -18,6 +20,20 @@ public struct Route: Sendable {
     public var rules: DeliveryRules
     /// Its pushes carry an `OpenMark`, because a receiver wants the outcome `opened`.
     public var marksOpens = false
+
+    /// A plugin instance that filters the events of a route.
+    public struct Filter: Sendable {
+        /// Name in gateway.yaml.
+        public var instance: String
+        /// Its options, a JSON object.
+        public var options: JSONText
+
+        /// Makes one.
+        public init(_ instance: String, options: JSONText = "{}") {
+            self.instance = instance
+            self.options = options
+        }
+    }
 
     /// Whether two recipients of one event may get different content.
     var readsRecipient: Bool {

@@ -10,6 +10,9 @@ public struct StoreEntry: Sendable {
         public var taken: Set<UInt64>
         /// How long the event's dedupe key is remembered, in milliseconds; nil for the entry's `dedupeMs`.
         public var dedupeMs: UInt64?
+        /// Deliveries that are not due at once, with how long they wait, in milliseconds from the commit. Nothing leases
+        /// one earlier, not even a probe.
+        public var waitsMs: [UInt64: UInt64] = [:]
         /// Its changes of badge counters; skipped for a duplicate.
         public var badges: [BadgeStep] = []
         /// What is kept of it for traces: one `HistoryEvent`, or nothing. A duplicate is marked as such.

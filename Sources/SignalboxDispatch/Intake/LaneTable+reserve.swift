@@ -9,7 +9,10 @@ extension LaneTable {
                 return LaneReservation.Part(
                     key: key, lane: nil, taken: [], askedMs: 0, isMoreOnDisk: true)
             }
-            let ids = lane.reserve(deliveries)
+            let due =
+                item.waitsMs.isEmpty
+                ? deliveries : deliveries.filter { item.waitsMs[$0.id] == nil }
+            let ids = due.isEmpty ? [] : lane.reserve(due)
             if taken.isEmpty { taken = ids } else { taken.formUnion(ids) }
             let isWhole = ids.count == deliveries.count
             return LaneReservation.Part(

@@ -31,9 +31,15 @@ struct RouteNotes: Sendable {
         }
     }
 
-    mutating func add(_ deliveries: ArraySlice<Delivery>, route: Int) {
+    mutating func add(
+        _ deliveries: ArraySlice<Delivery>, route: Int, notBeforeUnixMs: UInt64
+    ) {
         guard let place = places[route] else { return }
-        for delivery in deliveries { event.targets.append(HistoryTarget(delivery, route: place)) }
+        for delivery in deliveries {
+            var target = HistoryTarget(delivery, route: place)
+            target.notBeforeUnixMs = notBeforeUnixMs
+            event.targets.append(target)
+        }
     }
 
     mutating func failed(_ words: String, route: Int) {

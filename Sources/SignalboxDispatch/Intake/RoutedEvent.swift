@@ -5,19 +5,50 @@ public import SignalboxCore
 /// A value that calls no plugin and makes no ids: whoever drives it asks the builders, outside of any lock, and
 /// brings what they made.
 public struct RoutedEvent: Sendable {
-    /// What the builder of a route is asked.
+    /// What the filters and the builder of a route are asked.
     public struct Question: Sendable {
         /// Place of the route in the router.
         public let route: Int
         /// Those that the route can send to; never empty.
-        public let recipients: [Recipient]
-        /// Their places in the event.
-        fileprivate let places: [Int]
+        public fileprivate(set) var recipients: [Recipient]
+        /// The event, with the data that the filters made of it.
+        public fileprivate(set) var fields: EventFields
+        /// When the pushes may be sent, in Unix milliseconds; 0: at once.
+        public fileprivate(set) var notBeforeUnixMs: UInt64 = 0
+        /// Places of the recipients in the event.
+        fileprivate var places: [Int]
+
+        /// What is left to ask after a filter, once for each part, and whom it leaves out.
+        public func filtered(_ made: Filtered) -> (next: [Question], drops: [FanOut.Skip]) {
+            var rest = Set(recipients.indices)
+            for part in made.parts { rest.subtract(part.recipients) }
+            rest.subtract(made.drops.map(\.recipient))
+            var parts = made.parts.filter { !$0.recipients.isEmpty }
+            if !rest.isEmpty { parts.append(Filtered.Part(recipients: rest.sorted())) }
+            return (parts.map(of), made.drops)
+        }
+
+        private func of(_ part: Filtered.Part) -> Question {
+            var out = self
+            if part.recipients.count < recipients.count {
+                out.recipients = part.recipients.map { recipients[$0] }
+                out.places = part.recipients.map { places[$0] }
+            }
+            if let data = part.data, let parsed = data.parsed {
+                var event = fields.event
+                event.data = data.text
+                event.parsed = parsed
+                out.fields = EventFields(event: event, data: parsed)
+            }
+            // A later filter cannot shorten the wait of an earlier one.
+            out.notBeforeUnixMs = max(notBeforeUnixMs, part.notBeforeUnixMs)
+            return out
+        }
     }
 
     /// The event with its data.
     public let fields: EventFields
-    /// A builder failed on it, so that something is missing.
+    /// A filter or builder failed on it, so that something is missing.
     public private(set) var hasFailed = false
     private let router: Router
     private let receivedUnixMs: UInt64
@@ -26,6 +57,7 @@ public struct RoutedEvent: Sendable {
     private var fanOut = FanOut()
     private var badges: BadgeSteps?
     private var notes: RouteNotes?
+    private var waitsMs: [UInt64: UInt64] = [:]
 
     /// Finds the routes of an event that has its id. `keepsHistory`: what is stored says how it went.
     public init(
@@ -47,7 +79,7 @@ public struct RoutedEvent: Sendable {
     /// Some route takes it.
     public var isRouted: Bool { !routes.isEmpty }
 
-    /// Nothing is left of it: a builder failed, and no other route has a delivery.
+    /// Nothing is left of it: one of them failed, and no other route has a delivery.
     public var isLost: Bool { hasFailed && fanOut.deliveries.isEmpty }
 
     /// What to ask next; nil: all routes are done.
@@ -69,7 +101,7 @@ public struct RoutedEvent: Sendable {
             return Question(
                 route: route,
                 recipients: isEverybody ? recipients : places.map { recipients[$0] },
-                places: places)
+                fields: fields, places: places)
         }
         return nil
     }
@@ -80,10 +112,14 @@ public struct RoutedEvent: Sendable {
     ) -> [FanOut.Skip] {
         let first = fanOut.deliveries.count
         let route = router.routes[question.route]
+        let notBefore = max(question.notBeforeUnixMs, receivedUnixMs)
         fanOut.add(
-            contents, route: route, fields: fields, recipients: question.recipients,
-            receivedUnixMs: receivedUnixMs, ids: &ids)
-        notes?.add(fanOut.deliveries[first...], route: question.route)
+            contents, route: route, fields: question.fields, recipients: question.recipients,
+            receivedUnixMs: receivedUnixMs, fromUnixMs: notBefore, ids: &ids)
+        let made = fanOut.deliveries[first...]
+        let waitMs = notBefore - receivedUnixMs
+        if waitMs > 0 { for delivery in made { waitsMs[delivery.id] = waitMs } }
+        notes?.add(made, route: question.route, notBeforeUnixMs: waitMs > 0 ? notBefore : 0)
         if route.set.countsBadge { badges?.count(fanOut.deliveries[first...], from: first) }
         // The builder saw only the chosen ones: their places in the event are others.
         let skips = fanOut.takeSkips().map {
@@ -94,12 +130,12 @@ public struct RoutedEvent: Sendable {
         return skips
     }
 
-    /// A builder left recipients out.
+    /// A filter or builder left recipients out.
     public mutating func skipped(_ skips: [FanOut.Skip], for question: Question) {
         notes?.add(skips, route: question.route, question.recipients)
     }
 
-    /// A builder failed for good, for this reason.
+    /// A filter or builder failed for good, for this reason.
     public mutating func failed(_ words: String, for question: Question) {
         hasFailed = true
         notes?.failed(words, route: question.route)
@@ -112,6 +148,7 @@ public struct RoutedEvent: Sendable {
         if hasFailed || fanOut.deliveries.isEmpty { item.event.dedupe = "" }
         item.dedupeMs = dedupeMs
         item.badges = badges?.steps ?? []
+        item.waitsMs = waitsMs
         if let notes { item.history = notes.pack(of: fields.event) }
         return item
     }

@@ -74,7 +74,7 @@ function way(route) {
   return el("section", { class: "route" },
     el("h4", {}, badge(route.matched ? "matches" : "no match", route.matched ? "good" : ""), " ", said(route.name)),
     route.matched ? null : el("ul", {}, route.why_not.map((text) => el("li", {}, said(text)))),
-    route.fault ? note(`The builder failed: ${route.fault}`, "bad") : null,
+    route.fault ? note(`Failed: ${route.fault}`, "bad") : null,
     route.skipped.map((one) => note(`Left out: ${one.user || "a device"} (${one.platform}): ${one.reason}`)),
     route.pushes.map(push));
 }

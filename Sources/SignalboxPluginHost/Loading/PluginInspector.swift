@@ -15,10 +15,10 @@ public enum PluginInspector {
         look(at: file, command: command, timeoutMs: timeoutMs).map(\.descriptor)
     }
 
-    /// Like `inspect`, with the schema of a route's `build.options`.
+    /// Like `inspect`, with the schemas of the options in routes, by role.
     static func look(
         at file: String, command: [String], timeoutMs: UInt64 = 10_000
-    ) -> Result<(descriptor: PluginDescriptor, buildOptionsSchema: String?), LoadFault> {
+    ) -> Result<(descriptor: PluginDescriptor, optionsSchemas: [String: String]), LoadFault> {
         let output: ChildProcess.Output
         do throws(ChildProcess.Fault) {
             output = try ChildProcess(command + [file]).run(timeoutMs: timeoutMs)
@@ -54,8 +54,10 @@ public enum PluginInspector {
         do throws(LoadFault) {
             let library = try PluginLibrary.load(PluginSearchPath.absolute(file) ?? file)
             guard case .object(var members) = json(library.descriptor) else { return mark }
-            let schema = library.buildOptionsSchema.map { JSONValue.string($0) }
-            members.append(.init("build_options_schema", schema ?? .null))
+            let schemas = library.optionsSchemas.sorted { $0.key < $1.key }.map { role, schema in
+                JSONValue.Member(role, .string(schema))
+            }
+            members.append(.init("options_schemas", .object(schemas)))
             return mark + JSONValue.object(members).text
         } catch {
             let members: [JSONValue.Member] = [
@@ -81,7 +83,7 @@ public enum PluginInspector {
 
     private static func read(
         _ json: JSONValue, _ file: String
-    ) -> Result<(descriptor: PluginDescriptor, buildOptionsSchema: String?), LoadFault> {
+    ) -> Result<(descriptor: PluginDescriptor, optionsSchemas: [String: String]), LoadFault> {
         if let code = json["code"]?.string {
             return .failure(LoadFault(code, json["message"]?.string ?? file))
         }
@@ -96,6 +98,10 @@ public enum PluginInspector {
             abi: json["abi"]?.string ?? "", roles: texts("roles"), needs: texts("needs"),
             configSchema: schema,
             needsMinor: UInt32(clamping: json["needs_minor"]?.integer ?? 0))
-        return .success((descriptor, json["build_options_schema"]?.string))
+        var schemas: [String: String] = [:]
+        if case .object(let members) = json["options_schemas"] {
+            for member in members { schemas[member.key] = member.value.string }
+        }
+        return .success((descriptor, schemas))
     }
 }

@@ -19,16 +19,23 @@ public final class PluginLibrary: @unchecked Sendable {
         isSerial = table.flags & UInt64(SBX_F_SERIAL) != 0
     }
 
-    /// The schema of a route's `build.options`; nil if it takes none or does not build.
-    public var buildOptionsSchema: String? {
-        guard descriptor.roles.contains(SBX_ROLE_BUILD), let role = table.role(SBX_ROLE_BUILD)
-        else {
-            return nil
-        }
+    /// The schemas of the options that routes give to its builder and its filter, by role; none for those that take
+    /// none.
+    public var optionsSchemas: [String: String] {
+        var out: [String: String] = [:]
+        out[SBX_ROLE_BUILD] = schema(SBX_ROLE_BUILD, sbx_build.self) { $0.options_schema }
+        out[SBX_ROLE_FILTER] = schema(SBX_ROLE_FILTER, sbx_filter.self) { $0.options_schema }
+        return out
+    }
+
+    private func schema<Table: PluginStruct>(
+        _ id: String, _ type: Table.Type, _ field: (Table) -> UnsafePointer<CChar>?
+    ) -> String? {
+        guard descriptor.roles.contains(id), let role = table.role(id) else { return nil }
         // A table of a wrong size is reported when an instance asks for it.
-        let build = try? StructReader(minor: table.abi_minor) { _, _ in }
-            .read(role.assumingMemoryBound(to: sbx_build.self))
-        return String(plugin: build?.options_schema)
+        let read = try? StructReader(minor: table.abi_minor) { _, _ in }
+            .read(role.assumingMemoryBound(to: Table.self))
+        return String(plugin: read.flatMap(field))
     }
 
     /// Loads a library and reads its table. Runs the library's code.

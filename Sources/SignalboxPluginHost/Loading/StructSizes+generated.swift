@@ -14,6 +14,7 @@ package enum StructSizes {
             sbx_register.self,
             sbx_source.self,
             sbx_observe.self,
+            sbx_filter.self,
             sbx_ingest_path.self,
             sbx_event.self,
             sbx_recipient.self,
@@ -28,6 +29,7 @@ package enum StructSizes {
             sbx_error.self,
             sbx_fit_request.self,
             sbx_crypto_key.self,
+            sbx_filter_part.self,
         ]
     }
 }
@@ -70,6 +72,11 @@ extension sbx_source: PluginStruct {
 extension sbx_observe: PluginStruct {
     package static var name: String { "sbx_observe" }
     package static func size(minor: UInt32) -> Int { 16 }
+}
+
+extension sbx_filter: PluginStruct {
+    package static var name: String { "sbx_filter" }
+    package static func size(minor: UInt32) -> Int { 24 }
 }
 
 extension sbx_ingest_path: PluginStruct {
@@ -140,4 +147,9 @@ extension sbx_fit_request: PluginStruct {
 extension sbx_crypto_key: PluginStruct {
     package static var name: String { "sbx_crypto_key" }
     package static func size(minor: UInt32) -> Int { 72 }
+}
+
+extension sbx_filter_part: PluginStruct {
+    package static var name: String { "sbx_filter_part" }
+    package static func size(minor: UInt32) -> Int { 48 }
 }

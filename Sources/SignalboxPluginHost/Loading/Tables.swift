@@ -28,6 +28,13 @@ package enum Tables {
         return table
     }
 
+    /// The table of the role filter.
+    package static func filter(_ given: sbx_filter) -> sbx_filter {
+        var table = given
+        if table.filter == nil { table.filter = { _, _, _, _ in SBX_E_UNSUPPORTED } }
+        return table
+    }
+
     /// The table of the role send-http.
     package static func sendHTTP(_ given: sbx_send_http) -> sbx_send_http {
         var table = given

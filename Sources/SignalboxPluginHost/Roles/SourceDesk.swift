@@ -1,3 +1,4 @@
+internal import CSignalbox
 internal import SignalboxCore
 internal import Synchronization
 
@@ -9,6 +10,8 @@ final class SourceDesk: Sendable {
         var batchesMax: Int
         /// Takes a batch; false: there is no room now.
         var take: @Sendable (SourceBatch) -> Bool
+        /// Hears how the source is.
+        var onCondition: @Sendable (PluginFault?) -> Void
         /// Tells the plugin of a batch with this token.
         var settle: @Sendable (UInt64, SourceVerdict) -> Void
     }
@@ -32,6 +35,13 @@ final class SourceDesk: Sendable {
     }
 
     func close() { state.withLock { $0.opening = nil } }
+
+    /// The source says how it is; nil: events come in.
+    func tell(_ fault: PluginFault?) -> sbx_status {
+        guard let opening = state.withLock({ $0.opening }) else { return SBX_E_INVALID }
+        opening.onCondition(fault)
+        return SBX_OK
+    }
 
     /// A place for one more batch; nil: the source is paused, or has as many undecided ones as it may.
     func place() -> Opening? {

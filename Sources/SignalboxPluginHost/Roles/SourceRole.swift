@@ -26,12 +26,13 @@ public final class SourceRole: @unchecked Sendable {
 
     /// Lets it emit, with at most so many undecided batches.
     public func resume(
-        batchesMax: Int, take: @escaping @Sendable (SourceBatch) -> Bool
+        batchesMax: Int, take: @escaping @Sendable (SourceBatch) -> Bool,
+        onCondition: @escaping @Sendable (PluginFault?) -> Void
     ) async throws(PluginFault) {
         let desk = instance.context.source
         desk.open(
             .init(
-                limits: limits, batchesMax: batchesMax, take: take,
+                limits: limits, batchesMax: batchesMax, take: take, onCondition: onCondition,
                 settle: { self.settle(sbx_batch_result(token: $0, $1)) }))
         let called = await instance.controlled { [table] raw, _ -> PluginFault? in
             var error = sbx_error.fresh

@@ -21,6 +21,14 @@ enum SourceHostService {
             if status != SBX_OK { context.source.isSettled() }
             return status
         }
+        table.condition = { host, status, reason in
+            guard let context = InstanceContext.from(host) else { return SBX_E_INVALID }
+            let words = String(reason.text.prefix(1_024))
+            guard status != SBX_OK else { return context.source.tell(nil) }
+            var fault = PluginFault(status: status, error: sbx_error.fresh)
+            if !words.isEmpty { fault = PluginFault(fault.kind, words) }
+            return context.source.tell(fault)
+        }
         return table
     }
 

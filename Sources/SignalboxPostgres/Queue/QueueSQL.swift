@@ -178,13 +178,15 @@ enum QueueSQL {
         ORDER BY due, id LIMIT $4::bigint FOR UPDATE SKIP LOCKED
         """)
 
-    /// For a probe: of the next few, one that was never tried, or else the first.
+    /// For a probe: of the next few, one that was never tried, or else the first. What was never tried and is not due
+    /// waits for its time.
     static let probeRow = Statement(
         "probe_row",
         """
         SELECT id FROM signalbox.delivery WHERE id = (
           SELECT id FROM (SELECT id, attempt, due FROM signalbox.delivery
-            WHERE lane = $1::bigint AND rank = $2::bigint AND (owner = 0 OR due <= $3::bigint)
+            WHERE lane = $1::bigint AND rank = $2::bigint
+              AND (due <= $3::bigint OR owner = 0 AND (attempt > 1 OR free > 0))
             ORDER BY due, id LIMIT 100) AS next
           ORDER BY attempt > 1, due, id LIMIT 1)
         FOR UPDATE SKIP LOCKED

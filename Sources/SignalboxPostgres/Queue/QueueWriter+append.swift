@@ -106,7 +106,7 @@ extension QueueWriter {
                     continue
                 }
                 if !arrival.item.badges.isEmpty { commit.badges[index] = arrival.numbers }
-                add(arrival, group, &drafts, &reports, &given, nowUnixMs: nowUnixMs)
+                add(arrival, group, &drafts, &rows, &reports, &given, nowUnixMs: nowUnixMs)
             }
             group.replies.append { [commit] in
                 if untilNs > group.lateNs { done(.committed(commit)) }
@@ -153,8 +153,8 @@ extension QueueWriter {
     }
 
     private func add(
-        _ arrival: Arrival, _ group: Group, _ drafts: inout Drafts, _ reports: inout Reports,
-        _ given: inout Set<Int64>, nowUnixMs: Int64
+        _ arrival: Arrival, _ group: Group, _ drafts: inout Drafts, _ rows: inout DeliveryRows,
+        _ reports: inout Reports, _ given: inout Set<Int64>, nowUnixMs: Int64
     ) {
         let until = nowUnixMs + Int64(clamping: options.leaseMs)
         for delivery in arrival.item.deliveries {
@@ -163,6 +163,12 @@ extension QueueWriter {
             let (owner, due) = isTaken ? (life.number, until) : (0, nowUnixMs)
             if !isTaken { given.insert(lane) }
             group.delta += 1
+            if let wait = arrival.item.waitsMs[delivery.id] {
+                rows.add(
+                    delivery, receivedUnixMs: arrival.receivedUnixMs, lane: lane,
+                    due: nowUnixMs + Int64(clamping: wait), owner: 0)
+                continue
+            }
             guard delivery.kind == .report else {
                 drafts.add(
                     delivery, receivedUnixMs: arrival.receivedUnixMs, lane: lane, due: due,

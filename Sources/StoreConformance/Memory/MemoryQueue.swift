@@ -82,7 +82,9 @@ struct MemoryQueue: Sendable {
             let isTaken = item.taken.contains(delivery.id)
             entries[delivery.id] = Entry(
                 delivery: delivery, event: item.event, receivedUnixMs: receivedUnixMs,
-                dueUnixMs: isTaken ? untilUnixMs : nowUnixMs, holder: isTaken ? token : nil)
+                dueUnixMs: isTaken
+                    ? untilUnixMs : nowUnixMs + (item.waitsMs[delivery.id] ?? 0),
+                holder: isTaken ? token : nil)
             if isTaken {
                 lanes[LaneKey(delivery), default: Lane()].held.add(
                     delivery.id, dueUnixMs: untilUnixMs)
@@ -141,7 +143,9 @@ struct MemoryQueue: Sendable {
         let until = nowUnixMs + wish.forMs
         for rank in 0..<3 {
             if wish.isProbe {
-                guard out.deliveries.isEmpty, let id = probe(lane, rank) else { continue }
+                guard out.deliveries.isEmpty, let id = probe(lane, rank, nowUnixMs) else {
+                    continue
+                }
                 hold(id, until: until, token, &out.deliveries)
             } else {
                 while out.deliveries.count < wish.max, let id = popDue(lane, rank, nowUnixMs) {
@@ -162,10 +166,17 @@ struct MemoryQueue: Sendable {
         }
     }
 
-    /// Picks a delivery that was never tried, or else the one that is due first.
-    private func probe(_ lane: LaneKey, _ rank: Int) -> UInt64? {
+    /// Picks a delivery that was never tried, or else the one that is due first. What was never tried and is not due
+    /// waits for its time.
+    private func probe(_ lane: LaneKey, _ rank: Int, _ nowUnixMs: UInt64) -> UInt64? {
         let all = lanes[lane]?.waiting[rank].all ?? []
-        let waiting = all.filter { Self.isWaiting(entries[$0.id], $0.dueUnixMs) }
+        let waiting = all.filter { one in
+            guard let entry = entries[one.id], Self.isWaiting(entry, one.dueUnixMs) else {
+                return false
+            }
+            return one.dueUnixMs <= nowUnixMs || entry.delivery.attempt > 1
+                || entry.delivery.freeAttempts > 0
+        }
         let untried = waiting.first { entries[$0.id]?.delivery.attempt == 1 }
         return (untried ?? waiting.first)?.id
     }

@@ -32,6 +32,39 @@ extension StoreConformance {
             try probe.equal(late.first?.content.receivedUnixMs, 1_000)
             await store.store.close()
         },
+        StoreRule("a delivery that waits from the start is leased no earlier, not even by a probe")
+        {
+            probe in
+            let store = try await probe.open()
+            let ids = try await store.ids(3)
+            var item = Session.item(ids.map { Session.delivery($0) })
+            item.waitsMs = [ids[0]: 600_000, ids[1]: 300_000]
+            try await store.commit([item])
+            try probe.equal(store.store.waitingCount, 3, "waiting")
+            let lease = try await store.lease()
+            try probe.equal(lease.deliveries.map(\.id), [ids[2]])
+            try await store.settle([.delivered(ids[2])], lease.token)
+            try probe.equal(try await store.lease(isProbe: true).deliveries.map(\.id), [])
+            let early = try await store.lease()
+            let wait = early.nextDueInMs ?? 0
+            try probe.expect((1...300_000).contains(wait), "due in \(wait) ms, not 300,000")
+            await probe.advance(ms: 300_000)
+            let first = try await store.lease()
+            try probe.equal(first.deliveries.map(\.id), [ids[1]])
+            try probe.equal(first.deliveries.first?.attempt, 1)
+            try probe.equal(first.deliveries.first?.content.notification.title, "Title \(ids[1])")
+            try await store.settle([.delivered(ids[1])], first.token)
+            var rest = store
+            if probe.engine.has(.durable) {
+                await store.store.close()
+                rest = try await probe.open()
+            }
+            await probe.advance(ms: 150_000)
+            try probe.equal(try await rest.lease(isProbe: true).deliveries.map(\.id), [])
+            await probe.advance(ms: 150_000)
+            try probe.equal(try await rest.leased(), [ids[0]])
+            await rest.store.close()
+        },
         StoreRule("retries come in the order in which they are due") { probe in
             let store = try await probe.open()
             let ids = try await store.fill(3)

@@ -20,7 +20,7 @@ struct sbx_instance {
   const sbx_host *host;
   char file[512], acks[512];
   int64_t batch;
-  int refusals, is_bad, is_running, has_thread, can_parse;
+  int refusals, is_bad, is_running, has_thread, can_parse, is_away;
   pthread_t thread;
   pthread_mutex_t lock;
   char lines[LINES_MAX][24];
@@ -59,11 +59,20 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
 
 static void destroy(sbx_instance *i) { free(i); }
 
+/* Tells the host when the file goes and comes back. */
+static void tell(sbx_instance *i, int is_away) {
+  const sbx_source_host *out = i->host->service(i->host, SBX_SVC_SOURCE_HOST);
+  if (i->is_away == is_away) return;
+  i->is_away = is_away;
+  out->condition(i->host, is_away ? SBX_E_UNREACHABLE : SBX_OK, is_away ? STR("the file is gone") : (sbx_str){0});
+}
+
 /* What the files say; lines that were emitted keep their state. */
 static void read_files(sbx_instance *i) {
   char line[64];
   size_t at = 0;
   FILE *file = fopen(i->file, "re");
+  tell(i, !file);
   if (!file) return;
   while (at < LINES_MAX && fgets(line, sizeof line, file) && strchr(line, '\n')) {
     line[strcspn(line, "\n")] = 0;

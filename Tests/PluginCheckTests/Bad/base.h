@@ -90,6 +90,9 @@ __attribute__((unused)) static void leave(void) { __atomic_sub_fetch(&inside, 1,
 #ifndef ON_PAUSE
 #define ON_PAUSE
 #endif
+#ifndef ON_FILTER
+#define ON_FILTER
+#endif
 #ifndef ON_OBSERVE
 #define ON_OBSERVE
 #endif
@@ -115,7 +118,8 @@ __attribute__((unused)) static void leave(void) { __atomic_sub_fetch(&inside, 1,
 #define SUMMARY "keeps every rule"
 #endif
 #ifndef ROLES
-#define ROLES SBX_ROLE_INGEST, SBX_ROLE_BUILD, SBX_ROLE_SEND_HTTP, SBX_ROLE_REGISTER, SBX_ROLE_SEND, SBX_ROLE_SOURCE, SBX_ROLE_OBSERVE
+#define ROLES SBX_ROLE_INGEST, SBX_ROLE_BUILD, SBX_ROLE_SEND_HTTP, SBX_ROLE_REGISTER, SBX_ROLE_SEND, SBX_ROLE_SOURCE, SBX_ROLE_OBSERVE, \
+  SBX_ROLE_FILTER
 #endif
 #ifndef NEEDS
 #define NEEDS SBX_SVC_JSON, SBX_SVC_LOG, SBX_SVC_SEND_HOST, SBX_SVC_SOURCE_HOST, SBX_SVC_OBSERVE_HOST
@@ -380,6 +384,16 @@ static sbx_status observe(sbx_instance *i, const sbx_observation *o, size_t n, s
 }
 static const sbx_observe observer = {sizeof observer, 0, observe};
 
+static sbx_status filter(sbx_instance *i, const sbx_filter_input *input, sbx_filter_sink *sink, sbx_error *error) {
+  (void)i, (void)error;
+  sbx_filter_part part = {.struct_size = sizeof part};
+  uint32_t first = 0;
+  if (input->recipient_count) part.recipients = &first, part.recipient_count = 1;
+  ON_FILTER
+  return sink->pass(sink, &part);
+}
+static const sbx_filter filters = {sizeof filters, 0, NULL, filter};
+
 #ifndef ROLE
 static const void *role(const char *id) {
   return !strcmp(id, SBX_ROLE_INGEST)      ? (const void *)&ingest
@@ -389,6 +403,7 @@ static const void *role(const char *id) {
          : !strcmp(id, SBX_ROLE_SEND)      ? (const void *)&sender
          : !strcmp(id, SBX_ROLE_SOURCE)    ? (const void *)&source
          : !strcmp(id, SBX_ROLE_OBSERVE)   ? (const void *)&observer
+         : !strcmp(id, SBX_ROLE_FILTER)    ? (const void *)&filters
                                            : NULL;
 }
 #else
@@ -398,7 +413,7 @@ static const char *const roles[] = {ROLES, NULL}, *const needs[] = {NEEDS, NULL}
 static const sbx_plugin plugin = {sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 0, FLAGS, ID, VERSION, SUMMARY, roles,
                                   needs, SCHEMA, create, role, start, stop, destroy};
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error *error) {
-  (void)host, (void)error, (void)say, (void)plugin, (void)source, (void)observer;
+  (void)host, (void)error, (void)say, (void)plugin, (void)source, (void)observer, (void)filters;
   ON_ENTRY
   return RETURNED;
 }

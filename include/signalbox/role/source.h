@@ -17,6 +17,11 @@ typedef struct sbx_source_host {
    * next settled() or resume()); INVALID (malformed: the log says why, and it will never be taken); TOO_LARGE
    * (over 1,000 events or 4 MiB of data: split it); STOPPING. Thread: [any], from the first resume() on. Since 1.1. */
   sbx_status (*emit)(const struct sbx_host *host, uint64_t token, const sbx_event *events, size_t n, size_t stride);
+  /* How the source is, whenever that changes: OK (events come in), or why none do, such as UNREACHABLE or AUTH with
+   * words for people in `reason`: no secret, at most 1 KiB. The host's readiness, log and metrics show it. A resumed
+   * source counts as running until it says otherwise, and resume() ends what it has said before.
+   * Statuses: OK; INVALID (the source is paused). Thread: [any], from the first resume() on. Since 1.1. */
+  sbx_status (*condition)(const struct sbx_host *host, sbx_status status, sbx_str reason);
 } sbx_source_host;
 
 /* What became of a batch. */

@@ -80,7 +80,7 @@ impl<'a> BuildInput<'a> {
     }
 }
 
-fn object(text: &str) -> &[u8] {
+pub(super) fn object(text: &str) -> &[u8] {
     match text {
         "" => b"{}",
         given => given.as_bytes(),

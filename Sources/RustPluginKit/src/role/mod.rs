@@ -2,6 +2,7 @@
 
 mod build;
 mod endpoint;
+mod filter;
 mod http;
 mod ingest;
 mod ingest_sink;
@@ -13,6 +14,7 @@ mod source;
 
 pub use self::build::{Build, BuildInput, BuildSink, Target};
 pub use self::endpoint::Endpoint;
+pub use self::filter::{Filter, FilterInput, FilterSink};
 pub use self::http::{HttpRequest, HttpSink, Response, ResponseBatch};
 pub use self::ingest::{Ingest, IngestPath, Request};
 pub use self::ingest_sink::{Deferred, IngestSink};
@@ -37,6 +39,12 @@ pub mod tables {
 
     pub fn Ingest<P: super::Ingest + Plugin>() -> Role {
         role(SBX_ROLE_INGEST, None, super::ingest::table::<P>())
+    }
+
+    pub fn Filter<P: super::Filter + Plugin>() -> Role {
+        let mut table = super::filter::table::<P>();
+        table.options_schema = P::OPTIONS_SCHEMA.map_or(std::ptr::null(), text);
+        role(SBX_ROLE_FILTER, None, table)
     }
 
     pub fn Build<P: super::Build + Plugin>() -> Role {

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::instance::Instance;
-use crate::memory::Strided;
+use crate::memory::{raw, Strided};
 use crate::model::{Event, RawEvents};
 use crate::panics::guard;
 use crate::plugin::Plugin;
@@ -49,6 +49,19 @@ impl Host {
         let list = RawEvents::new(events);
         let asked = self.ask(self.inner.tables.source_host.emit, |emit, host| unsafe {
             emit(host, token, list.events.as_ptr(), list.events.len(), size_of::<sbx_event>())
+        });
+        asked.and_then(Error::check)
+    }
+
+    /// Tells how the source is, whenever that changes: `Ok` if events come in, or why none do. The
+    /// host's readiness, log and metrics show it. [`Source::resume`] ends what was said before.
+    pub fn condition(&self, condition: Result<()>) -> Result<()> {
+        let (code, words) = match &condition {
+            Ok(()) => (SBX_OK, ""),
+            Err(fault) => (fault.status.code(), fault.message.as_str()),
+        };
+        let asked = self.ask(self.inner.tables.source_host.condition, |tell, host| unsafe {
+            tell(host, code, raw(words))
         });
         asked.and_then(Error::check)
     }

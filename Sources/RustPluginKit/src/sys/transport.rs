@@ -94,6 +94,7 @@ contract! {
         struct_size: u32,
         reserved: u32,
         emit: Option<unsafe extern "C" fn(*const sbx_host, u64, *const sbx_event, usize, usize) -> sbx_status>,
+        condition: Option<unsafe extern "C" fn(*const sbx_host, sbx_status, sbx_str) -> sbx_status>,
     }
     growing sbx_batch_result {
         struct_size: u32,

@@ -86,7 +86,14 @@ public final class IsolatedRunner: Sendable {
             let batchesMax = Int(clamping: try UInt64(reading: frame))
             Task {
                 let resumed = await Self.result { () async throws(PluginFault) in
-                    try await self.source().resume(batchesMax: batchesMax) { self.emit($0) }
+                    let peer = self.peer
+                    try await self.source().resume(
+                        batchesMax: batchesMax, take: { self.emit($0) },
+                        onCondition: { fault in
+                            peer.tell(.condition) { writer in
+                                writer.put(fault) { writer.put($0) }
+                            }
+                        })
                     return WireNothing()
                 }
                 peer.reply(to: frame) { $0.put(resumed) }
@@ -169,6 +176,7 @@ public final class IsolatedRunner: Sendable {
         state.withLock { $0.roles = roles }
         var facts = RoleFacts()
         facts.paths = roles.ingest?.paths
+        facts.filters = roles.filter != nil
         facts.builds = roles.build != nil
         facts.sendHTTP = roles.sendHTTP.map { .init(maxBatch: $0.maxBatch) }
         facts.send = roles.send.map { .init(maxBatch: $0.maxBatch) }
@@ -233,6 +241,7 @@ public final class IsolatedRunner: Sendable {
             switch method {
             case .prepare: prepare(try PrepareMessage(reading: frame), frame)
             case .classify: classify(try ClassifyMessage(reading: frame), frame)
+            case .filter: filter(try FilterMessage(reading: frame), frame)
             case .build: build(try BuildMessage(reading: frame), frame)
             case .ingest: ingest(try IngestRequest(reading: frame), frame)
             case .observe: try observe(frame)
@@ -270,6 +279,15 @@ public final class IsolatedRunner: Sendable {
             result = .failure(error)
         }
         reply(result, frame)
+    }
+
+    private func filter(_ message: FilterMessage, _ frame: WireFrame) {
+        let asked = message.asked
+        let made = state.withLock { $0.roles.filter }?.filter(
+            asked.event, recipients: asked.recipients, route: asked.route,
+            options: JSONText(asked.options), nowUnixMs: message.nowUnixMs)
+        reply(
+            made ?? .failure(PluginFault(.unsupported, "the plugin has no filter role")), frame)
     }
 
     private func build(_ message: BuildMessage, _ frame: WireFrame) {

@@ -132,6 +132,13 @@ extension IsolatedInstance {
                 throw WireFault("it is no source")
             }
             try take(try BatchMessage(reading: frame), child)
+        case .condition:
+            var reader = frame.reader
+            let fault = try reader.optional { reader throws(WireFault) in
+                try reader.value(PluginFault.self)
+            }
+            try reader.end()
+            listeners.withLock { $0.condition }(fault)
         default: throw WireFault("it may not ask for \(method)")
         }
     }

@@ -29,6 +29,8 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         var secretsChanged: @Sendable () -> Void = {}
         var room: @Sendable () -> Void = {}
         var batch: (@Sendable (BatchMessage, IsolatedChild) throws(WireFault) -> Void)?
+        /// The source says how it is.
+        var condition: @Sendable (PluginFault?) -> Void = { _ in }
         /// A process serves in place of one that has ended.
         var again: @Sendable (IsolatedChild) -> Void = { _ in }
     }

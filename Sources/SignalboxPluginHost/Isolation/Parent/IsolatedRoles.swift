@@ -14,6 +14,7 @@ extension IsolatedInstance {
         if let paths = facts.paths {
             roles.ingest = IsolatedIngest(self, paths: paths, limits: limits)
         }
+        if facts.filters { roles.filter = IsolatedFilter(self) }
         if facts.builds { roles.build = IsolatedBuilder(self) }
         roles.sendHTTP = facts.sendHTTP.map {
             IsolatedTranslator(self, .sendHTTP, maxBatch: $0.maxBatch)

@@ -10,6 +10,7 @@ final class IsolatedSource: Sourcing {
     private struct Opening {
         var batchesMax: Int
         var take: @Sendable (SourceBatch) -> Bool
+        var onCondition: @Sendable (PluginFault?) -> Void
     }
 
     private struct State {
@@ -35,6 +36,9 @@ final class IsolatedSource: Sourcing {
                 try self?.take(message, from: child)
             }
             listeners.again = { [weak self] in self?.resumeAgain($0) }
+            listeners.condition = { [weak self] in
+                self?.state.withLock { $0.opening }?.onCondition($0)
+            }
         }
     }
 
@@ -42,9 +46,12 @@ final class IsolatedSource: Sourcing {
     var instanceID: ObjectIdentifier { ObjectIdentifier(instance) }
 
     func resume(
-        batchesMax: Int, take: @escaping @Sendable (SourceBatch) -> Bool
+        batchesMax: Int, take: @escaping @Sendable (SourceBatch) -> Bool,
+        onCondition: @escaping @Sendable (PluginFault?) -> Void
     ) async throws(PluginFault) {
-        state.withLock { $0.opening = Opening(batchesMax: batchesMax, take: take) }
+        state.withLock {
+            $0.opening = Opening(batchesMax: batchesMax, take: take, onCondition: onCondition)
+        }
         let fault = await instance.askSource(.resumeSource) { $0.put(UInt64(batchesMax)) }
         // A process that is being started again is resumed when it is up.
         guard let fault, fault.kind != .lost else { return }
@@ -62,7 +69,7 @@ final class IsolatedSource: Sourcing {
     private func resumeAgain(_ child: IsolatedChild) {
         guard let opening = state.withLock({ $0.opening }), !child.peer.isGone else { return }
         let fault = instance.askSource(child, .resumeSource) { $0.put(UInt64(opening.batchesMax)) }
-        guard let fault else { return }
+        guard let fault else { return opening.onCondition(nil) }
         instance.services.log(
             instance: instance.name, level: .error, message: "the source could not be resumed",
             fields: [Attribute("error", fault.message)])

@@ -14,11 +14,11 @@ public enum PluginCode: Sendable {
         }
     }
 
-    /// The schema of a route's `build.options`; nil if it takes none or does not build.
-    public var buildOptionsSchema: String? {
+    /// The schemas of the options that routes give to its builder and its filter, by role.
+    public var optionsSchemas: [String: String] {
         switch self {
-        case .loaded(let library): library.buildOptionsSchema
-        case .isolated(let library): library.buildOptionsSchema
+        case .loaded(let library): library.optionsSchemas
+        case .isolated(let library): library.optionsSchemas
         }
     }
 
@@ -36,8 +36,8 @@ public enum PluginCode: Sendable {
 public struct IsolatedLibrary: Sendable, Equatable {
     /// What the plugin says about itself.
     public let descriptor: PluginDescriptor
-    /// The schema of a route's `build.options`; nil if it takes none or does not build.
-    public let buildOptionsSchema: String?
+    /// The schemas of the options that routes give to its builder and its filter, by role.
+    public let optionsSchemas: [String: String]
     private let version: PluginFile.Version?
 
     /// Inspects a library in a child process; a crash there is a fault. Blocks.
@@ -50,9 +50,9 @@ public struct IsolatedLibrary: Sendable, Equatable {
                 "\(path) is to run in its own process, but no runner program is set")
         }
         let version = PluginFile.Version(of: path)
-        let (descriptor, schema) = try PluginInspector.look(at: path, command: options.inspector)
+        let (descriptor, schemas) = try PluginInspector.look(at: path, command: options.inspector)
             .get()
         return IsolatedLibrary(
-            descriptor: descriptor, buildOptionsSchema: schema, version: version)
+            descriptor: descriptor, optionsSchemas: schemas, version: version)
     }
 }

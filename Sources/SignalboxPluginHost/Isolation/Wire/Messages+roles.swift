@@ -102,6 +102,28 @@ struct BuildMessage: WireValue {
     }
 }
 
+/// An event to filter.
+struct FilterMessage: WireValue {
+    /// As for a builder.
+    var asked: BuildMessage
+    var nowUnixMs: UInt64
+
+    init(_ asked: BuildMessage, nowUnixMs: UInt64) {
+        self.asked = asked
+        self.nowUnixMs = nowUnixMs
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(asked)
+        writer.put(nowUnixMs)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        asked = try reader.value()
+        nowUnixMs = try reader.number()
+    }
+}
+
 /// The reply to an ingest call.
 enum IngestMessage: WireValue {
     case done(IngestResult)

@@ -6,7 +6,7 @@ enum WireMethod: UInt16, CaseIterable {
     // The gateway asks the plugin's process.
     case create = 1
     case start, roles, endpoint, prepare, classify, build, ingest, submit, stop, resumeSource
-    case pauseSource, observe
+    case pauseSource, observe, filter
     // The gateway notifies the plugin's process.
     case credentialRefused, fetchCredentials, settled
     // The plugin's process asks the gateway.
@@ -16,6 +16,7 @@ enum WireMethod: UInt16, CaseIterable {
     // The plugin's process notifies the gateway.
     case log = 64
     case count, misbehaved, shortened, credentialReady, secretsChanged, outcomes, room, batch
+    case condition
 }
 
 /// The role that a translator call is for.
@@ -156,6 +157,7 @@ struct RoleFacts: WireValue, Equatable {
     }
 
     var paths: [IngestPath]?
+    var filters = false
     var builds = false
     var sendHTTP: Batches?
     var send: Batches?
@@ -167,6 +169,7 @@ struct RoleFacts: WireValue, Equatable {
 
     func write(to writer: WireWriter) {
         writer.put(paths)
+        writer.put(filters)
         writer.put(builds)
         writer.put(sendHTTP)
         writer.put(send)
@@ -177,6 +180,7 @@ struct RoleFacts: WireValue, Equatable {
 
     init(from reader: inout WireReader) throws(WireFault) {
         paths = try reader.value()
+        filters = try reader.flag()
         builds = try reader.flag()
         sendHTTP = try reader.value()
         send = try reader.value()

@@ -154,23 +154,65 @@ extension BuiltContent: WireValue {
     }
 }
 
+extension FanOut.Skip: WireValue {
+    func write(to writer: WireWriter) {
+        writer.put(UInt32(clamping: recipient))
+        writer.put(reason)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        self.init(recipient: Int(try reader.number(UInt32.self)), reason: try reader.text())
+    }
+}
+
 extension BuildResult: WireValue {
     func write(to writer: WireWriter) {
         writer.put(contents)
-        writer.put(UInt32(skips.count))
-        for skip in skips {
-            writer.put(UInt32(clamping: skip.recipient))
-            writer.put(skip.reason)
-        }
+        writer.put(skips)
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
         self.init()
         contents = try reader.list()
-        for _ in 0..<(try reader.count(least: 8)) {
-            let recipient = Int(try reader.number(UInt32.self))
-            skips.append(FanOut.Skip(recipient: recipient, reason: try reader.text()))
+        skips = try reader.list()
+    }
+}
+
+extension Filtered: WireValue {
+    func write(to writer: WireWriter) {
+        writer.put(parts)
+        writer.put(drops)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        self.init()
+        parts = try reader.list()
+        drops = try reader.list()
+    }
+}
+
+/// The receiver parses the data again to validate it.
+extension Filtered.Part: WireValue {
+    func write(to writer: WireWriter) {
+        writer.put(UInt32(recipients.count))
+        for recipient in recipients { writer.put(UInt32(clamping: recipient)) }
+        writer.put(data?.text)
+        writer.put(notBeforeUnixMs)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        var recipients: [Int] = []
+        for _ in 0..<(try reader.count(least: 4)) {
+            recipients.append(Int(try reader.number(UInt32.self)))
         }
+        self.init(recipients: recipients)
+        if let text = try reader.value(String?.self) {
+            guard let parsed = JSONKinds.object(text) else {
+                throw WireFault("the data of a filter is not a JSON object")
+            }
+            data = JSONText(text, parsed: parsed)
+        }
+        notBeforeUnixMs = try reader.number()
     }
 }
 

@@ -89,6 +89,7 @@ SBX_EXPORT const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error
 #endif
 
 #include "role/build.h"
+#include "role/filter.h"
 #include "role/ingest.h"
 #include "role/observe.h"
 #include "role/register.h"

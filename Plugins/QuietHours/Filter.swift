@@ -1,0 +1,63 @@
+import SignalboxPluginKit
+
+extension QuietHours {
+    private static let minuteMs: Int64 = 60_000
+    private static let dayMinutes = 24 * 60
+
+    func filter(_ input: borrowing FilterInput, _ sink: borrowing FilterSink) throws(PluginError) {
+        let now = Int64(clamping: input.nowUnixMs)
+        /// When the quiet hours end, by zone; nil: there are none now.
+        var ends: [String: Int64?] = [:]
+        var waiting: [Int64: [Int]] = [:]
+        for index in 0..<input.recipientCount {
+            let zone = zone(of: input.recipient(index))
+            let end: Int64?
+            if let known = ends[zone] {
+                end = known
+            } else {
+                end = quietEnd(zone, now)
+                ends[zone] = .some(end)
+            }
+            if let end { waiting[end, default: []].append(index) }
+        }
+        // Whom no call names goes on at once.
+        for (end, recipients) in waiting.sorted(by: { $0.key < $1.key }) {
+            if config.drops {
+                try sink.drop(recipients, "quiet_hours")
+            } else {
+                try sink.pass(recipients, notBeforeUnixMs: UInt64(clamping: end))
+            }
+        }
+    }
+
+    /// The recipient's own zone if the system knows it, or that of the instance.
+    private func zone(of recipient: Recipient) -> String {
+        let named =
+            recipient.attribute(config.attribute)
+            ?? recipient.device.attributes.first { $0.0 == config.attribute }?.1
+        guard let named, host.utcOffset(zone: named, unixMs: 0) != nil else {
+            return config.timezone
+        }
+        return named
+    }
+
+    /// When the quiet hours that hold now in a zone end, in Unix milliseconds; nil: they do not hold.
+    private func quietEnd(_ zone: String, _ nowMs: Int64) -> Int64? {
+        guard let offset = offset(zone, nowMs) else { return nil }
+        let localMinute = Int((nowMs + offset) / Self.minuteMs) % Self.dayMinutes
+        let isQuiet =
+            config.from < config.to
+            ? (config.from..<config.to).contains(localMinute)
+            : localMinute >= config.from || localMinute < config.to
+        guard isQuiet else { return nil }
+        let left = (config.to - localMinute + Self.dayMinutes) % Self.dayMinutes
+        let localEnd = ((nowMs + offset) / Self.minuteMs + Int64(left)) * Self.minuteMs
+        // The clocks may change meanwhile.
+        let end = localEnd - (self.offset(zone, localEnd - offset) ?? offset)
+        return max(end, nowMs + 1)
+    }
+
+    private func offset(_ zone: String, _ unixMs: Int64) -> Int64? {
+        host.utcOffset(zone: zone, unixMs: UInt64(clamping: unixMs)).map { Int64($0) * 1_000 }
+    }
+}

@@ -1,0 +1,124 @@
+package import CSignalbox
+package import SignalboxCore
+internal import SignalboxJSON
+
+/// The sink of one `filter()` call; used by one thread.
+package final class FilterSink {
+    /// What the plugin has said so far.
+    package private(set) var made = Filtered()
+    private var isNamed: [Bool]
+    private var bounds: FilterBounds
+    private let structs: StructReader
+
+    /// A sink for an event with `recipientCount` recipients.
+    package init(recipientCount: Int, nowUnixMs: UInt64, structs: StructReader) {
+        isNamed = [Bool](repeating: false, count: recipientCount)
+        bounds = FilterBounds(nowUnixMs: nowUnixMs)
+        self.structs = structs
+    }
+
+    private func pass(_ given: UnsafePointer<sbx_filter_part>?) -> sbx_status {
+        let read = structs.reading("pass()") { () throws(StructFault) in
+            try given.map { part throws(StructFault) in try structs.read(part) }
+        }
+        guard let part = read ?? nil, let places = places(part.recipients, part.recipient_count)
+        else { return SBX_E_INVALID }
+        guard bounds.isSoon(part.not_before_unix_ms) else { return SBX_E_INVALID }
+        var out = Filtered.Part(recipients: places, notBeforeUnixMs: part.not_before_unix_ms)
+        if part.data.len > 0 {
+            guard bounds.hasRoom(for: part.data.len) else { return SBX_E_TOO_LARGE }
+            let text = part.data.text
+            guard let parsed = JSONKinds.object(text) else { return SBX_E_INVALID }
+            bounds.took(part.data.len)
+            out.data = JSONText(text, parsed: parsed)
+        }
+        name(places)
+        made.parts.append(out)
+        return SBX_OK
+    }
+
+    private func drop(
+        _ recipients: UnsafePointer<UInt32>?, _ count: Int, _ reason: sbx_str
+    ) -> sbx_status {
+        guard let places = places(recipients, count) else { return SBX_E_INVALID }
+        name(places)
+        let reason = reason.text
+        made.drops += places.map { FanOut.Skip(recipient: $0, reason: reason) }
+        return SBX_OK
+    }
+
+    /// The recipients of a call; nil if one is out of range, or was named before.
+    private func places(_ given: UnsafePointer<UInt32>?, _ count: Int) -> [Int]? {
+        guard count == 0 || given != nil && count > 0 && count <= isNamed.count else { return nil }
+        var out: [Int] = []
+        out.reserveCapacity(count)
+        var seen = Set<Int>(minimumCapacity: count)
+        for index in 0..<count {
+            guard let given, let place = Int(exactly: given[index]), place < isNamed.count,
+                !isNamed[place], seen.insert(place).inserted
+            else { return nil }
+            out.append(place)
+        }
+        return out
+    }
+
+    private func name(_ places: [Int]) { for place in places { isNamed[place] = true } }
+
+    private static func from(_ sink: UnsafeMutablePointer<sbx_filter_sink>?) -> FilterSink? {
+        guard let state = sink?.pointee.state else { return nil }
+        return Unmanaged<FilterSink>.fromOpaque(state).takeUnretainedValue()
+    }
+
+    private static let slots: SinkSlots<sbx_filter_sink> = SinkSlots { functions }
+
+    private static var functions: sbx_filter_sink {
+        var table = sbx_filter_sink()
+        table.struct_size = UInt32(MemoryLayout<sbx_filter_sink>.size)
+        table.pass = { sink, part in
+            FilterSink.from(sink)?.pass(part) ?? FilterSink.slots.late(sink)
+        }
+        table.drop = { sink, recipients, count, reason in
+            FilterSink.from(sink)?.drop(recipients, count, reason) ?? FilterSink.slots.late(sink)
+        }
+        return table
+    }
+
+    /// The struct in the caller's memory, for one call that the caller controls.
+    package func table(in arena: CArena) -> UnsafeMutablePointer<sbx_filter_sink> {
+        let table = arena.make(sbx_filter_sink.self)
+        table.pointee = Self.functions
+        table.pointee.state = Unmanaged.passUnretained(self).toOpaque()
+        return table
+    }
+
+    /// Lends the struct to the plugin for one call.
+    func lent<Result>(
+        to context: InstanceContext, _ call: (UnsafeMutablePointer<sbx_filter_sink>) -> Result
+    ) -> Result {
+        let table = Self.slots.take(for: context) {
+            $0.state = Unmanaged.passUnretained(self).toOpaque()
+        }
+        defer { Self.slots.giveBack(table) }
+        return call(table)
+    }
+}
+
+/// What one call of a filter may ask for.
+struct FilterBounds {
+    let nowUnixMs: UInt64
+    private var bytes = 0
+
+    init(nowUnixMs: UInt64) { self.nowUnixMs = nowUnixMs }
+
+    /// A push may wait so long.
+    func isSoon(_ notBeforeUnixMs: UInt64) -> Bool {
+        notBeforeUnixMs <= nowUnixMs || notBeforeUnixMs - nowUnixMs <= Limits.filterWaitMsMax
+    }
+
+    func hasRoom(for count: Int) -> Bool {
+        count <= Limits.filterDataBytesMax.ofPart
+            && bytes + count <= Limits.filterDataBytesMax.ofCall
+    }
+
+    mutating func took(_ count: Int) { bytes += count }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import PluginRig
+import SignalboxCore
+import SignalboxJSON
+import Testing
+
+@testable import Signalbox
+
+/// Filters of routes, in a whole gateway.
+@Suite struct FilterTests {
+    private static let library = Task.detached {
+        try await PluginRig.compileFixture("Filter/by-token.c")
+    }
+
+    /// The configuration of `GatewayRig`, with a filter that has the device `late` wait.
+    private static func rig(waitMs: Int, isolation: String = "none") async throws -> GatewayRig {
+        let library = try await library.value
+        return try await GatewayRig(config: { simulators in
+            GatewayRig.plugins(simulators) + "\n"
+                + "  f: { library: \(library), isolation: \(isolation) }\n"
+                + GatewayRig.routes.replacing(
+                    "from: z",
+                    with: """
+                        from: z
+                            filter: [{ with: f, options: { wait_ms: \(waitMs) } }]
+                            build: { set: { title: '{{ title | default: "T" }}' } }
+                        """)
+        })
+    }
+
+    private static func recipients(_ rig: GatewayRig) async throws -> [String: JSONValue] {
+        let trace = try JSONValue.parse(try await rig.admin("/trace?subject=ticket/5").body)
+        var out: [String: JSONValue] = [:]
+        guard case .array(let items)? = trace["events"]?[0]?["recipients"] else { return [:] }
+        for item in items { out[item["token"]?.string ?? ""] = item }
+        return out
+    }
+
+    @Test(arguments: ["none", "process"])
+    func `a push that waits is sent at its time, and one that is left out never`(
+        isolation: String
+    ) async throws {
+        let rig = try await Self.rig(waitMs: 2_000, isolation: isolation)
+        let start = UInt64(Date().timeIntervalSince1970 * 1_000)
+        let answer = try await rig.post(
+            GatewayRig.webhook([
+                ("ios", "a-device-late"), ("ios", "a-device-dropped"), ("ios", "other"),
+            ]))
+        #expect(answer.status == 200)
+        #expect(await rig.delivered(rig.simulators.apns, 2) == ["other", "a-device-late"])
+        #expect(UInt64(Date().timeIntervalSince1970 * 1_000) >= start + 2_000)
+        let seen = await rig.simulators.apns.wait(for: 2, timeoutMs: 1_000)
+        let titles = seen.map { $0.body["aps"]?["alert"]?["title"]?.string }
+        #expect(titles == ["T", "of the filter"])
+        var found: [String: JSONValue] = [:]
+        try #require(try await Self.recipients(rig)["…late"] != nil)
+        while found["…late"]?["state"]?.string != "delivered" {
+            found = try await Self.recipients(rig)
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        let late = try #require(found["…late"])
+        let notBefore = UInt64(clamping: late["not_before_unix_ms"]?.integer ?? 0)
+        #expect(notBefore >= start + 2_000)
+        #expect(UInt64(clamping: late["steps"]?[0]?["unix_ms"]?.integer ?? 0) >= notBefore)
+        let dropped = try #require(found["…pped"])
+        #expect(dropped["state"]?.string == "skipped" && dropped["reason"]?.string == "named_so")
+        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        let skipped = #"recipients_skipped_total{route="replies",reason="named_so"} 1"#
+        #expect(metrics.contains(skipped))
+        await rig.end()
+    }
+
+    @Test func `what waits is counted, and can be cancelled`() async throws {
+        let rig = try await Self.rig(waitMs: 500)
+        _ = try await PauseTests.order(rig, "/pause", #"{"sender":"apns"}"#)
+        _ = try await rig.post(GatewayRig.webhook([("ios", "a-device-late"), ("ios", "other")]))
+        await PauseTests.waitFor(waiting: 2, rig.gateway)
+        let cancel = #"{"route":"replies"}"#
+        #expect(try await PauseTests.order(rig, "/waiting/cancel", cancel).status == 200)
+        _ = try await PauseTests.order(rig, "/resume", #"{"sender":"apns"}"#)
+        await PauseTests.waitFor(waiting: 0, rig.gateway)
+        let found = try await Self.recipients(rig)
+        #expect(found["…late"]?["state"]?.string == "cancelled")
+        #expect(rig.simulators.apns.received.isEmpty)
+        await rig.end()
+    }
+
+    @Test func `explain says who is left out and who waits`() async throws {
+        let rig = try await Self.rig(waitMs: 3_600_000)
+        let file = rig.folder.appending(path: "gateway.yaml").path
+        let body = try ProgramTests.temporary(
+            "body.json",
+            GatewayRig.webhook([("ios", "a-device-late"), ("ios", "a-device-dropped")]))
+        let said = try await ProgramTests.run([
+            "explain", body, "--webhook", "z", "--config", file,
+        ])
+        #expect(said.text.contains("not before "))
+        #expect(said.text.contains("named_so"))
+        let graph = try await ProgramTests.run(["graph", "--config", file])
+        #expect(graph.text.contains("filter: f"))
+        await rig.end()
+    }
+
+    @Test(arguments: [
+        ("filter: z", "filter must be a list of plugins"),
+        ("filter: [nobody]", "unknown plugin \"nobody\""),
+        ("filter: [z]", "has no filter role"),
+        ("filter: [{ with: f, options: { wait: 3 } }]", "wait_ms"),
+        ("filter: [{ options: {} }]", "with is required"),
+        ("filter: [7]", "filter must be a map"),
+    ])
+    func `check finds what a filter cannot be`(line: String, words: String) async throws {
+        let library = try await Self.library.value
+        let file = try ProgramTests.temporary(
+            "gateway.yaml",
+            """
+            version: 1
+            gateway: { listen: "127.0.0.1:0" }
+            plugins:
+              z: { library: Zendesk, config: { path: /in/z } }
+              f: { library: \(library) }
+              s: { library: HelloC, config: { origin: "https://push.example" } }
+            routes:
+              - name: replies
+                from: z
+                \(line)
+                send: { ios: s }
+            """)
+        let said = try await ProgramTests.run(["check", "--config", file])
+        #expect(said.status == 78, "\(said.text)")
+        #expect(said.text.contains(words), "\(said.text)")
+    }
+}
