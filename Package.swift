@@ -68,7 +68,7 @@ let plugins = [
     plugin("FCM"), plugin("Gorush"), plugin("HMS"), plugin("LivePerson"), plugin("Matrix"),
     plugin("QuietHours"), plugin("Sendbird", dependencies: ["SendbirdPush"]),
     plugin("SendbirdDesk", dependencies: ["SendbirdPush"]), plugin("Texts"), plugin("Zendesk"),
-    plugin("ZendeskMessaging"),
+    plugin("Webhook"), plugin("WebPush"), plugin("ZendeskMessaging"),
     cPlugin("HelloC"), cPlugin("NATS", exclude: ["README.md"], libraries: ["nats"]),
     cPlugin("SMTP", dependencies: ["COpenSSL"], exclude: ["README.md"]),
 ]

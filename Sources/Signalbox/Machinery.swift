@@ -18,6 +18,7 @@ struct Machinery: Sendable {
     let workers: WorkerThreads
     let alarms: AlarmClock
     let rest: RESTClient
+    let restSends = RESTSends()
     let pushes: PushEngine
     /// Milliseconds since 1970.
     let clock: @Sendable () -> UInt64
@@ -183,6 +184,7 @@ struct Machinery: Sendable {
     func shutdown() async {
         alarms.stop()
         await rest.close()
+        await restSends.close()
         workers.stop()
         await pushes.shutdown()
     }

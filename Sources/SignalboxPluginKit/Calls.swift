@@ -92,6 +92,8 @@ enum SendHTTPCalls {
         if endpoint.isALPNRequired { flags |= SBX_ENDPOINT_ALPN_REQUIRED }
         if endpoint.isOneStreamFirst { flags |= SBX_ENDPOINT_ONE_STREAM_FIRST }
         if endpoint.isAtMostOnce { flags |= SBX_ENDPOINT_AT_MOST_ONCE }
+        if endpoint.isREST { flags |= SBX_ENDPOINT_REST }
+        if endpoint.allowsPrivateOrigins { flags |= SBX_ENDPOINT_PRIVATE_ORIGINS }
         out.pointee.flags = flags
         out.pointee.origin = kept.text(endpoint.origin)
         out.pointee.ca_file = kept.text(endpoint.caFile)

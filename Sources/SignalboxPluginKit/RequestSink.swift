@@ -14,6 +14,8 @@ public struct RequestDraft {
     private var headers: [(name: Slice, value: Slice)] = []
     private var unindexed: UInt64 = 0
     private var body = Slice(start: 0, count: 0)
+    private var origin: [UInt8] = []
+    private var context: [UInt8] = []
 
     /// Makes an empty draft; use one for a whole batch.
     public init() {
@@ -26,10 +28,18 @@ public struct RequestDraft {
         bytes.removeAll(keepingCapacity: true)
         headers.removeAll(keepingCapacity: true)
         unindexed = 0
+        origin.removeAll(keepingCapacity: true)
+        context.removeAll(keepingCapacity: true)
         self.method = append(method)
         self.path = append(path)
         body = Slice(start: 0, count: 0)
     }
+
+    /// Sends it to this origin in place of the endpoint's, which has `isREST`: `https://push.example.org`.
+    public mutating func setOrigin(_ origin: String) { self.origin = Array(origin.utf8) }
+
+    /// Has these bytes, at most 256, come back in the response.
+    public mutating func setContext(_ context: String) { self.context = Array(context.utf8) }
 
     /// Adds to the path; the bytes must already be percent-encoded.
     public mutating func appendPath(_ part: Span<UInt8>) {
@@ -104,9 +114,15 @@ public struct RequestDraft {
                 raw.unindexed_headers = unindexed
                 return withUnsafePointer(to: &segment) { segment in
                     items.withUnsafeBufferPointer { ids in
-                        raw.body = segment
-                        raw.items = ids.baseAddress
-                        return withUnsafePointer(to: &raw) { call($0) }
+                        origin.borrowed { origin in
+                            context.borrowed { context in
+                                raw.body = segment
+                                raw.items = ids.baseAddress
+                                raw.origin = origin
+                                raw.context = context
+                                return withUnsafePointer(to: &raw) { call($0) }
+                            }
+                        }
                     }
                 }
             }
@@ -161,6 +177,17 @@ public struct RequestSink: ~Copyable {
             raw, list, items.count, MemoryLayout<sbx_outcome>.stride)
         guard status == SBX_OK else {
             throw PluginError(.init(code: status), "the host rejected the outcome")
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Lends the bytes for one call.
+    fileprivate func borrowed<Result>(_ body: (sbx_str) -> Result) -> Result {
+        withUnsafeBytes {
+            body(
+                sbx_str(
+                    ptr: $0.baseAddress?.assumingMemoryBound(to: CChar.self), len: $0.count))
         }
     }
 }

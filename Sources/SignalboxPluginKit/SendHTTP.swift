@@ -18,6 +18,10 @@ public struct Endpoint: Sendable {
     public var isOneStreamFirst = false
     /// A request whose outcome is unknown is not retried.
     public var isAtMostOnce = false
+    /// Over a pool that also speaks HTTP/1.1, where requests may have origins of their own.
+    public var isREST = false
+    /// Those may be on private networks, too.
+    public var allowsPrivateOrigins = false
     /// From submit to answer.
     public var requestTimeoutMs: UInt32 = 0
     /// TCP, TLS and the peer's SETTINGS together.
@@ -139,6 +143,8 @@ public struct Response: ~Escapable {
     public var status: Int { Int(raw.pointee.http_status) }
     /// The app that the request was for.
     public var app: String { raw.pointee.app.text }
+    /// The context of the request.
+    public var context: String { raw.known(sbx_http_response()).context.text }
     /// The deliveries it answers.
     public var items: [UInt64] {
         (0..<raw.pointee.item_count).map { raw.pointee.items[$0] }

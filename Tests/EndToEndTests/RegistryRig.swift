@@ -23,7 +23,8 @@ struct RegistryRig {
 
     /// `set` is the route's `build.set`; `gateway` goes into the section of that name.
     init(
-        set: String = "{}", gateway: String = "", clock: (@Sendable () -> UInt64)? = nil,
+        set: String = "{}", gateway: String = "", plugins: String = "", senders: String = "",
+        clock: (@Sendable () -> UInt64)? = nil,
         change: (inout GatewayOptions) -> Void = { _ in }
     ) async throws {
         rig = try await GatewayRig(
@@ -31,7 +32,7 @@ struct RegistryRig {
             config: { simulators in
                 GatewayRig.plugins(simulators).replacingOccurrences(
                     of: "  z: { library: Zendesk, config: { path: /in/z } }",
-                    with: "  texts: { library: Texts }"
+                    with: plugins + "  texts: { library: Texts }"
                 ).replacingOccurrences(
                     of: "drain: 5s", with: "drain: 5s, sources: [program]\(gateway)")
                         + """
@@ -46,7 +47,7 @@ struct RegistryRig {
                           - name: hello
                             from: program
                             build: { with: texts, set: \(set) }
-                            send: { ios: apns, android: fcm }
+                            send: { ios: apns, android: fcm\(senders) }
                         """
             })
     }

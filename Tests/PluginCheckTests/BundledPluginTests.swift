@@ -63,6 +63,16 @@ import Testing
                 return [("service_account", Array(account.text.utf8))]
             }),
         Case(
+            name: "WebPush", config: #"{"subject":"mailto:ops@example.org"}"#,
+            secrets: { [("key", try ThrowAway.p256Key().privateKeyPEM())] },
+            // Made-up devices are no subscriptions.
+            idle: [
+                "send-http.leaks", "send-http.reasons", "send-http.equal", "send-http.classify",
+            ]),
+        Case(
+            name: "Webhook", config: "{}",
+            secrets: { [("url", Array("https://hooks.example.org/in/{{ token }}".utf8))] }),
+        Case(
             name: "QuietHours",
             config: #"{"from":"22:00","to":"07:00","timezone":"Europe/Vienna"}"#),
         Case(

@@ -17,6 +17,7 @@ import Testing
         ("an APNs payload", ["bytesMax: 5120"]),
         ("an FCM payload", ["addedForApple = 256", "4096 - addedForApple"]),
         ("an HMS message", ["bytesMax: 4096 - frame"]),
+        ("a Web Push message", ["plainBytesMax = 4_096 - 86 - 1 - 16"]),
         ("an Airship notification", ["addedByAirship = 512", "4096 - addedByAirship"]),
         ("a text from a template, or one that differs by recipient", ["bytesMax = 16 * 1024"]),
         ("deliveries waiting on disk, all senders", ["waitingMax = 10_000_000"]),

@@ -27,7 +27,7 @@ RUST = {
 
 def outputs(root):
     include = root / "include/signalbox"
-    header = Header(*(path for path in sorted(include.rglob("*.h")) if path.name != "gateway.h"))
+    header = Header(*(path for path in sorted(include.rglob("*.h")) if path.name not in ("gateway.h", "kit.h")))
     device, notification = both = nouns(header)
     names = lambda words: [f"sbx_{word}" for word in words.split()]
     yield "Sources/SignalboxCore/Model/Device+generated.swift", swift.core_device(device)

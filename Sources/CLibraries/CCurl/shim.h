@@ -78,4 +78,12 @@ static inline CURLcode csbx_curl_public_only(CURL *h) {
   curl_easy_setopt(h, CURLOPT_PROXY, "");
   return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, csbx_open_public);
 }
+/* The same in a client all of whose connections were checked, so that they can be used again. */
+static inline CURLcode csbx_curl_public_pool(CURL *h) {
+  curl_easy_setopt(h, CURLOPT_PROXY, "");
+  return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, csbx_open_public);
+}
+static inline CURLMcode csbx_curl_multi_idle_max(CURLM *m, long count) {
+  return curl_multi_setopt(m, CURLMOPT_MAXCONNECTS, count);
+}
 #endif

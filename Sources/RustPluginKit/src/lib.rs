@@ -70,6 +70,6 @@ pub use crate::model::{Outcome, OutcomeKind, OwnedDelivery, Priority, Recipient,
 pub use crate::plugin::{Info, Plugin};
 pub use crate::role::{BatchResult, Observation, Observe, Source};
 pub use crate::role::{Build, BuildInput, BuildSink, ChangeBatch, Deferred, Endpoint, HttpRequest};
-pub use crate::role::{Filter, FilterInput, FilterSink};
+pub use crate::role::{Filter, FilterInput, FilterSink, RequestExtras};
 pub use crate::role::{HttpSink, Ingest, IngestPath, IngestSink, Register, Request, Response};
 pub use crate::role::{ResponseBatch, SendHttp, SendOwn, Target};

@@ -102,8 +102,8 @@ struct LaneFactory: Sendable {
             let endpoint = try await reporting.role.endpoint(app: app)
             return { sink in
                 let transport = RESTTransport(
-                    client: context.machinery.rest, endpoint: endpoint,
-                    answers: context.metrics.providerTimes[key.name],
+                    .init(own: context.machinery.rest, public_: context.machinery.rest),
+                    endpoint: endpoint, answers: context.metrics.providerTimes[key.name],
                     onResults: { sink.answered($0) })
                 return TranslatedCarrier(
                     app: app, instance: reporting.instance, role: reporting.role,
@@ -117,13 +117,24 @@ struct LaneFactory: Sendable {
             return { sink in
                 TranslatedCarrier(
                     app: app, instance: sender.instance, role: role, endpoint: endpoint,
-                    transport: try pool(endpoint, key, sink), carries: .push, spans: context.spans)
+                    transport: endpoint.isREST
+                        ? try rest(endpoint, key, sink) : try pool(endpoint, key, sink),
+                    carries: .push, spans: context.spans)
             }
         }
         guard let sender, let own = sender.own else {
             throw PluginFault(.unsupported, "the instance does not send")
         }
         return { OwnCarrier(app: app, instance: sender.instance, role: own, sink: $0) }
+    }
+
+    private func rest(
+        _ endpoint: SendEndpoint, _ key: LaneKey, _ sink: LaneSink
+    ) throws -> any LaneTransport {
+        RESTTransport(
+            try context.machinery.restSends.clients(), endpoint: endpoint,
+            answers: context.metrics.providerTimes[key.name], maySend: { sink.maySend },
+            onResults: { sink.answered($0) })
     }
 
     private func pool(

@@ -35,6 +35,10 @@ struct TranslatedCarrier: LaneCarrier {
 
     func offer(_ batch: [Delivery]) -> LaneOffer {
         switch role.prepare(app: app, deliveries: batch) {
+        case .ready(let requests, _) where requests.namesOrigins && !transport.takesOrigins:
+            return .failed(
+                words: "a request names an origin, and the endpoint lacks SBX_ENDPOINT_REST",
+                isCredential: false)
         case .ready(let requests, let settled):
             if !requests.requests.isEmpty {
                 transport.submit(spans.isOn ? spans.marked(requests) : requests)

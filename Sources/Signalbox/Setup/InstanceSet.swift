@@ -122,7 +122,8 @@ struct InstanceSet: Sendable {
         for name in Set(plan.routes.flatMap(\.senders.values)).sorted() {
             guard let role = senders[name]?.http, !kept.contains(name) else { continue }
             do {
-                try PushEngine.check(try await role.endpoint(app: "").pushEndpoint())
+                let endpoint = try await role.endpoint(app: "")
+                if !endpoint.isREST { try PushEngine.check(try endpoint.pushEndpoint()) }
             } catch let fault as PluginFault where fault.kind == .notFound {
                 // Endpoints belong to its apps.
             } catch {

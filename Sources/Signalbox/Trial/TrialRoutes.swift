@@ -195,7 +195,10 @@ struct TrialRoutes: Sendable {
             $0.applies(platform: delivery.device.platform, headers: headers)
         }
         return TrialReport.Request(
-            method: batch.text(request.method), url: mask.text(origin + batch.text(request.path)),
+            method: batch.text(request.method),
+            url: mask.text(
+                (request.origin.count > 0 ? batch.text(request.origin) : origin)
+                    + batch.text(request.path)),
             headers: headers.map(mask.header),
             body: mask.json(json ?? .string(String(decoding: body, as: UTF8.self))),
             bytes: limit?.size(of: body, json: json) ?? body.count, bytesMax: limit?.bytesMax,

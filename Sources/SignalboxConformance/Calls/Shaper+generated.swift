@@ -60,6 +60,7 @@ extension Shaper {
         it.headers = pairs(it.headers, it.header_count)
         it.body = text(it.body)
         it.items = plain(it.items, it.item_count)
+        it.context = text(it.context)
     }
 
     func shape(_ it: inout sbx_request) {

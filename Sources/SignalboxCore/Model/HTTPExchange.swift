@@ -48,11 +48,15 @@ public struct RequestBatch: Sendable {
         public var items: Range<Int32>
         /// Bit i is set if header i differs from request to request and should stay out of the peer's table.
         public var unindexedHeaders: UInt64
+        /// Where it goes in place of the endpoint's origin; empty: there.
+        public var origin: Slice
+        /// What comes back in its response.
+        public var context: Slice
 
         /// Makes a request of slices and ranges of one batch.
         public init(
             method: Slice, path: Slice, headers: Range<Int32>, body: Slice, items: Range<Int32>,
-            unindexedHeaders: UInt64 = 0
+            unindexedHeaders: UInt64 = 0, origin: Slice = .empty, context: Slice = .empty
         ) {
             self.method = method
             self.path = path
@@ -60,6 +64,8 @@ public struct RequestBatch: Sendable {
             self.body = body
             self.items = items
             self.unindexedHeaders = unindexedHeaders
+            self.origin = origin
+            self.context = context
         }
     }
 
@@ -86,6 +92,7 @@ public struct RequestBatch: Sendable {
         guard headers.allSatisfy({ isInside($0.name) && isInside($0.value) }),
             requests.allSatisfy({ request in
                 isInside(request.method) && isInside(request.path) && isInside(request.body)
+                    && isInside(request.origin) && isInside(request.context)
                     && request.headers.lowerBound >= 0
                     && Int(request.headers.upperBound) <= headers.count
                     && request.items.lowerBound >= 0
@@ -128,7 +135,8 @@ public struct RequestBatch: Sendable {
 
     /// Adds a request with the headers and items that were added since the previous one.
     public mutating func appendRequest(
-        method: Slice, path: Slice, body: Slice, unindexedHeaders: UInt64 = 0
+        method: Slice, path: Slice, body: Slice, unindexedHeaders: UInt64 = 0,
+        origin: Slice = .empty, context: Slice = .empty
     ) {
         let firstHeader = requests.last?.headers.upperBound ?? 0
         let firstItem = requests.last?.items.upperBound ?? 0
@@ -137,7 +145,7 @@ public struct RequestBatch: Sendable {
                 method: method, path: path,
                 headers: firstHeader..<Int32(truncatingIfNeeded: headers.count), body: body,
                 items: firstItem..<Int32(truncatingIfNeeded: items.count),
-                unindexedHeaders: unindexedHeaders))
+                unindexedHeaders: unindexedHeaders, origin: origin, context: context))
     }
 
     /// Adds all requests of another batch.
@@ -157,7 +165,8 @@ public struct RequestBatch: Sendable {
                 headers: request.headers.lowerBound + header..<request.headers.upperBound + header,
                 body: moved(request.body),
                 items: request.items.lowerBound + item..<request.items.upperBound + item,
-                unindexedHeaders: request.unindexedHeaders)
+                unindexedHeaders: request.unindexedHeaders, origin: moved(request.origin),
+                context: moved(request.context))
         }
     }
 
@@ -165,6 +174,9 @@ public struct RequestBatch: Sendable {
     public subscript(slice: Slice) -> ArraySlice<UInt8> {
         bytes[Int(slice.start)..<Int(slice.start) + Int(slice.count)]
     }
+
+    /// Whether a request goes elsewhere than to the endpoint's origin.
+    public var namesOrigins: Bool { requests.contains { $0.origin.count > 0 } }
 
     /// A slice as text, for tests and for logging parts without secrets.
     public func text(_ slice: Slice) -> String { String(decoding: self[slice], as: UTF8.self) }
@@ -186,9 +198,15 @@ public enum TransportFault: String, Sendable, Error {
     case stopping
     /// It was withdrawn before it was sent.
     case withdrawn
+    /// No connection was made to the origin that this request names; others may be fine.
+    case originUnreachable = "origin_unreachable"
+    /// There was no answer from the origin that this request names; its fate is unknown.
+    case originLost = "origin_lost"
 
     /// Whether the peer may have acted on the request.
-    public var isFateUnknown: Bool { self == .timeout || self == .lost || self == .reset }
+    public var isFateUnknown: Bool {
+        self == .timeout || self == .lost || self == .reset || self == .originLost
+    }
 
     /// Whether no byte of the request was sent.
     public var isNeverSent: Bool { !isFateUnknown }
@@ -206,6 +224,8 @@ public struct HTTPResponse: Sendable {
     public var items: [UInt64]
     /// Id of the connection that answered, for `Outcome.reconnect`.
     public var connection: UInt64
+    /// The context of the request.
+    public var context: [UInt8] = []
 
     /// Makes a response.
     public init(

@@ -271,6 +271,7 @@ final class PoolCore: @unchecked Sendable {
         guard let entry = slots[slot] else { return }
         free(slot)
         let items = entry.batch.items(of: entry.request)
+        let answer = entry.batch.withContext(answer, of: entry.request)
         results.append(PushResult(items: items, answer: answer, detail: detail))
     }
 
@@ -439,7 +440,8 @@ extension PoolCore: PushConnectionOwner {
         guard case .answered(let response) = end else { return }
         results.append(
             PushResult(
-                items: entry.batch.items(of: entry.request), answer: .response(response),
+                items: entry.batch.items(of: entry.request),
+                answer: entry.batch.withContext(.response(response), of: entry.request),
                 isLate: true))
     }
 

@@ -20,6 +20,14 @@ final class PushBatch {
         return Array(batch.items[Int(range.lowerBound)..<Int(range.upperBound)])
     }
 
+    /// A response with the context of its request.
+    func withContext(_ answer: PushResult.Answer, of index: Int) -> PushResult.Answer {
+        let context = batch.requests[index].context
+        guard context.count > 0, case .response(var response) = answer else { return answer }
+        response.context = Array(batch[context])
+        return .response(response)
+    }
+
     func body(of index: Int) -> UnsafeBufferPointer<UInt8> {
         let body = batch.requests[index].body
         return bytes.slice(body.start, body.count)

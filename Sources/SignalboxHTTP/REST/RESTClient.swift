@@ -36,6 +36,8 @@ public final class RESTClient: Sendable {
     }
 
     private let callsMax: Int
+    /// Every call refuses private addresses, so that their connections can be used again.
+    private let isPublicOnly: Bool
     private let multi: Multi
     private let shared: Shared
 
@@ -46,15 +48,19 @@ public final class RESTClient: Sendable {
     }
 
     /// Starts the client's thread; at most `callsMax` calls wait or run at a time.
-    public init(callsMax: Int = 256) throws(RESTFault) {
+    ///
+    /// `isPublicOnly`: every call refuses private addresses, and its connection serves the next one.
+    public init(callsMax: Int = 256, isPublicOnly: Bool = false) throws(RESTFault) {
         guard let multi = Multi() else {
             throw RESTFault(kind: .stopping, message: "libcurl cannot be set up")
         }
         self.multi = multi
         self.callsMax = callsMax
+        self.isPublicOnly = isPublicOnly
+        _ = csbx_curl_multi_idle_max(multi.handle, 128)
         let shared = Shared()
         self.shared = shared
-        SystemThread.start("sbx-rest") { Self.run(multi, shared) }
+        SystemThread.start("sbx-rest") { Self.run(multi, shared, isPublicOnly) }
     }
 
     deinit { shutdown() }
@@ -109,14 +115,14 @@ public final class RESTClient: Sendable {
         }
     }
 
-    private static func run(_ multi: Multi, _ shared: Shared) {
+    private static func run(_ multi: Multi, _ shared: Shared, _ isPublicOnly: Bool) {
         var running: Set<UnsafeMutableRawPointer> = []
         while true {
             let (entries, isStopping) = shared.state.withLock { state in
                 defer { state.inbox = [] }
                 return (state.inbox, state.isStopping)
             }
-            for entry in entries { start(entry, multi, shared, &running) }
+            for entry in entries { start(entry, multi, shared, isPublicOnly, &running) }
             if isStopping {
                 for handle in running {
                     curl_multi_remove_handle(multi.handle, handle)
@@ -136,10 +142,13 @@ public final class RESTClient: Sendable {
     }
 
     private static func start(
-        _ entry: Entry, _ multi: Multi, _ shared: Shared,
+        _ entry: Entry, _ multi: Multi, _ shared: Shared, _ isPublicOnly: Bool,
         _ running: inout Set<UnsafeMutableRawPointer>
     ) {
-        guard let transfer = RESTTransfer(entry.call, done: entry.done) else {
+        guard
+            let transfer = RESTTransfer(
+                entry.call, isOfPublicPool: isPublicOnly, done: entry.done)
+        else {
             shared.state.withLock { $0.count -= 1 }
             entry.done(.failure(RESTFault(kind: .invalid, message: "the call is malformed")))
             return

@@ -15,11 +15,11 @@ final class RESTTransfer {
     private var isTooLarge = false
 
     /// Sets up a handle; nil if libcurl refuses the call or has no memory.
-    init?(_ call: RESTCall, done: @escaping RESTClient.Done) {
+    init?(_ call: RESTCall, isOfPublicPool: Bool, done: @escaping RESTClient.Done) {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
         self.done = done
-        guard configure(call) else { return nil }
+        guard configure(call, isOfPublicPool) else { return nil }
     }
 
     deinit {
@@ -70,7 +70,7 @@ final class RESTTransfer {
             RESTFault(kind: kind, message: isTooLarge ? "the answer is over 1 MiB" : words))
     }
 
-    private func configure(_ call: RESTCall) -> Bool {
+    private func configure(_ call: RESTCall, _ isOfPublicPool: Bool) -> Bool {
         // A line break in a field would inject another field.
         guard call.headers.allSatisfy({ Self.isPlain($0.key) && Self.isPlain($0.value) }),
             Self.isPlain(call.method), Self.isPlain(call.url)
@@ -106,7 +106,11 @@ final class RESTTransfer {
             isSound = isSound && csbx_curl_text(handle, CURLOPT_CAINFO, file) == CURLE_OK
         }
         csbx_curl_close_on_exec(handle)
-        if call.refusesPrivateAddresses { csbx_curl_public_only(handle) }
+        if isOfPublicPool {
+            csbx_curl_public_pool(handle)
+        } else if call.refusesPrivateAddresses {
+            csbx_curl_public_only(handle)
+        }
         return isSound
     }
 

@@ -121,7 +121,7 @@ extension sbx_endpoint: PluginStruct {
 
 extension sbx_http_request: PluginStruct {
     package static var name: String { "sbx_http_request" }
-    package static func size(minor: UInt32) -> Int { minor < 1 ? 88 : 96 }
+    package static func size(minor: UInt32) -> Int { minor < 1 ? 88 : 128 }
 }
 
 extension sbx_outcome: PluginStruct {

@@ -42,17 +42,19 @@ enum EndpointQuestion {
             return .failure(error)
         }
         let file = raw.ca_file.text
-        return .success(
-            SendEndpoint(
-                origin: raw.origin.text, caFile: file.isEmpty ? nil : file,
-                clientIdentity: identity,
-                isALPNRequired: raw.flags & SBX_ENDPOINT_ALPN_REQUIRED != 0,
-                isOneStreamFirst: raw.flags & SBX_ENDPOINT_ONE_STREAM_FIRST != 0,
-                isAtMostOnce: raw.flags & SBX_ENDPOINT_AT_MOST_ONCE != 0,
-                requestTimeoutMs: Int(raw.request_timeout_ms),
-                connectTimeoutMs: Int(raw.connect_timeout_ms), pingIdleMs: Int(raw.ping_idle_ms),
-                pingTimeoutMs: Int(raw.ping_timeout_ms),
-                connectionsMax: Int(raw.connections_max), streamsMax: Int(raw.streams_max)))
+        var endpoint = SendEndpoint(
+            origin: raw.origin.text, caFile: file.isEmpty ? nil : file,
+            clientIdentity: identity,
+            isALPNRequired: raw.flags & SBX_ENDPOINT_ALPN_REQUIRED != 0,
+            isOneStreamFirst: raw.flags & SBX_ENDPOINT_ONE_STREAM_FIRST != 0,
+            isAtMostOnce: raw.flags & SBX_ENDPOINT_AT_MOST_ONCE != 0,
+            requestTimeoutMs: Int(raw.request_timeout_ms),
+            connectTimeoutMs: Int(raw.connect_timeout_ms), pingIdleMs: Int(raw.ping_idle_ms),
+            pingTimeoutMs: Int(raw.ping_timeout_ms),
+            connectionsMax: Int(raw.connections_max), streamsMax: Int(raw.streams_max))
+        endpoint.isREST = raw.flags & SBX_ENDPOINT_REST != 0
+        endpoint.allowsPrivateOrigins = raw.flags & SBX_ENDPOINT_PRIVATE_ORIGINS != 0
+        return .success(endpoint)
     }
 
     private static func identity(

@@ -105,6 +105,10 @@ package final class HTTPSink {
         var places: [Int] = []
         for index in 0..<count {
             guard let raw = read(index) else { return undo(places) }
+            guard raw.origin.len <= 300, raw.context.len <= 256 else {
+                refusal = "an origin is over 300 bytes, or a context over 256"
+                return undo(places)
+            }
             guard Self.isWithinBounds(raw) else {
                 refusal = "a request is over \(Self.requestBytesMax) bytes"
                 faults.append("wrote a request of over \(Self.requestBytesMax) bytes")
@@ -154,8 +158,11 @@ package final class HTTPSink {
         for index in 0..<raw.item_count {
             if let item = raw.items?[index] { requests.append(item: item) }
         }
+        let hasMore = raw.origin.len > 0 || raw.context.len > 0
         requests.appendRequest(
-            method: method, path: path, body: body, unindexedHeaders: raw.unindexed_headers)
+            method: method, path: path, body: body, unindexedHeaders: raw.unindexed_headers,
+            origin: hasMore ? requests.append(bytes: raw.origin.buffer) : .empty,
+            context: hasMore ? requests.append(bytes: raw.context.buffer) : .empty)
     }
 
     /// Why a request would harm others on its connection; nil if it would not.
@@ -170,6 +177,9 @@ package final class HTTPSink {
         guard raw.header_count == 0 || raw.headers != nil,
             raw.body_segments == 0 || raw.body != nil
         else { return "an array is NULL and has a length" }
+        guard raw.origin.isEmpty || RequestRules.isOrigin(raw.origin.text) else {
+            return "an origin is not https:// with a host, and nothing else but a port"
+        }
         for index in 0..<raw.header_count {
             guard let header = raw.headers?[index] else { continue }
             guard

@@ -66,6 +66,24 @@ enum RequestRules {
         return bad == 0
     }
 
+    /// Whether a text is `https://` with a host and perhaps a port, and nothing else.
+    static func isOrigin(_ text: String) -> Bool {
+        guard text.hasPrefix("https://") else { return false }
+        let rest = text.utf8.dropFirst("https://".utf8.count)
+        guard let first = rest.first, let last = rest.last, first != UInt8(ascii: ":"),
+            last != UInt8(ascii: ":")
+        else { return false }
+        return rest.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"):
+                true
+            default: false
+            }
+        }
+    }
+
     static func isHeader(
         _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
     ) -> Bool {
@@ -123,6 +141,8 @@ enum RequestRules {
             }
             return batch.requests.allSatisfy { request in
                 !request.items.isEmpty && isMethod(part(request.method))
+                    && request.context.count <= 256
+                    && (request.origin.count == 0 || isOrigin(batch.text(request.origin)))
                     && isPath(part(request.path))
                     && request.headers.allSatisfy { index in
                         let header = batch.headers[Int(index)]

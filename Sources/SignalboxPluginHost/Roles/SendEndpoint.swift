@@ -14,6 +14,10 @@ public struct SendEndpoint: Sendable, Hashable {
     public var isOneStreamFirst: Bool
     /// A request whose outcome is unknown is not retried.
     public var isAtMostOnce: Bool
+    /// Over a pool that also speaks HTTP/1.1 and has connections to other origins.
+    public var isREST = false
+    /// Requests may name origins on private networks.
+    public var allowsPrivateOrigins = false
     /// 0 means the engine's default, here and below unless noted.
     public var requestTimeoutMs: Int
     /// TCP, TLS and SETTINGS together.

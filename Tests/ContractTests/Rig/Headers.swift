@@ -15,7 +15,9 @@ struct Headers: Sendable {
         guard let found = FileManager.default.enumerator(atPath: folder.path) else {
             throw PluginRig.Failure(description: "there is no folder \(folder.path)")
         }
-        return found.compactMap { $0 as? String }.filter { $0.hasSuffix(ending) }.sorted()
+        // Helpers for authors are no part of the contract.
+        return found.compactMap { $0 as? String }
+            .filter { $0.hasSuffix(ending) && !$0.hasSuffix("/kit.h") }.sorted()
     }
 
     func text(_ file: String) throws -> String {

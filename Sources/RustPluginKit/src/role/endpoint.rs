@@ -25,6 +25,10 @@ pub struct Endpoint {
     pub is_one_stream_first: bool,
     /// Do not retry a request whose fate is unknown.
     pub is_at_most_once: bool,
+    /// Use a pool that also speaks HTTP/1.1, where requests may have origins of their own.
+    pub is_rest: bool,
+    /// Those may be on private networks, too.
+    pub allows_private_origins: bool,
     /// From sending a request to its answer.
     pub request_timeout_ms: u32,
     /// For TCP, TLS and the peer's SETTINGS together.
@@ -59,6 +63,8 @@ impl Endpoint {
             (own.is_alpn_required, SBX_ENDPOINT_ALPN_REQUIRED),
             (own.is_one_stream_first, SBX_ENDPOINT_ONE_STREAM_FIRST),
             (own.is_at_most_once, SBX_ENDPOINT_AT_MOST_ONCE),
+            (own.is_rest, SBX_ENDPOINT_REST),
+            (own.allows_private_origins, SBX_ENDPOINT_PRIVATE_ORIGINS),
         ];
         let full = sbx_endpoint {
             struct_size: (*out).struct_size,

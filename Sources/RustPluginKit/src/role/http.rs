@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::json::{Call, Json};
-use crate::memory::{array, bytes, pairs, raw, text, Pair, Strided, Text};
+use crate::memory::{array, bytes, pairs, raw, raw_bytes, text, Pair, Strided, Text};
 use crate::model::{Outcome, OutcomeKind};
 use crate::sys::{self, *};
 use std::marker::PhantomData;
@@ -24,6 +24,15 @@ pub struct HttpRequest<'a> {
     /// Bit i: `headers[i]` differs from request to request (an id, an expiry), so the peer's HPACK
     /// table does not keep it.
     pub unindexed_headers: u64,
+}
+
+/// What a request may have beside; see [`HttpSink::request_with`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RequestExtras<'a> {
+    /// Where it goes in place of the endpoint's origin, which has `is_rest`; empty: there.
+    pub origin: &'a str,
+    /// At most 256 bytes that come back in the answer.
+    pub context: &'a [u8],
 }
 
 impl HttpRequest<'_> {
@@ -64,6 +73,18 @@ impl<'a> HttpSink<'a> {
     /// Sends a request.
     pub fn request(&self, request: &HttpRequest<'_>) -> Result<()> {
         self.requests(std::slice::from_ref(request))
+    }
+
+    /// Sends a request to another origin, or with a context that comes back in its answer.
+    pub fn request_with(&self, request: &HttpRequest<'_>, extras: RequestExtras<'_>) -> Result<()> {
+        let function = self.table.request.ok_or_else(missing)?;
+        let one = sbx_http_request {
+            origin: raw(extras.origin),
+            context: raw_bytes(extras.context),
+            ..request.raw()
+        };
+        let code = unsafe { function(self.raw, &one, 1, size_of::<sbx_http_request>()) };
+        Error::check(code).map_err(|fault| Error::new(fault.status, "the request was not taken"))
     }
 
     /// Sends requests; a call that fails sends none of them.
@@ -133,6 +154,11 @@ impl<'a> Response<'a> {
     /// 200, 410, ...
     pub fn status(&self) -> u32 {
         self.raw.http_status
+    }
+
+    /// The context of the request.
+    pub fn context(&self) -> &'a [u8] {
+        unsafe { bytes(self.raw.context) }
     }
 
     /// The app that the request was for.

@@ -15,7 +15,7 @@ mod source;
 pub use self::build::{Build, BuildInput, BuildSink, Target};
 pub use self::endpoint::Endpoint;
 pub use self::filter::{Filter, FilterInput, FilterSink};
-pub use self::http::{HttpRequest, HttpSink, Response, ResponseBatch};
+pub use self::http::{HttpRequest, HttpSink, RequestExtras, Response, ResponseBatch};
 pub use self::ingest::{Ingest, IngestPath, Request};
 pub use self::ingest_sink::{Deferred, IngestSink};
 pub use self::observe::{Observation, Observe};

@@ -8,6 +8,8 @@ constants! {
     SBX_ENDPOINT_ALPN_REQUIRED: u32 = 1;
     SBX_ENDPOINT_ONE_STREAM_FIRST: u32 = 2;
     SBX_ENDPOINT_AT_MOST_ONCE: u32 = 4;
+    SBX_ENDPOINT_REST: u32 = 8;
+    SBX_ENDPOINT_PRIVATE_ORIGINS: u32 = 16;
     SBX_ROLE_SEND_HTTP: &str = "sbx.role.send-http/1";
     SBX_ROLE_REGISTER: &str = "sbx.role.register/1";
     SBX_SVC_SEND_HOST: &str = "sbx.send-host/1";
@@ -46,6 +48,8 @@ contract! {
         items: *const u64,
         item_count: usize,
         unindexed_headers: u64,
+        origin: sbx_str,
+        context: sbx_str,
     }
     growing sbx_http_response {
         struct_size: u32,
@@ -56,6 +60,7 @@ contract! {
         body: sbx_str,
         items: *const u64,
         item_count: usize,
+        context: sbx_str,
     }
     growing sbx_http_sink {
         struct_size: u32,

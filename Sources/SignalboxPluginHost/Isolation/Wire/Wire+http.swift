@@ -52,12 +52,14 @@ extension HTTPResponse: WireValue {
         writer.put(body)
         writer.put(UInt32(items.count))
         items.withUnsafeBytes { writer.append($0) }
+        writer.put(context)
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
         self.init(
             status: try reader.number(), headers: try reader.list(), body: try reader.bytes(),
             items: try reader.items())
+        context = try reader.bytes()
     }
 }
 
@@ -107,6 +109,8 @@ extension RequestBatch: WireValue {
             writer.put(request.body)
             writer.put(request.items)
             writer.put(request.unindexedHeaders)
+            writer.put(request.origin)
+            writer.put(request.context)
         }
     }
 
@@ -121,14 +125,15 @@ extension RequestBatch: WireValue {
         }
         let items = try reader.items()
         var requests: [Request] = []
-        let requestCount = try reader.count(least: 48)
+        let requestCount = try reader.count(least: 64)
         requests.reserveCapacity(requestCount)
         for _ in 0..<requestCount {
             requests.append(
                 Request(
                     method: try reader.slice(), path: try reader.slice(),
                     headers: try reader.range(), body: try reader.slice(),
-                    items: try reader.range(), unindexedHeaders: try reader.number()))
+                    items: try reader.range(), unindexedHeaders: try reader.number(),
+                    origin: try reader.slice(), context: try reader.slice()))
         }
         guard
             let batch = RequestBatch(

@@ -28,6 +28,7 @@ extension SendEndpoint: WireValue {
             writer.put($0.key)
         }
         for flag in [isALPNRequired, isOneStreamFirst, isAtMostOnce] { writer.put(flag) }
+        for flag in [isREST, allowsPrivateOrigins] { writer.put(flag) }
         for number in [
             requestTimeoutMs, connectTimeoutMs, pingIdleMs, pingTimeoutMs, connectionsMax,
             streamsMax,
@@ -37,17 +38,23 @@ extension SendEndpoint: WireValue {
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
+        let origin = try reader.text()
+        let caFile = try reader.optional { reader throws(WireFault) in try reader.text() }
+        let identity = try reader.optional { reader throws(WireFault) in
+            ClientIdentity(certificate: try reader.bytes(), key: try reader.bytes())
+        }
+        let (isALPNRequired, isOneStreamFirst) = (try reader.flag(), try reader.flag())
+        let isAtMostOnce = try reader.flag()
+        let (isREST, allowsPrivateOrigins) = (try reader.flag(), try reader.flag())
         self.init(
-            origin: try reader.text(),
-            caFile: try reader.optional { reader throws(WireFault) in try reader.text() },
-            clientIdentity: try reader.optional { reader throws(WireFault) in
-                ClientIdentity(certificate: try reader.bytes(), key: try reader.bytes())
-            },
-            isALPNRequired: try reader.flag(), isOneStreamFirst: try reader.flag(),
-            isAtMostOnce: try reader.flag(), requestTimeoutMs: try reader.positive(),
+            origin: origin, caFile: caFile, clientIdentity: identity,
+            isALPNRequired: isALPNRequired, isOneStreamFirst: isOneStreamFirst,
+            isAtMostOnce: isAtMostOnce, requestTimeoutMs: try reader.positive(),
             connectTimeoutMs: try reader.positive(), pingIdleMs: try reader.positive(),
             pingTimeoutMs: try reader.positive(), connectionsMax: try reader.positive(),
             streamsMax: try reader.positive())
+        self.isREST = isREST
+        self.allowsPrivateOrigins = allowsPrivateOrigins
     }
 }
 

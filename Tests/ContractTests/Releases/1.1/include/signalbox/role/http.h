@@ -9,6 +9,8 @@
 #define SBX_ENDPOINT_ALPN_REQUIRED 1u      /* refuse a peer that does not answer "h2" (else its silence is tolerated) */
 #define SBX_ENDPOINT_ONE_STREAM_FIRST 2u   /* one request at a time on a connection until its first 2xx (APNs, token auth) */
 #define SBX_ENDPOINT_AT_MOST_ONCE 4u       /* a request whose fate is unknown is a dead letter, not a retry */
+#define SBX_ENDPOINT_REST 8u               /* over a pool that also speaks HTTP/1.1 and has connections to other origins. Since 1.1 */
+#define SBX_ENDPOINT_PRIVATE_ORIGINS 16u   /* requests may also name origins on private networks. Since 1.1 */
 typedef struct sbx_endpoint {
   uint32_t struct_size, flags;      /* SBX_ENDPOINT_* */
   sbx_str origin;                   /* "https://api.push.apple.com:443" */
@@ -19,7 +21,7 @@ typedef struct sbx_endpoint {
   uint32_t connect_timeout_ms;      /* default 10,000: TCP, TLS and the peer's SETTINGS together */
   uint32_t ping_idle_ms;            /* PING after so long without traffic; 0: never while idle */
   uint32_t ping_timeout_ms;         /* a connection that owes a PING answer so long is dead; default 10,000 */
-  uint32_t connections_max;         /* default 2 */
+  uint32_t connections_max;         /* default 2; with SBX_ENDPOINT_REST: requests at a time, default 32 */
   uint32_t streams_max;             /* own cap below the peer's SETTINGS; 0: none */
   sbx_str client_password;          /* name of a secret that opens client_certificate or client_key; empty: none */
 } sbx_endpoint;
@@ -37,6 +39,12 @@ typedef struct sbx_http_request {
   size_t item_count;
   uint64_t unindexed_headers;       /* bit i: headers[i] differs from request to request (an id, an expiry), so the
                                        peer's HPACK table does not keep it; for the first 64 headers. Since 1.1 */
+  sbx_str origin;                   /* "https://push.example.org", in place of the endpoint's, which has SBX_ENDPOINT_REST;
+                                       empty: the endpoint's. At most 300 bytes. It may come from data: https alone, and
+                                       public addresses alone unless the endpoint allows others. That it fails says nothing
+                                       about other origins. Since 1.1 */
+  sbx_str context;                  /* at most 256 bytes that come back in the response. Owner: the host, which copies them
+                                       and drops them if there is no response: the request is prepared again. Since 1.1 */
 } sbx_http_request;
 
 /* One answer: at most 1 MiB of body and, by HTTP/2, 64 headers. Only real answers arrive: refused streams
@@ -49,6 +57,7 @@ typedef struct sbx_http_response {
   sbx_str body;
   const uint64_t *items;
   size_t item_count;
+  sbx_str context;                  /* of the request. Since 1.1 */
 } sbx_http_response;
 
 /* Where a translator writes. Owner: the host. Lifetime: valid during prepare() or classify() only. */

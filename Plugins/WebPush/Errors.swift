@@ -1,0 +1,45 @@
+import SignalboxPluginKit
+
+/// An answer of a push service. What one service says holds for none of the others, so no outcome has a wider scope.
+struct Answer {
+    let status: Int
+    /// Where the message is, at the service.
+    let location: String?
+
+    /// The outcome for this answer.
+    func outcome(retryAfterMs: UInt64?) -> Outcome {
+        var outcome = classified(retryAfterMs: retryAfterMs)
+        // A service that fails must not count as an outage of all.
+        if status < 500 { outcome.providerCode = UInt32(clamping: status) }
+        return outcome
+    }
+
+    private func classified(retryAfterMs: UInt64?) -> Outcome {
+        switch status {
+        case 200...299:
+            var outcome = Outcome(.delivered, "ok")
+            // Some answer the subscription's URL, which is a token.
+            let id = location?.split(separator: "/").last.map { String($0) } ?? ""
+            outcome.providerID = id.utf8.count <= 64 ? id : ""
+            return outcome
+        case 404: return Outcome(.unregistered, "not_found")
+        case 410: return Outcome(.unregistered, "gone")
+        case 400: return Outcome(.rejected, "bad_request")
+        case 401, 403:
+            var outcome = Outcome(.rejected, "vapid_refused")
+            outcome.detail = "the subscription belongs to another VAPID key, or subject is refused"
+            return outcome
+        case 413: return Outcome(.rejected, "payload_too_large")
+        case 429:
+            var outcome = Outcome(.throttled, "too_many_requests")
+            outcome.retryAfterMs = retryAfterMs ?? 60_000
+            return outcome
+        case 500...599:
+            var outcome = Outcome(.retry, "server_error")
+            outcome.detail = "the push service answered \(status)"
+            outcome.retryAfterMs = retryAfterMs ?? 0
+            return outcome
+        default: return Outcome(.rejected, "http_\(status / 100)xx")
+        }
+    }
+}

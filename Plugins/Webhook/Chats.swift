@@ -1,0 +1,96 @@
+import SignalboxPluginKit
+
+/// Messages as chats take them.
+enum Chats {
+    /// Slack shows at most 3,000 characters of a section, and counts escapes.
+    private static let slackMax = 2_900
+    /// Teams refuses a card over 28 KB.
+    private static let teamsMax = 6_000
+
+    /// An incoming webhook of Slack.
+    static func slack(_ content: Content, to out: inout JSONWriter) {
+        let note = content.note
+        let heading = [note.title, note.subtitle].filter { !$0.isEmpty }.joined(separator: " · ")
+        var lines: [String] = []
+        if !heading.isEmpty { lines.append("*\(escaped(cut(heading, 300)))*") }
+        if !note.body.isEmpty { lines.append(escaped(cut(note.body, slackMax / 2))) }
+        if note.link.hasPrefix("https://") || note.link.hasPrefix("http://") {
+            lines.append("<\(escaped(note.link))|Open>")
+        }
+        let text = lines.joined(separator: "\n")
+        out.object { out in
+            // What the notification on the phone shows.
+            out.member("text", escaped(cut(heading.isEmpty ? note.body : heading, 300)))
+            out.key("blocks")
+            out.array { out in
+                out.object { out in
+                    out.member("type", "section")
+                    out.key("text")
+                    out.object { out in
+                        out.member("type", "mrkdwn")
+                        out.member("text", text)
+                    }
+                }
+            }
+        }
+    }
+
+    /// A workflow of Teams that waits for a webhook: a message with an adaptive card.
+    static func teams(_ content: Content, to out: inout JSONWriter) {
+        let note = content.note
+        out.object { out in
+            out.member("type", "message")
+            out.key("attachments")
+            out.array { out in
+                out.object { out in
+                    out.member("contentType", "application/vnd.microsoft.card.adaptive")
+                    out.key("content")
+                    out.object { out in card(note, to: &out) }
+                }
+            }
+        }
+    }
+
+    private static func card(_ note: PushNotification, to out: inout JSONWriter) {
+        out.member("$schema", "http://adaptivecards.io/schemas/adaptive-card.json")
+        out.member("type", "AdaptiveCard")
+        out.member("version", "1.4")
+        out.key("body")
+        out.array { out in
+            for (text, isHeading) in [
+                (note.title, true), (note.subtitle, false), (note.body, false),
+            ]
+            where !text.isEmpty {
+                out.object { out in
+                    out.member("type", "TextBlock")
+                    out.member("text", cut(text, teamsMax))
+                    if isHeading {
+                        out.member("weight", "Bolder")
+                        out.member("size", "Medium")
+                    }
+                    out.key("wrap")
+                    out.boolean(true)
+                }
+            }
+        }
+        guard note.link.hasPrefix("https://") || note.link.hasPrefix("http://") else { return }
+        out.key("actions")
+        out.array { out in
+            out.object { out in
+                out.member("type", "Action.OpenUrl")
+                out.member("title", "Open")
+                out.member("url", note.link)
+            }
+        }
+    }
+
+    private static func cut(_ text: String, _ count: Int) -> String {
+        text.count <= count ? text : "\(text.prefix(count - 1))…"
+    }
+
+    /// Slack reads these three as its own.
+    private static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+            .replacing(">", with: "&gt;")
+    }
+}

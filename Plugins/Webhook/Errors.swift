@@ -1,0 +1,75 @@
+import SignalboxPluginKit
+
+/// An answer of a receiver.
+struct Answer {
+    /// Words of Slack that name a webhook which will never work again.
+    private static let gone = [
+        "no_service", "no_service_id", "no_team", "team_disabled", "channel_not_found",
+        "channel_is_archived", "invalid_token",
+    ]
+
+    private let status: Int
+    private let word: String
+    /// The URL is one device's, so what is said of it says nothing about others.
+    private let isPersonal: Bool
+
+    init(status: Int, body: Span<UInt8>, isPersonal: Bool) {
+        self.status = status
+        self.isPersonal = isPersonal
+        var word = ""
+        // Slack answers a word.
+        if body.count <= 64 {
+            for index in body.indices { word.append(Character(UnicodeScalar(body[index]))) }
+        }
+        self.word = word
+    }
+
+    /// The outcome for this answer.
+    func outcome(retryAfterMs: UInt64?) -> Outcome {
+        var outcome = classified(retryAfterMs: retryAfterMs)
+        outcome.providerCode = UInt32(clamping: status)
+        return outcome
+    }
+
+    private func classified(retryAfterMs: UInt64?) -> Outcome {
+        if Self.gone.contains(word), status >= 400 { return dead(word) }
+        switch status {
+        case 200...299: return Outcome(.delivered, "ok")
+        case 404: return dead("not_found")
+        case 410: return dead("gone")
+        case 401: return refused("unauthorized")
+        case 403: return refused("forbidden")
+        case 408, 425:
+            var outcome = Outcome(.retry, "timeout")
+            outcome.retryAfterMs = retryAfterMs ?? 0
+            return outcome
+        case 413: return Outcome(.rejected, "payload_too_large")
+        case 429:
+            var outcome = Outcome(.throttled, "too_many_requests")
+            outcome.scope = isPersonal ? .item : .instance
+            outcome.retryAfterMs = retryAfterMs ?? 30_000
+            return outcome
+        case 500...599:
+            var outcome = Outcome(.retry, "server_error")
+            outcome.retryAfterMs = retryAfterMs ?? 0
+            return outcome
+        default: return Outcome(.rejected, "http_\(status / 100)xx")
+        }
+    }
+
+    /// The URL is gone: a device's is a dead token, that of all is the operator's to mend.
+    private func dead(_ reason: String) -> Outcome {
+        isPersonal ? Outcome(.unregistered, reason) : misconfigured(reason)
+    }
+
+    private func refused(_ reason: String) -> Outcome {
+        isPersonal ? Outcome(.rejected, reason) : misconfigured(reason)
+    }
+
+    private func misconfigured(_ reason: String) -> Outcome {
+        var outcome = Outcome(.config, reason)
+        outcome.scope = .instance
+        outcome.detail = "the receiver does not know the URL, or refuses the credential"
+        return outcome
+    }
+}

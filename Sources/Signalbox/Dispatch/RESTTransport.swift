@@ -1,0 +1,202 @@
+internal import SignalboxCore
+internal import SignalboxDispatch
+internal import SignalboxHTTP
+internal import SignalboxObservability
+internal import SignalboxPluginHost
+internal import SignalboxThreads
+internal import Synchronization
+
+/// Sends over REST clients: to systems that need not speak HTTP/2, and to origins that requests name.
+final class RESTTransport: LaneTransport {
+    /// The clients that carry it.
+    struct Clients: Sendable {
+        /// To the endpoint's own origin, and to origins that may be private.
+        let own: RESTClient
+        /// To origins that come from data.
+        let public_: RESTClient
+    }
+
+    private struct Waiting {
+        let batch: RequestBatch
+        let index: Int
+    }
+
+    private struct State {
+        var endpoint: SendEndpoint
+        var waiting: [Waiting] = []
+        /// Of `waiting`, those before it are under way.
+        var head = 0
+        var running = 0
+        var isStopping = false
+        /// The last request to the endpoint's origin found nobody there.
+        var isFailing = false
+    }
+
+    /// Most requests at a time, unless the endpoint says otherwise.
+    private static let runningMax = 32
+
+    private let clients: Clients
+    /// From a request to its answer.
+    private let answers: Histogram
+    private let maySend: @Sendable () -> Bool
+    private let onResults: @Sendable ([PushResult]) -> Void
+    private let state: Mutex<State>
+
+    init(
+        _ clients: Clients, endpoint: SendEndpoint, answers: Histogram,
+        maySend: @escaping @Sendable () -> Bool = { true },
+        onResults: @escaping @Sendable ([PushResult]) -> Void
+    ) {
+        self.clients = clients
+        self.answers = answers
+        self.maySend = maySend
+        self.onResults = onResults
+        state = Mutex(State(endpoint: endpoint))
+    }
+
+    var takesOrigins: Bool { true }
+
+    func submit(_ batch: RequestBatch) {
+        state.withLock { state in
+            state.waiting += batch.requests.indices.map { Waiting(batch: batch, index: $0) }
+        }
+        work()
+    }
+
+    /// Begins what there is room for. Called after each end, so nothing waits without one that runs.
+    private func work() {
+        while true {
+            let isHeld = maySend()
+            let next = state.withLock { state -> (Waiting, SendEndpoint)? in
+                let most = state.endpoint.connectionsMax
+                let room = most > 0 ? most : Self.runningMax
+                guard isHeld, !state.isStopping, state.running < room,
+                    state.head < state.waiting.count
+                else { return nil }
+                state.running += 1
+                defer { state.head += 1 }
+                return (state.waiting[state.head], state.endpoint)
+            }
+            guard let (waiting, endpoint) = next else { break }
+            begin(waiting, endpoint)
+        }
+        if !maySend() { giveBack(.withdrawn) }
+        state.withLock { state in
+            guard state.head > 1_024 || state.head == state.waiting.count else { return }
+            state.waiting.removeFirst(state.head)
+            state.head = 0
+        }
+    }
+
+    private func begin(_ waiting: Waiting, _ endpoint: SendEndpoint) {
+        let request = waiting.batch.requests[waiting.index]
+        let isElsewhere = request.origin.count > 0
+        let client =
+            isElsewhere && !endpoint.allowsPrivateOrigins ? clients.public_ : clients.own
+        let sentNs = SystemClock.monotonicNs
+        do throws(RESTFault) {
+            try client.submit(Self.call(waiting, endpoint)) { [self] result in
+                if case .success = result {
+                    answers.observe(ns: SystemClock.monotonicNs - sentNs)
+                }
+                end(waiting, result, isElsewhere)
+            }
+        } catch {
+            end(waiting, .failure(error), isElsewhere)
+        }
+    }
+
+    private func end(
+        _ waiting: Waiting, _ result: Result<RESTAnswer, RESTFault>, _ isElsewhere: Bool
+    ) {
+        state.withLock { state in
+            state.running -= 1
+            guard !isElsewhere else { return }
+            if case .failure(let fault) = result {
+                state.isFailing = state.isFailing || fault.kind == .unreachable
+            } else {
+                state.isFailing = false
+            }
+        }
+        onResults([Self.result(waiting, result, isElsewhere)])
+        work()
+    }
+
+    func drain(connection: UInt64) {}
+
+    func withdraw() { giveBack(.withdrawn) }
+
+    private func giveBack(_ fault: TransportFault) {
+        let back = state.withLock { state in
+            defer { (state.waiting, state.head) = ([], 0) }
+            return state.waiting[state.head...]
+        }
+        guard !back.isEmpty else { return }
+        onResults(
+            back.map { PushResult(items: $0.batch.items(of: $0.index), answer: .fault(fault)) })
+    }
+
+    func renew(_ endpoint: SendEndpoint) { state.withLock { $0.endpoint = endpoint } }
+
+    func connections() async -> LaneConnections {
+        state.withLock { state in
+            var connections = LaneConnections()
+            connections.readyCount = state.running
+            connections.isFailing = state.isFailing
+            return connections
+        }
+    }
+
+    /// What runs ends by its own time-out.
+    func shutdown(deadlineMs: Int) async {
+        state.withLock { $0.isStopping = true }
+        giveBack(.stopping)
+    }
+
+    private static func call(_ waiting: Waiting, _ endpoint: SendEndpoint) -> RESTCall {
+        let (batch, request) = (waiting.batch, waiting.batch.requests[waiting.index])
+        var origin = request.origin.count > 0 ? batch.text(request.origin) : endpoint.origin
+        if origin.hasSuffix("/") { origin.removeLast() }
+        let headers = batch.headers[
+            Int(request.headers.lowerBound)..<Int(request.headers.upperBound)]
+        var call = RESTCall(
+            method: batch.text(request.method), url: origin + batch.text(request.path),
+            headers: headers.map { Attribute(batch.text($0.name), batch.text($0.value)) },
+            body: Array(batch[request.body]))
+        call.caFile = endpoint.caFile
+        if endpoint.requestTimeoutMs > 0 { call.timeoutMs = UInt32(endpoint.requestTimeoutMs) }
+        return call
+    }
+
+    private static func result(
+        _ waiting: Waiting, _ result: Result<RESTAnswer, RESTFault>, _ isElsewhere: Bool
+    ) -> PushResult {
+        let items = waiting.batch.items(of: waiting.index)
+        switch result {
+        case .success(let answer):
+            var response = HTTPResponse(
+                status: answer.status, headers: answer.headers, body: answer.body, items: items)
+            let context = waiting.batch.requests[waiting.index].context
+            response.context = Array(waiting.batch[context])
+            return PushResult(items: items, answer: .response(response))
+        case .failure(let fault):
+            let kind: TransportFault =
+                switch fault.kind {
+                case .timeout: isElsewhere ? .originLost : .timeout
+                case .lost, .tooLarge: isElsewhere ? .originLost : .lost
+                case .stopping: .stopping
+                case .full: .timeoutUnsent
+                case .invalid, .unreachable: isElsewhere ? .originUnreachable : .unreachable
+                }
+            return PushResult(items: items, answer: .fault(kind), detail: fault.message)
+        }
+    }
+}
+
+extension RequestBatch {
+    /// The items of a request.
+    fileprivate func items(of index: Int) -> [UInt64] {
+        let range = requests[index].items
+        return Array(items[Int(range.lowerBound)..<Int(range.upperBound)])
+    }
+}

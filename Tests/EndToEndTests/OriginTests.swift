@@ -1,0 +1,138 @@
+import Foundation
+import PluginRig
+import SignalboxCore
+import SignalboxJSON
+import Testing
+
+@testable import Signalbox
+
+/// Senders over the REST pool, whose requests may name origins of their own.
+@Suite struct OriginTests {
+    private static let library = Task.detached {
+        try await PluginRig.compileFixture("Send/elsewhere.c")
+    }
+    /// SBX_ENDPOINT_REST and SBX_ENDPOINT_PRIVATE_ORIGINS.
+    private static let (rest, privateOrigins) = (8, 16)
+
+    private static func rig(
+        _ receiver: Receiver, flags: Int, isolation: String = "none"
+    ) async throws -> GatewayRig {
+        let (library, roots) = (try await library.value, try Receiver.roots.get())
+        return try await GatewayRig(config: { simulators in
+            GatewayRig.plugins(simulators) + """
+
+                  e:
+                    library: \(library)
+                    isolation: \(isolation)
+                    config: { endpoint: "\(receiver.origin)", ca: \(roots), flags: \(flags) }
+
+                """
+                + GatewayRig.routes.replacing("ios: apns", with: "ios: e")
+        })
+    }
+
+    /// The recipient of an event's trace, once it has come that far.
+    private static func recipient(
+        _ rig: GatewayRig, ticket: String, until isThere: (JSONValue) -> Bool
+    ) async throws -> JSONValue {
+        while true {
+            let trace = try JSONValue.parse(
+                try await rig.admin("/trace?subject=ticket/\(ticket)").body)
+            if let found = trace["events"]?[0]?["recipients"]?[0], isThere(found) { return found }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    @Test(arguments: ["none", "process"])
+    func `a request goes to its own origin, and a dead one stops nobody`(
+        isolation: String
+    ) async throws {
+        let (own, other) = (try await Receiver(), try await Receiver())
+        let rig = try await Self.rig(
+            own, flags: Self.rest | Self.privateOrigins, isolation: isolation)
+        func post(_ token: String, ticket: String) async throws {
+            try await rig.post(GatewayRig.webhook([("ios", token)], ticket: ticket))
+        }
+        try await post("https://127.0.0.1:1", ticket: "1")
+        let dead = try await Self.recipient(rig, ticket: "1") { $0["steps"]?[2] != nil }
+        #expect(dead["steps"]?[0]?["reason"]?.string == "origin_unreachable")
+        #expect(dead["state"]?.string == "waiting")
+        try await post(other.origin, ticket: "2")
+        try await post("plain", ticket: "3")
+        #expect(await other.wait(for: 1).first?.path == "/push")
+        #expect(await own.wait(for: 1).first?.path == "/push")
+        #expect(own.bodies == ["plain"] && other.bodies == [other.origin])
+        let sent = try await Self.recipient(rig, ticket: "2") { $0["steps"] != nil }
+        // The context of the request.
+        #expect(sent["steps"]?[0]?["provider_id"]?.string == "ios")
+        let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+        #expect(ready["status"]?.string == "ready", "\(ready.text)")
+        await rig.end()
+        await own.end()
+        await other.end()
+    }
+
+    @Test func `an origin from data reaches no private network, unless the plugin allows it`()
+        async throws
+    {
+        let (own, other) = (try await Receiver(), try await Receiver())
+        let rig = try await Self.rig(own, flags: Self.rest)
+        try await rig.post(GatewayRig.webhook([("ios", other.origin)], ticket: "1"))
+        let refused = try await Self.recipient(rig, ticket: "1") { $0["steps"]?[2] != nil }
+        #expect(refused["steps"]?[0]?["reason"]?.string == "origin_unreachable")
+        try await rig.post(GatewayRig.webhook([("ios", "plain")], ticket: "2"))
+        #expect(await own.wait(for: 1).count == 1)
+        #expect(other.requests.isEmpty)
+        await rig.end()
+        await own.end()
+        await other.end()
+    }
+
+    @Test func `a malformed origin is refused, and the log says why`() async throws {
+        let own = try await Receiver()
+        let rig = try await Self.rig(own, flags: Self.rest | Self.privateOrigins)
+        let wrong = ["http://a", "https://", "https://u@a", "https://a/b", "https://a:", "ftp://a"]
+        for (number, origin) in wrong.enumerated() {
+            try await rig.post(
+                GatewayRig.webhook([("ios", "bad\(origin)")], ticket: "\(number)"))
+        }
+        for number in wrong.indices {
+            let steps = try await Self.recipient(rig, ticket: "\(number)") { $0["steps"] != nil }
+            #expect(steps["steps"]?[0]?["reason"]?.string == "plugin_bad_request")
+        }
+        #expect(rig.log.all.contains { $0.contains("an origin is not https:// with a host") })
+        #expect(own.requests.isEmpty)
+        await rig.end()
+        await own.end()
+    }
+
+    @Test func `an endpoint over HTTP/2 takes no request for another origin`() async throws {
+        let own = try await Receiver()
+        let rig = try await Self.rig(own, flags: 0)
+        try await rig.post(GatewayRig.webhook([("ios", own.origin)], ticket: "1"))
+        while !rig.log.all.contains(where: { $0.contains("lacks SBX_ENDPOINT_REST") }) {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(own.requests.isEmpty)
+        await rig.end()
+        await own.end()
+    }
+
+    @Test func `more requests than run at a time all arrive, and a renewed gateway stops cleanly`()
+        async throws
+    {
+        let own = try await Receiver()
+        let rig = try await Self.rig(own, flags: Self.rest)
+        let tokens = (1...300).map { "t\($0)" }
+        for part in stride(from: 0, to: tokens.count, by: 100) {
+            try await rig.post(
+                GatewayRig.webhook(
+                    tokens[part..<part + 100].map { ("ios", $0) }, ticket: "\(part)"))
+        }
+        _ = await own.wait(for: 300)
+        #expect(Set(own.bodies) == Set(tokens) && own.requests.count == 300)
+        while rig.gateway.waitingCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        await rig.end()
+        await own.end()
+    }
+}

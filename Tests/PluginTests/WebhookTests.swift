@@ -1,0 +1,173 @@
+import PluginRig
+import SignalboxCore
+import SignalboxCrypto
+import SignalboxJSON
+import Testing
+
+@testable import SignalboxPluginHost
+
+/// Plugins/Webhook: what it posts, and what it makes of answers.
+@Suite struct WebhookTests {
+    private static let key = "0123456789abcdef-key"
+
+    private static func rig(
+        _ more: String = "", url: String = "https://hooks.example.org/in"
+    ) async throws -> SendRig {
+        let services = RigServices()
+        return try await SendRig(
+            "Webhook", config: #"{"url":"\#(url)"\#(more)}"#, services: services)
+    }
+
+    private static let note = SendRig.note {
+        $0.title = "Order <5>"
+        $0.subtitle = "Shipped & paid"
+        $0.body = "On its way \"today\" 📦"
+        $0.link = "https://shop.example.org/o/5"
+        $0.data = #"{"order":{"id":5,"total":1.50,"tags":["a"]}}"#
+        $0.badge = 3
+    }
+
+    private static func post(
+        _ rig: SendRig, token: String = "T1/B2/xyz", _ content: SharedNotification = note
+    ) async throws -> RenderedRequest {
+        let (requests, settled) = try await rig.prepare([
+            SendRig.delivery(7, token: token, platform: "slack", content)
+        ])
+        #expect(settled.isEmpty)
+        return try #require(requests.first)
+    }
+
+    @Test func `all fields are posted, signed as outcomes are`() async throws {
+        let rig = try await Self.rig(
+            #","secret":"\#(Self.key)","authorization":"Bearer abc""#)
+        let request = try await Self.post(rig)
+        #expect(request.method == "POST" && request.path == "/in")
+        let body = request.body
+        #expect(body["title"]?.string == "Order <5>" && body["badge"]?.integer == 3)
+        #expect(body["body"]?.string == "On its way \"today\" 📦")
+        #expect(body["data"]?["order"]?["total"]?.text == "1.5")
+        #expect(body["token"]?.string == "T1/B2/xyz" && body["platform"]?.string == "slack")
+        #expect(body["id"]?.string == request.headers["signalbox-id"])
+        #expect(request.headers["authorization"] == "Bearer abc")
+        let signature = try #require(request.headers["signalbox-signature"])
+        let time = signature.dropFirst(2).prefix { $0 != "," }
+        let expected = HMACDigest.sha256(
+            key: Array(Self.key.utf8), data: Array("\(time).\(request.text)".utf8)
+        ).map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }.joined()
+        #expect(signature == "t=\(time),v1=\(expected)")
+        await rig.end()
+    }
+
+    @Test func `a template has its placeholders filled, and values of data keep their kind`()
+        async throws
+    {
+        let template =
+            #"{"text":"{{title}}: {{ body }}","order":"{{ data.order }}","id":"#
+            + #""no {{ data.order.id }}","none":"{{ data.x.y }}","list":["{{ user }}",1.0,null,true]}"#
+        let rig = try await Self.rig(#","body":\#(template)"#)
+        let request = try await Self.post(rig)
+        #expect(
+            request.text
+                == #"{"text":"Order <5>: On its way \"today\" 📦","order":{"id":5,"total":1.5,"tags":["a"]},"#
+                + #""id":"no 5","none":null,"list":["",1.0,null,true]}"#)
+        await rig.end()
+    }
+
+    @Test func `Slack gets a section, with its own characters escaped`() async throws {
+        let rig = try await Self.rig(#","format":"slack""#)
+        let body = try await Self.post(rig).body
+        #expect(body["text"]?.string == "Order &lt;5&gt; · Shipped &amp; paid")
+        #expect(
+            body["blocks"]?[0]?["text"]?["text"]?.string
+                == "*Order &lt;5&gt; · Shipped &amp; paid*\nOn its way \"today\" 📦\n"
+                + "<https://shop.example.org/o/5|Open>")
+        let long = SendRig.note { $0.body = String(repeating: "ü&", count: 5_000) }
+        let cut = try await Self.post(rig, long).body
+        #expect((cut["blocks"]?[0]?["text"]?["text"]?.string?.count ?? 0) < 9_000)
+        await rig.end()
+    }
+
+    @Test func `Teams gets an adaptive card`() async throws {
+        let rig = try await Self.rig(#","format":"teams""#)
+        let body = try await Self.post(rig).body
+        let card = body["attachments"]?[0]?["content"]
+        #expect(body["type"]?.string == "message" && card?["type"]?.string == "AdaptiveCard")
+        #expect(card?["body"]?[0]?["text"]?.string == "Order <5>")
+        #expect(card?["body"]?[2]?["text"]?.string == "On its way \"today\" 📦")
+        #expect(card?["actions"]?[0]?["url"]?.string == "https://shop.example.org/o/5")
+        await rig.end()
+    }
+
+    @Test func `a token in the path is encoded, and none leaves it`() async throws {
+        let rig = try await Self.rig(url: "https://hooks.slack.com/services/{{ token }}?a=1")
+        #expect(try await Self.post(rig).path == "/services/T1/B2/xyz?a=1")
+        #expect(try await Self.post(rig, token: "a b/ü%").path == "/services/a%20b/%C3%BC%25?a=1")
+        for token in ["../x", "a//b", "/a", "a/./b", "a/"] {
+            let (requests, settled) = try await rig.prepare([
+                SendRig.delivery(7, token: token, Self.note)
+            ])
+            #expect(requests.isEmpty && settled.first?.reason == "malformed_token", "\(token)")
+        }
+        await rig.end()
+    }
+
+    @Test func `what nobody could read is not posted to a chat`() async throws {
+        let rig = try await Self.rig(#","format":"slack""#)
+        for (note, reason) in [
+            (SendRig.note { $0.isSilent = true }, "nothing_to_show"),
+            (SendRig.note { _ in }, "nothing_to_show"),
+            (SendRig.note { $0.isDryRun = true }, "no_dry_run"),
+        ] {
+            let (requests, settled) = try await rig.prepare([SendRig.delivery(7, note)])
+            #expect(requests.isEmpty && settled.first?.reason == reason)
+        }
+        await rig.end()
+    }
+
+    @Test(arguments: [
+        (200, "ok", Outcome.Kind.delivered, "ok", false), (202, "", .delivered, "ok", false),
+        (404, "no_service", .config, "no_service", true),
+        (403, "action_prohibited", .config, "forbidden", true),
+        (410, "channel_is_archived", .config, "channel_is_archived", true),
+        (404, "", .config, "not_found", true), (401, "", .config, "unauthorized", true),
+        (400, "invalid_payload", .rejected, "http_4xx", false),
+        (413, "", .rejected, "payload_too_large", false),
+        (429, "", .throttled, "too_many_requests", true),
+        (408, "", .retry, "timeout", false), (503, "", .retry, "server_error", false),
+        (302, "", .rejected, "http_3xx", false),
+    ])
+    func `an answer becomes an outcome, of one device if the URL is its own`(
+        status: UInt32, body: String, kind: Outcome.Kind, reason: String, isWide: Bool
+    ) async throws {
+        let rig = try await Self.rig()
+        let all = try rig.outcome(status, body)
+        #expect(all.kind == kind && all.reason == reason)
+        #expect((all.scope == .instance) == isWide)
+        await rig.end()
+        let own = try await Self.rig(url: "https://hooks.example.org/{{ token }}")
+        let one = try own.outcome(status, body)
+        #expect(one.scope == .item && one.reason == reason)
+        if status == 404 || status == 410 { #expect(one.kind == .unregistered) }
+        #expect(one.kind != .config)
+        await own.end()
+    }
+
+    @Test(arguments: [
+        (#"{"url":"http://a"}"#, "must begin with https://"),
+        (#"{"url":"https:///x"}"#, "has no host"),
+        (#"{"url":"https://a/{{ tokn }}"}"#, "another placeholder"),
+        (#"{"url":"https://a/b c"}"#, "percent-encoded"),
+        (#"{"url":"https://a","body":{"a":["{{ titel }}"]}}"#, "titel"),
+        (#"{"url":"https://a","format":"slack","body":{}}"#, "remove one of them"),
+        (#"{"url":"https://a","secret":"short"}"#, "secret"),
+    ])
+    func `a configuration that cannot work is refused without its URL`(
+        config: String, words: String
+    ) async throws {
+        await #expect {
+            _ = try await SendRig("Webhook", config: config, services: RigServices())
+        } throws: {
+            "\($0)".contains(words)
+        }
+    }
+}
