@@ -40,11 +40,26 @@ struct Encoder {
             draft.header("authorization", authorization)
             draft.header("content-type", "application/json")
             draft.header("x-goog-api-format-version", "2")
-            draft.appendBody(message.head.span)
-            draft.appendBodyEscaped(delivery.token)
+            switch Audience(delivery.token) {
+            case .malformed: return Answer.local(.malformedToken)
+            case .token:
+                draft.appendBody(message.head.span)
+                draft.appendBodyEscaped(delivery.token)
+            case .topic(let name): append("topic", name, message)
+            case .condition(let words): append("condition", words, message)
+            }
             draft.appendBody(message.tail.span)
             return nil
         }
+    }
+
+    /// Names another audience than a token.
+    private mutating func append(_ key: String, _ value: String, _ message: Message) {
+        draft.appendBody(Array(message.head.dropLast(Message.tokenKey.utf8.count)).span)
+        draft.appendBody(Array("\"\(key)\":\"".utf8).span)
+        draft.appendBodyEscaped(Array(value.utf8).span)
+        // Whatever the answer says, no token is dead.
+        draft.setContext(Answer.group)
     }
 
     private mutating func content(of delivery: borrowing Delivery) -> Rendered {

@@ -3,6 +3,9 @@ import SignalboxPluginKit
 /// An answer of FCM, decoded from `error.details[]`: the top-level status is less precise, and misleads for
 /// dead tokens.
 struct Answer {
+    /// The context of requests to topics and conditions.
+    static let group = "group"
+
     let status: Int
     private let messageName: String
     /// `errorCode` of the FcmError detail.

@@ -9,6 +9,9 @@ enum RenderFault: Error {
 struct Message: Sendable {
     private static let ttlMaxSeconds: UInt64 = 2_419_200
 
+    /// The end of `head`.
+    static let tokenKey = "\"token\":\""
+
     let head: [UInt8]
     let tail: [UInt8]
 
@@ -57,7 +60,7 @@ struct Message: Sendable {
             let bytes = try? Limit.fitted(whole.bytes, of: content, platform: platform, host)
         else { throw .tooLarge }
         let prefix = config.isValidateOnly || content.isDryRun ? "{\"validate_only\":true," : "{"
-        head = Array("\(prefix)\"message\":{\"token\":\"".utf8)
+        head = Array("\(prefix)\"message\":{\(Self.tokenKey)".utf8)
         // The object without its opening brace follows the token.
         let isEmpty = bytes.count <= 2
         tail = Array((isEmpty ? "\"" : "\",").utf8) + bytes.dropFirst() + [UInt8(ascii: "}")]

@@ -71,7 +71,10 @@ final class FCM: SendHTTPPlugin {
             let answer =
                 name.map { Answer(name: $0) }
                 ?? Answer(status: response.status, json: try? host.parse(response.body))
-            let outcome = answer.outcome(retryAfterMs: host.retryAfterMs(response))
+            var outcome = answer.outcome(retryAfterMs: host.retryAfterMs(response))
+            if outcome.kind == .unregistered, response.context == Answer.group {
+                outcome.kind = .rejected
+            }
             try sink.settle(response.items, outcome)
         }
     }

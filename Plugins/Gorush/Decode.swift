@@ -32,13 +32,13 @@ struct Push {
         id = push.words("notif_id")
         let isApple = name == "ios"
         let to = push.words("to")
-        guard isApple || (push.words("topic").isEmpty && push.words("condition").isEmpty),
-            !to.hasPrefix("/topics/")
-        else {
-            throw Reject(.topic, "topics and conditions have no tokens; send to tokens")
+        let group = Self.group(push, to: to, isApple: isApple)
+        guard group == nil || name == "android" else {
+            throw Reject(.topic, "topics and conditions are for Android; send to tokens")
         }
         topic = isApple ? Self.app(push.words("topic"), pushType: push.words("push_type")) : ""
-        (tokens, rejects) = try Self.tokens(push, to: to)
+        (tokens, rejects) = try Self.tokens(
+            push, to: group ?? (to.hasPrefix("/topics/") ? "" : to))
         var out = JSONWriter()
         out.object { out in
             for member in push.members where !Fields.kept.contains(member.key) {
@@ -47,6 +47,15 @@ struct Push {
             }
         }
         data = out.text
+    }
+
+    /// Subscribers of a topic or condition, as FCM's plugin names them; nil: the push is for tokens alone.
+    private static func group(_ push: JSON, to: String, isApple: Bool) -> String? {
+        let (topic, condition) = (push.words("topic"), push.words("condition"))
+        if to.hasPrefix("/topics/") { return "topic:\(to.dropFirst("/topics/".count))" }
+        if isApple { return condition.isEmpty ? nil : "condition:\(condition)" }
+        if !condition.isEmpty { return "condition:\(condition)" }
+        return topic.isEmpty ? nil : "topic:\(topic)"
     }
 
     private static func tokens(

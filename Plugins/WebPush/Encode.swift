@@ -18,7 +18,7 @@ struct Encoder {
     /// Writes the request into `draft`, or returns the outcome if sending would be useless.
     mutating func encode(_ delivery: borrowing Delivery) throws(PluginError) -> Outcome? {
         guard let subscription = Subscription(delivery.device()) else {
-            return Outcome(.rejected, "malformed_subscription")
+            return malformed("the token is no https URL, or p256dh or auth is no attribute of it")
         }
         let note = delivery.notification()
         guard !note.isDryRun else { return Outcome(.rejected, "no_dry_run") }
@@ -33,7 +33,7 @@ struct Encoder {
         } catch {
             // Its point is not on the curve.
             guard error.status == .invalid else { throw error }
-            return Outcome(.rejected, "malformed_subscription")
+            return malformed("its p256dh is no point of the curve P-256")
         }
         draft.begin("POST", path: subscription.path)
         draft.setOrigin(subscription.origin)
@@ -47,6 +47,12 @@ struct Encoder {
         }
         draft.appendBody(body.span)
         return nil
+    }
+
+    private func malformed(_ detail: String) -> Outcome {
+        var outcome = Outcome(.rejected, "malformed_subscription")
+        outcome.detail = detail
+        return outcome
     }
 
     private func secondsLeft(_ deadlineUnixMs: UInt64) -> UInt64 {

@@ -14,7 +14,7 @@ extension PluginsCommand {
         @Option(help: "c, swift or rust.")
         var language: String
 
-        @Option(help: "ingest, build, send-http, send or register.")
+        @Option(help: "One of \(NewPlugin.roles.joined(separator: ", ")).")
         var role: String
 
         @Option(help: "The project's folder; NAME by default.")

@@ -90,6 +90,45 @@ import Testing
         await rig.end()
     }
 
+    @Test func `topics and conditions are audiences of their own, and no answer kills them`()
+        async throws
+    {
+        let rig = try await rig()
+        for (token, key, value) in [
+            ("topic:news-1.de~%20", "topic", "news-1.de~%20"),
+            (
+                "condition:'a' in topics && ('b' in topics || 'c' in topics)", "condition",
+                "'a' in topics && ('b' in topics || 'c' in topics)"
+            ),
+            ("cK3-yx:APA91bE", "token", "cK3-yx:APA91bE"), ("topics:x", "token", "topics:x"),
+        ] {
+            let message = try await rig.render(platform: "android", token: token) {
+                $0.title = "T"
+            }.body["message"]
+            #expect(message?[key]?.string == value)
+            let keys = ["token", "topic", "condition"].filter { message?[$0] != nil }
+            #expect(keys == [key] && message?["android"] != nil)
+        }
+        let many = (0..<6).map { "'\($0)' in topics" }.joined(separator: " || ")
+        for token in [
+            "topic:", "topic:a b", "topic:ü", "condition:", "condition:x", "condition:\(many)",
+        ] {
+            let (requests, settled) = try await rig.prepare([
+                SendRig.delivery(
+                    1, token: token, platform: "android", SendRig.note { $0.title = "T" })
+            ])
+            #expect(requests.isEmpty && settled.first?.reason == "malformed_token", "\(token)")
+        }
+        let gone =
+            #"{"error":{"details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"}]}}"#
+        for (context, kind) in [("", Outcome.Kind.unregistered), ("group", .rejected)] {
+            var response = HTTPResponse(status: 404, body: Array(gone.utf8), items: [9])
+            response.context = Array(context.utf8)
+            #expect(rig.role.classify(app: "", responses: [response]).0.first?.kind == kind)
+        }
+        await rig.end()
+    }
+
     @Test func `a shown message has the system's fields`() async throws {
         let rig = try await rig([.init("android_channel", .string("chan"))])
         let request = try await rig.render(platform: "android") {

@@ -89,9 +89,9 @@ import Testing
         (#"{"platform":1,"tokens":"a"}"#, "wrong_type", "tokens must be a list"),
         (#"{"platform":1,"tokens":["a"],"badge":"x"}"#, "wrong_type", "badge must be an integer"),
         (#"{"platform":1,"tokens":["a"],"alert":"x"}"#, "wrong_type", "alert must be an object"),
-        (#"{"platform":2,"tokens":["a"],"topic":"t"}"#, "topic_unsupported", "topics"),
-        (#"{"platform":2,"condition":"'a' in topics"}"#, "topic_unsupported", "topics"),
-        (#"{"platform":2,"to":"/topics/foo-bar"}"#, "topic_unsupported", "topics"),
+        (#"{"platform":3,"tokens":["a"],"topic":"t"}"#, "topic_unsupported", "topics"),
+        (#"{"platform":1,"condition":"'a' in topics"}"#, "topic_unsupported", "topics"),
+        (#"{"platform":1,"to":"/topics/foo-bar"}"#, "topic_unsupported", "topics"),
     ])
     func `one bad notification harms no other, and the answer says what is wrong`(
         bad: String, reason: String, words: String
@@ -105,6 +105,24 @@ import Testing
         #expect(json["counts"]?.integer == 2 && json["success"]?.string == "ok")
         #expect(json["logs"]?[0]?["type"]?.string == "failed-push")
         #expect(json["logs"]?[0]?["error"]?.string?.contains(words) == true)
+        #expect(await rig.end() == [])
+    }
+
+    @Test(arguments: [
+        (#"{"platform":2,"topic":"news","message":"m"}"#, "topic:news"),
+        (#"{"platform":2,"to":"/topics/foo-bar","message":"m"}"#, "topic:foo-bar"),
+        (
+            #"{"platform":2,"condition":"'a' in topics","topic":"x","message":"m"}"#,
+            "condition:'a' in topics"
+        ),
+    ])
+    func `topics and conditions on Android go to their subscribers`(
+        push: String, token: String
+    ) async throws {
+        let rig = try await RoleRig("Gorush", config: "{}")
+        let result = await Self.post(rig, #"{"notifications":[\#(push)]}"#)
+        #expect(result.events.first?.recipients.map(\.device.token) == [token])
+        #expect(try Self.json(result)["counts"]?.integer == 1)
         #expect(await rig.end() == [])
     }
 

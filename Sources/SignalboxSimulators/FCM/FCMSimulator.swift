@@ -63,7 +63,10 @@ final class FCMHandler: HTTP2ServerHandler {
             return
         }
         let body = (try? JSONValue.parse(request.body)) ?? .null
-        let token = body["message"]?["token"]?.string ?? ""
+        let message = body["message"]
+        let token =
+            message?["token"]?.string ?? message?["topic"]?.string.map { "topic:\($0)" }
+            ?? message?["condition"]?.string.map { "condition:\($0)" } ?? ""
         answerer.answer(
             request, token: token, body: body, on: stream, serve: { serve(request, body) },
             failure: { status, code in
