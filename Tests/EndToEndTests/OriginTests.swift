@@ -106,6 +106,16 @@ import Testing
         await own.end()
     }
 
+    @Test func `a client certificate does not go with the REST pool`() async throws {
+        let own = try await Receiver()
+        await #expect {
+            _ = try await Self.rig(own, flags: Self.rest | 1_024)
+        } throws: {
+            "\($0)".contains("SBX_ENDPOINT_REST has a client certificate")
+        }
+        await own.end()
+    }
+
     @Test func `an endpoint over HTTP/2 takes no request for another origin`() async throws {
         let own = try await Receiver()
         let rig = try await Self.rig(own, flags: 0)

@@ -17,6 +17,12 @@ import Testing
         ("an APNs payload", ["bytesMax: 5120"]),
         ("an FCM payload", ["addedForApple = 256", "4096 - addedForApple"]),
         ("an HMS message", ["bytesMax: 4096 - frame"]),
+        (
+            "origin and context of a request",
+            ["raw.origin.len <= 300, raw.context.len <= 256", "request.context.count <= 256"]
+        ),
+        ("requests at a time over the REST pool", ["runningMax = 32"]),
+        ("idle connections of a REST pool", ["idle_max(multi.handle, 128)"]),
         ("a Web Push message", ["plainBytesMax = 4_096 - 86 - 1 - 16"]),
         ("an Airship notification", ["addedByAirship = 512", "4096 - addedByAirship"]),
         ("a text from a template, or one that differs by recipient", ["bytesMax = 16 * 1024"]),
@@ -187,6 +193,9 @@ import Testing
         ("a push request, from sending to answer", "role/http", "/* default 10,000"),
         ("a provider's answer", "role/http", "at most 1 MiB of body"),
         ("headers of an answer by HTTP/2", "role/http", "64 headers"),
+        ("origin and context of a request", "role/http", "At most 300 bytes"),
+        ("origin and context of a request", "role/http", "at most 256 bytes that come back"),
+        ("requests at a time over the REST pool", "role/http", "requests at a time, default 32"),
         ("the outcome of a delivery that `submit()` took", "role/send", "60 s after it was taken"),
         (
             "events in a batch of a source plugin", "role/source",

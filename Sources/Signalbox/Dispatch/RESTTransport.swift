@@ -99,14 +99,16 @@ final class RESTTransport: LaneTransport {
                 if case .success = result {
                     answers.observe(ns: SystemClock.monotonicNs - sentNs)
                 }
-                end(waiting, result, isElsewhere)
+                ended(waiting, result, isElsewhere)
+                work()
             }
         } catch {
-            end(waiting, .failure(error), isElsewhere)
+            // Whoever began it goes on with the next.
+            ended(waiting, .failure(error), isElsewhere)
         }
     }
 
-    private func end(
+    private func ended(
         _ waiting: Waiting, _ result: Result<RESTAnswer, RESTFault>, _ isElsewhere: Bool
     ) {
         state.withLock { state in
@@ -119,7 +121,6 @@ final class RESTTransport: LaneTransport {
             }
         }
         onResults([Self.result(waiting, result, isElsewhere)])
-        work()
     }
 
     func drain(connection: UInt64) {}

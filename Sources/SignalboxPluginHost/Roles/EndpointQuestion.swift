@@ -35,6 +35,11 @@ enum EndpointQuestion {
         guard let raw = filled else {
             return .failure(PluginFault(.invalid, "endpoint() changed struct_size of sbx_endpoint"))
         }
+        guard raw.flags & SBX_ENDPOINT_REST == 0 || raw.client_certificate.isEmpty else {
+            return .failure(
+                PluginFault(.invalid, "an endpoint with SBX_ENDPOINT_REST has a client certificate")
+            )
+        }
         let identity: SendEndpoint.ClientIdentity?
         do throws(PluginFault) {
             identity = try self.identity(raw, context)

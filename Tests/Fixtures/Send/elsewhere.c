@@ -1,7 +1,7 @@
 /* A sender for tests. A token "https://..." names the origin of its request, a token that begins with "bad" a malformed one; every
  * other goes to the endpoint. The context of a request, its platform, comes back as the provider's id.
  *
- * config: endpoint, ca; flags: SBX_ENDPOINT_*. */
+ * config: endpoint, ca; flags: SBX_ENDPOINT_*, and 1024: it names a client certificate. */
 #include <signalbox/plugin.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,8 @@ static void destroy(sbx_instance *i) { free((void *)i->origin.ptr), free((void *
 
 static sbx_status endpoint(sbx_instance *i, sbx_str app, sbx_endpoint *e, sbx_error *error) {
   (void)app, (void)error;
-  e->origin = i->origin, e->ca_file = i->ca, e->flags = (uint32_t)i->flags;
+  e->origin = i->origin, e->ca_file = i->ca, e->flags = (uint32_t)i->flags & 1023;
+  if (i->flags & 1024) e->client_certificate = STR("certificate");
   return SBX_OK;
 }
 

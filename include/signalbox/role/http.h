@@ -9,7 +9,9 @@
 #define SBX_ENDPOINT_ALPN_REQUIRED 1u      /* refuse a peer that does not answer "h2" (else its silence is tolerated) */
 #define SBX_ENDPOINT_ONE_STREAM_FIRST 2u   /* one request at a time on a connection until its first 2xx (APNs, token auth) */
 #define SBX_ENDPOINT_AT_MOST_ONCE 4u       /* a request whose fate is unknown is a dead letter, not a retry */
-#define SBX_ENDPOINT_REST 8u               /* over a pool that also speaks HTTP/1.1 and has connections to other origins. Since 1.1 */
+#define SBX_ENDPOINT_REST 8u               /* over a pool that also speaks HTTP/1.1 and has connections to other origins: without
+                                              a client certificate, and the pings, streams and connect_timeout_ms are its own.
+                                              Since 1.1 */
 #define SBX_ENDPOINT_PRIVATE_ORIGINS 16u   /* requests may also name origins on private networks. Since 1.1 */
 typedef struct sbx_endpoint {
   uint32_t struct_size, flags;      /* SBX_ENDPOINT_* */
