@@ -2,8 +2,8 @@ import SignalboxPluginKit
 
 /// Messages as chats take them.
 enum Chats {
-    /// Slack shows at most 3,000 characters of a section, and counts escapes.
-    private static let slackMax = 2_900
+    /// Slack shows at most 3,000 characters of a section, and counts escapes: a heading, a body and a link.
+    private static let slackMax = (heading: 300, body: 2_000, link: 500)
     /// Teams refuses a card over 28 KB.
     private static let teamsMax = 6_000
 
@@ -12,15 +12,16 @@ enum Chats {
         let note = content.note
         let heading = [note.title, note.subtitle].filter { !$0.isEmpty }.joined(separator: " · ")
         var lines: [String] = []
-        if !heading.isEmpty { lines.append("*\(escaped(cut(heading, 300)))*") }
-        if !note.body.isEmpty { lines.append(escaped(cut(note.body, slackMax / 2))) }
-        if note.link.hasPrefix("https://") || note.link.hasPrefix("http://") {
-            lines.append("<\(escaped(note.link))|Open>")
+        if !heading.isEmpty { lines.append("*\(escaped(heading, slackMax.heading))*") }
+        if !note.body.isEmpty { lines.append(escaped(note.body, slackMax.body)) }
+        let isLink = note.link.hasPrefix("https://") || note.link.hasPrefix("http://")
+        if isLink, note.link.count <= slackMax.link {
+            lines.append("<\(escaped(note.link, .max))|Open>")
         }
         let text = lines.joined(separator: "\n")
         out.object { out in
             // What the notification on the phone shows.
-            out.member("text", escaped(cut(heading.isEmpty ? note.body : heading, 300)))
+            out.member("text", escaped(heading.isEmpty ? note.body : heading, slackMax.heading))
             out.key("blocks")
             out.array { out in
                 out.object { out in
@@ -88,9 +89,22 @@ enum Chats {
         text.count <= count ? text : "\(text.prefix(count - 1))…"
     }
 
-    /// Slack reads these three as its own.
-    private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
-            .replacing(">", with: "&gt;")
+    /// Slack reads three characters as its own. No more than `max` are left, all escapes whole.
+    private static func escaped(_ text: String, _ max: Int) -> String {
+        var out = ""
+        var count = 0
+        for character in text {
+            let piece =
+                switch character {
+                case "&": "&amp;"
+                case "<": "&lt;"
+                case ">": "&gt;"
+                default: String(character)
+                }
+            count += piece.count
+            guard count < max else { return out + "…" }
+            out += piece
+        }
+        return out
     }
 }

@@ -81,9 +81,17 @@ import Testing
             body["blocks"]?[0]?["text"]?["text"]?.string
                 == "*Order &lt;5&gt; · Shipped &amp; paid*\nOn its way \"today\" 📦\n"
                 + "<https://shop.example.org/o/5|Open>")
-        let long = SendRig.note { $0.body = String(repeating: "ü&", count: 5_000) }
-        let cut = try await Self.post(rig, long).body
-        #expect((cut["blocks"]?[0]?["text"]?["text"]?.string?.count ?? 0) < 9_000)
+        for text in ["&", "ü<", "📦", "x"] {
+            let long = SendRig.note {
+                $0.title = String(repeating: text, count: 5_000)
+                $0.body = $0.title
+                $0.link = "https://shop.example.org/o/5"
+            }
+            let body = try await Self.post(rig, long).body
+            let cut = try #require(body["blocks"]?[0]?["text"]?["text"]?.string)
+            #expect((2_000...3_000).contains(cut.count) && cut.hasSuffix("|Open>"), "\(cut.count)")
+            #expect(cut.contains("…*\n") && !cut.contains("&a…") && !cut.contains("&…"))
+        }
         await rig.end()
     }
 
