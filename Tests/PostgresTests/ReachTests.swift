@@ -88,6 +88,12 @@ import Testing
         try await until {
             try await primary.run("SELECT sync_state FROM pg_stat_replication").hasPrefix("sync")
         }
+        // The database was made before its commits waited for the standby.
+        try await until {
+            try await standby.run(
+                "SELECT count(*) FROM pg_database WHERE datname = '\(database.name)'"
+            ).hasPrefix("1")
+        }
         // The first is dead, the second takes no writes.
         let hosts = ["/nonexistent", standby.folder, primary.folder].map(Self.encoded)
         let rig = try await StoreRig.open(
