@@ -260,7 +260,9 @@ final class PushConnection: ChannelInboundHandler {
         // Peers often close TCP without close_notify; this is not worth reporting.
         let isCut = (error as? TLSFault)?.kind == .truncated
         if !isClosing, !isCut {
-            closeReason = ConnectFault.text(error)
+            // Its words in HTTP/1.1 may be lost to a reset.
+            let isReset = isSilentPeer && !isReady && !(error is TLSFault)
+            closeReason = isReset ? Self.noHTTP2 : ConnectFault.text(error)
             isSilentPeer = false
         }
         context.close(promise: nil)
