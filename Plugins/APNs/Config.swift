@@ -37,6 +37,10 @@ struct Config: Sendable {
               "items": { "type": "string", "pattern": "^[A-Za-z0-9.-]{1,255}$" },
               "description": "further bundle ids that the same key serves"
             },
+            "channel_storage": {
+              "type": "string", "enum": ["none", "most_recent"], "default": "none",
+              "description": "message storage policy of the app's broadcast channels"
+            },
             "environment": {
               "type": "string", "enum": ["production", "sandbox", "development"],
               "default": "production",
@@ -46,7 +50,7 @@ struct Config: Sendable {
 
     static let schema = """
         {
-          "type": "object", "family": "apns",
+          "type": "object", "family": "apns", "emits": {},
           "payloadLimits": [
             { "bytes": 5120, "header": "apns-push-type", "value": "voip" }, { "bytes": 4096 }
           ],
@@ -57,6 +61,7 @@ struct Config: Sendable {
               "description": "apps with credentials and connections of their own",
               "items": { "type": "object", "properties": { \(credentialKeys) } }
             },
+            "channels": \(Channels.schema),
             "port": { "type": "integer", "enum": [443, 2197], "default": 443 },
             "endpoint": {
               "type": "string", "format": "uri", "default": "",
@@ -81,6 +86,7 @@ struct Config: Sendable {
 
     /// In the file's order; the first is the default.
     let accounts: [Account]
+    let channels: Channels?
     let caFile: String
     let connections: UInt32
     let requestTimeoutMs: UInt32
@@ -107,6 +113,7 @@ struct Config: Sendable {
             }
         }
         self.accounts = accounts
+        channels = json["channels"].map { Channels($0) }
         caFile = json["ca"]?.string ?? ""
         connections = UInt32(clamping: json["connections"]?.integer ?? 2)
         requestTimeoutMs = UInt32(clamping: json["request_timeout_ms"]?.integer ?? 10_000)

@@ -19,6 +19,9 @@ struct Account: Sendable {
     let allowed: Set<String>
     let login: Login
     let origin: String
+    let isProduction: Bool
+    /// Whether Apple keeps the newest message of a channel for devices that are away.
+    let channelsStore: Bool
     let hasKeyFile: Bool
     let hasPassword: Bool
 
@@ -45,6 +48,7 @@ struct Account: Sendable {
         }
         self.path = path
         providerToken = "provider_token\(path.isEmpty ? "" : ".\(path.dropLast())")"
+        channelsStore = json["channel_storage"]?.string == "most_recent"
         hasKeyFile = json["certificate_key"] != nil
         hasPassword = json["certificate_password"] != nil
         var topic = json["topic"]?.string ?? ""
@@ -79,16 +83,16 @@ struct Account: Sendable {
         self.topic = topic
         self.topics = topics.union([topic])
         self.allowed = allowed
-        let isProduction = json["environment"]?.string == "production"
+        isProduction = json["environment"]?.string == "production"
         let name = isProduction ? "api.push.apple.com" : "api.sandbox.push.apple.com"
         origin = endpoint.isEmpty ? "https://\(name):\(port)" : endpoint
     }
 
     /// Whether a topic is another one with a suffix: `com.example.app.voip` besides `com.example.app`.
     private static func isSuffixed(_ topic: String, among all: Set<String>) -> Bool {
-        Payload.kinds.values.contains { kind in
-            !kind.suffix.isEmpty && topic.hasSuffix(kind.suffix)
-                && all.contains(String(topic.dropLast(kind.suffix.count)))
+        PushType.all.values.contains { type in
+            !type.suffix.isEmpty && topic.hasSuffix(type.suffix)
+                && all.contains(String(topic.dropLast(type.suffix.count)))
         }
     }
 

@@ -5,6 +5,7 @@ struct Encoder {
     private struct Key: Hashable {
         var content: UInt
         var badge: Int32?
+        var isBroadcast: Bool
     }
 
     private enum Rendered {
@@ -34,13 +35,38 @@ struct Encoder {
 
     /// Writes the request into `draft`, or returns the outcome if sending would be useless.
     mutating func encode(_ delivery: borrowing Delivery) -> Outcome? {
-        guard isToken(delivery.token) else { return Reasons.local(.malformedToken) }
-        switch content(of: delivery) {
+        let audience = Audience(delivery.token, takesAnyToken: config.takesAnyToken)
+        let channel: String?
+        switch audience {
+        case .malformed: return Reasons.local(.malformedToken)
+        case .token: channel = nil
+        case .channel(let id): channel = id
+        }
+        switch content(of: delivery, isBroadcast: channel != nil) {
         case .refused(let outcome): return outcome
         case .payload(let payload):
-            write(delivery, payload)
+            if let channel {
+                broadcast(delivery, payload, channel: channel)
+            } else {
+                write(delivery, payload)
+            }
             return nil
         }
+    }
+
+    /// To everybody who follows a channel: another path, another id, no topic and no collapse key.
+    private mutating func broadcast(
+        _ delivery: borrowing Delivery, _ payload: Payload, channel: String
+    ) {
+        draft.begin("POST", path: "/4/broadcasts/apps/\(topic)")
+        if !authorization.isEmpty { draft.header("authorization", authorization) }
+        draft.header("apns-channel-id", channel, isIndexed: false)
+        draft.header("apns-push-type", payload.pushType)
+        draft.header("apns-request-id", delivery.stableID, isIndexed: false)
+        draft.header("apns-priority", payload.priority)
+        let seconds = account.channelsStore ? delivery.deadlineUnixMs / 1000 : 0
+        draft.header("apns-expiration", String(seconds), isIndexed: false)
+        draft.appendBody(payload.bytes.span)
     }
 
     private mutating func write(_ delivery: borrowing Delivery, _ payload: Payload) {
@@ -61,47 +87,32 @@ struct Encoder {
         draft.appendBody(payload.bytes.span)
     }
 
-    private mutating func content(of delivery: borrowing Delivery) -> Rendered {
-        let key = Key(content: delivery.contentID, badge: delivery.badge)
+    private mutating func content(
+        of delivery: borrowing Delivery, isBroadcast: Bool
+    ) -> Rendered {
+        let key = Key(
+            content: delivery.contentID, badge: delivery.badge, isBroadcast: isBroadcast)
         if let last, last.key == key { return last.value }
         let value: Rendered
         if let known = rendered[key] {
             value = known
         } else {
-            value = render(delivery.notification(), badge: delivery.badge)
+            value = render(delivery, isBroadcast: isBroadcast)
             rendered[key] = value
         }
         last = (key, value)
         return value
     }
 
-    private func render(_ note: PushNotification, badge: Int32?) -> Rendered {
+    private func render(_ delivery: borrowing Delivery, isBroadcast: Bool) -> Rendered {
+        let eventUnixMs = delivery.eventUnixMs > 0 ? delivery.eventUnixMs : host.nowUnixMs
         do throws(RenderFault) {
-            let payload = try Payload(
-                note, badge: badge, topic: topic, usesToken: account.usesToken, host: host)
-            guard account.allowed.isEmpty || account.allowed.contains(payload.topic) else {
-                return .refused(Reasons.local(.topicNotInCertificate))
-            }
-            return .payload(payload)
+            return .payload(
+                try Payload(
+                    delivery.notification(), badge: delivery.badge, account: account, topic: topic,
+                    isBroadcast: isBroadcast, eventUnixMs: eventUnixMs, host: host))
         } catch {
             return .refused(Reasons.local(error))
         }
-    }
-
-    /// Hexadecimal or, for simulators, any characters that are valid in a path.
-    private func isToken(_ token: Span<UInt8>) -> Bool {
-        guard !token.isEmpty, token.count <= 512 else { return false }
-        for index in token.indices {
-            switch token[index] {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-                UInt8(ascii: "A")...UInt8(ascii: "F"):
-                continue
-            case UInt8(ascii: "g")...UInt8(ascii: "z"), UInt8(ascii: "G")...UInt8(ascii: "Z"),
-                UInt8(ascii: "-"), UInt8(ascii: "_"):
-                guard config.takesAnyToken else { return false }
-            default: return false
-            }
-        }
-        return true
     }
 }

@@ -18,6 +18,15 @@ enum Reasons {
         "BadPriority": (.rejected, .item),
         "InvalidPushType": (.rejected, .item),
         "DuplicateHeaders": (.rejected, .item),
+        "MissingPushType": (.rejected, .item),
+        "MissingChannelId": (.rejected, .item),
+        "BadChannelId": (.rejected, .item),
+        "BadRequestParams": (.rejected, .item),
+        "BadRequestPayload": (.rejected, .item),
+        "CannotCreateChannelConfig": (.rejected, .item),
+        // The app may not broadcast; its other pushes are not affected.
+        "FeatureNotEnabled": (.config, .item),
+        "TopicMismatch": (.config, .app),
         "MissingDeviceToken": (.rejected, .item),
         "PayloadEmpty": (.rejected, .item),
         "PayloadTooLarge": (.rejected, .item),
@@ -60,12 +69,12 @@ enum Reasons {
         status: Int, reason: String, credential: String, isProven: Bool
     ) -> Outcome {
         switch reason {
-        case "BadDeviceToken":
+        case "BadDeviceToken", "ChannelNotRegistered":
             if isProven { return Outcome(.unregistered, reason) }
             var outcome = Outcome(.rejected, reason)
             outcome.detail =
                 "no push of this app was taken yet, so the environment may be the wrong one; "
-                + "the token is kept"
+                + "the \(reason == "BadDeviceToken" ? "token" : "channel") is kept"
             return outcome
         case "Unregistered", "ExpiredToken": return Outcome(.unregistered, reason)
         case "ExpiredProviderToken":
@@ -135,8 +144,23 @@ enum Reasons {
         case .reservedKey: Outcome(.rejected, "reserved_data_key")
         case .malformedData: Outcome(.rejected, "malformed_data")
         case .tooLarge: Outcome(.rejected, "PayloadTooLarge")
-        case .locationNeedsToken: Outcome(.config, "location_needs_token_auth")
+        case .typeNeedsToken: Outcome(.config, "push_type_needs_token_auth")
         case .topicNotInCertificate: Outcome(.config, "topic_not_in_certificate")
+        case .channelNeedsLiveActivity:
+            rejected(
+                "channel_needs_liveactivity", "a channel takes the push type liveactivity alone")
+        case .notUnseen:
+            rejected(
+                "push_type_shows", "a withdrawal or dry run with this push type would be noticed")
+        case .malformedLiveActivity(let fault): rejected("malformed_live_activity", fault)
+        case .missingMember(let name):
+            rejected("missing_member", "the push type needs \(name), a text, in the data")
         }
+    }
+
+    private static func rejected(_ reason: String, _ detail: String) -> Outcome {
+        var outcome = Outcome(.rejected, reason)
+        outcome.detail = detail
+        return outcome
     }
 }

@@ -2,36 +2,18 @@ import SignalboxPluginKit
 
 /// Why a notification cannot become a payload.
 enum RenderFault: Error {
-    case malformedToken, unknownPushType, locationNeedsToken, reservedKey, malformedData, tooLarge
-    case topicNotInCertificate
+    case malformedToken, unknownPushType, typeNeedsToken, reservedKey, malformedData, tooLarge
+    case topicNotInCertificate, channelNeedsLiveActivity
+    /// A push of this type cannot be without effect on the user, as a withdrawal and a dry run must be.
+    case notUnseen
+    /// The device would ignore it; the text says why.
+    case malformedLiveActivity(String)
+    /// The push type's member is missing.
+    case missingMember(String)
 }
 
 /// The payload and headers that deliveries of one content share.
 struct Payload: Sendable {
-    /// A push type with its rules from Apple's table.
-    struct Kind {
-        var suffix = ""
-        var bytesMax = 4096
-        /// The only allowed priority; nil for the notification's.
-        var priority: String?
-        /// It is useless later: one attempt, not stored by Apple.
-        var expiresAtOnce = false
-    }
-
-    static let kinds: [String: Kind] = [
-        "alert": Kind(),
-        "background": Kind(priority: "5"),
-        "voip": Kind(suffix: ".voip", bytesMax: 5120, priority: "10", expiresAtOnce: true),
-        "complication": Kind(suffix: ".complication"),
-        "fileprovider": Kind(suffix: ".pushkit.fileprovider"),
-        "mdm": Kind(),
-        "liveactivity": Kind(suffix: ".push-type.liveactivity"),
-        "location": Kind(suffix: ".location-query"),
-        "pushtotalk": Kind(suffix: ".voip-ptt", priority: "10", expiresAtOnce: true),
-        "widgets": Kind(suffix: ".push-type.widgets"),
-        "controls": Kind(suffix: ".push-type.controls"),
-    ]
-
     let bytes: [UInt8]
     let topic: String
     let pushType: String
@@ -39,29 +21,68 @@ struct Payload: Sendable {
     let collapse: String
     let expiresAtOnce: Bool
 
+    /// `isBroadcast`: it goes to a channel. `eventUnixMs`: when its event arrived.
     init(
-        _ content: PushNotification, badge: Int32?, topic: String, usesToken: Bool, host: Host
+        _ content: PushNotification, badge: Int32?, account: Account, topic: String,
+        isBroadcast: Bool, eventUnixMs: UInt64, host: Host
     ) throws(RenderFault) {
-        let isUnseen = content.isSilent || content.isDryRun || content.isWithdrawn
-        let derived = isUnseen ? "background" : "alert"
-        pushType = content.pushType.isEmpty ? derived : content.pushType
-        guard let kind = Self.kinds[pushType] else { throw .unknownPushType }
-        guard usesToken || pushType != "location" else { throw .locationNeedsToken }
-        self.topic = topic + kind.suffix
-        priority = kind.priority ?? String((content.priority ?? .high).rawValue)
-        expiresAtOnce = kind.expiresAtOnce
+        pushType = try Self.pushType(of: content)
+        guard let type = PushType.all[pushType] else { throw .unknownPushType }
+        guard account.usesToken || !type.needsToken else { throw .typeNeedsToken }
+        guard !isBroadcast || pushType == "liveactivity" else { throw .channelNeedsLiveActivity }
+        self.topic = topic + type.suffix
+        guard account.allowed.isEmpty || account.allowed.contains(self.topic) else {
+            throw .topicNotInCertificate
+        }
+        priority = type.priority ?? String((content.priority ?? .high).rawValue)
+        expiresAtOnce = type.expiresAtOnce
         collapse = CollapseKey.shortened(content.collapse)
-        let full = try Self.body(content, badge: badge, pushType: pushType, host: host)
+        let full = try Self.body(
+            content, badge: badge, pushType: pushType, eventUnixMs: eventUnixMs, host: host)
+        try Self.check(full, pushType, type, isBroadcast: isBroadcast, host)
+        let bytesMax = isBroadcast ? PushType.broadcastBytesMax : type.bytesMax
         bytes =
-            full.count <= kind.bytesMax
-            ? full : try Self.fitted(full, content, bytesMax: kind.bytesMax, host)
+            full.count <= bytesMax
+            ? full : try Self.fitted(full, content, pushType, bytesMax: bytesMax, host)
+    }
+
+    /// A push that shows nothing has the type `background`, which PushKit's tokens and Live Activities do not take. With
+    /// their own type a phone would ring.
+    private static func pushType(of content: PushNotification) throws(RenderFault) -> String {
+        guard content.isDryRun || content.isWithdrawn else {
+            if !content.pushType.isEmpty { return content.pushType }
+            return content.isSilent ? "background" : "alert"
+        }
+        guard ["", "alert", "background"].contains(content.pushType) else { throw .notUnseen }
+        return "background"
+    }
+
+    /// What the device ignores without a word.
+    private static func check(
+        _ payload: [UInt8], _ name: String, _ type: PushType, isBroadcast: Bool, _ host: Host
+    ) throws(RenderFault) {
+        guard !type.member.isEmpty || name == "liveactivity" else { return }
+        guard let json = try? host.parse(payload.span) else { throw .malformedData }
+        if !type.member.isEmpty, json[type.member]?.string?.isEmpty != false {
+            throw .missingMember(type.member)
+        }
+        if name == "liveactivity",
+            let fault = LiveActivity.fault(in: json, isBroadcast: isBroadcast)
+        {
+            throw .malformedLiveActivity(fault)
+        }
     }
 
     private static func fitted(
-        _ payload: [UInt8], _ content: PushNotification, bytesMax: Int, _ host: Host
+        _ payload: [UInt8], _ content: PushNotification, _ pushType: String, bytesMax: Int,
+        _ host: Host
     ) throws(RenderFault) -> [UInt8] {
         var limit = PayloadLimit(bytesMax: bytesMax)
-        limit.addAlert("/aps/alert", of: payload, host)
+        if pushType == "liveactivity" {
+            LiveActivity.addPlaces(of: payload, to: &limit, host)
+        } else {
+            limit.addAlert("/aps/alert", of: payload, host)
+        }
         guard let fitted = try? host.fitted(payload, of: content, to: limit) else {
             throw .tooLarge
         }
@@ -69,7 +90,8 @@ struct Payload: Sendable {
     }
 
     private static func body(
-        _ content: PushNotification, badge: Int32?, pushType: String, host: Host
+        _ content: PushNotification, badge: Int32?, pushType: String, eventUnixMs: UInt64,
+        host: Host
     ) throws(RenderFault) -> [UInt8] {
         var data: JSON?
         if !content.data.isEmpty {
@@ -79,7 +101,12 @@ struct Payload: Sendable {
             }
             data = parsed
         }
-        if pushType == "mdm" { return Array((data?.text ?? "{}").utf8) }
+        if pushType == "mdm" || pushType == "fileprovider" {
+            // The system reads them, and no app: there is no aps.
+            var writer = JSONWriter()
+            writer.raw(data?.text ?? "{}")
+            return try overridden(content, writer, host)
+        }
         guard let localized = try? LocalizedTexts(content, host) else { throw .malformedData }
         let members = data?.members ?? []
         guard !members.contains(where: { $0.key == "aps" }) else { throw .reservedKey }
@@ -87,8 +114,13 @@ struct Payload: Sendable {
         writer.object { out in
             out.key("aps")
             out.object { out in
-                writeAPS(
-                    content, localized, badge: badge ?? content.badge, pushType: pushType, to: &out)
+                if pushType == "liveactivity" {
+                    LiveActivity.write(content, localized, eventUnixMs: eventUnixMs, to: &out)
+                } else {
+                    writeAPS(
+                        content, localized, badge: badge ?? content.badge, pushType: pushType,
+                        to: &out)
+                }
             }
             if content.isWithdrawn {
                 // The app removes the shown notification with this identifier, its collapse id.
@@ -105,7 +137,13 @@ struct Payload: Sendable {
                 out.value(member.value)
             }
         }
-        guard let whole = try? content.overridden(writer, family: "apns", host) else {
+        return try overridden(content, writer, host)
+    }
+
+    private static func overridden(
+        _ content: PushNotification, _ payload: consuming JSONWriter, _ host: Host
+    ) throws(RenderFault) -> [UInt8] {
+        guard let whole = try? content.overridden(payload, family: "apns", host) else {
             throw .malformedData
         }
         return whole.bytes

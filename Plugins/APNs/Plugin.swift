@@ -3,7 +3,7 @@ import SignalboxPluginKit
 import Synchronization
 
 /// The Apple Push Notification service over HTTP/2.
-final class APNs: SendHTTPPlugin {
+final class APNs: SendHTTPPlugin, IngestPlugin {
     static let info = PluginInfo(
         id: "io.signalbox.apns", version: "1.0.0",
         summary: "Apple Push Notification service: all push types, token or certificate auth",
@@ -70,6 +70,12 @@ final class APNs: SendHTTPPlugin {
         host.watch(account.path + "certificate", look)
     }
 
+    var paths: [IngestPath] { config.channels?.paths ?? [] }
+
+    func handle(_ request: borrowing Request, _ sink: borrowing IngestSink) throws(PluginError) {
+        try config.channels?.handle(request, sink, config: config, host: host)
+    }
+
     func endpoint(app: String) throws(PluginError) -> Endpoint {
         guard let account = config.account(for: app) else {
             throw PluginError(.notFound, "\"\(app)\" is neither topic nor one of topics")
@@ -114,7 +120,8 @@ final class APNs: SendHTTPPlugin {
         for index in 0..<batch.count {
             let response = batch[index]
             if response.status == 200 {
-                delivered.providerID = response.header("apns-id") ?? ""
+                delivered.providerID =
+                    response.header("apns-id") ?? response.header("apns-request-id") ?? ""
                 try sink.settle(response, delivered)
                 isProven = true
                 failuresInRow = 0

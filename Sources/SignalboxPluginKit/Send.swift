@@ -33,6 +33,8 @@ public struct OwnedDelivery: Sendable {
     public let stableID: String
     /// When it expires, in Unix milliseconds; 0 for never.
     public let deadlineUnixMs: UInt64
+    /// When its event arrived, in Unix milliseconds; 0 if the host does not say.
+    public let eventUnixMs: UInt64
     /// The content.
     public let content: PushNotification
 }
@@ -43,7 +45,7 @@ extension Delivery {
         OwnedDelivery(
             id: id, attempt: attempt, token: token.text, platform: platform,
             stableID: stableID.text, deadlineUnixMs: deadlineUnixMs,
-            content: notification())
+            eventUnixMs: eventUnixMs, content: notification())
     }
 }
 

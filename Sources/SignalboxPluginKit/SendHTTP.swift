@@ -82,6 +82,8 @@ public struct Delivery: ~Escapable {
     }
     /// When it expires, in Unix milliseconds; 0 for never.
     public var deadlineUnixMs: UInt64 { raw.pointee.deadline_unix_ms }
+    /// When its event arrived, in Unix milliseconds, the same on every attempt; 0 if the host does not say.
+    public var eventUnixMs: UInt64 { UnsafePointer(raw).known(sbx_delivery()).event_unix_ms }
     /// `ios`, `android`, ...
     public var platform: String { raw.pointee.device.pointee.platform.text }
     /// Equal for deliveries with equal content, which needs to be rendered only once.

@@ -92,7 +92,7 @@ import Testing
             #expect(request.headers["apns-topic"] == "com.example.app")
             let location = SendRig.note { $0.pushType = "location" }
             let (_, settled) = try await rig.prepare([SendRig.delivery(1, location)])
-            #expect(settled.first?.reason == "location_needs_token_auth")
+            #expect(settled.first?.reason == "push_type_needs_token_auth")
             await rig.end()
         }
     }

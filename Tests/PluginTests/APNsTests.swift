@@ -112,7 +112,12 @@ import Testing
         let request = try await rig.render(deadlineUnixMs: now + 60_000) {
             $0.pushType = type
             $0.priority = .normal
-            $0.data = #"{"mdm":"magic"}"#
+            $0.data = #"{"mdm":"magic","container-identifier":"root"}"#
+            if type == "liveactivity" {
+                $0.overrides = [
+                    PayloadOverride(family: "apns", json: #"{"aps":{"event":"end","timestamp":1}}"#)
+                ]
+            }
         }
         #expect(request.headers["apns-push-type"] == type)
         #expect(request.headers["apns-topic"] == topic)
@@ -121,7 +126,8 @@ import Testing
             request.headers["apns-expiration"]
                 == (expiration == "later" ? String((now + 60_000) / 1000) : expiration))
         switch type {
-        case "mdm": #expect(request.text == #"{"mdm":"magic"}"#)
+        case "mdm", "fileprovider": #expect(request.body["mdm"]?.string == "magic")
+        case "liveactivity": #expect(request.body["aps"]?["event"]?.string == "end")
         case "widgets", "controls": #expect(request.body["aps"]?["content-changed"] == .bool(true))
         case "background": #expect(request.body["aps"]?["content-available"] == .integer(1))
         default: #expect(request.body["aps"] == .object([]))

@@ -22,6 +22,8 @@ import Testing
         ("ä{{ ticket_id }}ö", "ä5ö"), ("{{ families | truncate: 3 }}", "👨‍👩‍👧‍👦👨‍👩‍👧‍👦…"),
         ("{{ families | truncate_bytes: 53 }}", "👨‍👩‍👧‍👦👨‍👩‍👧‍👦…"),
         ("{{ families | truncate_bytes: 52 }}", "👨‍👩‍👧‍👦…"),
+        ("{{ notification | json }}", #"{"title":"Agent replied"}"#),
+        ("[{{ count | json }},{{ ticket_id | json }},{{ missing|json }}]", #"[3,"5",null]"#),
         ("{{ ticket_id | truncate_bytes: 3 }}", "5"), ("{{ families | truncate_bytes: 3 }}", "…"),
     ])
     func `places are filled from the event`(text: String, wanted: String) throws {
@@ -35,6 +37,8 @@ import Testing
         ("{{ a | default: x }}", 2, "quoted"), ("{{ a | truncate: x }}", 2, "number"),
         ("{{ a | default: \"x }}", 16, "never closed"),
         ("{{ a | truncate_bytes: 2 }}", 2, "at least 3"),
+        ("{{ a | json | truncate: 3 }}", 2, "json stands alone"),
+        ("{{ a | default: \"x\" | json }}", 2, "json stands alone"),
         ("{{ texts.reply }}", 2, "{{ data.texts.reply }}"),
     ])
     func `a fault names its place`(text: String, offset: Int, words: String) {

@@ -248,7 +248,7 @@ import Testing
     @Test func `all messages together are more than one`() { #expect(Self.cases.count > 40) }
 
     @Test func `deliveries that share a content share it again`() throws {
-        let shared = SharedNotification(PushNotification())
+        let shared = SharedNotification(PushNotification(), receivedUnixMs: 7)
         let other = SharedNotification(PushNotification())
         let given = [shared, other, shared, shared, other].enumerated().map { index, content in
             Delivery(
@@ -259,6 +259,7 @@ import Testing
             Self.encoded(WireDeliveries(given)), as: WireDeliveries.self
         ).deliveries
         #expect(back[0].content === back[2].content && back[0].content === back[3].content)
+        #expect(back.map(\.content.receivedUnixMs) == [7, 0, 7, 7, 0])
         #expect(back[1].content === back[4].content && back[0].content !== back[1].content)
     }
 

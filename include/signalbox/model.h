@@ -92,6 +92,8 @@ typedef struct sbx_delivery {
   sbx_str stable_id;            /* a UUID, the same on every attempt: apns-id, Message-ID */
   const sbx_notification *notification;  /* equal pointers in one batch: equal content, render it once */
   const sbx_device *device;
+  uint64_t event_unix_ms;       /* when its event arrived, in Unix milliseconds; the same on every attempt and for equal
+                                 * content; 0: unknown. Since 1.1 */
 } sbx_delivery;
 
 /* The result of one delivery or one change. */

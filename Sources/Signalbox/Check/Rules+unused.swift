@@ -14,7 +14,7 @@ extension CheckRule {
                 guard !takesRequests || isSource || plugin.facts.emits != nil else { return nil }
                 return Finding(
                     plugin.settings.position,
-                    takesRequests || isSource
+                    (takesRequests || isSource) && plugin.facts.emits?.isEmpty != true
                         ? "plugin \"\(plugin.name)\": no route takes its events"
                         : "plugin \"\(plugin.name)\" is not used: no route, devices.report or "
                             + "outcomes names it")

@@ -116,11 +116,14 @@ struct PluginCheck {
         var route = settings.route
         let owner = "route \"\(route.name)\""
         for source in route.sources {
+            // One that takes requests may declare that they become no events.
+            let isMute = plugins.first { $0.name == source }?.facts.emits?.isEmpty == true
             require(
-                ["sbx.role.ingest/1", "sbx.role.source/1"], of: source,
+                isMute ? [] : ["sbx.role.ingest/1", "sbx.role.source/1"], of: source,
                 at: settings.sourcePositions[source] ?? settings.position,
-                "\(owner): plugin \"\(source)\" has neither an ingest nor a source role, so it cannot be used in from"
-            )
+                "\(owner): plugin \"\(source)\" "
+                    + (isMute ? "emits no events" : "has neither an ingest nor a source role")
+                    + ", so it cannot be used in from")
         }
         require(
             ["sbx.role.build/1"], of: route.builder, at: settings.builderPosition,

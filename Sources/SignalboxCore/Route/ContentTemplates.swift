@@ -7,7 +7,7 @@ public struct ContentTemplates: Sendable {
         case withdraw
     }
 
-    /// JSON whose texts are templates.
+    /// JSON whose texts are templates. A text that is `{{ field | json }}` is the field's value.
     public indirect enum JSONTemplate: Sendable {
         case constant(JSONValue)
         case text(Template)
@@ -17,7 +17,12 @@ public struct ContentTemplates: Sendable {
         func render(_ fields: EventFields, recipient: Recipient?) -> JSONValue {
             switch self {
             case .constant(let value): value
-            case .text(let template): .string(template.render(fields, recipient: recipient))
+            case .text(let template):
+                if let path = template.wholeValue {
+                    fields.value(path, recipient: recipient) ?? .null
+                } else {
+                    .string(template.render(fields, recipient: recipient))
+                }
             case .list(let items): .array(items.map { $0.render(fields, recipient: recipient) })
             case .map(let items):
                 .object(

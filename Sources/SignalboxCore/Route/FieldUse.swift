@@ -40,7 +40,7 @@ extension Template {
         segments.flatMap { segment -> [FieldPath] in
             switch segment {
             case .text: []
-            case .field(let path, _): [path]
+            case .field(let path, _), .json(let path): [path]
             case .localized(let text, _): text.fields
             }
         }

@@ -13,7 +13,7 @@ public struct TemplateFault: Error, Sendable, Hashable, CustomStringConvertible 
 ///
 /// A placeholder may have filters: `{{ name | default: "someone" }}`, `{{ body | truncate: 80 }}`. A field
 /// that is missing, null, or not a scalar counts as empty. `{{ texts.NAME }}` is a text in the recipient's
-/// language. `{{{{` stands for a literal `{{`.
+/// language. `{{ order | json }}` is the field's value as JSON. `{{{{` stands for a literal `{{`.
 public struct Template: Sendable, Hashable {
     enum Filter: Sendable, Hashable {
         case fallback(String)
@@ -26,6 +26,8 @@ public struct Template: Sendable, Hashable {
         case text(String)
         case field(FieldPath, [Filter])
         case localized(TextByLocale, [Filter])
+        /// The value as JSON; null if there is none.
+        case json(FieldPath)
     }
 
     let segments: [Segment]
@@ -35,7 +37,7 @@ public struct Template: Sendable, Hashable {
         segments.contains { segment in
             switch segment {
             case .text: false
-            case .field(let path, _): path.root == .recipient
+            case .field(let path, _), .json(let path): path.root == .recipient
             // It depends on the recipient's language.
             case .localized: true
             }
@@ -51,6 +53,12 @@ public struct Template: Sendable, Hashable {
             return nil
         default: return nil
         }
+    }
+
+    /// The field whose value it stands for, with its type: it is `{{ field | json }}` and nothing else.
+    var wholeValue: FieldPath? {
+        guard segments.count == 1, case .json(let path) = segments[0] else { return nil }
+        return path
     }
 
     /// Longest text that is kept, in bytes. More than any payload takes, but there may be one per recipient.
@@ -74,6 +82,8 @@ public struct Template: Sendable, Hashable {
                 let text = texts.template(for: recipient?.device.locale ?? "")
                     .render(fields, recipient: recipient)
                 out += filters.reduce(text) { $1.apply(to: $0) }
+            case .json(let path):
+                out += (fields.value(path, recipient: recipient) ?? .null).text
             }
         }
         return Self.bounded(out)

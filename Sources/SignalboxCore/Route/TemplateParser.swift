@@ -64,6 +64,14 @@ private struct TemplateParser {
                 offset: start,
                 message: "\"\(name)\" is not a field; write a name such as {{ ticket_id }}")
         }
+        if parts.contains(where: { Self.trim($0) == "json" }) {
+            guard parts.count == 1, !name.hasPrefix("texts.") else {
+                throw TemplateFault(
+                    offset: start,
+                    message: "json stands alone behind a field: {{ order | json }}")
+            }
+            return .json(path)
+        }
         var filters: [Template.Filter] = []
         for part in parts { filters.append(try filter(Self.trim(part), at: start)) }
         guard name.hasPrefix("texts."), path.names.count == 2 else { return .field(path, filters) }
@@ -118,7 +126,7 @@ private struct TemplateParser {
             return .truncateBytes(
                 try count(argument, of: "truncate_bytes", "bytes", least: 3, at: offset))
         case let name:
-            let known = ["default", "truncate", "truncate_bytes"]
+            let known = ["default", "truncate", "truncate_bytes", "json"]
             let hint = Suggestion.hint(for: name, among: known)
             throw TemplateFault(
                 offset: offset,

@@ -116,6 +116,7 @@ extension CArena {
             entry.pointee.stable_id = text(delivery.stableID)
             entry.pointee.notification = last?.pointer
             entry.pointee.device = UnsafePointer(devices + index)
+            entry.pointee.event_unix_ms = delivery.content.receivedUnixMs
         }
         return UnsafePointer(out)
     }

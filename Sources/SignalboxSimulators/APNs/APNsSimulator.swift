@@ -45,6 +45,7 @@ final class APNsHandler: HTTP2ServerHandler {
     private let key: VerifyingKey
     private let answerer: Answerer
     private let clock: @Sendable () -> UInt64
+    private let channels: APNsChannels
     private let state = Mutex(State())
 
     init(
@@ -55,6 +56,7 @@ final class APNsHandler: HTTP2ServerHandler {
         self.options = options
         self.key = key
         answerer = Answerer(state: state, provider: "apns")
+        channels = APNsChannels(takesAny: options.takesAnyToken)
     }
 
     /// Rejects all earlier provider tokens.
@@ -67,20 +69,53 @@ final class APNsHandler: HTTP2ServerHandler {
     }
 
     func handle(_ request: HTTP2ServerRequest, on stream: HTTP2ServerStream) {
-        let prefix = "/3/device/"
-        let token =
-            request.path.hasPrefix(prefix) ? String(request.path.dropFirst(prefix.count)) : ""
+        let target = Target(request)
         let body = (try? JSONValue.parse(request.body)) ?? .null
         answerer.answer(
-            request, token: token, body: body, on: stream,
+            request, token: target.token, body: body, on: stream,
             serve: {
-                if let fault = fault(in: request, token: token, body: body) {
+                if let fault = fault(in: request, target, body: body) {
                     return answer(request, fault.status, fault.reason)
                 }
                 prove(request.connection, stream)
+                if case .channels(let bundle, let isAll) = target {
+                    return channels.manage(request, bundle: bundle, isAll: isAll)
+                }
                 return answer(request, 200, "")
             },
             failure: { status, reason in answer(request, status, reason) })
+    }
+
+    /// What a request's path names.
+    private enum Target {
+        case device(String)
+        case broadcast(bundle: String, channel: String)
+        /// The management of an app's channels.
+        case channels(bundle: String, isAll: Bool)
+        case nothing
+
+        init(_ request: HTTP2ServerRequest) {
+            let parts = request.path.split(separator: "/", omittingEmptySubsequences: false)
+                .map { String($0) }
+            switch (parts.count, parts.dropFirst().prefix(2).joined(separator: "/")) {
+            case (4, "3/device"): self = .device(parts[3])
+            case (5, "4/broadcasts") where parts[3] == "apps":
+                self = .broadcast(
+                    bundle: parts[4], channel: request.header("apns-channel-id") ?? "")
+            case (5, "1/apps") where ["channels", "all-channels"].contains(parts[4]):
+                self = .channels(bundle: parts[3], isAll: parts[4] == "all-channels")
+            default: self = .nothing
+            }
+        }
+
+        /// As the gateway calls it.
+        var token: String {
+            switch self {
+            case .device(let token): token
+            case .broadcast(_, let channel): "channel:\(channel)"
+            case .channels, .nothing: ""
+            }
+        }
     }
 
     /// Allows one stream until a request with a valid token has succeeded, then many.
@@ -111,18 +146,38 @@ final class APNsHandler: HTTP2ServerHandler {
 
     private typealias Fault = (status: Int, reason: String)
 
-    private func fault(in request: HTTP2ServerRequest, token: String, body: JSONValue) -> Fault? {
-        guard request.method == "POST" else { return (405, "MethodNotAllowed") }
-        guard request.path.hasPrefix("/3/device/") else { return (404, "BadPath") }
-        guard !token.isEmpty else { return (400, "MissingDeviceToken") }
-        if let fault = authorizationFault(request) { return fault }
-        if let fault = APNsRules.fault(in: request, topics: options.topics) { return fault }
-        guard options.takesAnyToken || token.allSatisfy(\.isHexDigit) else {
-            return (400, "BadDeviceToken")
+    private func fault(
+        in request: HTTP2ServerRequest, _ target: Target, body: JSONValue
+    ) -> Fault? {
+        switch target {
+        case .nothing: return (404, "BadPath")
+        case .channels: return authorizationFault(request)
+        case .device(let token):
+            guard request.method == "POST" else { return (405, "MethodNotAllowed") }
+            guard !token.isEmpty else { return (400, "MissingDeviceToken") }
+            if let fault = authorizationFault(request) { return fault }
+            if let fault = APNsRules.fault(in: request, topics: options.topics) { return fault }
+            guard options.takesAnyToken || token.allSatisfy(\.isHexDigit) else {
+                return (400, "BadDeviceToken")
+            }
+            let isVoIP = request.header("apns-push-type") == "voip"
+            return bodyFault(request, body, bytesMax: isVoIP ? 5120 : 4096)
+        case .broadcast(let bundle, _):
+            guard request.method == "POST" else { return (405, "MethodNotAllowed") }
+            if let fault = authorizationFault(request) { return fault }
+            guard options.topics.isEmpty || options.topics.contains(bundle) else {
+                return (400, "TopicDisallowed")
+            }
+            if let fault = channels.fault(inBroadcast: request, bundle: bundle) { return fault }
+            return bodyFault(request, body, bytesMax: 5120)
         }
+    }
+
+    private func bodyFault(
+        _ request: HTTP2ServerRequest, _ body: JSONValue, bytesMax: Int
+    ) -> Fault? {
         guard !request.body.isEmpty else { return (400, "PayloadEmpty") }
-        let isVoIP = request.header("apns-push-type") == "voip"
-        guard request.body.count <= (isVoIP ? 5120 : 4096) else { return (413, "PayloadTooLarge") }
+        guard request.body.count <= bytesMax else { return (413, "PayloadTooLarge") }
         // Apple names no reason for this case.
         guard case .object = body else { return (400, "BadPayload") }
         return nil

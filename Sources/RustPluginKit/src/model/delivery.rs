@@ -67,6 +67,11 @@ impl<'a> Delivery<'a> {
         self.raw.deadline_unix_ms
     }
 
+    /// When its event arrived, in Unix milliseconds, the same on every attempt; 0: the host does not say.
+    pub fn event_unix_ms(&self) -> u64 {
+        self.raw.event_unix_ms
+    }
+
     /// A UUID, the same on every attempt.
     pub fn stable_id(&self) -> &'a str {
         // Borrowed for 'a, like everything below.
@@ -103,6 +108,8 @@ pub struct OwnedDelivery {
     pub badge: Option<i32>,
     /// Worthless after this time, in Unix milliseconds; 0: no deadline.
     pub deadline_unix_ms: u64,
+    /// When its event arrived, in Unix milliseconds; 0: the host does not say.
+    pub event_unix_ms: u64,
     /// A UUID, the same on every attempt; fit for a Message-ID.
     pub stable_id: String,
     device: Arc<Owned<Device<'static>>>,
@@ -128,6 +135,7 @@ impl OwnedDelivery {
             attempt: given.attempt(),
             badge: given.badge(),
             deadline_unix_ms: given.deadline_unix_ms(),
+            event_unix_ms: given.event_unix_ms(),
             stable_id: given.stable_id().to_string(),
             device: Arc::new(Owned::new(|memory| given.device().copied(memory))),
             content: contents

@@ -97,6 +97,7 @@ contract! {
         stable_id: sbx_str,
         notification: *const sbx_notification,
         device: *const sbx_device,
+        event_unix_ms: u64,
     }
     growing sbx_outcome {
         struct_size: u32,

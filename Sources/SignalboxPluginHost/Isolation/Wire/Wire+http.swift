@@ -22,6 +22,7 @@ struct WireDeliveries: WireValue {
             return place
         }
         writer.put(contents.map(\.notification))
+        for content in contents { writer.put(content.receivedUnixMs) }
         writer.put(UInt32(deliveries.count))
         for (delivery, place) in zip(deliveries, chosen) {
             writer.put(record: DeliveryRecord(delivery, content: place))
@@ -29,9 +30,9 @@ struct WireDeliveries: WireValue {
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
-        let contents = try reader.list(PushNotification.self).map {
-            SharedNotification($0)
-        }
+        let contents = try reader.list(PushNotification.self).map { note throws(WireFault) in
+            (note, try reader.number(UInt64.self))
+        }.map { SharedNotification($0, receivedUnixMs: $1) }
         deliveries = try reader.list(DeliveryRecord.self).map { record throws(WireFault) in
             guard record.content < contents.count else {
                 throw WireFault("there is no such content")

@@ -1,0 +1,115 @@
+import PluginRig
+import SignalboxCore
+import SignalboxJSON
+import Testing
+
+/// `Examples/live-activities`: pushes to activities, and broadcasts to channels that a backend makes and deletes.
+@Suite(.timeLimit(.minutes(5))) struct LiveActivityFlowTests {
+    private static let backend = ("authorization", "Bearer the-backend's-own-token")
+    private static let channels = "/apns/channels/com.example.app"
+
+    private static func rig() async throws -> ExampleRig {
+        try await RustRig.plugins()
+        return try await ExampleRig(
+            "live-activities",
+            variables: [
+                "CLOUDEVENTS_TOKEN": "token-of-the-league",
+                "CHANNELS_TOKEN": "the-backend's-own-token",
+            ])
+    }
+
+    private static func send(
+        _ rig: ExampleRig, _ id: String, _ type: String, _ data: String
+    ) async throws {
+        let body =
+            #"{"specversion":"1.0","id":"\#(id)","source":"/league","type":"com.example.match.\#(type)","fan":"ada","data":\#(data)}"#
+        let (status, json, _) = try await rig.call(
+            "POST", "/in/cloudevents", body,
+            headers: [
+                ("authorization", "Bearer token-of-the-league"),
+                ("content-type", "application/cloudevents+json"),
+            ])
+        #expect(status == 200, "\(json)")
+    }
+
+    @Test func `an activity is started, updated and ended, each by its own token`() async throws {
+        let rig = try await Self.rig()
+        let apns = rig.simulators.apns
+        try await rig.register("ada", "aa01", "ios_start")
+        try await rig.register("ada", "aa02", "ios_activity")
+        let match = #""match":{"home":"Ada","away":"Bob"},"state":{"home":0,"away":0,"clock":0.5}"#
+        try await Self.send(rig, "1", "started", "{\(match)}")
+        let start = try await rig.push(apns, to: "aa01") { $0.status == 200 }
+        #expect(start.header("apns-topic") == "com.example.app.push-type.liveactivity")
+        let aps = try #require(start.body["aps"])
+        #expect(aps["event"]?.string == "start" && aps["input-push-token"]?.integer == 1)
+        #expect(aps["attributes"]?["away"]?.string == "Bob")
+        #expect(aps["alert"]?["title"]?.string == "Ada v Bob")
+        #expect((aps["timestamp"]?.integer ?? 0) > 1_700_000_000)
+        try await Self.send(rig, "2", "scored", #"{"state":{"home":1,"away":0,"clock":7.25}}"#)
+        let update = try await rig.push(apns, to: "aa02") { $0.status == 200 }
+        #expect(
+            update.body["aps"]?["content-state"]
+                == (try JSONValue.parse(#"{"home":1,"away":0,"clock":7.25}"#)))
+        // Without a date, the member is not there at all.
+        try await Self.send(rig, "3", "ended", #"{"state":{"home":1,"away":0,"clock":90}}"#)
+        let end = try await rig.push(apns, to: "aa02") {
+            $0.body["aps"]?["event"] == .string("end")
+        }
+        #expect(end.body["aps"]?["dismissal-date"] == nil)
+        #expect(apns.received.count == 3)
+        await rig.end()
+    }
+
+    @Test func `a backend makes a channel, broadcasts to it and deletes it`() async throws {
+        let rig = try await Self.rig()
+        let apns = rig.simulators.apns
+        let (made, json, _) = try await rig.call(
+            "POST", Self.channels, #"{"storage":"most_recent"}"#, headers: [Self.backend])
+        #expect(made == 201)
+        let channel = try #require(json["channel"]?.string)
+        let (listed, all, _) = try await rig.call("GET", Self.channels, headers: [Self.backend])
+        #expect(listed == 200 && all["channels"] == .array([.string(channel)]))
+        let escaped = channel.replacing("/", with: "%2F").replacing("+", with: "%2B")
+        let (read, one, _) = try await rig.call(
+            "GET", "\(Self.channels)/\(escaped)", headers: [Self.backend])
+        #expect(read == 200 && one["message-storage-policy"]?.integer == 1)
+
+        let data = #"{"state":{"home":1,"away":0},"channels":["channel:\#(channel)"]}"#
+        try await Self.send(rig, "1", "scored", data)
+        let push = try await rig.push(apns, to: "channel:\(channel)")
+        #expect(push.status == 200 && push.path == "/4/broadcasts/apps/com.example.app")
+        #expect(push.header("apns-expiration") == "0" && push.header("apns-topic") == nil)
+
+        let (gone, _, _) = try await rig.call(
+            "DELETE", "\(Self.channels)/\(escaped)", headers: [Self.backend])
+        #expect(gone == 204)
+        let (again, why, _) = try await rig.call(
+            "DELETE", "\(Self.channels)/\(escaped)", headers: [Self.backend])
+        #expect(again == 400 && why["reason"]?.string == "ChannelNotRegistered")
+        await rig.end()
+    }
+
+    @Test(arguments: [
+        ("POST", "", "Bearer wrong", 401, "channels.bearer"),
+        ("POST", "", "", 401, "channels.bearer"),
+        ("POST", #"{"storage":"all"}"#, "", 400, "none or most_recent"),
+        ("POST", "{", "", 400, "not JSON"), ("PUT", "", "", 405, ""),
+    ])
+    func `what cannot be passed on is answered with the reason`(
+        method: String, body: String, bearer: String, status: UInt32, words: String
+    ) async throws {
+        let rig = try await Self.rig()
+        let isLocked = words == "channels.bearer"
+        let (given, json, _) = try await rig.call(
+            method, Self.channels, body,
+            headers: isLocked ? [("authorization", bearer)] : [Self.backend])
+        #expect(given == status, "\(json)")
+        #expect(words.isEmpty || json["detail"]?.string?.contains(words) == true, "\(json)")
+        let (other, _, _) = try await rig.call(
+            "GET", "/apns/channels/com.other", headers: [Self.backend])
+        #expect(other == 404)
+        #expect(rig.simulators.apns.received.isEmpty)
+        await rig.end()
+    }
+}
