@@ -49,7 +49,8 @@ struct Config: Sendable {
         }
         guard host.utcOffset(zone: timezone, unixMs: 0) != nil else {
             throw PluginError(
-                .invalid, "timezone is no name of the IANA time zones, such as Europe/Vienna")
+                .invalid,
+                "timezone \"\(timezone)\" is no name of the IANA time zones, such as Europe/Vienna")
         }
     }
 

@@ -187,6 +187,14 @@ extension MemoryStore: DeadLetterStore, DeviceRegistry, Outbox, KeyValueStore, O
         instance: String,
         done: @escaping @Sendable (Result<[String: [UInt8]], StoreFailure>) -> Void
     ) { done(.success([:])) }
+    func keys(
+        instance: String, prefix: String, after: String, limit: Int,
+        done: @escaping @Sendable (Result<[String], StoreFailure>) -> Void
+    ) { done(.success([])) }
+    func edit(
+        instance: String, key: String, _ edit: KeyValueEdit,
+        done: @escaping @Sendable (Result<KeyValueEdited, StoreFailure>) -> Void
+    ) { done(.success(KeyValueEdited(isDone: false, value: nil))) }
     func set(
         instance: String, key: String, value: [UInt8]?, forMs: UInt64?,
         done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void

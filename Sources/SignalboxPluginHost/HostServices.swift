@@ -140,6 +140,16 @@ public protocol HostServices: Sendable {
         instance: String, key: String, value: [UInt8]?, expiresUnixMs: UInt64?,
         done: @escaping @Sendable (PluginFault?) -> Void
     ) throws(PluginFault)
+    /// Keys of an instance behind `after`, in order; `done` is called once, unless this throws.
+    func keys(
+        instance: String, prefix: String, after: String, limit: Int,
+        done: @escaping @Sendable (Result<[String], PluginFault>) -> Void
+    ) throws(PluginFault)
+    /// Changes a durable value in dependence of what is stored; `done` is called once, unless this throws.
+    func edit(
+        instance: String, key: String, _ edit: KeyValueEdit,
+        done: @escaping @Sendable (Result<KeyValueEdited, PluginFault>) -> Void
+    ) throws(PluginFault)
     /// Devices of a user of an app, or of every app if `app` is empty; newest first.
     func devices(
         app: String, user: String,

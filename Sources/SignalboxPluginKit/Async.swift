@@ -1,7 +1,7 @@
 internal import CSignalbox
 
 /// A closure that C gets as a context and passes back once.
-private final class Pending<Answer> {
+final class Pending<Answer> {
     let body: (Answer) -> Void
 
     init(_ body: @escaping (Answer) -> Void) { self.body = body }
@@ -21,7 +21,7 @@ extension Host {
     /// Receives the result of a call.
     public typealias Later<Value> = @Sendable (Result<Value, PluginError>) -> Void
 
-    private func send<Value>(
+    func send<Value>(
         _ done: @escaping Later<Value>,
         _ start: (UnsafeMutableRawPointer) -> sbx_status
     ) {
@@ -65,57 +65,6 @@ extension Host {
                     else { return }
                     pending.body(HTTPAnswer.read(answer))
                 }, context)
-        }
-    }
-
-    // MARK: Durable values
-
-    /// The value of a key; nil if there is none.
-    public func value(_ key: String, then done: @escaping Later<[UInt8]?>) {
-        guard let kv else {
-            done(.failure(PluginError(.unsupported, Self.words(SBX_E_UNSUPPORTED))))
-            return
-        }
-        let arena = Arena()
-        send(done) { context in
-            kv.pointee.get(
-                raw, arena.text(key),
-                { context, status, value in
-                    let pending = Pending<Result<[UInt8]?, PluginError>>.take(context)
-                    switch status {
-                    case SBX_OK: pending?.body(.success(Array(value.raw)))
-                    case SBX_E_NOT_FOUND: pending?.body(.success(nil))
-                    default:
-                        pending?.body(
-                            .failure(PluginError(.init(code: status), Host.words(status))))
-                    }
-                }, context)
-        }
-    }
-
-    /// Stores a value, or removes it if nil; the change is durable once `done` gets a success.
-    ///
-    /// A `ttlMs` of 0 keeps it forever.
-    public func set(
-        _ key: String, _ value: [UInt8]?, ttlMs: UInt64 = 0, then done: @escaping Later<Void>
-    ) {
-        guard let kv else {
-            done(.failure(PluginError(.unsupported, Self.words(SBX_E_UNSUPPORTED))))
-            return
-        }
-        let arena = Arena()
-        let report: sbx_kv_done = { context, status, _ in
-            let pending = Pending<Result<Void, PluginError>>.take(context)
-            pending?.body(
-                status == SBX_OK
-                    ? .success(()) : .failure(PluginError(.init(code: status), Host.words(status))))
-        }
-        send(done) { context in
-            guard let value else {
-                return kv.pointee.remove(raw, arena.text(key), report, context)
-            }
-            return kv.pointee.put(
-                raw, arena.text(key), arena.bytes(value), ttlMs, report, context)
         }
     }
 

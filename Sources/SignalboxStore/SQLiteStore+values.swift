@@ -82,4 +82,70 @@ extension SQLiteStore: KeyValueStore {
                 done(fault.map { .failure(StoreFailure(message: $0)) } ?? .success(()))
             })
     }
+
+    /// Keys of an instance, in order.
+    public func keys(
+        instance: String, prefix: String, after: String, limit: Int,
+        done: @escaping @Sendable (Result<[String], StoreFailure>) -> Void
+    ) {
+        let found = Carried<[String]>([])
+        let now = Int64(clamping: nowUnixMs())
+        submitWork(
+            { db in
+                let keys = try String.fetchAll(
+                    db.cachedStatement(
+                        sql: """
+                            SELECT key FROM value WHERE instance = ? AND key > ? AND key >= ?
+                              AND substr(key, 1, length(?)) = ? AND (expires IS NULL OR expires > ?)
+                            ORDER BY key LIMIT ?
+                            """),
+                    arguments: [instance, after, prefix, prefix, prefix, now, limit])
+                found.set(keys)
+            },
+            { fault in
+                done(fault.map { .failure(StoreFailure(message: $0)) } ?? .success(found.value))
+            })
+    }
+
+    /// Changes a value in dependence of what is stored.
+    public func edit(
+        instance: String, key: String, _ edit: KeyValueEdit,
+        done: @escaping @Sendable (Result<KeyValueEdited, StoreFailure>) -> Void
+    ) {
+        let edited = Carried(KeyValueEdited(isDone: false, value: nil))
+        let nowUnixMs = nowUnixMs()
+        submitWork(
+            { db in
+                let row = try Row.fetchOne(
+                    db.cachedStatement(
+                        sql: """
+                            SELECT value, expires FROM value WHERE instance = ? AND key = ?
+                              AND (expires IS NULL OR expires > ?)
+                            """), arguments: [instance, key, Int64(clamping: nowUnixMs)])
+                let stored = try row?.withUnsafeData(atIndex: 0) { Array($0 ?? Data()) }
+                guard let effect = edit.effect(on: stored) else {
+                    edited.set(KeyValueEdited(isDone: false, value: stored))
+                    return
+                }
+                edited.set(KeyValueEdited(isDone: true, value: effect.value))
+                guard let value = effect.value else {
+                    try db.cachedStatement(sql: "DELETE FROM value WHERE instance = ? AND key = ?")
+                        .execute(arguments: [instance, key])
+                    return
+                }
+                let kept: Int64? = row?[1]
+                let expires =
+                    effect.forMs.map { forMs in
+                        forMs.map { Int64(clamping: nowUnixMs &+ $0) }
+                    } ?? kept
+                try db.cachedStatement(
+                    sql: """
+                        INSERT OR REPLACE INTO value (instance, key, value, expires) VALUES (?, ?, ?, ?)
+                        """
+                ).execute(arguments: [instance, key, Data(value), expires])
+            },
+            { fault in
+                done(fault.map { .failure(StoreFailure(message: $0)) } ?? .success(edited.value))
+            })
+    }
 }

@@ -114,7 +114,8 @@ public enum StoreConformance {
     /// All rules.
     public static let rules: [StoreRule] =
         queueRules + retryRules + leaseRules + sharedRules + deadRules + registryRules + outboxRules
-        + streamRules + historyRules + peopleRules + copyRules + failureRules + modelRules
+        + streamRules + historyRules + peopleRules + valueRules + copyRules + failureRules
+        + modelRules
 
     /// Examines one rule with an engine whose storage is empty.
     ///

@@ -100,6 +100,10 @@ import Testing
         let reader = try await Self.call(
             rig, "POST", "/v1/devices", body, token: "token-of-reader-22")
         #expect(reader.status == 403)
+        let strayed = try await Self.call(
+            rig, "POST", "/v1/devices", #"{"user":"u","token":"x","platform":"ios","app":"b"}"#)
+        #expect(strayed.status == 403)
+        #expect(strayed.json["detail"]?.string?.contains("which this token is for") == true)
         for token in [nil, "wrong", ""] {
             let refused = try await Self.call(rig, "GET", "/v1/devices?user=u", token: token)
             #expect(refused.status == 401)
@@ -114,6 +118,15 @@ import Testing
         (
             "POST", "/v1/devices", #"{"user":"u","token":7,"platform":"ios"}"#,
             "\"token\" must be text"
+        ),
+        (
+            "POST", "/v1/devices", #"{"user":"u\u0000","token":"t","platform":"ios"}"#,
+            "\"user\" has a control character"
+        ),
+        (
+            "POST", "/v1/devices",
+            #"{"user":"u","token":"t","platform":"ios","attributes":{"a":"\n"}}"#,
+            "attribute has a control character"
         ),
         ("GET", "/v1/devices", "", "user is required"),
         ("DELETE", "/v1/devices", "", "give either"),
@@ -267,7 +280,7 @@ import Testing
         _ = try await Self.register(rig, "u1", "aa")
         let refused = try await rig.post(#"{"user":"u1"}"#, path: "/in/users")
         #expect(refused.status == 503)
-        let words = "the builder failed on this event, send it again"
+        let words = "builder z failed on this event, send it again"
         #expect(try JSONValue.parse(refused.body)["detail"]?.string == words)
         #expect(try await rig.post(#"{"user":"u1"}"#, path: "/in/users").status == 200)
         #expect(await rig.delivered(rig.simulators.apns, 1) == ["aa"])

@@ -1,6 +1,7 @@
 import Foundation
 import PluginRig
 import SignalboxCore
+import SignalboxHTTP
 import SignalboxJSON
 import Testing
 
@@ -78,14 +79,32 @@ import Testing
         let (own, other) = (try await Receiver(), try await Receiver())
         let rig = try await Self.rig(own, flags: Self.rest)
         try await rig.post(GatewayRig.webhook([("ios", other.origin)], ticket: "1"))
-        let refused = try await Self.recipient(rig, ticket: "1") { $0["steps"]?[2] != nil }
-        #expect(refused["steps"]?[0]?["reason"]?.string == "origin_unreachable")
+        // It is said at once, and once: no retry makes the address public.
+        let refused = try await Self.recipient(rig, ticket: "1") {
+            $0["state"]?.string == "dead"
+        }
+        #expect(refused["steps"]?[0]?["reason"]?.string == "origin_private")
+        #expect(refused["steps"]?[1] == nil)
+        #expect(rig.log.all.contains { $0.contains("the host has a private address") })
         try await rig.post(GatewayRig.webhook([("ios", "plain")], ticket: "2"))
         #expect(await own.wait(for: 1).count == 1)
         #expect(other.requests.isEmpty)
         await rig.end()
         await own.end()
         await other.end()
+    }
+
+    @Test func `a push whose answer is too long to read is not sent again`() async throws {
+        let long = HTTPServerAnswer(
+            status: 201, body: [UInt8](repeating: 0x20, count: 3 << 20))
+        let own = try await Receiver(answers: [long])
+        let rig = try await Self.rig(own, flags: Self.rest)
+        try await rig.post(GatewayRig.webhook([("ios", "plain")], ticket: "1"))
+        let sent = try await Self.recipient(rig, ticket: "1") { $0["steps"] != nil }
+        #expect(sent["state"]?.string == "delivered")
+        #expect(own.requests.count == 1)
+        await rig.end()
+        await own.end()
     }
 
     @Test func `a malformed origin is refused, and the log says why`() async throws {

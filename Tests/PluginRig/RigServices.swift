@@ -153,6 +153,32 @@ package final class RigServices: HostServices {
         queue.async { done(nil) }
     }
 
+    package func keys(
+        instance: String, prefix: String, after: String, limit: Int,
+        done: @escaping @Sendable (Result<[String], PluginFault>) -> Void
+    ) throws(PluginFault) {
+        let own = state.withLock { $0.values.keys.filter { $0.hasPrefix("\(instance) \(prefix)") } }
+        let keys = own.map { String($0.dropFirst(instance.count + 1)) }.sorted().filter {
+            $0 > after
+        }
+        queue.async { done(.success(Array(keys.prefix(limit)))) }
+    }
+
+    package func edit(
+        instance: String, key: String, _ edit: KeyValueEdit,
+        done: @escaping @Sendable (Result<KeyValueEdited, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        let edited = state.withLock { state in
+            let stored = state.values["\(instance) \(key)"]
+            guard let effect = edit.effect(on: stored) else {
+                return KeyValueEdited(isDone: false, value: stored)
+            }
+            state.values["\(instance) \(key)"] = effect.value
+            return KeyValueEdited(isDone: true, value: effect.value)
+        }
+        queue.async { done(.success(edited)) }
+    }
+
     package func devices(
         app: String, user: String,
         done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void

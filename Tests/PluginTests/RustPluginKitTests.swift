@@ -104,6 +104,9 @@ import Testing
     @Test func `services that answer later`() async throws {
         let (services, instance, role) = try await probe()
         #expect(await answer(role, "value") == "Ok(()) Ok(Some([118, 49])) Ok(None)")
+        let edited = #"Ok(7) Ok(Other(Some([55]))) Ok(Done) Err(Invalid) Ok(["n"])"#
+        let said = await answer(role, "edit")
+        #expect(said == edited, "\(said)")
         #expect(await answer(role, "http") == #"201 Some("2") Some("[1]")"#)
         let call = try #require(services.calls.first { $0.url == "https://api.example/x" })
         #expect(call.method == "PUT" && call.headers.map(\.key) == ["x-a"])

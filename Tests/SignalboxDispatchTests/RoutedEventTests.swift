@@ -108,7 +108,7 @@ import Testing
 
     @Test func `an event whose only builder failed is lost`() throws {
         var routed = routed([phone], route("ios", "ios"))
-        routed.failed("no template", for: try #require(next(&routed).0))
+        routed.failed("builder b", "no template", for: try #require(next(&routed).0))
         #expect(routed.isLost)
         #expect(routed.result == nil)
     }
@@ -117,7 +117,7 @@ import Testing
         throws
     {
         var routed = routed([phone], route("one", "ios"), route("two", "ios"))
-        routed.failed("no template", for: try #require(next(&routed).0))
+        routed.failed("builder b", "no template", for: try #require(next(&routed).0))
         let question = try #require(next(&routed).0)
         var ids = ids()
         #expect(routed.built(content(1), for: question, ids: &ids).isEmpty)

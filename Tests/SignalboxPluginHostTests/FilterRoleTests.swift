@@ -74,6 +74,29 @@ import Testing
         #expect(await hosted.instance.stop(deadlineMs: 5_000))
     }
 
+    @Test(
+        arguments: [
+            ("twice", "drop(): an index"), ("data", "data is not a JSON object"),
+            ("wait", "over 30 days away"), ("size", "pass() got no part"),
+            ("huge", "data is too large"),
+        ], [false, true])
+    func `a filter that does not notice a refusal has failed`(
+        mute: (word: String, why: String), isIsolated: Bool
+    ) async throws {
+        let hosted = try await Hosted(isIsolated)
+        guard case .failure(let fault) = hosted.filter(["a", "b"], type: "mute.\(mute.word)")
+        else {
+            Issue.record("\(mute.word) was taken")
+            return
+        }
+        #expect(fault.kind == .internal && fault.message.contains(mute.why), "\(fault)")
+        #expect(hosted.services.faults.contains { $0.contains(mute.why) })
+        // It may try again with less.
+        let mended = try hosted.filter(["a", "b"], type: "mute.smaller").get()
+        #expect(mended.parts.map(\.recipients) == [[0]])
+        #expect(await hosted.instance.stop(deadlineMs: 5_000))
+    }
+
     @Test func `the gateway knows the schema of its options, in any process`() async throws {
         let library = try PluginLibrary.load(try await Self.library.value)
         let schema = try #require(library.optionsSchemas["sbx.role.filter/1"])

@@ -109,6 +109,10 @@ import Testing
                 "secret 0 opener", "sign 0", "verify 0", "forged -7", "hmac 0", "no half -3",
                 "no key -3", "zone 0",
                 "offset 32400", "no zone -8", "no credential -8", "put 0", "value 0 kept",
+                "added 0 9", "added 0 7", "added -3 0", "replaced -5 kept", "replaced -8 ",
+                "replaced -5 kept", "replaced 0 kept", "replaced 0 ", "none asked -3",
+                "too many -3", "keyless -3",
+                "key 0 k\nkey 0 m\nvalue",
                 "call 0 203 pong", "changed 0", "device 0 t9",
             ] {
                 #expect(text.contains(line), "\(text)")

@@ -135,6 +135,22 @@ import Testing
                 key: chance.text(), value: chance.maybe { $0.bytes() },
                 expiresUnixMs: chance.maybe { $0.next() })
         },
+        wire(KeysMessage.self) {
+            KeysMessage(prefix: $0.text(), after: $0.text(), limit: UInt32($0.below(300)))
+        },
+        wire(EditMessage.self) { chance in
+            EditMessage(
+                key: chance.text(),
+                edit: chance.flag()
+                    ? .add(Int64(bitPattern: chance.next()), forMs: chance.maybe { $0.next() })
+                    : .replace(
+                        expected: chance.maybe { $0.bytes() },
+                        value: chance.maybe { $0.bytes() },
+                        forMs: chance.maybe { $0.next() }))
+        },
+        wire(KeyValueEdited.self) { chance in
+            KeyValueEdited(isDone: chance.flag(), value: chance.maybe { $0.bytes() })
+        },
         wire(DevicesMessage.self) { DevicesMessage(app: $0.text(), name: $0.text()) },
         wire(ZoneMessage.self) { ZoneMessage(zone: $0.text(), unixMs: $0.next()) },
         wire(CertificateMessage.self) { chance in

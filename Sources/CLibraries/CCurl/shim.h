@@ -38,13 +38,20 @@ static inline CURLcode csbx_curl_result(const CURLMsg *message) { return message
 static inline int csbx_is_private_v4(const unsigned char *a) {
   return a[0] == 0 || a[0] == 10 || a[0] == 127 || a[0] >= 224 || (a[0] == 100 && (a[1] & 0xc0) == 64) ||
          (a[0] == 169 && a[1] == 254) || (a[0] == 172 && (a[1] & 0xf0) == 16) || (a[0] == 192 && a[1] == 168) ||
-         (a[0] == 192 && a[1] == 0 && a[2] == 0) || (a[0] == 198 && (a[1] & 0xfe) == 18);
+         (a[0] == 192 && a[1] == 0 && (a[2] == 0 || a[2] == 2)) || (a[0] == 192 && a[1] == 88 && a[2] == 99) ||
+         (a[0] == 198 && (a[1] & 0xfe) == 18) || (a[0] == 198 && a[1] == 51 && a[2] == 100) ||
+         (a[0] == 203 && a[1] == 0 && a[2] == 113);
 }
 static inline int csbx_is_private_v6(const unsigned char *a) {
-  static const unsigned char zeros[16];
-  if (memcmp(a, zeros, 10) == 0 && a[10] == 0xff && a[11] == 0xff) return csbx_is_private_v4(a + 12);
-  if (memcmp(a, "\x00\x64\xff\x9b", 4) == 0) return csbx_is_private_v4(a + 12);
-  return memcmp(a, zeros, 12) == 0 || (a[0] & 0xfe) == 0xfc || (a[0] == 0xfe && (a[1] & 0x80) == 0x80) || a[0] == 0xff;
+  static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+  static const unsigned char nat64[12] = {0, 0x64, 0xff, 0x9b};
+  if (memcmp(a, mapped, 12) == 0 || memcmp(a, nat64, 12) == 0) return csbx_is_private_v4(a + 12);
+  /* Global addresses are in 2000::/3 alone. */
+  if ((a[0] & 0xe0) != 0x20) return 1;
+  if (a[0] == 0x20 && a[1] == 0x02) return 1;                        /* 6to4 leads to any IPv4 address */
+  if (a[0] == 0x20 && a[1] == 0x01 && (a[2] & 0xfe) == 0) return 1;  /* Teredo, ORCHID and others */
+  if (a[0] == 0x20 && a[1] == 0x01 && a[2] == 0x0d && a[3] == 0xb8) return 1;
+  return a[0] == 0x3f && a[1] == 0xff && (a[2] & 0xf0) == 0;
 }
 static inline int csbx_is_private(const struct sockaddr *address) {
   switch (address->sa_family) {
@@ -63,24 +70,28 @@ static inline CURLcode csbx_curl_close_on_exec(CURL *h) {
   return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, csbx_open_any);
 }
 /* Called after DNS, so that a name cannot lead to an address that was
- * checked under another name. */
+ * checked under another name. *context becomes 1 if an address is refused. */
 static inline curl_socket_t csbx_open_public(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
-  (void)context;
   (void)purpose;
-  if (csbx_is_private(&address->addr)) return CURL_SOCKET_BAD;
+  if (csbx_is_private(&address->addr)) {
+    *(int *)context = 1;
+    return CURL_SOCKET_BAD;
+  }
   return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
-static inline CURLcode csbx_curl_public_only(CURL *h) {
+static inline CURLcode csbx_curl_public_only(CURL *h, int *has_refused) {
   /* A reused connection was not checked, and this one must not serve another call. */
   curl_easy_setopt(h, CURLOPT_FRESH_CONNECT, 1L);
   curl_easy_setopt(h, CURLOPT_FORBID_REUSE, 1L);
   /* A proxy would resolve the name itself. */
   curl_easy_setopt(h, CURLOPT_PROXY, "");
+  curl_easy_setopt(h, CURLOPT_OPENSOCKETDATA, has_refused);
   return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, csbx_open_public);
 }
 /* The same in a client all of whose connections were checked, so that they can be used again. */
-static inline CURLcode csbx_curl_public_pool(CURL *h) {
+static inline CURLcode csbx_curl_public_pool(CURL *h, int *has_refused) {
   curl_easy_setopt(h, CURLOPT_PROXY, "");
+  curl_easy_setopt(h, CURLOPT_OPENSOCKETDATA, has_refused);
   return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, csbx_open_public);
 }
 static inline CURLMcode csbx_curl_multi_idle_max(CURLM *m, long count) {

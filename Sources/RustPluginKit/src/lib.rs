@@ -57,7 +57,7 @@ pub use crate::encoding::{base64_decode, base64_encode, hex_decode, hex_encode};
 pub use crate::encoding::{percent_decode, percent_encode, retry_after_ms, rfc3339_unix_ms};
 pub use crate::error::{Error, Result, Status};
 pub use crate::host::{
-    Algorithm, Certificate, Counter, Credential, Devices, Gauge, Host, HttpAnswer,
+    Algorithm, Certificate, Counter, Credential, Devices, Gauge, Host, HttpAnswer, Replaced,
 };
 pub use crate::host::{
     CryptoKey, Hash, HttpCall, Key, Level, PayloadLimit, PublicKeyForm, Secret, SecretText,

@@ -8,7 +8,7 @@ extension DevicesService {
     func opened(
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
-        guard case .array(let items) = try object(request)["opens"], !items.isEmpty,
+        guard case .array(let items) = try object(request, caller)["opens"], !items.isEmpty,
             items.count <= Self.opensMax
         else {
             throw Refusal(

@@ -133,9 +133,15 @@ struct DevicesService: Sendable {
         return own
     }
 
-    func object(_ request: HTTPServerRequest) throws -> JSONValue {
+    /// The body; one that names another app than the caller's is meant for another place.
+    func object(_ request: HTTPServerRequest, _ caller: DeviceCaller) throws -> JSONValue {
         guard let json = try? JSONValue.parse(request.body), case .object = json else {
             throw Refusal(detail: "the body must be a JSON object")
+        }
+        guard json["app"].map({ $0.string == caller.app }) ?? true else {
+            throw Refusal(
+                status: 403,
+                detail: "\"app\" must be \"\(caller.app)\", which this token is for, or left out")
         }
         return json
     }
@@ -151,6 +157,9 @@ struct DevicesService: Sendable {
         guard text.utf8.count <= max else {
             throw Refusal(detail: "\"\(key)\" is over \(max) bytes")
         }
+        guard Self.isPlain(text) else {
+            throw Refusal(detail: "\"\(key)\" has a control character")
+        }
         return text
     }
 
@@ -165,7 +174,7 @@ struct DevicesService: Sendable {
     private func register(
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
-        let json = try object(request)
+        let json = try object(request, caller)
         var device = Device(app: caller.app)
         device.user = try user(try text(json, "user", required: false), caller)
         device.platform = try text(json, "platform", max: 32)
@@ -266,8 +275,16 @@ struct DevicesService: Sendable {
                     detail: "each attribute must be text of at most "
                         + "\(DeviceRules.attributeBytesMax) bytes")
             }
+            guard Self.isPlain(member.key), Self.isPlain(value) else {
+                throw Refusal(detail: "an attribute has a control character")
+            }
             return Attribute(member.key, value)
         }
+    }
+
+    /// Free of control characters, which logs and exports of the registry would take for their own.
+    private static func isPlain(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
     private func list(
@@ -287,7 +304,7 @@ struct DevicesService: Sendable {
     private func presence(
         _ request: HTTPServerRequest, _ caller: DeviceCaller
     ) async throws -> HTTPServerAnswer {
-        let json = try object(request)
+        let json = try object(request, caller)
         guard case .bool(let isOnline) = json["online"] else {
             throw Refusal(detail: "\"online\" must be true or false")
         }

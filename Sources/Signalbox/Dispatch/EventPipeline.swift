@@ -113,9 +113,9 @@ final class EventPipeline: Sendable {
                 done(.unavailable(error.words), [])
                 return
             }
-            if routed.isLost, events.count == 1, changes.isEmpty {
+            if routed.isLost, let failure = routed.failure, events.count == 1, changes.isEmpty {
                 // Nothing is left to store, so the source must hear of it.
-                done(.unavailable("the builder failed on this event"), [])
+                done(.unavailable("\(failure) failed on this event"), [])
                 return
             }
             entry.items.append(routed.item(dedupeMs: dedupeMs))
@@ -290,7 +290,7 @@ final class EventPipeline: Sendable {
         }
         context.metrics.event(source: event.source, result: "build_failed")
         context.logger.error("\(role) failed on an event", metadata: fields)
-        routed.failed("\(role) \(name): \(fault.message)", for: question)
+        routed.failed("\(role) \(name)", fault.message, for: question)
     }
 
     private static func fields(

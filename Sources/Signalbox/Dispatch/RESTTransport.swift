@@ -165,6 +165,8 @@ final class RESTTransport: LaneTransport {
             headers: headers.map { Attribute(batch.text($0.name), batch.text($0.value)) },
             body: Array(batch[request.body]))
         call.caFile = endpoint.caFile
+        // Sent again for a body that nobody reads, the push would arrive twice.
+        call.cutsBody = true
         if endpoint.requestTimeoutMs > 0 { call.timeoutMs = UInt32(endpoint.requestTimeoutMs) }
         return call
     }
@@ -187,6 +189,7 @@ final class RESTTransport: LaneTransport {
                 case .lost, .tooLarge: isElsewhere ? .originLost : .lost
                 case .stopping: .stopping
                 case .full: .timeoutUnsent
+                case .privateAddress: .originPrivate
                 case .invalid, .unreachable: isElsewhere ? .originUnreachable : .unreachable
                 }
             return PushResult(items: items, answer: .fault(kind), detail: fault.message)

@@ -30,7 +30,13 @@ final class LiveGreeting: Sendable {
             .init("changes", .bool(live.admin.letsBrowsers)),
             .init("history", .bool(live.keepsHistory)),
             .init("graph", RouteGraph(live.plan.routes).json),
-            .init("instances", .array(live.instances.ingesting.sorted().map { .string($0) })),
+            .init("instances", .array(instances(live).map { .string($0) })),
         ])
+    }
+
+    /// Those whose requests a dry run can follow.
+    private func instances(_ live: Generation) -> [String] {
+        let mute = live.plan.plugins.filter(\.isMute).map(\.name)
+        return live.instances.ingesting.subtracting(mute).sorted()
     }
 }

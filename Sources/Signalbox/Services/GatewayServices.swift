@@ -117,6 +117,24 @@ final class GatewayServices: HostServices {
         }
     }
 
+    func keys(
+        instance: String, prefix: String, after: String, limit: Int,
+        done: @escaping @Sendable (Result<[String], PluginFault>) -> Void
+    ) throws(PluginFault) {
+        try openStore().keys(instance: instance, prefix: prefix, after: after, limit: limit) {
+            done($0.mapError { PluginFault(.unreachable, $0.message) })
+        }
+    }
+
+    func edit(
+        instance: String, key: String, _ edit: KeyValueEdit,
+        done: @escaping @Sendable (Result<KeyValueEdited, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        try openStore().edit(instance: instance, key: key, edit) {
+            done($0.mapError { PluginFault(.unreachable, $0.message) })
+        }
+    }
+
     func devices(
         app: String, user: String,
         done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void
@@ -201,7 +219,7 @@ final class GatewayServices: HostServices {
         let kind: PluginFault.Kind =
             switch fault.kind {
             case .invalid: .invalid
-            case .unreachable: .unreachable
+            case .unreachable, .privateAddress: .unreachable
             case .timeout: .timeout
             case .lost: .lost
             case .tooLarge: .tooLarge

@@ -23,20 +23,15 @@ struct UserNames: Sendable {
     static func open(_ style: Style, _ store: any GatewayStore) async -> UserNames {
         guard style == .hashed else { return UserNames(style, key: []) }
         let (instance, name) = ("#log", "users")
-        let known = await withCheckedContinuation { continuation in
-            store.value(instance: instance, key: name) { result in
-                continuation.resume(returning: (try? result.get()) ?? nil)
-            }
-        }
-        if let known { return UserNames(style, key: known) }
         let made = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
-        await withCheckedContinuation { continuation in
-            // A full disk does not stop a start: the next one makes another key.
-            store.set(instance: instance, key: name, value: made, forMs: nil) { _ in
-                continuation.resume()
-            }
+        // Of several gateways that start at once, the first makes the key. A full disk does not stop a start: the next one
+        // makes another key.
+        let kept = await withCheckedContinuation { continuation in
+            store.edit(
+                instance: instance, key: name, .replace(expected: nil, value: made, forMs: nil)
+            ) { continuation.resume(returning: try? $0.get()) }
         }
-        return UserNames(style, key: made)
+        return UserNames(style, key: kept?.value ?? made)
     }
 
     /// What to write for a user; nil: nothing.

@@ -19,6 +19,9 @@ struct CheckedPlugin: Sendable {
         facts.providerPushes.filter { settings.config?[$0.key] != nil }.flatMap(\.types)
     }
     /// Whether library, config and secrets are unchanged.
+    /// Whether the plugin declares that the requests it takes become no events.
+    var isMute: Bool { facts.emits?.isEmpty == true }
+
     func isSame(as other: CheckedPlugin) -> Bool {
         library.isSame(as: other.library) && config.json.text == other.config.json.text
             && config.secrets == other.config.secrets
@@ -116,8 +119,7 @@ struct PluginCheck {
         var route = settings.route
         let owner = "route \"\(route.name)\""
         for source in route.sources {
-            // One that takes requests may declare that they become no events.
-            let isMute = plugins.first { $0.name == source }?.facts.emits?.isEmpty == true
+            let isMute = plugins.first { $0.name == source }?.isMute == true
             require(
                 isMute ? [] : ["sbx.role.ingest/1", "sbx.role.source/1"], of: source,
                 at: settings.sourcePositions[source] ?? settings.position,

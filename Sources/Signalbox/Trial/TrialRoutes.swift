@@ -41,18 +41,18 @@ struct TrialRoutes: Sendable {
             switch passed {
             case .success(let rest): questions = rest
             case .failure(let end):
-                let words = "filter \(end.filter): \(end.fault.message)"
-                routes[asked.route].fault = words
-                routed.failed(words, for: asked)
+                let who = "filter \(end.filter)"
+                routes[asked.route].fault = "\(who): \(end.fault.message)"
+                routed.failed(who, end.fault.message, for: asked)
                 continue
             }
             for question in questions {
                 let built = await SystemThread.value { build(question, route) }
                 switch built {
                 case .failure(let fault):
-                    let words = "builder \(route.builder): \(fault.message)"
-                    routes[question.route].fault = words
-                    routed.failed(words, for: question)
+                    let who = "builder \(route.builder)"
+                    routes[question.route].fault = "\(who): \(fault.message)"
+                    routed.failed(who, fault.message, for: question)
                 case .success(let built):
                     routes[question.route].skips += built.skips.map {
                         (question.recipients[$0.recipient].device, $0.reason)

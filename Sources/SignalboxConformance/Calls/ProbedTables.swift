@@ -209,6 +209,17 @@ enum ProbedTables {
         table.remove = { host, key, done, context in
             realKV.pass(host, "remove") { $0.remove(host, key, done, context) }
         }
+        table.list = { host, prefix, after, most, done, context in
+            realKV.pass(host, "list") { $0.list(host, prefix, after, most, done, context) }
+        }
+        table.replace = { host, key, expected, value, ttl, done, context in
+            realKV.pass(host, "replace") {
+                $0.replace(host, key, expected, value, ttl, done, context)
+            }
+        }
+        table.add = { host, key, amount, ttl, done, context in
+            realKV.pass(host, "add") { $0.add(host, key, amount, ttl, done, context) }
+        }
         return table
     }
 

@@ -200,6 +200,8 @@ public enum TransportFault: String, Sendable, Error {
     case withdrawn
     /// No connection was made to the origin that this request names; others may be fine.
     case originUnreachable = "origin_unreachable"
+    /// The origin that this request names has a private address, where it may not go.
+    case originPrivate = "origin_private"
     /// There was no answer from the origin that this request names; its fate is unknown.
     case originLost = "origin_lost"
 

@@ -17,7 +17,21 @@ public protocol KeyValueStore: Sendable {
     /// `done` is called on a thread of the store, once the value is on disk.
     func set(
         instance: String, key: String, value: [UInt8]?, forMs: UInt64?,
-        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void)
+        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
+    )
+    /// Keys of an instance that begin with `prefix` and come behind `after`, in the order of their bytes, at most
+    /// `limit`.
+    ///
+    /// `done` is called on a thread of the store.
+    func keys(
+        instance: String, prefix: String, after: String, limit: Int,
+        done: @escaping @Sendable (Result<[String], StoreFailure>) -> Void)
+    /// Changes a value in dependence of what is stored.
+    ///
+    /// `done` is called on a thread of the store, once the value is on disk.
+    func edit(
+        instance: String, key: String, _ edit: KeyValueEdit,
+        done: @escaping @Sendable (Result<KeyValueEdited, StoreFailure>) -> Void)
 }
 
 /// A failed store operation.

@@ -72,7 +72,8 @@ public enum DeliveryDecision: Sendable, Equatable {
     public static func outcome(
         of fault: TransportFault, item: UInt64, isAtMostOnce: Bool
     ) -> Outcome {
-        let kind: Outcome.Kind = fault.isFateUnknown && isAtMostOnce ? .rejected : .retry
+        let isFinal = fault.isFateUnknown && isAtMostOnce || fault == .originPrivate
+        let kind: Outcome.Kind = isFinal ? .rejected : .retry
         return Outcome(item: item, kind: kind, reason: fault.rawValue)
     }
 }

@@ -48,8 +48,8 @@ public struct RoutedEvent: Sendable {
 
     /// The event with its data.
     public let fields: EventFields
-    /// A filter or builder failed on it, so that something is missing.
-    public private(set) var hasFailed = false
+    /// The filter or builder that failed on it, so that something is missing: `filter NAME`.
+    public private(set) var failure: String?
     private let router: Router
     private let receivedUnixMs: UInt64
     private let routes: [Int]
@@ -80,7 +80,7 @@ public struct RoutedEvent: Sendable {
     public var isRouted: Bool { !routes.isEmpty }
 
     /// Nothing is left of it: one of them failed, and no other route has a delivery.
-    public var isLost: Bool { hasFailed && fanOut.deliveries.isEmpty }
+    public var isLost: Bool { failure != nil && fanOut.deliveries.isEmpty }
 
     /// What to ask next; nil: all routes are done.
     ///
@@ -135,17 +135,17 @@ public struct RoutedEvent: Sendable {
         notes?.add(skips, route: question.route, question.recipients)
     }
 
-    /// A filter or builder failed for good, for this reason.
-    public mutating func failed(_ words: String, for question: Question) {
-        hasFailed = true
-        notes?.failed(words, route: question.route)
+    /// A filter or builder failed for good; `who`: `builder NAME`.
+    public mutating func failed(_ who: String, _ words: String, for question: Question) {
+        failure = who
+        notes?.failed("\(who): \(words)", route: question.route)
     }
 
     /// What to store of it.
     public func item(dedupeMs: UInt64) -> StoreEntry.Item {
         var item = StoreEntry.Item(event: fields.event, deliveries: fanOut.deliveries)
         // Sent again, it may be built by then, or have a route or a device, and must not be taken for a duplicate.
-        if hasFailed || fanOut.deliveries.isEmpty { item.event.dedupe = "" }
+        if failure != nil || fanOut.deliveries.isEmpty { item.event.dedupe = "" }
         item.dedupeMs = dedupeMs
         item.badges = badges?.steps ?? []
         item.waitsMs = waitsMs

@@ -16,6 +16,8 @@ public struct RESTCall: Sendable {
     public var timeoutMs: UInt32 = 10_000
     /// Most redirects to follow; never from https to http.
     public var redirectsMax: UInt32 = 0
+    /// The status is what counts: a body that is too long or ends early is cut instead of failing the call.
+    public var cutsBody = false
     /// Refuse loopback, link-local and private addresses, after DNS.
     public var refusesPrivateAddresses = false
 
@@ -49,6 +51,8 @@ public struct RESTFault: Error, Sendable, CustomStringConvertible {
         case invalid
         /// No connection was made, so nothing was sent.
         case unreachable
+        /// The host has private addresses alone, which this call refuses; nothing was sent.
+        case privateAddress
         /// The time limit was reached; its fate is unknown.
         case timeout
         /// The connection broke; its fate is unknown.

@@ -13,18 +13,27 @@ final class RESTTransfer {
     private var headers: [Attribute] = []
     private var body: [UInt8] = []
     private var isTooLarge = false
+    /// The head of the final answer is complete.
+    private var hasHead = false
+    private let cutsBody: Bool
+    /// Set by libcurl's call for a socket; libcurl has the pointer.
+    private let hasRefused: UnsafeMutablePointer<Int32>
 
     /// Sets up a handle; nil if libcurl refuses the call or has no memory.
     init?(_ call: RESTCall, isOfPublicPool: Bool, done: @escaping RESTClient.Done) {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
         self.done = done
+        cutsBody = call.cutsBody
+        hasRefused = .allocate(capacity: 1)
+        hasRefused.initialize(to: 0)
         guard configure(call, isOfPublicPool) else { return nil }
     }
 
     deinit {
         curl_easy_cleanup(handle)
         curl_slist_free_all(headerList)
+        hasRefused.deallocate()
     }
 
     /// The handle for `curl_multi_add_handle`; it keeps this object alive until `release`.
@@ -50,7 +59,7 @@ final class RESTTransfer {
 
     /// The result of the call.
     func result(_ code: CURLcode) -> Result<RESTAnswer, RESTFault> {
-        if code == CURLE_OK {
+        if code == CURLE_OK || cutsBody && hasHead {
             let status = UInt32(clamping: csbx_curl_status(handle))
             return .success(RESTAnswer(status: status, headers: headers, body: body))
         }
@@ -58,6 +67,7 @@ final class RESTTransfer {
         let kind: RESTFault.Kind =
             switch code {
             case _ where isTooLarge: .tooLarge
+            case CURLE_COULDNT_CONNECT where hasRefused.pointee != 0: .privateAddress
             case CURLE_OPERATION_TIMEDOUT: .timeout
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT,
                 CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION,
@@ -66,8 +76,13 @@ final class RESTTransfer {
             case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: .invalid
             default: .lost
             }
-        return .failure(
-            RESTFault(kind: kind, message: isTooLarge ? "the answer is over 1 MiB" : words))
+        let message =
+            switch kind {
+            case .tooLarge: "the answer is over 1 MiB"
+            case .privateAddress: "the host has a private address, which is refused here"
+            default: words
+            }
+        return .failure(RESTFault(kind: kind, message: message))
     }
 
     private func configure(_ call: RESTCall, _ isOfPublicPool: Bool) -> Bool {
@@ -107,9 +122,9 @@ final class RESTTransfer {
         }
         csbx_curl_close_on_exec(handle)
         if isOfPublicPool {
-            csbx_curl_public_pool(handle)
+            csbx_curl_public_pool(handle, hasRefused)
         } else if call.refusesPrivateAddresses {
-            csbx_curl_public_only(handle)
+            csbx_curl_public_only(handle, hasRefused)
         }
         return isSound
     }
@@ -126,6 +141,8 @@ final class RESTTransfer {
         if line.hasPrefix("HTTP/") {
             // A new answer begins: after a redirect, or the final one after "100 Continue".
             headers = []
+        } else if line.isEmpty {
+            hasHead = csbx_curl_status(handle) >= 200
         } else if let colon = line.firstIndex(of: ":"), headers.count < 200 {
             let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             headers.append(Attribute(line[..<colon].lowercased(), String(value)))
@@ -134,11 +151,10 @@ final class RESTTransfer {
     }
 
     private func takeBody(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
-        guard body.count + count <= Self.answerBytesMax else {
-            isTooLarge = true
-            return 0
-        }
-        body.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: count))
-        return count
+        let taken = min(count, Self.answerBytesMax - body.count)
+        body.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: taken))
+        // libcurl ends the transfer if less is taken.
+        isTooLarge = taken < count
+        return taken
     }
 }

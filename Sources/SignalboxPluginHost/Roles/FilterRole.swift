@@ -41,7 +41,10 @@ public final class FilterRole: @unchecked Sendable {
             input.pointee.now_unix_ms = nowUnixMs
             var error = sbx_error.fresh
             let status = sink.lent(to: instance.context) { table.filter(raw, input, $0, &error) }
-            return status == SBX_OK ? nil : PluginFault(status: status, error: error)
+            guard status == SBX_OK else { return PluginFault(status: status, error: error) }
+            guard let refusal = sink.refusal else { return nil }
+            instance.context.misbehaved("filter() returned OK although \(refusal)")
+            return PluginFault(.internal, "it did not notice that a call was refused: \(refusal)")
         }
         switch fault {
         case .none: return .failure(PluginFault(.stopping, "the gateway is stopping"))

@@ -6,6 +6,8 @@ internal import SignalboxJSON
 package final class FilterSink {
     /// What the plugin has said so far.
     package private(set) var made = Filtered()
+    /// Calls that were refused: why, and for whom if that could be read.
+    private var refusals: [(why: String, places: [Int]?)] = []
     private var isNamed: [Bool]
     private var bounds: FilterBounds
     private let structs: StructReader
@@ -17,18 +19,33 @@ package final class FilterSink {
         self.structs = structs
     }
 
+    /// Why a call was refused whose recipients no other call named; nil: there is none.
+    ///
+    /// A plugin that returns OK then has not noticed it, and those recipients would get what it did not mean.
+    package var refusal: String? {
+        refusals.first { one in one.places?.contains { !isNamed[$0] } ?? true }?.why
+    }
+
     private func pass(_ given: UnsafePointer<sbx_filter_part>?) -> sbx_status {
         let read = structs.reading("pass()") { () throws(StructFault) in
             try given.map { part throws(StructFault) in try structs.read(part) }
         }
-        guard let part = read ?? nil, let places = places(part.recipients, part.recipient_count)
-        else { return SBX_E_INVALID }
-        guard bounds.isSoon(part.not_before_unix_ms) else { return SBX_E_INVALID }
+        guard let part = read ?? nil else { return refuse("pass() got no part") }
+        guard let places = places(part.recipients, part.recipient_count) else {
+            return refuse("pass(): \(Self.badIndex)")
+        }
+        guard bounds.isSoon(part.not_before_unix_ms) else {
+            return refuse("pass(): not_before_unix_ms is over 30 days away", places)
+        }
         var out = Filtered.Part(recipients: places, notBeforeUnixMs: part.not_before_unix_ms)
         if part.data.len > 0 {
-            guard bounds.hasRoom(for: part.data.len) else { return SBX_E_TOO_LARGE }
+            guard bounds.hasRoom(for: part.data.len) else {
+                return refuse("pass(): data is too large", places, SBX_E_TOO_LARGE)
+            }
             let text = part.data.text
-            guard let parsed = JSONKinds.object(text) else { return SBX_E_INVALID }
+            guard let parsed = JSONKinds.object(text) else {
+                return refuse("pass(): data is not a JSON object", places)
+            }
             bounds.took(part.data.len)
             out.data = JSONText(text, parsed: parsed)
         }
@@ -40,11 +57,23 @@ package final class FilterSink {
     private func drop(
         _ recipients: UnsafePointer<UInt32>?, _ count: Int, _ reason: sbx_str
     ) -> sbx_status {
-        guard let places = places(recipients, count) else { return SBX_E_INVALID }
+        guard let places = places(recipients, count) else {
+            return refuse("drop(): \(Self.badIndex)")
+        }
         name(places)
         let reason = reason.text
         made.drops += places.map { FanOut.Skip(recipient: $0, reason: reason) }
         return SBX_OK
+    }
+
+    private static let badIndex = "an index is out of range or was named before"
+
+    private func refuse(
+        _ why: String, _ places: [Int]? = nil, _ status: sbx_status = SBX_E_INVALID
+    ) -> sbx_status {
+        // One is enough to fail the call; a plugin may try many.
+        if refusals.count < 16 || places == nil { refusals.append((why, places)) }
+        return status
     }
 
     /// The recipients of a call; nil if one is out of range, or was named before.

@@ -1,9 +1,12 @@
 internal import CSignalbox
+internal import SignalboxCore
 
 /// `sbx.kv/1`.
 enum KVService {
     static let keyBytesMax = 512
     static let valueBytesMax = 64 * 1024
+    /// Most keys in a page.
+    static let pageMax: UInt32 = 256
 
     static var table: sbx_kv_store {
         var table = sbx_kv_store()
@@ -38,7 +41,92 @@ enum KVService {
             guard key.len <= KVService.keyBytesMax else { return SBX_E_TOO_LARGE }
             return KVService.change(context, key, nil, 0, done, plugin)
         }
+        table.list = { host, prefix, after, most, done, plugin in
+            guard let context = InstanceContext.from(host), let done,
+                (1...KVService.pageMax).contains(most)
+            else { return SBX_E_INVALID }
+            guard max(prefix.len, after.len) <= KVService.keyBytesMax else {
+                return SBX_E_TOO_LARGE
+            }
+            let plugin = PluginContext(pointer: plugin)
+            return context.answering { answered in
+                PluginFault.status { () throws(PluginFault) in
+                    try context.services.keys(
+                        instance: context.name, prefix: prefix.text, after: after.text,
+                        limit: Int(most)
+                    ) { result in
+                        answered { KVService.report(result, done, plugin) }
+                    }
+                }
+            }
+        }
+        table.replace = { host, key, expected, value, ttl, done, plugin in
+            let bytes = [expected, value].map { $0.map { Array($0.pointee.raw) } }
+            guard bytes.allSatisfy({ ($0?.count ?? 0) <= KVService.valueBytesMax }) else {
+                return SBX_E_TOO_LARGE
+            }
+            let edit = KeyValueEdit.replace(
+                expected: bytes[0], value: bytes[1], forMs: ttl == 0 ? nil : ttl)
+            let plugin = PluginContext(pointer: plugin)
+            return KVService.edit(host, key, edit) { result in
+                guard let done else { return }
+                CallScope.run { arena in
+                    let edited = try? result.get()
+                    let status =
+                        switch edited {
+                        case nil: SBX_E_UNREACHABLE
+                        case let edited? where edited.isDone: SBX_OK
+                        case let edited?: edited.value == nil ? SBX_E_NOT_FOUND : SBX_E_AGAIN
+                        }
+                    done(plugin.pointer, status, edited?.value.map(arena.bytes) ?? sbx_str())
+                }
+            }
+        }
+        table.add = { host, key, amount, ttl, done, plugin in
+            let edit = KeyValueEdit.add(amount, forMs: ttl == 0 ? nil : ttl)
+            let plugin = PluginContext(pointer: plugin)
+            return KVService.edit(host, key, edit) { result in
+                guard let done else { return }
+                CallScope.run { _ in
+                    let edited = try? result.get()
+                    let sum = edited?.value.flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+                    let isDone = edited?.isDone == true
+                    let status =
+                        edited == nil ? SBX_E_UNREACHABLE : isDone ? SBX_OK : SBX_E_INVALID
+                    done(plugin.pointer, status, isDone ? sum ?? 0 : 0)
+                }
+            }
+        }
         return table
+    }
+
+    private static func edit(
+        _ host: UnsafePointer<sbx_host>?, _ key: sbx_str, _ edit: KeyValueEdit,
+        _ report: @escaping @Sendable (Result<KeyValueEdited, PluginFault>) -> Void
+    ) -> sbx_status {
+        guard let context = InstanceContext.from(host), !key.isEmpty else { return SBX_E_INVALID }
+        guard key.len <= keyBytesMax else { return SBX_E_TOO_LARGE }
+        return context.answering { answered in
+            PluginFault.status { () throws(PluginFault) in
+                try context.services.edit(instance: context.name, key: key.text, edit) { result in
+                    answered { report(result) }
+                }
+            }
+        }
+    }
+
+    private static func report(
+        _ result: Result<[String], PluginFault>, _ done: sbx_kv_listed, _ plugin: PluginContext
+    ) {
+        CallScope.run { arena in
+            guard let keys = try? result.get() else {
+                done(plugin.pointer, SBX_E_UNREACHABLE, nil, 0)
+                return
+            }
+            let list = arena.array(sbx_str.self, count: keys.count)
+            for (index, key) in keys.enumerated() { list[index] = arena.text(key) }
+            done(plugin.pointer, SBX_OK, UnsafePointer(list), keys.count)
+        }
     }
 
     private static func change(

@@ -152,6 +152,45 @@ extension MemoryStore: KeyValueStore {
                 state.values[[instance, key]] = value.map { ($0, forMs.map { now + $0 } ?? .max) }
             })
     }
+
+    /// Keys in order.
+    public func keys(
+        instance: String, prefix: String, after: String, limit: Int,
+        done: @escaping @Sendable (Result<[String], StoreFailure>) -> Void
+    ) {
+        done(
+            perform { state, now in
+                let own = state.values.filter {
+                    $0.key[0] == instance && $0.value.untilUnixMs > now
+                }
+                let keys = own.map { $0.key[1] }.filter { key in
+                    key.utf8.starts(with: prefix.utf8)
+                        && after.utf8.lexicographicallyPrecedes(key.utf8)
+                }
+                let sorted = keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+                return Array(sorted.prefix(limit))
+            })
+    }
+
+    /// Changes a value in dependence of what is stored.
+    public func edit(
+        instance: String, key: String, _ edit: KeyValueEdit,
+        done: @escaping @Sendable (Result<KeyValueEdited, StoreFailure>) -> Void
+    ) {
+        done(
+            perform { state, now in
+                let known = state.values[[instance, key]].flatMap {
+                    $0.untilUnixMs > now ? $0 : nil
+                }
+                guard let effect = edit.effect(on: known?.bytes) else {
+                    return KeyValueEdited(isDone: false, value: known?.bytes)
+                }
+                let until =
+                    effect.forMs.map { $0.map { now + $0 } ?? .max } ?? known?.untilUnixMs ?? .max
+                state.values[[instance, key]] = effect.value.map { ($0, until) }
+                return KeyValueEdited(isDone: true, value: effect.value)
+            })
+    }
 }
 
 extension MemoryStore: OutcomeStore {

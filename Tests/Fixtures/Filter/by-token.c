@@ -1,5 +1,6 @@
 /* A filter for tests, which treats recipients by how their tokens end: "dropped" gets nothing, "late" gets other data after a
- * wait of `wait_ms` (of its options), and everybody else is not named. An event of the type "bad.WORD" does what the word says. */
+ * wait of `wait_ms` (of its options), and everybody else is not named. An event of the type "bad.WORD" does what the word says,
+ * and one of the type "mute.WORD" too, but takes no notice of the host's answer. */
 #include <signalbox/plugin.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,19 +28,18 @@ static int ends(sbx_str text, const char *word) {
 }
 
 /* The status that the host gives to a wrong call comes back as that of filter(). */
-static sbx_status misuse(const sbx_filter_input *input, sbx_filter_sink *sink, sbx_error *error) {
+static sbx_status misuse(const sbx_filter_input *input, sbx_str word, sbx_filter_sink *sink, sbx_error *error) {
   static const uint32_t twice[] = {0, 0}, far[] = {70000}, first[] = {0};
   sbx_filter_part part = {.struct_size = sizeof part, .recipients = first, .recipient_count = 1};
-  sbx_str type = input->event->type;
   strcpy(error->message, "as the host said");
-  if (is(type, "bad.twice")) return sink->drop(sink, twice, 2, STR("x"));
-  if (is(type, "bad.again")) return sink->drop(sink, first, 1, STR("x")), sink->pass(sink, &part);
-  if (is(type, "bad.index")) return sink->drop(sink, far, 1, STR("x"));
-  if (is(type, "bad.data")) return part.data = STR("[1]"), sink->pass(sink, &part);
-  if (is(type, "bad.wait"))
+  if (is(word, "twice")) return sink->drop(sink, twice, 2, STR("x"));
+  if (is(word, "again")) return sink->drop(sink, first, 1, STR("x")), sink->pass(sink, &part);
+  if (is(word, "index")) return sink->drop(sink, far, 1, STR("x"));
+  if (is(word, "data")) return part.data = STR("[1]"), sink->pass(sink, &part);
+  if (is(word, "wait"))
     return part.not_before_unix_ms = input->now_unix_ms + 31ull * 86400000, sink->pass(sink, &part);
-  if (is(type, "bad.size")) return part.struct_size = 4, sink->pass(sink, &part);
-  if (is(type, "bad.huge")) {
+  if (is(word, "size")) return part.struct_size = 4, sink->pass(sink, &part);
+  if (is(word, "huge")) {
     size_t len = (1 << 20) + 1;
     char *text = malloc(len);
     memset(text, ' ', len);
@@ -49,6 +49,7 @@ static sbx_status misuse(const sbx_filter_input *input, sbx_filter_sink *sink, s
     free(text);
     return status;
   }
+  if (is(word, "smaller")) return part.data = STR("[]"), sink->pass(sink, &part), part.data.len = 0, sink->pass(sink, &part);
   return SBX_E_INVALID;
 }
 
@@ -56,7 +57,10 @@ static sbx_status filter(sbx_instance *i, const sbx_filter_input *input, sbx_fil
   const sbx_json *json = i->host->service(i->host, SBX_SVC_JSON);
   sbx_json_value root, value;
   int64_t wait_ms = 0;
-  if (input->event->type.len > 4 && !memcmp(input->event->type.ptr, "bad.", 4)) return misuse(input, sink, error);
+  sbx_str type = input->event->type;
+  if (type.len > 4 && !memcmp(type.ptr, "bad.", 4)) return misuse(input, (sbx_str){type.ptr + 4, type.len - 4}, sink, error);
+  if (type.len > 5 && !memcmp(type.ptr, "mute.", 5))
+    return misuse(input, (sbx_str){type.ptr + 5, type.len - 5}, sink, error), SBX_OK;
   sbx_status status = json->parse(i->host, input->options, &root, error);
   if (status) return status;
   if (!json->at(root, STR("/wait_ms"), &value)) json->integer(value, &wait_ms);

@@ -120,11 +120,54 @@ static void got_value(void *context, sbx_status status, sbx_str value) {
     r->sink->finish(r->sink, SBX_E_INTERNAL, NULL);
   }
 }
+static void listed(void *context, sbx_status status, const sbx_str *keys, size_t n) {
+  struct report *r = context;
+  for (size_t k = 0; k < n; k++) note(r, "key", status, keys[k]);
+  const sbx_host *h = r->i->host;
+  ((const sbx_kv_store *)h->service(h, SBX_SVC_KV))->get(h, STR("k"), got_value, r);
+}
+/* The edits of durable values, one after the other. */
+static void edit(struct report *r);
+static void added(void *context, sbx_status status, int64_t sum) {
+  struct report *r = context;
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)sum);
+  note(r, "added", status, (sbx_str){text, strlen(text)});
+  edit(r);
+}
+static void replaced(void *context, sbx_status status, sbx_str value) {
+  struct report *r = context;
+  note(r, "replaced", status, value);
+  edit(r);
+}
+static void edit(struct report *r) {
+  static const sbx_str no = STR("no"), yes = STR("kept"), count = STR("7");
+  const sbx_host *h = r->i->host;
+  const sbx_kv_store *kv = h->service(h, SBX_SVC_KV);
+  sbx_status status = SBX_OK;
+  switch (r->left++) {
+    case 0: status = kv->add(h, STR("n"), 9, 60000, added, r); break;
+    case 1: status = kv->add(h, STR("n"), -2, 60000, added, r); break;
+    case 2: status = kv->add(h, STR("k"), 1, 0, added, r); break;
+    case 3: status = kv->replace(h, STR("k"), &no, &yes, 0, replaced, r); break;
+    case 4: status = kv->replace(h, STR("m"), &no, &yes, 0, replaced, r); break;
+    case 5: status = kv->replace(h, STR("k"), NULL, &yes, 0, replaced, r); break;
+    case 6: status = kv->replace(h, STR("m"), NULL, &yes, 60000, replaced, r); break;
+    case 7: status = kv->replace(h, STR("n"), &count, NULL, 0, replaced, r); break;
+    default:
+      note(r, "none asked", kv->list(h, STR(""), STR(""), 0, listed, r), STR(""));
+      note(r, "too many", kv->list(h, STR(""), STR(""), 257, listed, r), STR(""));
+      note(r, "keyless", kv->add(h, STR(""), 1, 0, added, r), STR(""));
+      status = kv->list(h, STR(""), STR(""), 256, listed, r);
+  }
+  if (status == SBX_OK) return;
+  note(r, "edit", status, STR(""));
+  r->sink->finish(r->sink, SBX_E_INTERNAL, NULL);
+}
 static void kept(void *context, sbx_status status, sbx_str value) {
   struct report *r = context;
   note(r, "put", status, value);
-  const sbx_host *h = r->i->host;
-  ((const sbx_kv_store *)h->service(h, SBX_SVC_KV))->get(h, STR("k"), got_value, r);
+  edit(r);
 }
 static void found(void *context, sbx_status status, const sbx_device *devices, size_t n, size_t stride) {
   struct report *r = context;

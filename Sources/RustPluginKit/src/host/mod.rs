@@ -15,6 +15,7 @@ pub use self::credential::{Certificate, Credential};
 pub use self::crypto::{CryptoKey, Hash, SecretText};
 pub use self::fit::{PayloadLimit, TextField};
 pub use self::http::{HttpAnswer, HttpCall};
+pub use self::kv::Replaced;
 pub use self::log::{Counter, Gauge, Level};
 pub use self::registry::Devices;
 pub use self::secrets::{Algorithm, Key, PublicKeyForm, Secret};

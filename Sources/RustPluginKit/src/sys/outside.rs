@@ -16,6 +16,8 @@ constants! {
 functions! {
     sbx_http_done = unsafe extern "C" fn(*mut c_void, *const sbx_http_answer);
     sbx_kv_done = unsafe extern "C" fn(*mut c_void, sbx_status, sbx_str);
+    sbx_kv_listed = unsafe extern "C" fn(*mut c_void, sbx_status, *const sbx_str, usize);
+    sbx_kv_added = unsafe extern "C" fn(*mut c_void, sbx_status, i64);
     sbx_registry_done = unsafe extern "C" fn(*mut c_void, sbx_status, *const sbx_device, usize, usize);
 }
 
@@ -79,6 +81,9 @@ contract! {
         get: Option<unsafe extern "C" fn(*const sbx_host, sbx_str, sbx_kv_done, *mut c_void) -> sbx_status>,
         put: Option<unsafe extern "C" fn(*const sbx_host, sbx_str, sbx_str, u64, sbx_kv_done, *mut c_void) -> sbx_status>,
         remove: Option<unsafe extern "C" fn(*const sbx_host, sbx_str, sbx_kv_done, *mut c_void) -> sbx_status>,
+        list: Option<unsafe extern "C" fn(*const sbx_host, sbx_str, sbx_str, u32, sbx_kv_listed, *mut c_void) -> sbx_status>,
+        replace: Option<unsafe extern "C" fn(*const sbx_host, sbx_str, *const sbx_str, *const sbx_str, u64, sbx_kv_done, *mut c_void) -> sbx_status>,
+        add: Option<unsafe extern "C" fn(*const sbx_host, sbx_str, i64, u64, sbx_kv_added, *mut c_void) -> sbx_status>,
     }
     growing sbx_registry {
         struct_size: u32,

@@ -130,6 +130,21 @@ final class RemoteServices: HostServices {
         try later(.set, { $0.put(message) }) { done(Self.fault($0)) }
     }
 
+    func keys(
+        instance: String, prefix: String, after: String, limit: Int,
+        done: @escaping @Sendable (Result<[String], PluginFault>) -> Void
+    ) throws(PluginFault) {
+        let message = KeysMessage(prefix: prefix, after: after, limit: UInt32(limit))
+        try later(.keys, { $0.put(message) }, done)
+    }
+
+    func edit(
+        instance: String, key: String, _ edit: KeyValueEdit,
+        done: @escaping @Sendable (Result<KeyValueEdited, PluginFault>) -> Void
+    ) throws(PluginFault) {
+        try later(.edit, { $0.put(EditMessage(key: key, edit: edit)) }, done)
+    }
+
     func devices(
         app: String, user: String,
         done: @escaping @Sendable (Result<[Device], PluginFault>) -> Void

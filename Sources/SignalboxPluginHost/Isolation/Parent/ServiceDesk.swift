@@ -53,7 +53,7 @@ final class ServiceDesk: Sendable {
             let bytes = secrets.isFile(path) ? services.readFile(path) : nil
             peer.reply(to: frame) { $0.put(bytes.map { WireBytes($0) }) }
         case .metric: try metric(&reader, frame, peer)
-        case .call, .value, .set, .devices, .device, .change:
+        case .call, .value, .set, .keys, .edit, .devices, .device, .change:
             try later(method, &reader, frame, peer)
         case .log: try log(&reader)
         case .count:
@@ -212,6 +212,25 @@ final class ServiceDesk: Sendable {
                     instance: name, key: asked.key, value: asked.value,
                     expiresUnixMs: asked.expiresUnixMs
                 ) { fault in answer { $0.put(Self.nothing(fault)) } }
+            }
+        case .keys:
+            let asked = try reader.value(KeysMessage.self)
+            guard (1...KVService.pageMax).contains(asked.limit) else {
+                throw WireFault("a page of keys is too large")
+            }
+            return { answer throws(PluginFault) in
+                try services.keys(
+                    instance: name, prefix: asked.prefix, after: asked.after,
+                    limit: Int(asked.limit)
+                ) { result in answer { $0.put(WireResult(result)) } }
+            }
+        case .edit:
+            let asked = try reader.value(EditMessage.self)
+            guard asked.isSound else { throw WireFault("a durable value is too large") }
+            return { answer throws(PluginFault) in
+                try services.edit(instance: name, key: asked.key, asked.edit) { result in
+                    answer { $0.put(WireResult(result)) }
+                }
             }
         case .devices:
             let asked = try reader.value(DevicesMessage.self)

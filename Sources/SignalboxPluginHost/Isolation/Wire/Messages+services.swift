@@ -58,6 +58,89 @@ struct SetMessage: WireValue {
     }
 }
 
+/// Lists keys of durable values.
+struct KeysMessage: WireValue {
+    var prefix: String
+    var after: String
+    var limit: UInt32
+
+    init(prefix: String, after: String, limit: UInt32) {
+        self.prefix = prefix
+        self.after = after
+        self.limit = limit
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(prefix)
+        writer.put(after)
+        writer.put(limit)
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        prefix = try reader.text()
+        after = try reader.text()
+        limit = try reader.number()
+    }
+}
+
+/// Changes a durable value in dependence of what is stored.
+struct EditMessage: WireValue {
+    var key: String
+    var edit: KeyValueEdit
+
+    init(key: String, edit: KeyValueEdit) {
+        self.key = key
+        self.edit = edit
+    }
+
+    func write(to writer: WireWriter) {
+        writer.put(key)
+        switch edit {
+        case .replace(let expected, let value, let forMs):
+            writer.put(true)
+            writer.put(expected) { writer.put($0) }
+            writer.put(value) { writer.put($0) }
+            writer.put(forMs)
+        case .add(let amount, let forMs):
+            writer.put(false)
+            writer.put(amount)
+            writer.put(forMs)
+        }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        key = try reader.text()
+        guard try reader.flag() else {
+            edit = .add(try reader.number(), forMs: try reader.value())
+            return
+        }
+        edit = .replace(
+            expected: try reader.optional { reader throws(WireFault) in try reader.bytes() },
+            value: try reader.optional { reader throws(WireFault) in try reader.bytes() },
+            forMs: try reader.value())
+    }
+
+    /// Within the bounds of `sbx.kv/1`.
+    var isSound: Bool {
+        guard key.utf8.count <= KVService.keyBytesMax else { return false }
+        guard case .replace(let expected, let value, _) = edit else { return true }
+        return max(expected?.count ?? 0, value?.count ?? 0) <= KVService.valueBytesMax
+    }
+}
+
+extension KeyValueEdited: WireValue {
+    func write(to writer: WireWriter) {
+        writer.put(isDone)
+        writer.put(value) { writer.put($0) }
+    }
+
+    init(from reader: inout WireReader) throws(WireFault) {
+        self.init(
+            isDone: try reader.flag(),
+            value: try reader.optional { reader throws(WireFault) in try reader.bytes() })
+    }
+}
+
 /// Looks up devices of an app: all of a user, or the one with a token.
 struct DevicesMessage: WireValue {
     var app: String

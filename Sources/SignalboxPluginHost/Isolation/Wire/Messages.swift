@@ -12,7 +12,7 @@ enum WireMethod: UInt16, CaseIterable {
     // The plugin's process asks the gateway.
     case now = 32
     case sign, verify, call, value, set, devices, device, change, utcOffset, certificate, identity
-    case metric, readFile, publicKey
+    case metric, readFile, publicKey, keys, edit
     // The plugin's process notifies the gateway.
     case log = 64
     case count, misbehaved, shortened, credentialReady, secretsChanged, outcomes, room, batch

@@ -43,7 +43,7 @@ impl Ingest for Probe {
     fn handle(&self, request: &Request<'_>, sink: IngestSink<'_>) -> Result<()> {
         let what = request.param("what").unwrap_or("");
         match what {
-            "value" | "http" | "registry" | "timer" | "late" => return self.later(what, sink),
+            "value" | "edit" | "http" | "registry" | "timer" | "late" => return self.later(what, sink),
             "forget" => return sink.defer(60_000).map(drop),
             "panic" => panic!("{}", String::from_utf8_lossy(request.body())),
             _ => {}
@@ -124,6 +124,21 @@ impl Probe {
                     let last = again.clone();
                     again.remove_value("k", move |_| {
                         last.value("k", move |found| end(open, &format!("{text} {found:?}")));
+                    });
+                });
+            }),
+            "edit" => self.host.add_to_value("n", 7, 0, move |sum| {
+                let again = host.clone();
+                host.replace_value("n", None, Some(b"x"), 0, move |other| {
+                    let text = format!("{sum:?} {other:?}");
+                    let last = again.clone();
+                    again.replace_value("n", Some(b"7"), Some(b"x"), 0, move |done| {
+                        let text = format!("{text} {done:?}");
+                        let end_of = last.clone();
+                        last.add_to_value("n", 1, 0, move |fault| {
+                            let text = format!("{text} {:?}", fault.map_err(|one| one.status));
+                            end_of.keys("", "", 9, move |keys| end(open, &format!("{text} {keys:?}")));
+                        });
                     });
                 });
             }),
