@@ -19,14 +19,13 @@ final class RESTTransport: LaneTransport {
     private struct Waiting {
         let batch: RequestBatch
         let index: Int
+        /// Empty: the endpoint's own.
+        let origin: String
     }
 
     private struct State {
         var endpoint: SendEndpoint
-        var waiting: [Waiting] = []
-        /// Of `waiting`, those before it are under way.
-        var head = 0
-        var running = 0
+        var queue = OriginQueue<Waiting>()
         var isStopping = false
         /// The last request to the endpoint's origin found nobody there.
         var isFailing = false
@@ -58,7 +57,10 @@ final class RESTTransport: LaneTransport {
 
     func submit(_ batch: RequestBatch) {
         state.withLock { state in
-            state.waiting += batch.requests.indices.map { Waiting(batch: batch, index: $0) }
+            for index in batch.requests.indices {
+                let origin = batch.text(batch.requests[index].origin)
+                state.queue.add(Waiting(batch: batch, index: index, origin: origin), to: origin)
+            }
         }
         work()
     }
@@ -68,29 +70,19 @@ final class RESTTransport: LaneTransport {
         while true {
             let isHeld = maySend()
             let next = state.withLock { state -> (Waiting, SendEndpoint)? in
+                guard isHeld, !state.isStopping else { return nil }
                 let most = state.endpoint.connectionsMax
-                let room = most > 0 ? most : Self.runningMax
-                guard isHeld, !state.isStopping, state.running < room,
-                    state.head < state.waiting.count
-                else { return nil }
-                state.running += 1
-                defer { state.head += 1 }
-                return (state.waiting[state.head], state.endpoint)
+                return state.queue.next(room: most > 0 ? most : Self.runningMax)
+                    .map { ($0, state.endpoint) }
             }
             guard let (waiting, endpoint) = next else { break }
             begin(waiting, endpoint)
         }
         if !maySend() { giveBack(.withdrawn) }
-        state.withLock { state in
-            guard state.head > 1_024 || state.head == state.waiting.count else { return }
-            state.waiting.removeFirst(state.head)
-            state.head = 0
-        }
     }
 
     private func begin(_ waiting: Waiting, _ endpoint: SendEndpoint) {
-        let request = waiting.batch.requests[waiting.index]
-        let isElsewhere = request.origin.count > 0
+        let isElsewhere = !waiting.origin.isEmpty
         let client =
             isElsewhere && !endpoint.allowsPrivateOrigins ? clients.public_ : clients.own
         let sentNs = SystemClock.monotonicNs
@@ -112,7 +104,8 @@ final class RESTTransport: LaneTransport {
         _ waiting: Waiting, _ result: Result<RESTAnswer, RESTFault>, _ isElsewhere: Bool
     ) {
         state.withLock { state in
-            state.running -= 1
+            let isSlow = if case .failure = result { true } else { false }
+            state.queue.ended(at: waiting.origin, isSlow: isSlow)
             guard !isElsewhere else { return }
             if case .failure(let fault) = result {
                 state.isFailing = state.isFailing || fault.kind == .unreachable
@@ -128,10 +121,7 @@ final class RESTTransport: LaneTransport {
     func withdraw() { giveBack(.withdrawn) }
 
     private func giveBack(_ fault: TransportFault) {
-        let back = state.withLock { state in
-            defer { (state.waiting, state.head) = ([], 0) }
-            return state.waiting[state.head...]
-        }
+        let back = state.withLock { $0.queue.takeAll() }
         guard !back.isEmpty else { return }
         onResults(
             back.map { PushResult(items: $0.batch.items(of: $0.index), answer: .fault(fault)) })
@@ -142,7 +132,7 @@ final class RESTTransport: LaneTransport {
     func connections() async -> LaneConnections {
         state.withLock { state in
             var connections = LaneConnections()
-            connections.readyCount = state.running
+            connections.readyCount = state.queue.running
             connections.isFailing = state.isFailing
             return connections
         }
@@ -156,7 +146,7 @@ final class RESTTransport: LaneTransport {
 
     private static func call(_ waiting: Waiting, _ endpoint: SendEndpoint) -> RESTCall {
         let (batch, request) = (waiting.batch, waiting.batch.requests[waiting.index])
-        var origin = request.origin.count > 0 ? batch.text(request.origin) : endpoint.origin
+        var origin = waiting.origin.isEmpty ? endpoint.origin : waiting.origin
         if origin.hasSuffix("/") { origin.removeLast() }
         let headers = batch.headers[
             Int(request.headers.lowerBound)..<Int(request.headers.upperBound)]

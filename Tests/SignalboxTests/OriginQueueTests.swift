@@ -1,0 +1,83 @@
+import Testing
+
+@testable import Signalbox
+
+/// Places of a sender whose requests name origins.
+@Suite struct OriginQueueTests {
+    private var queue = OriginQueue<Int>()
+
+    private static func all(_ queue: inout OriginQueue<Int>, room: Int) -> [Int] {
+        var out: [Int] = []
+        while let next = queue.next(room: room) { out.append(next) }
+        return out
+    }
+
+    @Test func `one origin leaves a quarter of the places to the others`() {
+        var queue = queue
+        for item in 0..<100 { queue.add(item, to: "https://a") }
+        #expect(Self.all(&queue, room: 32) == Array(0..<24))
+        queue.add(100, to: "https://b")
+        queue.add(101, to: "")
+        #expect(Self.all(&queue, room: 32) == [100, 101])
+        // One ends, one begins, in order.
+        queue.ended(at: "https://a", isSlow: false)
+        #expect(Self.all(&queue, room: 32) == [24])
+        queue.add(102, to: "https://a")
+        for _ in 0..<24 { queue.ended(at: "https://a", isSlow: false) }
+        #expect(Self.all(&queue, room: 32) == Array(25..<49))
+        #expect(queue.takeAll().sorted() == Array(49..<100) + [102])
+        #expect(queue.running == 26 && Self.all(&queue, room: 32) == [])
+    }
+
+    @Test func `origins that do not answer keep few places, until they answer`() {
+        var queue = queue
+        for item in 0..<40 { queue.add(item, to: "https://slow\(item % 2)") }
+        #expect(Self.all(&queue, room: 32).count == 32)
+        for item in 0..<32 { queue.ended(at: "https://slow\(item % 2)", isSlow: true) }
+        // Two of 32 each.
+        #expect(Self.all(&queue, room: 32).count == 4)
+        for item in 0..<50 { queue.add(100 + item, to: "https://fast") }
+        #expect(Self.all(&queue, room: 32).count == 24)
+        queue.ended(at: "https://slow0", isSlow: false)
+        // All that is left of it.
+        #expect(Self.all(&queue, room: 32).count == 2)
+    }
+
+    @Test func `a small room serves every origin`() {
+        var queue = queue
+        for item in 0..<3 { queue.add(item, to: "https://\(item)") }
+        #expect(Self.all(&queue, room: 1) == [0])
+        queue.ended(at: "https://0", isSlow: true)
+        #expect(Self.all(&queue, room: 1) == [1])
+    }
+
+    /// Whatever happens, each request begins once, and nothing is left that could begin.
+    @Test func `no request is forgotten, and the bounds hold`() {
+        struct Request: Equatable {
+            var number: Int
+            var origin: String
+        }
+        var (queue, running, begun, added) = (OriginQueue<Request>(), [Request](), 0, 0)
+        func begin() {
+            while let request = queue.next(room: 8) {
+                running.append(request)
+                begun += 1
+            }
+        }
+        for turn in 0..<20_000 {
+            if turn < 10_000, Bool.random() {
+                let origin = Bool.random() ? "" : "https://\(Int.random(in: 0..<5))"
+                queue.add(Request(number: added, origin: origin), to: origin)
+                added += 1
+            } else if let place = running.indices.randomElement() {
+                queue.ended(at: running.remove(at: place).origin, isSlow: Bool.random())
+            }
+            begin()
+            #expect(running.count <= 8 && running.count == queue.running)
+            for origin in 0..<5 {
+                #expect(running.count { $0.origin == "https://\(origin)" } <= 6)
+            }
+        }
+        #expect(begun == added && running.isEmpty && queue.takeAll() == [])
+    }
+}
