@@ -57,6 +57,7 @@ test: setup lint
 	swift build --build-tests
 	scripts/rust-plugins.sh debug
 	@Tests/PluginRig/synapse-server.sh install
+	@Tests/PluginRig/zig.sh install
 	@scripts/swift-test.sh --skip '$(HEAVY)|$(DATABASE)'
 	@scripts/swift-test.sh --filter '$(HEAVY)' --skip '$(DATABASE)'
 	@scripts/swift-test.sh --filter '$(DATABASE)'

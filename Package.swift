@@ -67,8 +67,8 @@ let plugins = [
     plugin("Airship"), plugin("APNs"), plugin("AppLinks"), plugin("CustomerInsights"),
     plugin("FCM"), plugin("Gorush"), plugin("HMS"), plugin("LivePerson"), plugin("Matrix"),
     plugin("QuietHours"), plugin("Sendbird", dependencies: ["SendbirdPush"]),
-    plugin("SendbirdDesk", dependencies: ["SendbirdPush"]), plugin("Texts"), plugin("Zendesk"),
-    plugin("Webhook"), plugin("WebPush"), plugin("ZendeskMessaging"),
+    plugin("SendbirdDesk", dependencies: ["SendbirdPush"]), plugin("Telegram"), plugin("Texts"),
+    plugin("Zendesk"), plugin("Webhook"), plugin("WebPush"), plugin("ZendeskMessaging"),
     cPlugin("HelloC"), cPlugin("NATS", exclude: ["README.md"], libraries: ["nats"]),
     cPlugin("SMTP", dependencies: ["COpenSSL"], exclude: ["README.md"]),
 ]
@@ -218,7 +218,7 @@ let package = Package(
                 "CAllocator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: swift),
-        // APNs, FCM, HMS and Airship for tests.
+        // APNs, FCM, HMS, Airship and Telegram for tests.
         .target(
             name: "SignalboxSimulators",
             dependencies: [

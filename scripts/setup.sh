@@ -22,7 +22,7 @@ command -v go >/dev/null 2>&1 || packages+=(golang-go)
 command -v node >/dev/null 2>&1 || packages+=(nodejs)
 [ -e "$(node -p "require('path').resolve(process.execPath, '../../include/node/node_api.h')" 2>/dev/null)" ] ||
   packages+=(libnode-dev)
-# For Synapse, a Matrix homeserver, which the tests install from PyPI into .build.
+# For Synapse, a Matrix homeserver, and Zig, which the tests install from PyPI into .build.
 python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
 # A browser for the tests of the admin page.
 packages+=(chromium)

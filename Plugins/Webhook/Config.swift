@@ -11,8 +11,8 @@ struct Config: Sendable {
               "description": "where to post; {{ token }} in its path stands for a device's token"
             },
             "format": {
-              "type": "string", "enum": ["json", "slack", "teams"], "default": "json",
-              "description": "json: all fields, or those of body; slack and teams: as these chats take them"
+              "type": "string", "enum": ["json", "slack", "teams", "discord"], "default": "json",
+              "description": "json: all fields, or those of body; the others: as these chats take them"
             },
             "body": {
               "type": "object", "additionalProperties": true,
@@ -25,6 +25,20 @@ struct Config: Sendable {
             "authorization": {
               "type": "string", "format": "secret", "minLength": 1,
               "description": "the value of the header authorization, such as Bearer and a token"
+            },
+            "method": {
+              "type": "string", "enum": ["POST", "PUT", "PATCH"], "default": "POST"
+            },
+            "headers": {
+              "type": "array", "maxItems": 16, "default": [],
+              "description": "more header fields, such as an API key",
+              "items": {
+                "type": "object", "required": ["name", "value"],
+                "properties": {
+                  "name": { "type": "string", "pattern": "^[A-Za-z][A-Za-z0-9-]{0,63}$" },
+                  "value": { "type": "string", "format": "secret", "minLength": 1 }
+                }
+              }
             },
             "ca": {
               "type": "string", "format": "path", "default": "",
@@ -42,9 +56,19 @@ struct Config: Sendable {
         """
 
     /// How a notification is written.
-    enum Format: String, Sendable { case json, slack, teams }
+    enum Format: String, Sendable { case json, slack, teams, discord }
+
+    /// What is not for a configuration to set.
+    private static let ownHeaders: Set = [
+        "authorization", "connection", "content-length", "content-type", "expect", "host",
+        "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer",
+        "transfer-encoding", "upgrade",
+    ]
 
     let format: Format
+    let method: String
+    /// Names in lower case, and the names of the secrets with their values.
+    let headers: [(name: String, secret: String)]
     let hasAuthorization: Bool
     let isSigned: Bool
     let caFile: String
@@ -56,6 +80,17 @@ struct Config: Sendable {
     init(_ json: JSON) throws(PluginError) {
         func text(_ key: String) -> String { json[key]?.string ?? "" }
         format = Format(rawValue: text("format")) ?? .json
+        method = json["method"]?.string ?? "POST"
+        headers = (json["headers"]?.elements ?? []).enumerated().map { index, header in
+            (header["name"]?.string?.lowercased() ?? "", "headers.\(index).value")
+        }
+        for (index, header) in headers.enumerated()
+        where Self.ownHeaders.contains(header.name) || header.name.hasPrefix("signalbox-") {
+            throw PluginError(
+                .invalid,
+                "config.headers[\(index)] is \(header.name), which the gateway sets itself"
+                    + (header.name == "authorization" ? "; use config.authorization" : ""))
+        }
         hasAuthorization = !text("authorization").isEmpty
         isSigned = !text("secret").isEmpty
         caFile = text("ca")
@@ -75,6 +110,7 @@ struct Config: Sendable {
         switch format {
         case .slack: Chats.slack(content, to: &writer)
         case .teams: Chats.teams(content, to: &writer)
+        case .discord: Chats.discord(content, to: &writer)
         case .json:
             let data = try content.data(host)
             if let template {

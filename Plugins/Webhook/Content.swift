@@ -25,8 +25,7 @@ struct Content {
 
     /// There is something to read.
     var isShown: Bool {
-        !note.isSilent && !note.isWithdrawn
-            && !(note.title + note.subtitle + note.body).isEmpty
+        !note.isSilent && !(note.title + note.subtitle + note.body).isEmpty
     }
 
     /// The notification's data, parsed; nil if it has none.

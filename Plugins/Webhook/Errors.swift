@@ -8,13 +8,26 @@ struct Answer {
         "channel_is_archived", "invalid_token",
     ]
 
+    /// Discord's codes of the same: Unknown Webhook, Invalid Webhook Token.
+    private static let goneCodes: [Int64: String] = [
+        10_015: "unknown_webhook", 50_027: "invalid_webhook_token",
+    ]
+
     private let status: Int
+    private let code: Int64?
+    /// Discord's seconds, which may be a fraction.
+    private let retryAfterMs: UInt64?
     private let word: String
     /// The URL is one device's, so what is said of it says nothing about others.
     private let isPersonal: Bool
 
-    init(status: Int, body: Span<UInt8>, isPersonal: Bool) {
+    init(status: Int, body: Span<UInt8>, json: JSON?, isPersonal: Bool) {
         self.status = status
+        code = json?["code"]?.integer
+        let seconds = json?["retry_after"]?.text ?? ""
+        retryAfterMs = Double(seconds).flatMap {
+            $0 >= 0 && $0 <= 86_400 ? UInt64(($0 * 1_000).rounded(.up)) : nil
+        }
         self.isPersonal = isPersonal
         var word = ""
         // Slack answers a word.
@@ -33,6 +46,7 @@ struct Answer {
 
     private func classified(retryAfterMs: UInt64?) -> Outcome {
         if Self.gone.contains(word), status >= 400 { return dead(word) }
+        if let reason = code.flatMap({ Self.goneCodes[$0] }), status >= 400 { return dead(reason) }
         switch status {
         case 200...299: return Outcome(.delivered, "ok")
         case 404: return dead("not_found")
@@ -47,7 +61,7 @@ struct Answer {
         case 429:
             var outcome = Outcome(.throttled, "too_many_requests")
             outcome.scope = isPersonal ? .item : .instance
-            outcome.retryAfterMs = retryAfterMs ?? 30_000
+            outcome.retryAfterMs = self.retryAfterMs ?? retryAfterMs ?? 30_000
             return outcome
         case 500...599:
             var outcome = Outcome(.retry, "server_error")

@@ -5,7 +5,7 @@ import SignalboxPluginKit
 final class Webhook: SendHTTPPlugin {
     static let info = PluginInfo(
         id: "io.signalbox.webhook", version: "1.0.0",
-        summary: "posts notifications as JSON: your own service, Slack, Teams",
+        summary: "posts notifications as JSON: your own service, Slack, Teams, Discord",
         configSchema: Config.schema)
 
     private let host: Host
@@ -16,6 +16,12 @@ final class Webhook: SendHTTPPlugin {
         self.config = try Config(config)
         // Fails at startup if the URL cannot be used.
         _ = try Target(host)
+        for header in self.config.headers {
+            guard try host.secretLine(header.secret).utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+            else {
+                throw PluginError(.invalid, "config.\(header.secret) has a control character")
+            }
+        }
     }
 
     func endpoint(app: String) throws(PluginError) -> Endpoint {
@@ -49,6 +55,9 @@ final class Webhook: SendHTTPPlugin {
         _ content: Content, to target: Target, _ draft: inout RequestDraft
     ) throws(PluginError) -> Outcome? {
         guard !content.note.isDryRun else { return Outcome(.rejected, "no_dry_run") }
+        guard config.format == .json || !content.note.isWithdrawn else {
+            return Outcome(.delivered, "nothing_to_take_back")
+        }
         guard config.format == .json || content.isShown else {
             return Outcome(.rejected, "nothing_to_show")
         }
@@ -56,9 +65,12 @@ final class Webhook: SendHTTPPlugin {
             return Outcome(.rejected, "malformed_token")
         }
         let body = try config.body(of: content, host)
-        draft.begin("POST", path: path)
+        draft.begin(config.method, path: path)
         draft.header("content-type", "application/json")
         draft.header("signalbox-id", content.id, isIndexed: false)
+        for header in config.headers {
+            draft.header(header.name, try host.secretLine(header.secret), isIndexed: false)
+        }
         if config.hasAuthorization {
             draft.header("authorization", try host.secretLine("authorization"))
         }
@@ -84,7 +96,8 @@ final class Webhook: SendHTTPPlugin {
         for index in 0..<batch.count {
             let response = batch[index]
             let answer = Answer(
-                status: response.status, body: response.body, isPersonal: isPersonal)
+                status: response.status, body: response.body,
+                json: try? host.parse(response.body), isPersonal: isPersonal)
             try sink.settle(
                 response.items, answer.outcome(retryAfterMs: host.retryAfterMs(response)))
         }

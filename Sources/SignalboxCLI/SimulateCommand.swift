@@ -6,7 +6,7 @@ struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
         abstract:
-            "Runs simulators of APNs, FCM, HMS and Airship that verify requests and fail on command.",
+            "Runs simulators of APNs, FCM, HMS, Airship and Telegram that verify requests and fail on command.",
         discussion: "Orders are explained in docs/simulators.md.")
 
     @Option(help: "Folder for keys and certificates; temporary if omitted.")
@@ -23,6 +23,9 @@ struct SimulateCommand: AsyncParsableCommand {
 
     @Option(help: "Port of the Airship simulator; 0: any free one.")
     var airshipPort = 0
+
+    @Option(help: "Port of the Telegram simulator; 0: any free one.")
+    var telegramPort = 0
 
     @Option(help: "Port of the control API; 0: any free one.")
     var controlPort = 0
@@ -41,6 +44,7 @@ struct SimulateCommand: AsyncParsableCommand {
         options.fcmPort = fcmPort
         options.hmsPort = hmsPort
         options.airshipPort = airshipPort
+        options.telegramPort = telegramPort
         options.controlPort = controlPort
         options.apns.topics = Set(topic)
         options.apns.takesAnyToken = !strictTokens
@@ -52,7 +56,8 @@ struct SimulateCommand: AsyncParsableCommand {
         }
         Output.line(
             "# APNs \(simulators.apns.origin), FCM \(simulators.fcm.origin), "
-                + "HMS \(simulators.hms.origin), Airship \(simulators.airship.origin),")
+                + "HMS \(simulators.hms.origin), Airship \(simulators.airship.origin), "
+                + "Telegram \(simulators.telegram.origin),")
         Output.line("# control API http://127.0.0.1:\(simulators.controlPort)")
         Output.line("# keys and certificates: \(simulators.files.folder)")
         for (name, value) in simulators.variables.sorted(by: { $0.key < $1.key }) {

@@ -13,7 +13,7 @@ public struct AuthoringFault: Error, Sendable, CustomStringConvertible {
 /// `signalbox plugins new`: creates a project that builds and passes the conformance suite.
 ///
 /// From then on it belongs to the author. Its files come from the SDK's `templates/LANGUAGE/common`
-/// and `templates/LANGUAGE/ROLE`.
+/// `templates/LANGUAGE/ROLE` and, for what `make check` gives the plugin, `templates/check/ROLE`.
 public struct NewPlugin: Sendable {
     /// Languages with project templates.
     public static let languages = ["c", "swift", "rust"]
@@ -71,9 +71,13 @@ public struct NewPlugin: Sendable {
         }
         let place = language == "rust" ? "\(root)/rust" : root
         var written: [String] = []
-        for part in ["common", role] {
-            let source = "\(root)/templates/\(language)/\(part)"
-            guard let files = Folder.files(under: source) else { throw Self.missing(sdk) }
+        for part in ["\(language)/common", "\(language)/\(role)", "check/\(role)"] {
+            let source = "\(root)/templates/\(part)"
+            guard let files = Folder.files(under: source) else {
+                // Not every role has samples.
+                if part.hasPrefix("check/") { continue }
+                throw Self.missing(sdk)
+            }
             for file in files.sorted() {
                 guard let text = Folder.read("\(source)/\(file)") else {
                     throw AuthoringFault(message: "cannot read \(source)/\(file)")

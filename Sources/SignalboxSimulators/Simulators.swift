@@ -14,6 +14,8 @@ public struct SimulatorsOptions: Sendable {
     public var hms = HMSSimulatorOptions()
     /// Airship.
     public var airship = AirshipSimulatorOptions()
+    /// Telegram.
+    public var telegram = TelegramSimulatorOptions()
     /// Port of the APNs simulator; 0: any free one.
     public var apnsPort = 0
     /// Port of the FCM simulator; 0: any free one.
@@ -22,6 +24,8 @@ public struct SimulatorsOptions: Sendable {
     public var hmsPort = 0
     /// Port of the Airship simulator; 0: any free one.
     public var airshipPort = 0
+    /// Port of the Telegram simulator; 0: any free one.
+    public var telegramPort = 0
     /// Port of the control API; 0: any free one.
     public var controlPort = 0
     /// Where keys and certificates go; nil: a temporary folder that is removed on shutdown.
@@ -33,7 +37,7 @@ public struct SimulatorsOptions: Sendable {
     public init() {}
 }
 
-/// Simulators of APNs, FCM, HMS and Airship with throw-away keys, and their control API.
+/// Simulators of APNs, FCM, HMS, Airship and Telegram with throw-away keys, and their control API.
 public final class Simulators: Sendable {
     /// APNs.
     public let apns: Simulator
@@ -43,6 +47,8 @@ public final class Simulators: Sendable {
     public let hms: Simulator
     /// Airship.
     public let airship: Simulator
+    /// Telegram's Bot API.
+    public let telegram: Simulator
     /// Keys and certificates.
     public let files: SimulatorFiles
     /// Signs the simulators' certificates, and the client certificates that APNs accepts.
@@ -109,17 +115,25 @@ public final class Simulators: Sendable {
         // Its secrets do not expire.
         let airship = Simulator(
             provider: "airship", server: airshipServer, state: airshipState, expire: {})
+        let telegramState = SimulatorState()
+        serverOptions.port = options.telegramPort
+        let telegramServer = try await HTTP2Server.start(
+            serverOptions,
+            handler: TelegramHandler(options: options.telegram, state: telegramState))
+        let telegram = Simulator(
+            provider: "telegram", server: telegramServer, state: telegramState, expire: {})
         let control = try await HTTPServer.start(
             HTTPServerOptions(host: "127.0.0.1", port: options.controlPort),
             logger: Logger(label: "simulators") { _ in SwiftLogNoOpLogHandler() },
-            handler: ControlService(simulators: [apns, fcm, hms, airship]))
+            handler: ControlService(simulators: [apns, fcm, hms, airship, telegram]))
         return Simulators(
-            apns: apns, fcm: fcm, hms: hms, airship: airship, files: files, authority: authority,
-            options: options, fcmHandler: fcmHandler, control: control)
+            apns: apns, fcm: fcm, hms: hms, airship: airship, telegram: telegram, files: files,
+            authority: authority, options: options, fcmHandler: fcmHandler, control: control)
     }
 
     private init(
-        apns: Simulator, fcm: Simulator, hms: Simulator, airship: Simulator, files: SimulatorFiles,
+        apns: Simulator, fcm: Simulator, hms: Simulator, airship: Simulator, telegram: Simulator,
+        files: SimulatorFiles,
         authority: ThrowAway.Identity, options: SimulatorsOptions, fcmHandler: FCMHandler,
         control: HTTPServer
     ) {
@@ -128,6 +142,7 @@ public final class Simulators: Sendable {
         self.fcm = fcm
         self.hms = hms
         self.airship = airship
+        self.telegram = telegram
         self.files = files
         self.options = options
         self.fcmHandler = fcmHandler
@@ -149,6 +164,7 @@ public final class Simulators: Sendable {
             "HMS_ENDPOINT": hms.origin, "HMS_TOKEN_URL": hms.origin + HMSHandler.tokenPath,
             "AIRSHIP_ENDPOINT": airship.origin, "AIRSHIP_APP_KEY": options.airship.appKey,
             "AIRSHIP_MASTER_SECRET": options.airship.masterSecret,
+            "TELEGRAM_ENDPOINT": telegram.origin, "TELEGRAM_BOT_TOKEN": options.telegram.botToken,
             "HMS_CLIENT_ID": options.hms.clientID, "HMS_CLIENT_SECRET": options.hms.clientSecret,
         ]
     }
@@ -160,6 +176,7 @@ public final class Simulators: Sendable {
         await fcm.shutdown()
         await hms.shutdown()
         await airship.shutdown()
+        await telegram.shutdown()
         removeFiles()
     }
 

@@ -39,13 +39,14 @@ import Testing
         let (output, folder) = try await new("Probe", language, role)
         #expect(output.status == 0, "\(output.text)")
         let listed = output.text.split(separator: "\n").dropLast().map(String.init)
-        let lines = try listed.reduce(0) { sum, file in
+        let hasCheck = listed.contains { $0.contains("/check/") }
+        #expect(hasCheck)
+        let lines = try listed.filter { !$0.contains("/check/") }.reduce(0) { sum, file in
             sum + (try String(contentsOfFile: file, encoding: .utf8)).count { $0 == "\n" }
         }
-        // A sender in C shows headers, a secret and how JSON is written, for which there is no kit. A source keeps
-        // what is not stored yet.
+        // A sender in C shows headers and a secret. A source keeps what is not stored yet.
         let isLonger = language == "c" && role == "send-http" || role == "source"
-        #expect(lines > 0 && lines < (isLonger ? 130 : 100))
+        #expect(lines > 0 && lines < (isLonger ? 130 : 105))
         // Projects of a language share what they are built with.
         let shared = try await Self.room.value.appending(path: "build-\(language)").path
         let built = try await Tool.run(["make", "-C", folder.path, "BUILD=\(shared)"])
@@ -59,6 +60,66 @@ import Testing
             environment: ["SIGNALBOX": try Self.program.get()])
         #expect(checked.status == 0, "\(checked.text)")
         #expect(checked.text.contains(" 0 failed"), "\(checked.text)")
+    }
+
+    @Test func `make check gives the plugin the author's configuration and samples`() async throws {
+        let (output, folder) = try await new("Sampled", "c", "ingest")
+        #expect(output.status == 0, "\(output.text)")
+        func check(_ file: String, _ change: (String) -> String) async throws -> String {
+            let place = folder.appending(path: file)
+            let text = try String(contentsOf: place, encoding: .utf8)
+            try change(text).write(to: place, atomically: true, encoding: .utf8)
+            let checked = try await Tool.run(
+                ["make", "-C", folder.path, "check"],
+                environment: ["SIGNALBOX": try Self.program.get()])
+            #expect(checked.status != 0)
+            try text.write(to: place, atomically: true, encoding: .utf8)
+            return checked.text
+        }
+        let sampled = try await check("check/samples.json") {
+            $0.replacingOccurrences(of: "\"user\"", with: "\"usr\"")
+        }
+        #expect(sampled.contains("ingest.samples"), "\(sampled)")
+        let configured = try await check("check/config.json") {
+            $0.replacingOccurrences(of: "path", with: "pth")
+        }
+        #expect(configured.contains("pth"), "\(configured)")
+    }
+
+    @Test func `a Rust project with vendored crates needs no network`() async throws {
+        let (output, folder) = try await new("Vendored", "rust", "filter")
+        #expect(output.status == 0, "\(output.text)")
+        func write(_ file: String, _ text: String) throws {
+            let place = folder.appending(path: file)
+            try FileManager.default.createDirectory(
+                at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try text.write(to: place, atomically: true, encoding: .utf8)
+        }
+        func change(_ file: String, _ old: String, _ new: String) throws {
+            let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+            #expect(text.contains(old))
+            try write(file, text.replacingOccurrences(of: old, with: new))
+        }
+        // As `cargo vendor` leaves a crate.
+        try write("vendor/words/Cargo.toml", "[package]\nname = \"words\"\nversion = \"1.2.3\"\n")
+        try write(
+            "vendor/words/src/lib.rs", "pub fn is_true(text: &str) -> bool { text == \"true\" }\n")
+        try write("vendor/words/.cargo-checksum.json", #"{"files":{},"package":null}"#)
+        try write(
+            ".cargo/config.toml",
+            """
+            [source.crates-io]
+            replace-with = "vendored-sources"
+            [source.vendored-sources]
+            directory = "vendor"
+
+            """)
+        try change("Cargo.toml", "[dependencies]\n", "[dependencies]\nwords = \"1\"\n")
+        try change(
+            "src/lib.rs", "Some(\"true\") =>", "Some(text) if words::is_true(text) =>")
+        let built = try await Tool.run(["make", "-C", folder.path])
+        #expect(built.status == 0, "\(built.text)")
+        #expect(built.text.contains("words"))
     }
 
     @Test func `what is asked for is checked, and nothing is overwritten`() async throws {

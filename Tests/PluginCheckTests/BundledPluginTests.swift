@@ -73,6 +73,13 @@ import Testing
             name: "Webhook", config: "{}",
             secrets: { [("url", Array("https://hooks.example.org/in/{{ token }}".utf8))] }),
         Case(
+            name: "Telegram", config: "{}",
+            secrets: { [("bot_token", Array("123456789:AAE-a_token_of_a_bot".utf8))] },
+            // Made-up devices are no chats.
+            idle: [
+                "send-http.leaks", "send-http.reasons", "send-http.equal", "send-http.classify",
+            ]),
+        Case(
             name: "QuietHours",
             config: #"{"from":"22:00","to":"07:00","timezone":"Europe/Vienna"}"#),
         Case(

@@ -106,6 +106,76 @@ import Testing
         await rig.end()
     }
 
+    @Test func `Discord gets an embed without markdown, and nobody is mentioned`() async throws {
+        let rig = try await Self.rig(#","format":"discord""#)
+        let note = SendRig.note {
+            $0.title = "Order *5* @everyone"
+            $0.subtitle = "a_b"
+            $0.body = #"[x](y) \ # ok"#
+            $0.link = "https://shop.example.org/o/5"
+            $0.imageURL = "https://shop.example.org/5.png"
+        }
+        let body = try await Self.post(rig, note).body
+        let embed = body["embeds"]?[0]
+        #expect(embed?["title"]?.string == #"Order \*5\* @everyone"#)
+        #expect(embed?["description"]?.string == "a\\_b\n\\[x\\]\\(y\\) \\\\ \\# ok")
+        #expect(embed?["url"]?.string == "https://shop.example.org/o/5")
+        #expect(embed?["image"]?["url"]?.string == "https://shop.example.org/5.png")
+        #expect(body["allowed_mentions"]?["parse"]?.text == "[]")
+        for text in ["*", "ü", "👩‍👩‍👧‍👦"] {
+            let long = SendRig.note {
+                $0.title = String(repeating: text, count: 5_000)
+                $0.body = $0.title
+            }
+            let embed = try await Self.post(rig, long).body["embeds"]?[0]
+            let (title, description) = (embed?.at("title") ?? "", embed?.at("description") ?? "")
+            #expect((240...256).contains(title.utf16.count) && title.hasSuffix("…"))
+            #expect((4_080...4_096).contains(description.utf16.count))
+            #expect(!title.hasSuffix("\\…"))
+        }
+        await rig.end()
+    }
+
+    @Test func `a method and headers of its own`() async throws {
+        let more = #","method":"PUT","headers":[{"name":"X-API-Key","value":"a key"}]"#
+        let rig = try await Self.rig(more)
+        let request = try await Self.post(rig)
+        #expect(request.method == "PUT" && request.headers["x-api-key"] == "a key")
+        #expect(request.unindexed.contains("x-api-key"))
+        await rig.end()
+    }
+
+    @Test(arguments: [
+        (
+            404, #"{"message":"Unknown Webhook","code":10015}"#, Outcome.Kind.unregistered,
+            "unknown_webhook", 0
+        ),
+        (
+            401, #"{"message":"Invalid Webhook Token","code":50027}"#, .unregistered,
+            "invalid_webhook_token", 0
+        ),
+        (
+            400, #"{"message":"Cannot send an empty message","code":50006}"#, .rejected, "http_4xx",
+            0
+        ),
+        (
+            429, #"{"message":"You are being rate limited.","retry_after":0.3,"global":false}"#,
+            .throttled, "too_many_requests", 300
+        ),
+        (429, #"{"retry_after":"soon"}"#, .throttled, "too_many_requests", 30_000),
+        (204, "", .delivered, "ok", 0),
+    ])
+    func `Discord says in codes what is gone`(
+        status: UInt32, body: String, kind: Outcome.Kind, reason: String, retryAfterMs: UInt64
+    ) async throws {
+        let rig = try await Self.rig(
+            #","format":"discord""#, url: "https://discord.com/api/webhooks/{{ token }}")
+        let outcome = try rig.outcome(status, body)
+        #expect(outcome.kind == kind && outcome.reason == reason)
+        #expect(outcome.retryAfterMs == retryAfterMs && outcome.scope == .item)
+        await rig.end()
+    }
+
     @Test func `a token in the path is encoded, and none leaves it`() async throws {
         let rig = try await Self.rig(url: "https://hooks.slack.com/services/{{ token }}?a=1")
         #expect(try await Self.post(rig).path == "/services/T1/B2/xyz?a=1")
@@ -125,6 +195,7 @@ import Testing
             (SendRig.note { $0.isSilent = true }, "nothing_to_show"),
             (SendRig.note { _ in }, "nothing_to_show"),
             (SendRig.note { $0.isDryRun = true }, "no_dry_run"),
+            (SendRig.note { $0.isWithdrawn = true }, "nothing_to_take_back"),
         ] {
             let (requests, settled) = try await rig.prepare([SendRig.delivery(7, note)])
             #expect(requests.isEmpty && settled.first?.reason == reason)
@@ -168,6 +239,18 @@ import Testing
         (#"{"url":"https://a","body":{"a":["{{ titel }}"]}}"#, "titel"),
         (#"{"url":"https://a","format":"slack","body":{}}"#, "remove one of them"),
         (#"{"url":"https://a","secret":"short"}"#, "secret"),
+        (
+            #"{"url":"https://a","headers":[{"name":"Host","value":"b"}]}"#,
+            "config.headers[0] is host"
+        ),
+        (
+            #"{"url":"https://a","headers":[{"name":"Authorization","value":"b"}]}"#,
+            "use config.authorization"
+        ),
+        (
+            #"{"url":"https://a","headers":[{"name":"x","value":"b\u0000c"}]}"#,
+            "headers.0.value has a control character"
+        ),
     ])
     func `a configuration that cannot work is refused without its URL`(
         config: String, words: String

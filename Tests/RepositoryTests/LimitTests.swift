@@ -24,6 +24,10 @@ import Testing
         ("requests at a time over the REST pool", ["runningMax = 32"]),
         ("idle connections of a REST pool", ["idle_max(multi.handle, 128)"]),
         ("a Web Push message", ["plainBytesMax = 4_096 - 86 - 1 - 16"]),
+        (
+            "a message for Telegram",
+            ["unitsMax = (whole: 4_096, heading: 512)"]
+        ),
         ("an Airship notification", ["addedByAirship = 512", "4096 - addedByAirship"]),
         ("a text from a template, or one that differs by recipient", ["bytesMax = 16 * 1024"]),
         ("deliveries waiting on disk, all senders", ["waitingMax = 10_000_000"]),

@@ -25,6 +25,13 @@ extern "C" {
 
 /* MARK: Text */
 
+/* A literal as an sbx_str, also where C wants a constant. */
+#ifdef __cplusplus
+#define SBX_STR(literal) (sbx_str{literal, sizeof(literal) - 1})
+#else
+#define SBX_STR(literal) ((sbx_str){literal, sizeof(literal) - 1})
+#endif
+
 /* A text of C; NULL is empty. Lifetime: that of `text`. */
 static inline sbx_str sbx_text(const char *text) {
   sbx_str out;

@@ -1,9 +1,5 @@
 /* Builds a notification from the event's "title" and "text". */
-#include <signalbox/plugin.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define STR(s) ((sbx_str){s, sizeof(s) - 1})
+#include <signalbox/kit.h>
 
 struct sbx_instance {
   const sbx_host *host;
@@ -30,8 +26,8 @@ static sbx_status build(sbx_instance *i, const sbx_build_input *input, sbx_build
   sbx_json_value root;
   sbx_status status = json->parse(i->host, input->event->data, &root, error);
   if (status) return status;
-  sbx_notification note = {.struct_size = sizeof note, .title = text(json, root, STR("/title")),
-                           .body = text(json, root, STR("/text"))};
+  sbx_notification note = {.struct_size = sizeof note, .title = text(json, root, SBX_STR("/title")),
+                           .body = text(json, root, SBX_STR("/text"))};
   /* One content for all recipients is rendered once. */
   sbx_target *all = calloc(input->recipient_count + 1, sizeof *all);
   if (!all) return SBX_E_INTERNAL;

@@ -1,9 +1,5 @@
 /* Leaves recipients out who are online at the source, and has the pushes of events of low urgency wait an hour. */
-#include <signalbox/plugin.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define STR(s) ((sbx_str){s, sizeof(s) - 1})
+#include <signalbox/kit.h>
 
 struct sbx_instance {
   const sbx_host *host;
@@ -18,12 +14,10 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
 
 static void destroy(sbx_instance *i) { free(i); }
 
-static int is(sbx_str text, const char *word) { return text.len == strlen(word) && !memcmp(text.ptr, word, text.len); }
-
 static int is_online(const sbx_recipient *recipient) {
   for (size_t k = 0; k < recipient->attribute_count; k++) {
     const sbx_kv *one = &recipient->attributes[k];
-    if (is(one->key, "online") && is(one->value, "true")) return 1;
+    if (sbx_is(one->key, "online") && sbx_is(one->value, "true")) return 1;
   }
   return 0;
 }
@@ -34,13 +28,13 @@ static sbx_status filter(sbx_instance *i, const sbx_filter_input *input, sbx_fil
   sbx_str urgency = {NULL, 0};
   sbx_status status = json->parse(i->host, input->event->data, &root, error);
   if (status) return status;
-  if (!json->at(root, STR("/urgency"), &value)) json->string(value, &urgency);
+  if (!json->at(root, SBX_STR("/urgency"), &value)) json->string(value, &urgency);
   uint32_t *rest = calloc(input->recipient_count + 1, sizeof *rest);
   size_t count = 0;
   if (!rest) return SBX_E_INTERNAL;
   for (uint32_t k = 0; k < input->recipient_count; k++) {
     if (is_online(SBX_AT(sbx_recipient, input->recipients, k, input->recipient_stride))) {
-      sink->drop(sink, &k, 1, STR("online"));
+      sink->drop(sink, &k, 1, SBX_STR("online"));
     } else {
       rest[count++] = k;
     }
@@ -48,7 +42,7 @@ static sbx_status filter(sbx_instance *i, const sbx_filter_input *input, sbx_fil
   /* Whom no call names goes on at once, as it is. */
   sbx_filter_part part = {.struct_size = sizeof part, .recipients = rest, .recipient_count = count,
                           .not_before_unix_ms = input->now_unix_ms + 3600000};
-  if (is(urgency, "low")) status = sink->pass(sink, &part);
+  if (sbx_is(urgency, "low")) status = sink->pass(sink, &part);
   free(rest);
   return status;
 }

@@ -1,9 +1,5 @@
 /* Accepts {"user": "u", "text": "hello"} and notifies the user. */
-#include <signalbox/plugin.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define STR(s) ((sbx_str){s, sizeof(s) - 1})
+#include <signalbox/kit.h>
 
 struct sbx_instance {
   const sbx_host *host;
@@ -19,11 +15,10 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
   if (!i) return SBX_E_INTERNAL;
   i->host = host;
   i->json = host->service(host, SBX_SVC_JSON);
-  if (i->json->parse(host, config, &root, error) || i->json->at(root, STR("/path"), &value) ||
+  if (i->json->parse(host, config, &root, error) || i->json->at(root, SBX_STR("/path"), &value) ||
       i->json->string(value, &text)) {
     free(i);
-    if (!error->message[0]) strcpy(error->message, "\"path\" is missing or no text");
-    return SBX_E_INVALID;
+    return error->message[0] ? SBX_E_INVALID : sbx_fail(error, SBX_E_INVALID, "\"path\" is missing or no text");
   }
   i->path = (sbx_str){strndup(text.ptr, text.len), text.len};
   *out = i;
@@ -36,7 +31,7 @@ static void destroy(sbx_instance *i) {
 }
 
 static sbx_status paths(sbx_instance *i, const sbx_ingest_path **list, size_t *n, size_t *stride) {
-  i->served = (sbx_ingest_path){.struct_size = sizeof i->served, .pattern = i->path, .methods = STR("POST")};
+  i->served = (sbx_ingest_path){.struct_size = sizeof i->served, .pattern = i->path, .methods = SBX_STR("POST")};
   *list = &i->served, *n = 1, *stride = sizeof i->served;
   return SBX_OK;
 }
@@ -46,13 +41,12 @@ static sbx_status handle(sbx_instance *i, const sbx_request *request, sbx_ingest
   sbx_str user;
   sbx_status status = i->json->parse(i->host, request->body, &root, error);
   if (status) return status;
-  if (i->json->at(root, STR("/user"), &value) || i->json->string(value, &user) || !user.len) {
-    strcpy(error->message, "\"user\" is missing or no text");
-    return SBX_E_INVALID;
+  if (i->json->at(root, SBX_STR("/user"), &value) || i->json->string(value, &user) || !user.len) {
+    return sbx_fail(error, SBX_E_INVALID, "\"user\" is missing or no text");
   }
   sbx_device device = {.struct_size = sizeof device, .user = user};
   sbx_recipient to = {.struct_size = sizeof to, .device = &device};
-  sbx_event event = {.struct_size = sizeof event, .type = STR("message.sent"), .subject = user, .recipients = &to,
+  sbx_event event = {.struct_size = sizeof event, .type = SBX_STR("message.sent"), .subject = user, .recipients = &to,
                      .recipient_count = 1, .recipient_stride = sizeof to};
   status = i->json->text(root, &event.data); /* routes and builders read this */
   return status ? status : sink->emit(sink, &event, 1, sizeof event);

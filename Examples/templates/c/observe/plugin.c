@@ -1,11 +1,6 @@
 /* Appends each outcome as a line of JSON to a file, fast enough for the host's thread. A bus or a database
  * needs a queue and a thread of its own, and calls done() from there. */
-#include <signalbox/plugin.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define STR(s) ((sbx_str){s, sizeof(s) - 1})
+#include <signalbox/kit.h>
 
 struct sbx_instance {
   const sbx_host *host;
@@ -20,10 +15,9 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
   sbx_instance *i = calloc(1, sizeof *i);
   if (!i) return SBX_E_INTERNAL;
   i->host = host;
-  if (json->parse(host, config, &root, error) || json->at(root, STR("/file"), &value) || json->string(value, &text)) {
+  if (json->parse(host, config, &root, error) || json->at(root, SBX_STR("/file"), &value) || json->string(value, &text)) {
     free(i);
-    if (!error->message[0]) strcpy(error->message, "\"file\" is missing or no text");
-    return SBX_E_INVALID;
+    return error->message[0] ? SBX_E_INVALID : sbx_fail(error, SBX_E_INVALID, "\"file\" is missing or no text");
   }
   i->file = strndup(text.ptr, text.len);
   *out = i;
@@ -37,8 +31,7 @@ static void destroy(sbx_instance *i) {
 
 static sbx_status start(sbx_instance *i, sbx_error *error) {
   if ((i->open = fopen(i->file, "ae"))) return SBX_OK;
-  strcpy(error->message, "the file cannot be opened");
-  return SBX_E_INVALID;
+  return sbx_fail(error, SBX_E_INVALID, "the file cannot be opened");
 }
 
 static sbx_status stop(sbx_instance *i, uint64_t deadline_ns, sbx_error *error) {

@@ -1,9 +1,5 @@
 /* Reports dead tokens to a server: DELETE /devices with the token as body. */
-#include <signalbox/plugin.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define STR(s) ((sbx_str){s, sizeof(s) - 1})
+#include <signalbox/kit.h>
 
 struct sbx_instance {
   const sbx_host *host;
@@ -18,11 +14,10 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
   if (!i) return SBX_E_INTERNAL;
   i->host = host;
   i->json = host->service(host, SBX_SVC_JSON);
-  if (i->json->parse(host, config, &root, error) || i->json->at(root, STR("/endpoint"), &value) ||
+  if (i->json->parse(host, config, &root, error) || i->json->at(root, SBX_STR("/endpoint"), &value) ||
       i->json->string(value, &text)) {
     free(i);
-    if (!error->message[0]) strcpy(error->message, "\"endpoint\" is missing or no text");
-    return SBX_E_INVALID;
+    return error->message[0] ? SBX_E_INVALID : sbx_fail(error, SBX_E_INVALID, "\"endpoint\" is missing or no text");
   }
   i->endpoint = (sbx_str){strndup(text.ptr, text.len), text.len};
   *out = i;
@@ -47,7 +42,7 @@ static sbx_status prepare(sbx_instance *i, sbx_str app, const sbx_change *change
     const sbx_change *one = SBX_AT(sbx_change, changes, k, stride);
     const sbx_device *device = one->device;
     const sbx_str *token = device->source_token.len ? &device->source_token : &device->token;
-    sbx_http_request request = {.struct_size = sizeof request, .method = STR("DELETE"), .path = STR("/devices"),
+    sbx_http_request request = {.struct_size = sizeof request, .method = SBX_STR("DELETE"), .path = SBX_STR("/devices"),
                                 .body = token, .body_segments = 1, .items = &one->id, .item_count = 1};
     sbx_status status = sink->request(sink, &request, 1, sizeof request);
     if (status) return status;
@@ -61,7 +56,7 @@ static sbx_status classify(sbx_instance *i, const sbx_http_response *responses, 
   for (size_t k = 0; k < n; k++) {
     const sbx_http_response *one = SBX_AT(sbx_http_response, responses, k, stride);
     uint32_t code = one->http_status;
-    sbx_outcome o = {.struct_size = sizeof o, .provider_code = code, .reason = STR("http"),
+    sbx_outcome o = {.struct_size = sizeof o, .provider_code = code, .reason = SBX_STR("http"),
                      .kind = code / 100 == 2 ? SBX_OUTCOME_DELIVERED : code == 429 ? SBX_OUTCOME_THROTTLED
                            : code / 100 == 5 ? SBX_OUTCOME_RETRY : SBX_OUTCOME_REJECTED};
     for (size_t item = 0; item < one->item_count; item++) {

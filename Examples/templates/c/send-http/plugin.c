@@ -1,10 +1,5 @@
 /* Sends each notification to an HTTP/2 server, as JSON, with a bearer token. */
-#include <signalbox/plugin.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define STR(s) ((sbx_str){s, sizeof(s) - 1})
+#include <signalbox/kit.h>
 
 struct sbx_instance {
   const sbx_host *host;
@@ -13,21 +8,6 @@ struct sbx_instance {
   sbx_str endpoint, key; /* key: the NAME of a secret; empty: none */
 };
 
-/* A JSON string with its quotes, written to *at, which needs room for six times the text and two more. */
-static sbx_str json_string(char **at, sbx_str s) {
-  char *start = *at, *end = start;
-  *end++ = '"';
-  for (size_t k = 0; k < s.len; k++) {
-    unsigned char c = (unsigned char)s.ptr[k];
-    if (c == '"' || c == '\\') *end++ = '\\';
-    if (c < 0x20) end += sprintf(end, "\\u%04x", c);
-    else *end++ = (char)c;
-  }
-  *end++ = '"';
-  *at = end;
-  return (sbx_str){start, (size_t)(end - start)};
-}
-
 static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **out, sbx_error *error) {
   sbx_json_value root, value;
   sbx_str text;
@@ -35,16 +15,15 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
   if (!i) return SBX_E_INTERNAL;
   i->host = host;
   i->json = host->service(host, SBX_SVC_JSON);
-  if (i->json->parse(host, config, &root, error) || i->json->at(root, STR("/endpoint"), &value) ||
+  if (i->json->parse(host, config, &root, error) || i->json->at(root, SBX_STR("/endpoint"), &value) ||
       i->json->string(value, &text)) {
     free(i);
-    if (!error->message[0]) strcpy(error->message, "\"endpoint\" is missing or no text");
-    return SBX_E_INVALID;
+    return error->message[0] ? SBX_E_INVALID : sbx_fail(error, SBX_E_INVALID, "\"endpoint\" is missing or no text");
   }
   i->endpoint = (sbx_str){strndup(text.ptr, text.len), text.len};
   /* Where the schema says "format": "secret", config holds a name; sbx.secrets/1 has the value. */
   i->secrets = host->service(host, SBX_SVC_SECRETS);
-  if (!i->json->at(root, STR("/key"), &value) && !i->json->string(value, &text))
+  if (!i->json->at(root, SBX_STR("/key"), &value) && !i->json->string(value, &text))
     i->key = (sbx_str){strndup(text.ptr, text.len), text.len};
   *out = i;
   return SBX_OK;
@@ -69,25 +48,27 @@ static sbx_status prepare(sbx_instance *i, sbx_str app, const sbx_delivery *deli
   (void)app;
   /* Read each time: the file of a secret may be replaced. Keep it out of logs and errors. */
   if (i->key.len && i->secrets->get(i->host, i->key, bearer + 7, &len)) {
-    strcpy(error->message, "the secret \"key\" cannot be read, or is longer than 1017 bytes");
-    return SBX_E_INTERNAL;
+    return sbx_fail(error, SBX_E_INTERNAL, "the secret \"key\" cannot be read, or is longer than 1017 bytes");
   }
-  sbx_kv headers[] = {{STR("content-type"), STR("application/json")}, {STR("authorization"), {bearer, len + 7}}};
-  for (size_t k = 0; k < n; k++) {
+  sbx_kv headers[] = {{SBX_STR("content-type"), SBX_STR("application/json")}, {SBX_STR("authorization"), {bearer, len + 7}}};
+  sbx_out body = sbx_out_begin();
+  sbx_status status = SBX_OK;
+  for (size_t k = 0; k < n && !status; k++) {
     const sbx_delivery *one = SBX_AT(sbx_delivery, deliveries, k, stride);
-    sbx_str to = one->device->token, title = one->notification->title, text = one->notification->body;
-    char *room = malloc(6 * (to.len + title.len + text.len + 1)), *at = room;
-    if (!room) return SBX_E_INTERNAL;
-    sbx_str body[] = {STR("{\"to\":"), json_string(&at, to), STR(",\"title\":"), json_string(&at, title),
-                      STR(",\"body\":"), json_string(&at, text), STR("}")};
-    sbx_http_request request = {.struct_size = sizeof request, .method = STR("POST"), .path = STR("/@NAME@"),
-                                .headers = headers, .header_count = i->key.len ? 2 : 1, .body = body,
-                                .body_segments = 7, .items = &one->id, .item_count = 1};
-    sbx_status status = sink->request(sink, &request, 1, sizeof request);
-    free(room);
-    if (status) return status;
+    sbx_out_reset(&body);
+    sbx_object(&body);
+    sbx_member(&body, "to", one->device->token);
+    sbx_member(&body, "title", one->notification->title);
+    sbx_member(&body, "body", one->notification->body);
+    sbx_end(&body);
+    sbx_str text = sbx_out_text(&body);
+    sbx_http_request request = {.struct_size = sizeof request, .method = SBX_STR("POST"), .path = SBX_STR("/@NAME@"),
+                                .headers = headers, .header_count = i->key.len ? 2 : 1, .body = &text,
+                                .body_segments = 1, .items = &one->id, .item_count = 1};
+    status = body.failed ? SBX_E_INTERNAL : sink->request(sink, &request, 1, sizeof request);
   }
-  return SBX_OK;
+  sbx_out_free(&body);
+  return status;
 }
 
 static sbx_status classify(sbx_instance *i, const sbx_http_response *responses, size_t n, size_t stride,
@@ -96,7 +77,7 @@ static sbx_status classify(sbx_instance *i, const sbx_http_response *responses, 
   for (size_t k = 0; k < n; k++) {
     const sbx_http_response *one = SBX_AT(sbx_http_response, responses, k, stride);
     uint32_t code = one->http_status;
-    sbx_outcome o = {.struct_size = sizeof o, .provider_code = code, .reason = STR("http"),
+    sbx_outcome o = {.struct_size = sizeof o, .provider_code = code, .reason = SBX_STR("http"),
                      .kind = code / 100 == 2 ? SBX_OUTCOME_DELIVERED : code == 429 ? SBX_OUTCOME_THROTTLED
                            : code / 100 == 5 ? SBX_OUTCOME_RETRY : SBX_OUTCOME_REJECTED};
     for (size_t item = 0; item < one->item_count; item++) {

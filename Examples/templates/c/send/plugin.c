@@ -1,12 +1,7 @@
 /* Appends each notification as a line to a file: a transport of its own, fast enough for the
  * host's thread. A transport that waits for a network needs a queue and threads of its own,
  * and settles from there. */
-#include <signalbox/plugin.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define STR(s) ((sbx_str){s, sizeof(s) - 1})
+#include <signalbox/kit.h>
 
 struct sbx_instance {
   const sbx_host *host;
@@ -22,11 +17,10 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
   if (!i) return SBX_E_INTERNAL;
   i->host = host;
   i->json = host->service(host, SBX_SVC_JSON);
-  if (i->json->parse(host, config, &root, error) || i->json->at(root, STR("/file"), &value) ||
+  if (i->json->parse(host, config, &root, error) || i->json->at(root, SBX_STR("/file"), &value) ||
       i->json->string(value, &text)) {
     free(i);
-    if (!error->message[0]) strcpy(error->message, "\"file\" is missing or no text");
-    return SBX_E_INVALID;
+    return error->message[0] ? SBX_E_INVALID : sbx_fail(error, SBX_E_INVALID, "\"file\" is missing or no text");
   }
   i->file = (sbx_str){strndup(text.ptr, text.len), text.len};
   *out = i;
@@ -40,8 +34,7 @@ static void destroy(sbx_instance *i) {
 
 static sbx_status start(sbx_instance *i, sbx_error *error) {
   if ((i->open = fopen(i->file.ptr, "ae"))) return SBX_OK;
-  strcpy(error->message, "the file cannot be opened");
-  return SBX_E_INVALID;
+  return sbx_fail(error, SBX_E_INVALID, "the file cannot be opened");
 }
 
 static sbx_status stop(sbx_instance *i, uint64_t deadline_ns, sbx_error *error) {
@@ -60,7 +53,7 @@ static sbx_status submit(sbx_instance *i, sbx_str app, const sbx_delivery *deliv
     const sbx_delivery *one = SBX_AT(sbx_delivery, deliveries, k, stride);
     sbx_str body = one->notification->body;
     int good = fprintf(i->open, "%.*s\n", (int)body.len, body.ptr ? body.ptr : "") > 0 && fflush(i->open) == 0;
-    sbx_outcome o = {.struct_size = sizeof o, .item = one->id, .reason = good ? STR("written") : STR("disk"),
+    sbx_outcome o = {.struct_size = sizeof o, .item = one->id, .reason = good ? SBX_STR("written") : SBX_STR("disk"),
                      .kind = good ? SBX_OUTCOME_DELIVERED : SBX_OUTCOME_RETRY};
     out->complete(i->host, &o, 1, sizeof o);
   }

@@ -1,12 +1,7 @@
 /* An event each `every_ms` for one user: a schedule. What could not be stored is emitted again, and the
  * dedupe key keeps it from being pushed twice. A bus would acknowledge in settled() instead. */
-#include <signalbox/plugin.h>
+#include <signalbox/kit.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define STR(s) ((sbx_str){s, sizeof(s) - 1})
 
 struct sbx_instance {
   const sbx_host *host;
@@ -29,14 +24,13 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
   sbx_instance *i = calloc(1, sizeof *i);
   if (!i) return SBX_E_INTERNAL;
   *i = (sbx_instance){.host = host, .every_ms = 60000, .lock = PTHREAD_MUTEX_INITIALIZER};
-  if (json->parse(host, config, &root, error) || json->at(root, STR("/user"), &value) || json->string(value, &user) ||
+  if (json->parse(host, config, &root, error) || json->at(root, SBX_STR("/user"), &value) || json->string(value, &user) ||
       user.len >= sizeof i->user) {
     free(i);
-    if (!error->message[0]) strcpy(error->message, "\"user\" is missing, or no text of up to 255 bytes");
-    return SBX_E_INVALID;
+    return error->message[0] ? SBX_E_INVALID : sbx_fail(error, SBX_E_INVALID, "\"user\" is missing, or no text of up to 255 bytes");
   }
   memcpy(i->user, user.ptr, user.len);
-  if (!json->at(root, STR("/every_ms"), &value)) json->integer(value, &i->every_ms);
+  if (!json->at(root, SBX_STR("/every_ms"), &value)) json->integer(value, &i->every_ms);
   *out = i;
   return SBX_OK;
 }
@@ -53,8 +47,8 @@ static void emit(sbx_instance *i, uint64_t time) {
   int len = snprintf(key, sizeof key, "tick/%llu", (unsigned long long)time);
   sbx_device device = {.struct_size = sizeof device, .user = {i->user, strlen(i->user)}};
   sbx_recipient to = {.struct_size = sizeof to, .device = &device};
-  sbx_event event = {.struct_size = sizeof event, .type = STR("tick"), .dedupe = {key, (size_t)len},
-                     .data = STR("{\"title\":\"It is time\"}"), .time_unix_ms = time,
+  sbx_event event = {.struct_size = sizeof event, .type = SBX_STR("tick"), .dedupe = {key, (size_t)len},
+                     .data = SBX_STR("{\"title\":\"It is time\"}"), .time_unix_ms = time,
                      .recipients = &to, .recipient_count = 1, .recipient_stride = sizeof to};
   /* Too many are undecided: with the next one. */
   if (out->emit(i->host, time, &event, 1, sizeof event) != SBX_OK) keep(i, time);

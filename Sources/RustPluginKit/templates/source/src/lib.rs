@@ -33,15 +33,16 @@ impl Plugin for Instance {
 
     fn create(host: Host, config: Json<'_>) -> Result<Instance> {
         let user = config.string_at("/user").unwrap_or("").to_string();
-        let every_ms = config.at("/every_ms").and_then(|value| value.integer()).unwrap_or(60_000) as u64;
+        let every_ms = config.at("/every_ms").and_then(|value| value.integer()).unwrap_or(60_000).max(10) as u64;
         Ok(Instance { host, user, every_ms, state: Arc::default() })
     }
 }
 
 impl Source for Instance {
     fn resume(&self, _batches_max: u32) -> Result<()> {
-        self.state().is_running = true;
-        self.set_timer();
+        let mut state = self.state();
+        state.is_running = true;
+        self.set_timer(&mut state);
         Ok(())
     }
 
@@ -68,17 +69,18 @@ impl Instance {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set_timer(&self) {
+    fn set_timer(&self, state: &mut State) {
         let own = self.clone();
-        let timer = self.host.after(self.every_ms, move || own.tick());
-        self.state().timer = timer;
+        state.timer = self.host.after(self.every_ms, move || own.tick());
     }
 
     fn tick(&self) {
-        if !self.state().is_running {
+        // Held while it emits: nothing is emitted once pause() has returned.
+        let mut state = self.state();
+        if !state.is_running {
             return;
         }
-        let mut times = std::mem::take(&mut self.state().again);
+        let mut times = std::mem::take(&mut state.again);
         times.push(self.host.now_unix_ms());
         for time in times {
             let key = format!("tick/{time}");
@@ -93,10 +95,10 @@ impl Instance {
             };
             // Too many are undecided: with the next one.
             if self.host.emit(&[event], time).is_err() {
-                self.state().again.push(time);
+                state.again.push(time);
             }
         }
-        self.set_timer();
+        self.set_timer(&mut state);
     }
 }
 

@@ -29,12 +29,14 @@ final class Instance: SourcePlugin {
     init(host: Host, config: JSON) throws(PluginError) {
         self.host = host
         user = config["user"]?.string ?? ""
-        everyMs = UInt64(config["every_ms"]?.integer ?? 60_000)
+        everyMs = UInt64(max(10, config["every_ms"]?.integer ?? 60_000))
     }
 
     func resume(batchesMax: Int) throws(PluginError) {
-        state.withLock { $0.isRunning = true }
-        setTimer()
+        state.withLock { state in
+            state.isRunning = true
+            setTimer(&state)
+        }
     }
 
     func pause() throws(PluginError) {
@@ -50,31 +52,30 @@ final class Instance: SourcePlugin {
         if !missing.isEmpty { state.withLock { $0.again += missing } }
     }
 
-    private func setTimer() {
-        let timer = host.after(ms: everyMs) { [weak self] in self?.tick() }
-        state.withLock { $0.timer = timer }
+    private func setTimer(_ state: inout State) {
+        state.timer = host.after(ms: everyMs) { [weak self] in self?.tick() }
     }
 
     private func tick() {
-        let times = state.withLock { state -> [UInt64] in
-            guard state.isRunning else { return [] }
-            defer { state.again = [] }
-            return state.again
-        }
-        guard state.withLock({ $0.isRunning }) else { return }
-        for time in times + [host.nowUnixMs] {
-            var event = Event(type: "tick", data: #"{"title":"It is time"}"#)
-            event.dedupe = "tick/\(time)"
-            event.timeUnixMs = time
-            event.recipients = [Recipient(user: user)]
-            do {
-                try host.emit([event], token: time)
-            } catch {
-                // Too many are undecided: with the next one.
-                state.withLock { $0.again.append(time) }
+        // Held while it emits: nothing is emitted once pause() has returned.
+        state.withLock { state in
+            guard state.isRunning else { return }
+            let times = state.again + [host.nowUnixMs]
+            state.again = []
+            for time in times {
+                var event = Event(type: "tick", data: #"{"title":"It is time"}"#)
+                event.dedupe = "tick/\(time)"
+                event.timeUnixMs = time
+                event.recipients = [Recipient(user: user)]
+                do {
+                    try host.emit([event], token: time)
+                } catch {
+                    // Too many are undecided: with the next one.
+                    state.again.append(time)
+                }
             }
+            setTimer(&state)
         }
-        setTimer()
     }
 }
 

@@ -1,0 +1,105 @@
+import SignalboxPluginKit
+
+/// Why a notification cannot become a message.
+enum RenderFault: Error {
+    case malformedData, nothingToShow
+}
+
+/// The JSON that deliveries of one content share: what follows the chat.
+struct Message: Sendable {
+    /// Telegram counts UTF-16 code units.
+    private static let unitsMax = (whole: 4_096, heading: 512)
+
+    let tail: [UInt8]
+
+    init(_ note: PushNotification, config: Config, host: Host) throws(RenderFault) {
+        let title = Self.cut(note.title, Self.unitsMax.heading)
+        let subtitle = Self.cut(note.subtitle, Self.unitsMax.heading)
+        let heading = [title, subtitle].filter { !$0.isEmpty }
+        let left = Self.unitsMax.whole - heading.reduce(0) { $0 + $1.utf16.count + 1 }
+        let text = (heading + [Self.cut(note.body, left)].filter { !$0.isEmpty })
+            .joined(separator: "\n")
+        guard !note.isSilent, text.contains(where: { !$0.isWhitespace }) else {
+            throw .nothingToShow
+        }
+        var out = JSONWriter()
+        out.object { out in
+            out.member("text", text)
+            if !title.isEmpty {
+                // Entities, so that nothing in a text is read as markup.
+                out.key("entities")
+                out.array { out in
+                    out.object { out in
+                        out.member("type", "bold")
+                        out.key("offset")
+                        out.integer(0)
+                        out.key("length")
+                        out.integer(title.utf16.count)
+                    }
+                }
+            }
+            out.key("link_preview_options")
+            out.object { out in Self.preview(note.imageURL, to: &out) }
+            if note.priority == .low {
+                out.key("disable_notification")
+                out.boolean(true)
+            }
+            if config.isProtected {
+                out.key("protect_content")
+                out.boolean(true)
+            }
+            if Self.isLink(note.link) { Self.button(config.button, note.link, to: &out) }
+        }
+        guard let whole = try? note.overridden(out, family: "telegram", host),
+            let json = try? host.parse(whole.bytes.span), json["chat_id"] == nil
+        else { throw .malformedData }
+        guard json["text"]?.string?.isEmpty == false else { throw .nothingToShow }
+        tail = Array(whole.bytes.dropFirst())
+    }
+
+    /// A picture comes as a preview: unlike with sendPhoto, one that cannot be fetched costs nobody the message.
+    private static func preview(_ image: String, to out: inout JSONWriter) {
+        guard isLink(image) else {
+            out.key("is_disabled")
+            out.boolean(true)
+            return
+        }
+        out.member("url", image)
+        for key in ["prefer_large_media", "show_above_text"] {
+            out.key(key)
+            out.boolean(true)
+        }
+    }
+
+    private static func button(_ words: String, _ link: String, to out: inout JSONWriter) {
+        out.key("reply_markup")
+        out.object { out in
+            out.key("inline_keyboard")
+            out.array { out in
+                out.array { out in
+                    out.object { out in
+                        out.member("text", words)
+                        out.member("url", link)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Telegram refuses a whole message for a link of an app.
+    private static func isLink(_ text: String) -> Bool {
+        ["https://", "http://", "tg://"].contains { text.hasPrefix($0) }
+    }
+
+    /// At most so many code units, whole characters.
+    private static func cut(_ text: String, _ units: Int) -> String {
+        guard text.utf16.count > units else { return text }
+        var (out, left) = ("", units - 1)
+        for character in text {
+            left -= String(character).utf16.count
+            guard left >= 0 else { break }
+            out.append(character)
+        }
+        return out + "…"
+    }
+}

@@ -1,0 +1,51 @@
+import SignalboxPluginKit
+
+extension Chats {
+    /// Discord refuses an embed with longer texts, and counts escapes.
+    private static let discordMax = (title: 256, description: 4_096)
+
+    /// A webhook of a channel: one embed.
+    static func discord(_ content: Content, to out: inout JSONWriter) {
+        let note = content.note
+        let lines = [note.subtitle, note.body].filter { !$0.isEmpty }
+        out.object { out in
+            // Whatever a text says, nobody is pinged.
+            out.key("allowed_mentions")
+            out.object { out in
+                out.key("parse")
+                out.array { _ in }
+            }
+            out.key("embeds")
+            out.array { out in
+                out.object { out in
+                    out.member("title", markdown(note.title, discordMax.title))
+                    out.member(
+                        "description",
+                        markdown(lines.joined(separator: "\n"), discordMax.description))
+                    if isWeb(note.link) { out.member("url", note.link) }
+                    if isWeb(note.imageURL) {
+                        out.key("image")
+                        out.object { $0.member("url", note.imageURL) }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func isWeb(_ link: String) -> Bool {
+        (link.hasPrefix("https://") || link.hasPrefix("http://")) && link.utf8.count <= 2_048
+    }
+
+    /// A text whose characters Discord does not read as markdown; at most `max` code units, all escapes whole.
+    private static func markdown(_ text: String, _ max: Int) -> String {
+        var (out, count) = ("", 0)
+        for character in text {
+            let isMark = #"\*_~|`>#[]()<"#.contains(character)
+            let piece = isMark ? "\\\(character)" : String(character)
+            count += piece.utf16.count
+            guard count < max else { return out + "…" }
+            out += piece
+        }
+        return out
+    }
+}
