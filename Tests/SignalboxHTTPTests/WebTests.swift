@@ -98,7 +98,7 @@ import Testing
         var call = rig.call("GET", "/known")
         call.refusesPrivateAddresses = true
         let refused = call
-        #expect(await fault { try await rig.client.answer(refused) } == .unreachable)
+        #expect(await fault { try await rig.client.answer(refused) } == .privateAddress)
         await rig.end()
     }
 
@@ -110,7 +110,7 @@ import Testing
         var call = open
         call.refusesPrivateAddresses = true
         let refused = call
-        #expect(await fault { try await rig.client.answer(refused) } == .unreachable)
+        #expect(await fault { try await rig.client.answer(refused) } == .privateAddress)
         await rig.end()
     }
 
