@@ -52,7 +52,7 @@ package-test: deb tarball
 # Suites that run compilers and other programs would starve those that watch the clock, so they go second.
 HEAVY = AnyText|PrometheusTests|ContractTests|PluginCheckTests|NewPluginTests|WalkTests|EmbeddingTests|ReloadTests|Rust|SMTP|CloudEvents|Isolat|Wire|PageTests
 # Those with servers of other projects and the programs of a fleet go last.
-DATABASE = Postgres|Fleet|StoreCopy|Balancer|DatabaseOutage|NATS|Synapse
+DATABASE = Postgres|Fleet|StoreCopy|Balancer|DatabaseOutage|NATS|Kafka|Synapse
 test: setup lint
 	swift build --build-tests
 	scripts/rust-plugins.sh debug

@@ -69,7 +69,9 @@ let plugins = [
     plugin("QuietHours"), plugin("Sendbird", dependencies: ["SendbirdPush"]),
     plugin("SendbirdDesk", dependencies: ["SendbirdPush"]), plugin("Telegram"), plugin("Texts"),
     plugin("Zendesk"), plugin("Webhook"), plugin("WebPush"), plugin("ZendeskMessaging"),
-    cPlugin("HelloC"), cPlugin("NATS", exclude: ["README.md"], libraries: ["nats"]),
+    cPlugin("HelloC"),
+    cPlugin("Kafka", dependencies: ["BusEvents"], exclude: ["README.md"], libraries: ["rdkafka"]),
+    cPlugin("NATS", dependencies: ["BusEvents"], exclude: ["README.md"], libraries: ["nats"]),
     cPlugin("SMTP", dependencies: ["COpenSSL"], exclude: ["README.md"]),
 ]
 
@@ -257,12 +259,21 @@ let package = Package(
             name: "SendbirdPush", dependencies: ["SignalboxPluginKit"],
             path: "Plugins/SendbirdPush", swiftSettings: safeSwift),
 
+        // What the plugins NATS and Kafka have in common; each has it linked in.
+        .target(
+            name: "BusEvents", dependencies: ["CSignalbox"], path: "Plugins/BusEvents",
+            publicHeadersPath: ".", cSettings: c),
+
         // A program in Swift that embeds the gateway.
         .executableTarget(
             name: "SwiftHost", dependencies: ["Signalbox", "SignalboxCore"],
             path: "Examples/hosts/swift", swiftSettings: tests),
 
         // Tests.
+        // The brokers that Kafka's own library has for tests.
+        .systemLibrary(
+            name: "CKafka", path: "Tests/CKafka", pkgConfig: "rdkafka",
+            providers: [.apt(["librdkafka-dev"])]),
         .testTarget(
             name: "SignalboxPatternTests", dependencies: ["SignalboxPattern"],
             swiftSettings: tests),
@@ -366,7 +377,7 @@ let package = Package(
                 "SignalboxCore", "SignalboxJSON", "SignalboxStore", "SignalboxPostgres",
                 "StoreConformance",
                 "SignalboxDispatch", "SignalboxConfig", "SignalboxPluginHost", "SignalboxCrypto",
-                "PluginRig",
+                "PluginRig", "CKafka",
                 "SignalboxCLI",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),

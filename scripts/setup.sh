@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(
   libssl-dev libcurl4-openssl-dev libyaml-dev libnghttp2-dev libsimdjson-dev libsqlite3-dev
-  libjemalloc-dev libre2-dev libpq-dev libnats-dev
+  libjemalloc-dev libre2-dev libpq-dev libnats-dev librdkafka-dev
   pkg-config gcc g++ binutils patchelf curl openssl tzdata python3 abigail-tools valgrind
 )
 # A server for the tests; they start it themselves.

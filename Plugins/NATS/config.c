@@ -27,6 +27,7 @@ const char nats_config_schema[] =
   "\"description\":\"those of the stream's subjects that are events, such as orders.>; empty: all\"},"
   "\"deliver\":{\"type\":\"string\",\"enum\":[\"all\",\"new\"],\"default\":\"all\","
   "\"description\":\"where a new consumer begins: at the first message of the stream, or at the next one\"},"
+  BUS_MAP_SCHEMA ","
   "\"publish\":{\"type\":\"string\",\"pattern\":\"^[^ *>]*$\",\"maxLength\":255,\"default\":\"\","
   "\"description\":\"the subject that outcomes are published to; a stream must take it\"}}}";
 
@@ -95,7 +96,7 @@ sbx_status nats_config_read(const sbx_host *host, sbx_str text, nats_config *con
   config->name = strdup(host->instance);
   config->has_password = is_there(json, root, STR("/password"));
   config->has_token = is_there(json, root, STR("/token"));
-  if (!config->ca_file || !config->credentials_file || !config->user || !config->stream || !config->consumer ||
+  if (bus_map_read(json, root, &config->map) != SBX_OK || !config->ca_file || !config->credentials_file || !config->user || !config->stream || !config->consumer ||
       !config->subject || !config->publish || !config->name)
     return nats_refuse(error, SBX_E_INTERNAL, "there is no memory", "");
   return check(config, error);
@@ -112,4 +113,5 @@ void nats_config_free(nats_config *config) {
   free(config->subject);
   free(config->publish);
   free(config->name);
+  bus_map_free(&config->map);
 }

@@ -1,6 +1,7 @@
 /* instance.h - one instance: its configuration, its connection, and the state of its two roles. */
 #ifndef NATS_INSTANCE_H
 #define NATS_INSTANCE_H
+#include <bus_events.h>
 #include <nats/nats.h>
 #include <pthread.h>
 #include <signalbox/plugin.h>
@@ -11,8 +12,6 @@
 /* Most messages of a batch, and how long a fetch waits for the first of them. */
 #define NATS_BATCH_MAX 100
 #define NATS_FETCH_MS 250
-/* Most recipients of a message. */
-#define NATS_RECIPIENTS_MAX 10000
 
 typedef struct nats_config {
   char **servers;
@@ -21,6 +20,7 @@ typedef struct nats_config {
   char *stream, *consumer, *subject;  /* source; empty: none */
   char *publish;                      /* observe; empty: none */
   bool has_password, has_token, is_new_only;
+  bus_map map;
 } nats_config;
 
 /* Messages on their way into the gateway; its address is the token. */
@@ -78,6 +78,8 @@ void nats_log(sbx_instance *i, uint32_t level, const char *message, const char *
 
 /* decode.c: emits the messages of an attempt. Inside a scope. */
 void nats_emit(void *attempt);
+/* A message that would never become an event is ended, and its neighbours go on. */
+void nats_refuse_message(sbx_instance *i, nats_batch *batch, int at, const char *why);
 
 /* source.c, observe.c */
 extern const sbx_source nats_source_role;

@@ -88,8 +88,12 @@ static void hand_over(sbx_instance *i, nats_batch *batch) {
     nats_attempt attempt = {batch, SBX_E_AGAIN};
     if (i->scope->enter(i->host, nats_emit, &attempt) != SBX_OK) break;
     if (attempt.status == SBX_OK) return;
-    if (attempt.status == SBX_E_TOO_LARGE && batch->count > 1) {
+    bool is_refused = attempt.status == SBX_E_TOO_LARGE || attempt.status == SBX_E_INVALID;
+    if (is_refused && batch->count > 1) {
       batch->count /= 2;
+    } else if (is_refused && batch->list.Msgs[0]) {
+      nats_refuse_message(i, batch, 0, attempt.status == SBX_E_INVALID ? "the gateway refuses the event"
+                                                                       : "it is too large for an event");
     } else if (attempt.status == SBX_E_AGAIN) {
       tries++;
       wait_for(i, PAUSE_MS);

@@ -186,7 +186,7 @@ final class Engine: Sendable {
         }
     }
 
-    /// Lets instances tell their lanes when a credential, room or new secrets have come. They do not keep the lanes,
+    /// Lets instances tell their lanes when a credential, room, new secrets or new endpoints have come. They do not keep the lanes,
     /// which keep them.
     func wire(_ set: InstanceSet, except kept: Set<String> = []) {
         let logger = logger
@@ -197,28 +197,27 @@ final class Engine: Sendable {
                     lane.credentialsChanged()
                 }
             }
+            instance.whenEndpointsChange { [weak lanes] in
+                for lane in lanes?.all ?? [] where lane.key.sender == name {
+                    Task { await Self.renew(lane, logger) }
+                }
+            }
         }
         for (name, sender) in set.senders where !kept.contains(name) {
             sender.own?.whenRoom { [weak lanes] in
                 for lane in lanes?.pushing(by: name) ?? [] { lane.resume() }
             }
-            guard sender.http != nil else { continue }
-            sender.instance.whenSecretsChange { [weak lanes] in
-                for lane in lanes?.pushing(by: name) ?? [] {
-                    Task { await Self.renew(lane, logger) }
-                }
-            }
         }
     }
 
-    /// New connections log in with the current secrets or, if these are unusable, the previous ones.
+    /// New connections go to the current endpoint with the current secrets or, if these are unusable, the previous ones.
     private static func renew(_ lane: Lane, _ logger: Logger) async {
         do {
             try await lane.carrier.renew()
             lane.credentialsChanged()
         } catch {
             logger.error(
-                "changed secrets are unusable, keeping the previous ones",
+                "changed endpoint or secrets are unusable, keeping the previous ones",
                 metadata: [
                     "plugin.instance": "\(lane.key.sender)", "app": "\(lane.key.app)",
                     "error": "\(error)",

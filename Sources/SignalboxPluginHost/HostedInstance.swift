@@ -16,8 +16,9 @@ public protocol HostedInstance: AnyObject, Sendable {
     func roles(limits: Limits) async throws(PluginFault) -> PluginRoles
     /// Sets a function to call whenever a credential has a new value.
     func whenCredentialReady(_ body: @escaping @Sendable () -> Void)
-    /// Sets a function to call whenever the file of a secret has changed.
-    func whenSecretsChange(_ body: @escaping @Sendable () -> Void)
+    /// Sets a function to call whenever its endpoints must be asked for again: the file of a secret has changed, or the
+    /// plugin says so.
+    func whenEndpointsChange(_ body: @escaping @Sendable () -> Void)
     /// Records that a provider refused a credential of this instance.
     func credentialRefused(_ credential: String)
     /// Fetches the credentials that are missing, also if the last refresh failed: what was refused may be mended.

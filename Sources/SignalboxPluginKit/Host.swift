@@ -60,6 +60,7 @@ public final class Host: @unchecked Sendable {
     let scopes: UnsafePointer<sbx_scope>?
     let crypto: UnsafePointer<sbx_crypto>?
     private let certificates: UnsafePointer<sbx_certificates>?
+    private let endpoints: UnsafePointer<sbx_endpoint_host>?
 
     init(_ raw: UnsafePointer<sbx_host>) {
         self.raw = raw
@@ -84,6 +85,7 @@ public final class Host: @unchecked Sendable {
         scopes = table(SBX_SVC_SCOPE)
         crypto = table(SBX_SVC_CRYPTO)
         certificates = table(SBX_SVC_CERTIFICATE)
+        endpoints = table(SBX_SVC_ENDPOINT_HOST)
     }
 
     /// The instance's name in gateway.yaml.
@@ -94,6 +96,17 @@ public final class Host: @unchecked Sendable {
 
     /// That program's version.
     public var programVersion: String { String(cString: raw.pointee.version) }
+
+    /// `endpoint` would answer differently now: the host asks it again for each app. It costs new connections.
+    ///
+    /// Throws `unsupported` in a host of contract 1.0, `stopping`. Thread: any.
+    public func endpointsChanged() throws(PluginError) {
+        guard let endpoints else { throw PluginError(.unsupported, "the host asks once") }
+        let status = endpoints.pointee.changed(raw)
+        guard status == SBX_OK else {
+            throw PluginError(.init(code: status), "the endpoints are not asked for again")
+        }
+    }
 
     /// Milliseconds since 1970.
     public var nowUnixMs: UInt64 { clock?.pointee.unix_ms(raw) ?? 0 }

@@ -161,10 +161,18 @@ public struct Response: ~Escapable {
         }
     }
 
-    /// The first value of a header field, or nil.
-    public func header(_ name: String) -> String? {
+    /// The first value of a header field, or nil. Trailers count as header fields, behind all others.
+    public func header(_ name: String) -> String? { field(name, from: 0) }
+
+    /// The first value of a field that came after the body, or nil.
+    public func trailer(_ name: String) -> String? {
+        let trailers = Int(clamping: raw.known(sbx_http_response()).trailer_count)
+        return field(name, from: max(0, raw.pointee.header_count - trailers))
+    }
+
+    private func field(_ name: String, from first: Int) -> String? {
         let count = name.utf8.count
-        for index in 0..<raw.pointee.header_count {
+        for index in first..<raw.pointee.header_count {
             let key = raw.pointee.headers[index].key
             guard key.len == count, key.buffer.elementsEqual(name.utf8) else { continue }
             return raw.pointee.headers[index].value.text

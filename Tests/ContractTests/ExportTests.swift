@@ -12,7 +12,7 @@ import Testing
     }()
 
     /// Code that several plugins of one provider link in, not a plugin itself.
-    static let shared = ["SendbirdPush"]
+    static let shared = ["BusEvents", "SendbirdPush"]
 
     /// The plugins that cargo builds.
     static let rust: [String] = {

@@ -228,6 +228,10 @@ import Testing
                     ], events: [("order.paid", #"{"title":"T"}"#)])
             }),
         Case(
+            name: "Kafka",
+            config: #"{"brokers":["127.0.0.1:1"],"topics":["orders"],"publish":"outcomes"}"#,
+            idle: ["source.events", "source.tokens"]),
+        Case(
             name: "NATS",
             config: #"{"servers":["nats://127.0.0.1:1"],"stream":"EVENTS","publish":"outcomes"}"#,
             idle: ["source.events", "source.pause", "source.tokens"]),
@@ -252,7 +256,7 @@ import Testing
         let folder = PluginRig.root.appending(path: "Plugins").path
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         // Checked below, or code that plugins share.
-        let others: Set = ["HelloC", "SendbirdPush"]
+        let others: Set = ["BusEvents", "HelloC", "SendbirdPush"]
         #expect(Set(names) == Set(Self.all.map(\.name)).union(others))
     }
 

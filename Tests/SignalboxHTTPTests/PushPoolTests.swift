@@ -26,6 +26,20 @@ import Testing
         await rig.end()
     }
 
+    @Test func `what comes after the body are trailers`() async throws {
+        let rig = try await PushRig([.trailers([Attribute("grpc-status", "5")])])
+        rig.submit(1...2)
+        let answers = await rig.wait(for: 2).compactMap { result in
+            if case .response(let response) = result.answer { response } else { nil }
+        }
+        let first = try #require(answers.first { $0.headers.count == 2 })
+        #expect(first.headers == [Attribute("x-a", "b"), Attribute("grpc-status", "5")])
+        #expect(first.trailerCount == 1 && first.body == Array("{}".utf8))
+        let second = try #require(answers.first { $0.headers.count != 2 })
+        #expect(second.trailerCount == 0)
+        await rig.end()
+    }
+
     @Test func `what waited until its lease may be over comes back unsent`() async throws {
         let isHeld = Atomic(true)
         // The connection that is made takes the second one, too.

@@ -1,4 +1,6 @@
 import Foundation
+import NIOCore
+import NIOPosix
 import PluginRig
 import SignalboxCore
 import SignalboxCrypto
@@ -15,6 +17,7 @@ enum Order: Sendable {
     case hold
     case answerLater(ms: Int)
     case goAway(includingThis: Bool, debug: String)
+    case trailers([Attribute])
 }
 
 /// Answers by script: first the orders in turn, then 200.
@@ -75,6 +78,10 @@ final class ScriptedHandler: HTTP2ServerHandler {
         case nil: stream.respond(status: 200)
         case .answer(let status, let body):
             stream.respond(status: status, headers: [Attribute("x-a", "b")], body: Array(body.utf8))
+        case .trailers(let fields):
+            stream.respond(
+                status: 200, headers: [Attribute("x-a", "b")], body: Array("{}".utf8),
+                trailers: fields)
         case .refuse: stream.refuse()
         case .reset: stream.reset()
         case .stall: break
@@ -86,6 +93,21 @@ final class ScriptedHandler: HTTP2ServerHandler {
             stream.goAway(includingThis: includingThis, debugData: debug)
         }
     }
+}
+
+/// Finds two addresses: an IPv6 one, and the server's.
+private struct Addresses: Resolver, Sendable {
+    let first: SocketAddress
+    let server: Int
+    private var loop: any EventLoop { MultiThreadedEventLoopGroup.singleton.any() }
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        loop.submit { [try SocketAddress(ipAddress: "127.0.0.1", port: server)] }
+    }
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        loop.makeSucceededFuture([first])
+    }
+    func cancelQueries() {}
 }
 
 /// A server, a pool connected to it, and the results as they arrive.
@@ -131,10 +153,10 @@ final class PushRig: Sendable {
     init(
         _ orders: [Order] = [], holdMs: Int = 0, paceMs: Int = 0, swallowing: Set<UInt64> = [],
         offersALPN: Bool = true, streams: UInt32 = 1000, serverConnectionsMax: Int? = nil,
-        trustsServer: Bool = true, configure: (inout PushEndpoint) -> Void = { _ in },
+        trustsServer: Bool = true, firstAddress: SocketAddress? = nil,
+        configure: (inout PushEndpoint) -> Void = { _ in },
         maySend: @escaping @Sendable () -> Bool = { true }
     ) async throws {
-        engine = try PushEngine(threads: 1)
         folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let authority = try Self.authority.get()
@@ -153,7 +175,12 @@ final class PushRig: Sendable {
         // A listener that closes must find its port free when it reopens.
         options.port = try OwnPort.take()
         server = try await HTTP2Server.start(options, handler: handler)
-        var endpoint = try PushEndpoint(origin: "https://127.0.0.1:\(server.port)")
+        engine = try PushEngine(
+            threads: 1,
+            resolver: firstAddress.map { [server] in Addresses(first: $0, server: server.port) })
+        // A literal address is not resolved.
+        let host = firstAddress == nil ? "127.0.0.1" : "localhost"
+        var endpoint = try PushEndpoint(origin: "https://\(host):\(server.port)")
         endpoint.caFile = caFile.path
         // Enough even on a busy machine.
         endpoint.requestTimeoutMs = 120_000

@@ -100,6 +100,7 @@ SBX_EXPORT const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *host, sbx_error
 #include "service/clock.h"
 #include "service/credential.h"
 #include "service/crypto.h"
+#include "service/endpoint.h"
 #include "service/fit.h"
 #include "service/http.h"
 #include "service/json.h"

@@ -20,7 +20,7 @@ RUST = {
     "plugin": "plugin",
     "role": "role/ingest role/build role/filter",
     "transport": "role/http role/send_http role/register role/send role/source role/observe",
-    "service": "service/clock service/crypto service/fit service/json service/log service/metrics service/scope service/secrets service/sign service/timer",
+    "service": "service/clock service/crypto service/endpoint service/fit service/json service/log service/metrics service/scope service/secrets service/sign service/timer",
     "outside": "service/certificate service/credential service/http service/kv service/registry",
 }
 

@@ -170,6 +170,7 @@ final class RESTTransport: LaneTransport {
             var response = HTTPResponse(
                 status: answer.status, headers: answer.headers, body: answer.body, items: items)
             let context = waiting.batch.requests[waiting.index].context
+            response.trailerCount = answer.trailerCount
             response.context = Array(waiting.batch[context])
             return PushResult(items: items, answer: .response(response))
         case .failure(let fault):

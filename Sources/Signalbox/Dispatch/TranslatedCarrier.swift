@@ -59,7 +59,14 @@ struct TranslatedCarrier: LaneCarrier {
     func withdraw() { transport.withdraw() }
     func leave(connection: UInt64) { transport.drain(connection: connection) }
     func credentialRefused(_ name: String) { instance.credentialRefused(name) }
-    func renew() async throws { try transport.renew(try await role.endpoint(app: app)) }
+    func renew() async throws {
+        let endpoint = try await role.endpoint(app: app)
+        // Reports go by REST whatever the endpoint says.
+        guard traits.keepsOrder || endpoint.isREST == transport.takesOrigins else {
+            throw PluginFault(.invalid, "SBX_ENDPOINT_REST cannot change while the gateway runs")
+        }
+        try transport.renew(endpoint)
+    }
     func connections() async -> LaneConnections { await transport.connections() }
     func shutdown(deadlineMs: Int) async { await transport.shutdown(deadlineMs: deadlineMs) }
 }

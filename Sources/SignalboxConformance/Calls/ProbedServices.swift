@@ -56,5 +56,6 @@ enum ProbedServices {
         SBX_SVC_FIT: Pair(ProbedTables.fit),
         SBX_SVC_SCOPE: Pair(ProbedTables.scope),
         SBX_SVC_CRYPTO: Pair(ProbedTables.crypto),
+        SBX_SVC_ENDPOINT_HOST: Pair(ProbedTables.endpointHost),
     ]
 }

@@ -280,6 +280,16 @@ enum ProbedTables {
         return table
     }
 
+    static var endpointHost: sbx_endpoint_host {
+        var table = sbx_endpoint_host()
+        table.struct_size = UInt32(MemoryLayout<sbx_endpoint_host>.size)
+        table.changed = { host in
+            HostProbe.note(host, SBX_SVC_ENDPOINT_HOST, "changed", .any) == nil
+                ? SBX_E_STOPPING : SBX_OK
+        }
+        return table
+    }
+
     /// `sbx.observe-host/1`, which leads to the instance's answers.
     static var observeHost: sbx_observe_host {
         var table = sbx_observe_host()

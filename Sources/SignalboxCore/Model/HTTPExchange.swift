@@ -228,6 +228,8 @@ public struct HTTPResponse: Sendable {
     public var connection: UInt64
     /// The context of the request.
     public var context: [UInt8] = []
+    /// How many of `headers`, the last ones, came after the body.
+    public var trailerCount = 0
 
     /// Makes a response.
     public init(

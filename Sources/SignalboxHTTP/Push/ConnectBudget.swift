@@ -57,3 +57,16 @@ final class HostGate: Sendable {
         budget.withLock { $0.failed(wasConnected: wasConnected, nowNs: nowNs) }
     }
 }
+
+/// Gates by authority: all pools of a host share one.
+final class HostGates: Sendable {
+    private let gates = Mutex<[String: HostGate]>([:])
+
+    func gate(_ endpoint: PushEndpoint) -> HostGate {
+        gates.withLock { gates in
+            let gate = gates[endpoint.authority] ?? HostGate()
+            gates[endpoint.authority] = gate
+            return gate
+        }
+    }
+}

@@ -28,12 +28,15 @@ final class PoolCore: @unchecked Sendable {
     static let waitMaxNs: UInt64 = 60_000_000_000
 
     let eventLoop: any EventLoop
-    private let endpoint: PushEndpoint
+    private var endpoint: PushEndpoint
     private var tls: TLSContext
     private var resumption = TLSResumption()
-    private let gate: HostGate
-    private let timeoutNs: UInt64
-    private let authority: PinnedBytes
+    private var gate: HostGate
+    private let resolver: (any Resolver & Sendable)?
+    private var timeoutNs: UInt64
+    private var authority: PinnedBytes
+    /// The gate of each connection: the endpoint may change meanwhile.
+    private var gates: [UInt64: HostGate] = [:]
     private let onResults: @Sendable ([PushResult]) -> Void
     private let onEvent: @Sendable (PushPoolEvent) -> Void
     private let onAnswer: @Sendable (UInt64) -> Void
@@ -58,6 +61,7 @@ final class PoolCore: @unchecked Sendable {
 
     init(
         endpoint: PushEndpoint, eventLoop: any EventLoop, tls: TLSContext, gate: HostGate,
+        resolver: (any Resolver & Sendable)?,
         onResults: @escaping @Sendable ([PushResult]) -> Void,
         onEvent: @escaping @Sendable (PushPoolEvent) -> Void,
         onAnswer: @escaping @Sendable (UInt64) -> Void,
@@ -67,6 +71,7 @@ final class PoolCore: @unchecked Sendable {
         self.eventLoop = eventLoop
         self.tls = tls
         self.gate = gate
+        self.resolver = resolver
         timeoutNs = UInt64(endpoint.requestTimeoutMs) * 1_000_000
         self.onResults = onResults
         self.onEvent = onEvent
@@ -110,12 +115,25 @@ final class PoolCore: @unchecked Sendable {
         while let slot = waiting.popFirst() { finish(slot, .fault(.withdrawn)) }
     }
 
-    func renew(_ tls: TLSContext) {
+    func renew(_ endpoint: PushEndpoint, _ tls: TLSContext, _ gate: HostGate) {
+        let isElsewhere = endpoint.authority != self.endpoint.authority
+        self.endpoint = endpoint
         self.tls = tls
+        self.gate = gate
+        timeoutNs = UInt64(endpoint.requestTimeoutMs) * 1_000_000
+        if isElsewhere { authority = PinnedBytes(Array(endpoint.authority.utf8)) }
+        state.adopt(
+            connectionsMax: endpoint.connectionsMax, streamsMax: endpoint.streamsMax,
+            isOneStreamFirst: endpoint.isOneStreamFirst, timeoutNs: timeoutNs,
+            isElsewhere: isElsewhere)
         // The previous TLS sessions belong to the previous certificates.
         resumption = TLSResumption()
         outdated.formUnion(connections.keys)
-        for id in connections.keys.sorted() { perform(state.drain(id)) }
+        for id in connections.keys.sorted() {
+            // The previous place may answer nothing.
+            if isElsewhere, state.isConnecting(id) { close(id, reason: "the endpoint changed") }
+            perform(state.drain(id))
+        }
         work()
     }
 
@@ -139,7 +157,7 @@ final class PoolCore: @unchecked Sendable {
         eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(
             in: .milliseconds(Int64(deadlineMs))
         ) {
-            for connection in self.connections.values { connection.close(reason: "stopping") }
+            for id in self.connections.keys.sorted() { self.close(id, reason: "stopping") }
         }
     }
 
@@ -236,33 +254,63 @@ final class PoolCore: @unchecked Sendable {
         } catch {
             return connectFailed(id, ConnectFault.text(error))
         }
+        gates[id] = gate
+        let waitMs = Int64(endpoint.connectTimeoutMs)
         connections[id] = PushConnection(
-            id: id, endpoint: endpoint, authority: authority, tls: tls, owner: self)
+            id: id, endpoint: endpoint, authority: authority, tls: tls,
+            connectBy: .now() + .milliseconds(waitMs), owner: self)
+        // A host with several addresses is tried at some of them at once, so the handlers come when one has answered;
+        // until then nothing is read.
         ClientBootstrap(group: eventLoop)
-            .connectTimeout(.milliseconds(Int64(endpoint.connectTimeoutMs)))
+            .resolver(resolver)
+            .connectTimeout(.milliseconds(waitMs))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelOption(.autoRead, value: false)
             .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    channel.closeOnExec()
-                    guard let connection = self.connections[id] else { return }
-                    try channel.pipeline.syncOperations.addHandlers(connection.tls, connection)
-                }
+                channel.eventLoop.makeCompletedFuture { channel.closeOnExec() }
             }
             .connect(host: endpoint.host, port: endpoint.port)
-            .whenFailure { error in
-                // A channel that became active reports its own end.
-                guard self.connections.removeValue(forKey: id) != nil else { return }
-                self.connectFailed(id, ConnectFault.text(error))
-            }
+            .assumeIsolatedUnsafeUnchecked()
+            .whenComplete { self.connected(id, $0) }
+    }
+
+    /// TCP is connected, or cannot be.
+    private func connected(_ id: UInt64, _ result: Result<any Channel, any Error>) {
+        let connection = connections[id]
+        do {
+            let channel = try result.get()
+            // Given up meanwhile.
+            guard let connection else { return channel.close(promise: nil) }
+            try channel.pipeline.syncOperations.addHandlers(connection.tls, connection)
+            try channel.syncOptions?.setOption(.autoRead, value: true)
+        } catch {
+            // A connection that has a channel reports its own end.
+            guard let connection, !connection.hasChannel else { return }
+            connections[id] = nil
+            connectFailed(id, ConnectFault.text(error))
+        }
+    }
+
+    /// Ends a connection, whether it has a channel yet or not.
+    private func close(_ id: UInt64, reason: String) {
+        guard let connection = connections[id] else { return }
+        guard !connection.hasChannel else { return connection.close(reason: reason) }
+        connections[id] = nil
+        connectFailed(id, reason)
     }
 
     private func connectFailed(_ id: UInt64, _ reason: String) {
-        outdated.remove(id)
-        gate.failed(wasConnected: false, nowNs: now)
-        state.connectFailed(id, nowNs: now, random: Double.random(in: 0..<1))
-        onEvent(
-            PushPoolEvent(
-                kind: .connectFailed, connection: id, text: "\(endpoint.authority): \(reason)"))
+        (gates.removeValue(forKey: id) ?? gate).failed(wasConnected: false, nowNs: now)
+        if outdated.remove(id) != nil {
+            // It says nothing of the endpoint and the certificates that are in use now.
+            state.gone(id)
+        } else {
+            state.connectFailed(id, nowNs: now, random: Double.random(in: 0..<1))
+            onEvent(
+                PushPoolEvent(
+                    kind: .connectFailed, connection: id,
+                    text: "\(endpoint.authority): \(reason)"))
+        }
         if state.isStopping { finishStop() }
         work()
     }
@@ -372,7 +420,7 @@ final class PoolCore: @unchecked Sendable {
 
 extension PoolCore: PushConnectionOwner {
     func connectionReady(_ connection: PushConnection, peerMax: Int) {
-        gate.connected()
+        gates[connection.id]?.connected()
         state.connected(connection.id, peerMax: peerMax)
         onEvent(
             PushPoolEvent(
@@ -453,10 +501,12 @@ extension PoolCore: PushConnectionOwner {
     func connectionClosed(_ connection: PushConnection, wasReady: Bool, reason: String) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         if wasReady {
-            outdated.remove(connection.id)
             let time = now
-            if state.closed(connection.id, nowNs: time, random: Double.random(in: 0..<1)) {
-                gate.failed(wasConnected: true, nowNs: time)
+            let gate = gates.removeValue(forKey: connection.id)
+            if outdated.remove(connection.id) != nil {
+                state.gone(connection.id)
+            } else if state.closed(connection.id, nowNs: time, random: Double.random(in: 0..<1)) {
+                gate?.failed(wasConnected: true, nowNs: time)
             }
             let kind: PushPoolEvent.Kind = reason == "no answer to PING" ? .pingTimeout : .closed
             onEvent(PushPoolEvent(kind: kind, connection: connection.id, text: reason))

@@ -37,10 +37,10 @@ struct PoolState {
     /// One in this many of a peer's allowed streams stays free.
     static let spareShare = 64
 
-    private let connectionsMax: Int
-    private let streamsMax: Int
-    private let isOneStreamFirst: Bool
-    private let timeoutNs: UInt64
+    private var connectionsMax: Int
+    private var streamsMax: Int
+    private var isOneStreamFirst: Bool
+    private var timeoutNs: UInt64
     private var connections: [Connection] = []
     private var nextID: UInt64 = 1
     /// Separate backoffs for connects with no other connection, and for additional ones: a peer that accepts
@@ -58,6 +58,26 @@ struct PoolState {
         self.isOneStreamFirst = isOneStreamFirst
         self.timeoutNs = timeoutNs
     }
+
+    /// The endpoint has changed. `isElsewhere`: what failed says nothing of the new one.
+    mutating func adopt(
+        connectionsMax: Int, streamsMax: Int, isOneStreamFirst: Bool, timeoutNs: UInt64,
+        isElsewhere: Bool
+    ) {
+        self.connectionsMax = max(1, connectionsMax)
+        self.streamsMax = streamsMax
+        self.isOneStreamFirst = isOneStreamFirst
+        self.timeoutNs = timeoutNs
+        guard isElsewhere else { return }
+        (firstBackoff, extraBackoff, postponedNs) = (Backoff(), Backoff(), 0)
+    }
+
+    func isConnecting(_ id: UInt64) -> Bool {
+        connections.contains { $0.id == id && $0.phase == .connecting }
+    }
+
+    /// A connection of the previous endpoint or certificates has ended.
+    mutating func gone(_ id: UInt64) { connections.removeAll { $0.id == id } }
 
     var readyCount: Int { connections.count { $0.phase == .ready } }
     var connectingCount: Int { connections.count { $0.phase == .connecting } }

@@ -38,6 +38,9 @@ final class PushConnection: ChannelInboundHandler {
         var status: UInt32 = 0
         var headers: [Attribute] = []
         var body: [UInt8] = []
+        /// The final answer's fields have come: what follows are trailers.
+        var hasHead = false
+        var trailerCount = 0
         var isComplete = false
         /// The pool has given it up and does not wait for its end.
         var isAbandoned = false
@@ -49,6 +52,8 @@ final class PushConnection: ChannelInboundHandler {
             id = 0
             bodySent = 0
             status = 0
+            hasHead = false
+            trailerCount = 0
             isComplete = false
             isAbandoned = false
         }
@@ -68,6 +73,10 @@ final class PushConnection: ChannelInboundHandler {
     let tls: TLSHandler
     private let endpoint: PushEndpoint
     private let authority: PinnedBytes
+    /// When TCP, TLS and the peer's SETTINGS must be done.
+    private let connectBy: NIODeadline
+    /// Whether TCP was connected; then the connection reports its own end.
+    private(set) var hasChannel = false
     /// Released when the connection has ended.
     private var owner: (any PushConnectionOwner)?
     private var session: OpaquePointer?
@@ -97,12 +106,13 @@ final class PushConnection: ChannelInboundHandler {
 
     init(
         id: UInt64, endpoint: PushEndpoint, authority: PinnedBytes, tls: TLSHandler,
-        owner: any PushConnectionOwner
+        connectBy: NIODeadline, owner: any PushConnectionOwner
     ) {
         self.id = id
         self.tls = tls
         self.endpoint = endpoint
         self.authority = authority
+        self.connectBy = connectBy
         self.owner = owner
     }
 
@@ -212,9 +222,9 @@ final class PushConnection: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        let wait = TimeAmount.milliseconds(Int64(endpoint.connectTimeoutMs))
-        connectTimer = context.eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(in: wait) {
-            [weak self] in
+        hasChannel = true
+        let loop = context.eventLoop.assumeIsolatedUnsafeUnchecked()
+        connectTimer = loop.scheduleTask(deadline: connectBy) { [weak self] in
             guard let self, !self.isReady else { return }
             self.close(reason: "the peer did not finish TLS and SETTINGS in time")
         }
@@ -385,6 +395,11 @@ final class PushConnection: ChannelInboundHandler {
             {
                 stream.isComplete = true
             }
+            if UInt32(frame.hd.type) == NGHTTP2_HEADERS.rawValue,
+                let stream = stream(frame.hd.stream_id), stream.status >= 200
+            {
+                stream.hasHead = true
+            }
         default: break
         }
     }
@@ -402,6 +417,7 @@ final class PushConnection: ChannelInboundHandler {
             stream.headers.append(
                 Attribute(
                     String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+            if stream.hasHead { stream.trailerCount += 1 }
         }
     }
 
@@ -465,9 +481,10 @@ final class PushConnection: ChannelInboundHandler {
     private func stream(_ id: Int32) -> Stream? { index(ofStream: id).map { streams[$0] } }
 
     private static func answer(_ stream: Stream, _ connection: UInt64) -> StreamEnd {
-        .answered(
-            HTTPResponse(
-                status: stream.status, headers: stream.headers, body: stream.body,
-                connection: connection))
+        var response = HTTPResponse(
+            status: stream.status, headers: stream.headers, body: stream.body,
+            connection: connection)
+        response.trailerCount = stream.trailerCount
+        return .answered(response)
     }
 }

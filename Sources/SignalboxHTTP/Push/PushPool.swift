@@ -1,7 +1,6 @@
 internal import NIOCore
-internal import NIOPosix
+package import NIOPosix
 public import SignalboxCore
-internal import Synchronization
 
 /// Connections to one endpoint for one sender and app.
 ///
@@ -16,8 +15,12 @@ internal import Synchronization
 /// All work runs on one event loop, which reports the results; those of one read come together.
 public final class PushPool: Sendable {
     private let core: PoolCore
+    private let gates: HostGates
 
-    init(core: PoolCore) { self.core = core }
+    init(core: PoolCore, gates: HostGates) {
+        self.core = core
+        self.gates = gates
+    }
 
     /// Sends the requests of a batch.
     ///
@@ -36,11 +39,12 @@ public final class PushPool: Sendable {
         core.eventLoop.execute { self.core.withdraw() }
     }
 
-    /// Uses new certificates for new connections; open ones get no more requests and
-    /// finish what they have.
+    /// Connects to this endpoint from now on, with its certificates as they are now; open connections get no more
+    /// requests and finish what they have.
     public func renew(_ endpoint: PushEndpoint) throws(EndpointError) {
         let tls = try PushTLS.context(endpoint)
-        core.eventLoop.execute { self.core.renew(tls) }
+        let gate = gates.gate(endpoint)
+        core.eventLoop.execute { self.core.renew(endpoint, tls, gate) }
     }
 
     /// The pool's current status.
@@ -63,11 +67,20 @@ public final class PushPool: Sendable {
 /// The event loops that pools run on.
 public final class PushEngine: Sendable {
     private let group: MultiThreadedEventLoopGroup
-    /// Gates by authority; all pools of a host share one.
-    private let gates = Mutex<[String: HostGate]>([:])
+    private let gates = HostGates()
+
+    /// Finds the addresses of a host, in place of the system's resolver.
+    private let resolver: (any Resolver & Sendable)?
 
     /// Starts `threads` event loops; fails if the system has no descriptors or threads for them.
-    public init(threads: Int) throws(ResourceError) {
+    public convenience init(threads: Int) throws(ResourceError) {
+        try self.init(threads: threads, resolver: nil)
+    }
+
+    package init(
+        threads: Int, resolver: (any Resolver & Sendable)?
+    ) throws(ResourceError) {
+        self.resolver = resolver
         group = try EventLoops.group(threads: threads, name: "sbx-push")
         PipeSignal.settle(group)
     }
@@ -85,9 +98,9 @@ public final class PushEngine: Sendable {
     ) throws(EndpointError) -> PushPool {
         let core = PoolCore(
             endpoint: endpoint, eventLoop: group.next(), tls: try PushTLS.context(endpoint),
-            gate: gate(endpoint), onResults: onResults, onEvent: onEvent,
+            gate: gates.gate(endpoint), resolver: resolver, onResults: onResults, onEvent: onEvent,
             onAnswer: onAnswer, maySend: maySend)
-        return PushPool(core: core)
+        return PushPool(core: core, gates: gates)
     }
 
     /// Throws if no pool can be made for an endpoint: its CA file or client certificate is unusable. Connects nowhere.
@@ -107,12 +120,4 @@ public final class PushEngine: Sendable {
 
     /// Ends the event loops; all pools must be shut down first.
     public func shutdown() async { try? await group.shutdownGracefully() }
-
-    private func gate(_ endpoint: PushEndpoint) -> HostGate {
-        gates.withLock { gates in
-            let gate = gates[endpoint.authority] ?? HostGate()
-            gates[endpoint.authority] = gate
-            return gate
-        }
-    }
 }

@@ -38,6 +38,8 @@ public struct RESTAnswer: Sendable {
     public var headers: [Attribute]
     /// At most 1 MiB.
     public var body: [UInt8]
+    /// How many of `headers`, the last ones, came after the body.
+    public var trailerCount = 0
 
     /// The first value of a field, or nil.
     public func header(_ name: String) -> String? { headers.first { $0.key == name }?.value }

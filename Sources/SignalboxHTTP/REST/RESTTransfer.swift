@@ -11,6 +11,7 @@ final class RESTTransfer {
     private let handle: UnsafeMutableRawPointer
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var headers: [Attribute] = []
+    private var trailerCount = 0
     private var body: [UInt8] = []
     private var isTooLarge = false
     /// The head of the final answer is complete.
@@ -61,7 +62,8 @@ final class RESTTransfer {
     func result(_ code: CURLcode) -> Result<RESTAnswer, RESTFault> {
         if code == CURLE_OK || cutsBody && hasHead {
             let status = UInt32(clamping: csbx_curl_status(handle))
-            return .success(RESTAnswer(status: status, headers: headers, body: body))
+            return .success(RESTAnswer(
+                    status: status, headers: headers, body: body, trailerCount: trailerCount))
         }
         let words = String(cString: curl_easy_strerror(code))
         let kind: RESTFault.Kind =
@@ -140,12 +142,13 @@ final class RESTTransfer {
         let line = String(decoding: raw.prefix { $0 != 0x0D && $0 != 0x0A }, as: UTF8.self)
         if line.hasPrefix("HTTP/") {
             // A new answer begins: after a redirect, or the final one after "100 Continue".
-            headers = []
+            (headers, trailerCount, hasHead) = ([], 0, false)
         } else if line.isEmpty {
             hasHead = csbx_curl_status(handle) >= 200
         } else if let colon = line.firstIndex(of: ":"), headers.count < 200 {
             let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             headers.append(Attribute(line[..<colon].lowercased(), String(value)))
+            if hasHead { trailerCount += 1 }
         }
         return count
     }

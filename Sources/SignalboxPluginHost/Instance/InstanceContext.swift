@@ -1,5 +1,6 @@
 internal import CSignalbox
 internal import SignalboxCore
+internal import Synchronization
 
 /// The host as one plugin instance sees it: the state behind its `sbx_host`.
 ///
@@ -21,6 +22,7 @@ final class InstanceContext: @unchecked Sendable {
     let flights = FlightTable()
     let source = SourceDesk()
     let observer = ObserveDesk()
+    private let onEndpointsChanged = Mutex<@Sendable () -> Void>({})
     /// Reads what the plugin hands over.
     let structs: StructReader
     /// Given to the plugin; lives as long as this object.
@@ -63,6 +65,14 @@ final class InstanceContext: @unchecked Sendable {
         guard let state = host?.pointee.state else { return nil }
         return Unmanaged<InstanceContext>.fromOpaque(state).takeUnretainedValue()
     }
+
+    /// Sets a function to call whenever the plugin's endpoints must be asked for again. Thread: any.
+    func whenEndpointsChange(_ body: @escaping @Sendable () -> Void) {
+        onEndpointsChanged.withLock { $0 = body }
+    }
+
+    /// The plugin's endpoints must be asked for again.
+    func endpointsChanged() { onEndpointsChanged.withLock { $0 }() }
 
     /// Reports that the plugin broke a rule, in the log and as a metric.
     func misbehaved(_ what: String) { services.misbehaved(instance: name, what) }

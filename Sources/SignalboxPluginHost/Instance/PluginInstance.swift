@@ -15,7 +15,6 @@ public final class PluginInstance: @unchecked Sendable {
     let context: InstanceContext
     private let serial: Gate<Void>?
     private let onCredentialReady = Mutex<@Sendable () -> Void>({})
-    private let onSecretsChanged = Mutex<@Sendable () -> Void>({})
     private var control: ControlThread?
     private var raw: OpaquePointer?
     /// Whether start() returned OK: the contract allows stop() only then.
@@ -82,9 +81,10 @@ public final class PluginInstance: @unchecked Sendable {
         onCredentialReady.withLock { $0 = body }
     }
 
-    /// Sets a function to call on the control thread whenever the file of a secret has changed.
-    public func whenSecretsChange(_ body: @escaping @Sendable () -> Void) {
-        onSecretsChanged.withLock { $0 = body }
+    /// Sets a function to call, on any thread, whenever its endpoints must be asked for again: the file of a secret
+    /// has changed, or the plugin says so.
+    public func whenEndpointsChange(_ body: @escaping @Sendable () -> Void) {
+        context.whenEndpointsChange(body)
     }
 
     /// Records that a provider refused a credential of this instance. Thread: any.
@@ -208,7 +208,7 @@ public final class PluginInstance: @unchecked Sendable {
                 tell()
             }
         }
-        onSecretsChanged.withLock { $0 }()
+        context.endpointsChanged()
     }
 
     private func refreshNow(

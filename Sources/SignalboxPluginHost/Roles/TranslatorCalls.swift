@@ -80,6 +80,7 @@ package enum TranslatorCalls {
             for (place, item) in response.items.enumerated() { items[place] = item }
             out.pointee.items = UnsafePointer(items)
             out.pointee.item_count = response.items.count
+            out.pointee.trailer_count = UInt64(response.trailerCount)
             if !response.context.isEmpty { out.pointee.context = arena.bytes(response.context) }
         }
         return UnsafePointer(batch)

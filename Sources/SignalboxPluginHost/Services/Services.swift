@@ -7,6 +7,7 @@ enum Services {
         SBX_SVC_CREDENTIAL, SBX_SVC_HTTP, SBX_SVC_CLOCK, SBX_SVC_KV,
         SBX_SVC_REGISTRY, SBX_SVC_CERTIFICATE, SBX_SVC_SEND_HOST, SBX_SVC_SOURCE_HOST,
         SBX_SVC_OBSERVE_HOST, SBX_SVC_FIT, SBX_SVC_SCOPE, SBX_SVC_CRYPTO,
+        SBX_SVC_ENDPOINT_HOST,
     ]
 
     /// Finds a table for a plugin.
@@ -35,6 +36,7 @@ enum Services {
         case SBX_SVC_FIT: fit.raw
         case SBX_SVC_SCOPE: scope.raw
         case SBX_SVC_CRYPTO: crypto.raw
+        case SBX_SVC_ENDPOINT_HOST: endpointHost.raw
         default: nil
         }
     }
@@ -57,6 +59,7 @@ enum Services {
     private static let scope = Immortal(ScopeService.table)
     private static let fit = Immortal(FitService.table)
     private static let crypto = Immortal(CryptoService.table)
+    private static let endpointHost = Immortal(EndpointHostService.table)
 
     /// A struct at an address that never changes.
     ///

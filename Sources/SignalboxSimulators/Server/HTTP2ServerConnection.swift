@@ -16,6 +16,7 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
         var body: [UInt8] = []
         var answer: [UInt8] = []
         var answerSent = 0
+        var trailers: [Attribute] = []
     }
 
     static let bodyBytesMax = 16 << 20
@@ -40,30 +41,36 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
 
     // MARK: Orders, on the event loop
 
-    func respond(_ id: Int32, status: Int, headers: [Attribute], body: [UInt8]) {
+    func respond(
+        _ id: Int32, status: Int, headers: [Attribute], body: [UInt8], trailers: [Attribute]
+    ) {
         guard let session, streams[id] != nil else { return }
         streams[id]?.answer = body
-        let text = [(":status", String(status))] + headers.map { ($0.key, $0.value) }
-        let bytes = text.map { (Array($0.0.utf8), Array($0.1.utf8)) }
-        var fields: [nghttp2_nv] = []
-        for (name, value) in bytes {
-            // The arrays stay valid until nghttp2 has copied them, at the end of this function.
-            name.withUnsafeBufferPointer { name in
-                value.withUnsafeBufferPointer { value in
-                    fields.append(HTTP2Session.field(name, value, flags: 0))
-                }
-            }
-        }
+        streams[id]?.trailers = trailers
         var provider = nghttp2_data_provider()
         provider.source.fd = id
         provider.read_callback = ServerCallbacks.readBody
-        withExtendedLifetime(bytes) {
+        Self.withFields([Attribute(":status", String(status))] + headers) { fields in
             _ = withUnsafePointer(to: &provider) { provider in
                 nghttp2_submit_response(
                     session, id, fields, fields.count, body.isEmpty ? nil : provider)
             }
         }
         flush()
+    }
+
+    /// Fields for nghttp2, which copies them before `body` returns.
+    private static func withFields(_ all: [Attribute], _ body: ([nghttp2_nv]) -> Void) {
+        let bytes = all.map { (Array($0.key.utf8), Array($0.value.utf8)) }
+        var fields: [nghttp2_nv] = []
+        for (name, value) in bytes {
+            name.withUnsafeBufferPointer { name in
+                value.withUnsafeBufferPointer { value in
+                    fields.append(HTTP2Session.field(name, value, flags: 0))
+                }
+            }
+        }
+        withExtendedLifetime(bytes) { body(fields) }
     }
 
     func reset(_ id: Int32, code: UInt32) {
@@ -196,12 +203,18 @@ final class HTTP2ServerConnection: ChannelInboundHandler {
 
     func closed(stream id: Int32) { streams[id] = nil }
 
-    func readBody(_ id: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (Int, isEnd: Bool) {
-        guard let stream = streams[id] else { return (0, true) }
+    func readBody(
+        _ id: Int32, into buffer: UnsafeMutableRawBufferPointer
+    ) -> (Int, isEnd: Bool, hasTrailers: Bool) {
+        guard let stream = streams[id] else { return (0, true, false) }
         let count = min(buffer.count, stream.answer.count - stream.answerSent)
         buffer.copyBytes(from: stream.answer[stream.answerSent..<stream.answerSent + count])
         streams[id]?.answerSent += count
-        return (count, stream.answerSent + count == stream.answer.count)
+        let isEnd = stream.answerSent + count == stream.answer.count
+        if isEnd, !stream.trailers.isEmpty, let session {
+            Self.withFields(stream.trailers) { nghttp2_submit_trailer(session, id, $0, $0.count) }
+        }
+        return (count, isEnd, !stream.trailers.isEmpty)
     }
 }
 
@@ -253,9 +266,10 @@ enum ServerCallbacks {
         _, _, buffer, length, flags, source, owner in
         guard let source, let flags else { return -1 }
         let target = UnsafeMutableRawBufferPointer(start: buffer, count: length)
-        guard let (count, isEnd) = connection(owner)?.readBody(source.pointee.fd, into: target)
+        guard let (count, isEnd, hasTrailers) = connection(owner)?.readBody(source.pointee.fd, into: target)
         else { return -1 }
         if isEnd { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        if isEnd, hasTrailers { flags.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue }
         return count
     }
 

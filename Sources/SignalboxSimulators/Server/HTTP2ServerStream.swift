@@ -45,9 +45,13 @@ public struct HTTP2ServerStream: @unchecked Sendable {
         self.loop = loop
     }
 
-    /// Sends the answer.
-    public func respond(status: Int, headers: [Attribute] = [], body: [UInt8] = []) {
-        onLoop { $0.respond(id, status: status, headers: headers, body: body) }
+    /// Sends the answer; trailers need a body.
+    public func respond(
+        status: Int, headers: [Attribute] = [], body: [UInt8] = [], trailers: [Attribute] = []
+    ) {
+        onLoop {
+            $0.respond(id, status: status, headers: headers, body: body, trailers: trailers)
+        }
     }
 
     /// Sends the answer after a delay.

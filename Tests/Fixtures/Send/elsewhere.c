@@ -1,7 +1,9 @@
 /* A sender for tests. A token "https://..." names the origin of its request, a token that begins with "bad" a malformed one; every
  * other goes to the endpoint. The context of a request, its platform, comes back as the provider's id.
  *
- * config: endpoint, ca; flags: SBX_ENDPOINT_*, and 1024: it names a client certificate. */
+ * With the token "move" the endpoint becomes `next`, and the host is told so. A trailer becomes the reason.
+ *
+ * config: endpoint, next, ca; flags: SBX_ENDPOINT_*, and 1024: it names a client certificate. */
 #include <signalbox/plugin.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,9 @@
 #define STR(s) ((sbx_str){s, sizeof(s) - 1})
 
 struct sbx_instance {
-  sbx_str origin, ca;
+  const sbx_host *host;
+  sbx_str origin, next, ca;
+  _Atomic int has_moved;
   int64_t flags;
 };
 
@@ -25,17 +29,19 @@ static sbx_status create(const sbx_host *host, sbx_str config, sbx_instance **ou
   sbx_json_value root, value;
   sbx_instance *i = calloc(1, sizeof *i);
   if (!i || json->parse(host, config, &root, error)) return SBX_E_INTERNAL;
+  i->host = host;
   i->origin = text_of(json, root, STR("/endpoint"));
+  i->next = text_of(json, root, STR("/next"));
   i->ca = text_of(json, root, STR("/ca"));
   if (!json->at(root, STR("/flags"), &value)) json->integer(value, &i->flags);
   *out = i;
   return SBX_OK;
 }
-static void destroy(sbx_instance *i) { free((void *)i->origin.ptr), free((void *)i->ca.ptr), free(i); }
+static void destroy(sbx_instance *i) { free((void *)i->origin.ptr), free((void *)i->next.ptr), free((void *)i->ca.ptr), free(i); }
 
 static sbx_status endpoint(sbx_instance *i, sbx_str app, sbx_endpoint *e, sbx_error *error) {
   (void)app, (void)error;
-  e->origin = i->origin, e->ca_file = i->ca, e->flags = (uint32_t)i->flags & 1023;
+  e->origin = i->has_moved ? i->next : i->origin, e->ca_file = i->ca, e->flags = (uint32_t)i->flags & 1023;
   if (i->flags & 1024) e->client_certificate = STR("certificate");
   return SBX_OK;
 }
@@ -52,6 +58,11 @@ static sbx_status prepare(sbx_instance *i, sbx_str app, const sbx_delivery *d, s
                           .body = &token, .body_segments = 1, .items = &one->id, .item_count = 1,
                           .context = one->device->platform};
     if (begins(token, "https://")) r.origin = token;
+    if (begins(token, "move") && !i->has_moved) {
+      const sbx_endpoint_host *host = i->host->service(i->host, SBX_SVC_ENDPOINT_HOST);
+      i->has_moved = 1;
+      host->changed(i->host);
+    }
     if (begins(token, "bad")) r.origin = (sbx_str){token.ptr + 3, token.len - 3};
     sink->request(sink, &r, 1, sizeof r);
   }
@@ -66,6 +77,7 @@ static sbx_status classify(sbx_instance *i, const sbx_http_response *r, size_t n
     sbx_outcome o = {.struct_size = sizeof o, .item = one->items[0], .provider_code = one->http_status, .reason = STR("http"),
                      .kind = one->http_status / 100 == 2 ? SBX_OUTCOME_DELIVERED : SBX_OUTCOME_REJECTED,
                      .provider_id = one->context};
+    if (one->trailer_count) o.reason = one->headers[one->header_count - one->trailer_count].value;
     sink->settle(sink, &o, 1, sizeof o);
   }
   return SBX_OK;
@@ -76,6 +88,6 @@ static const void *role(const char *id) { return strcmp(id, SBX_ROLE_SEND_HTTP) 
 static const char *const roles[] = {SBX_ROLE_SEND_HTTP, NULL}, *const needs[] = {SBX_SVC_JSON, NULL};
 static const sbx_plugin plugin = {sizeof plugin, SBX_ABI_MAJOR, SBX_ABI_MINOR, 1, 0, "org.example.elsewhere", "0.1.0",
   "sends to origins of tokens", roles, needs, "{\"type\":\"object\",\"required\":[\"endpoint\"],\"properties\":{"
-  "\"endpoint\":{\"type\":\"string\"},\"ca\":{\"type\":\"string\"},\"flags\":{\"type\":\"integer\"}}}", create, role, NULL, NULL,
+  "\"endpoint\":{\"type\":\"string\"},\"next\":{\"type\":\"string\"},\"ca\":{\"type\":\"string\"},\"flags\":{\"type\":\"integer\"}}}", create, role, NULL, NULL,
   destroy};
 const sbx_plugin *sbx_plugin_entry_v1(const sbx_host *h, sbx_error *e) { (void)h, (void)e; return &plugin; }

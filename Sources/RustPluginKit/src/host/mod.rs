@@ -72,6 +72,7 @@ pub(crate) struct Tables {
     pub send_host: sbx_send_host,
     pub source_host: sbx_source_host,
     pub observe_host: sbx_observe_host,
+    pub endpoint_host: sbx_endpoint_host,
 }
 
 impl Host {
@@ -101,6 +102,7 @@ impl Host {
                     send_host: table(raw, SBX_SVC_SEND_HOST),
                     source_host: table(raw, SBX_SVC_SOURCE_HOST),
                     observe_host: table(raw, SBX_SVC_OBSERVE_HOST),
+                    endpoint_host: table(raw, SBX_SVC_ENDPOINT_HOST),
                 },
                 watchers: Mutex::default(),
                 timers: timer::Slots::default(),
@@ -134,6 +136,12 @@ impl Host {
     }
 
     /// Calls a function of a service, unless the host is closed.
+    /// `endpoint` would answer differently now: the host asks it again for each app. It costs new connections.
+    pub fn endpoints_changed(&self) -> Result<()> {
+        let changed = self.inner.tables.endpoint_host.changed;
+        Error::check(self.ask(changed, |changed, host| unsafe { changed(host) })?)
+    }
+
     pub(crate) fn ask<F: Copy, T>(
         &self,
         function: Option<F>,

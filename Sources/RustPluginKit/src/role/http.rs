@@ -171,7 +171,14 @@ impl<'a> Response<'a> {
         unsafe { array(self.raw.items, self.raw.item_count) }
     }
 
-    /// The first value of a header field; names are in lower case.
+    /// The first value of a field that came after the body; names are in lower case.
+    pub fn trailer(&self, name: &str) -> Option<&'a str> {
+        let all = unsafe { pairs(self.raw.headers, self.raw.header_count) };
+        let count = usize::try_from(self.raw.trailer_count).unwrap_or(0).min(all.len());
+        Pair::find(&all[all.len() - count..], name)
+    }
+
+    /// The first value of a header field; names are in lower case. Trailers count as header fields, behind all others.
     pub fn header(&self, name: &str) -> Option<&'a str> {
         unsafe { Pair::find(pairs(self.raw.headers, self.raw.header_count), name) }
     }

@@ -61,6 +61,7 @@ contract! {
         items: *const u64,
         item_count: usize,
         context: sbx_str,
+        trailer_count: u64,
     }
     growing sbx_http_sink {
         struct_size: u32,

@@ -152,7 +152,7 @@ public final class IsolatedRunner: Sendable {
                 program: message.program, version: message.version, services: services)
             let peer = self.peer
             instance.whenCredentialReady { peer.tell(.credentialReady) }
-            instance.whenSecretsChange { peer.tell(.secretsChanged) }
+            instance.whenEndpointsChange { peer.tell(.endpointsChanged) }
             self.state.withLock { state in
                 state.instance = instance
                 state.workers = workers

@@ -112,7 +112,7 @@ extension IsolatedInstance {
     ) throws(WireFault) {
         switch method {
         case .credentialReady: listeners.withLock { $0.credentialReady }()
-        case .secretsChanged: listeners.withLock { $0.secretsChanged }()
+        case .endpointsChanged: listeners.withLock { $0.endpointsChanged }()
         case .room: listeners.withLock { $0.room }()
         case .outcomes:
             let message = try OutcomesMessage(reading: frame)

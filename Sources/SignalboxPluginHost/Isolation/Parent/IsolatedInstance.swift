@@ -26,7 +26,7 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
 
     struct Listeners {
         var credentialReady: @Sendable () -> Void = {}
-        var secretsChanged: @Sendable () -> Void = {}
+        var endpointsChanged: @Sendable () -> Void = {}
         var room: @Sendable () -> Void = {}
         var batch: (@Sendable (BatchMessage, IsolatedChild) throws(WireFault) -> Void)?
         /// The source says how it is.
@@ -109,9 +109,10 @@ public final class IsolatedInstance: HostedInstance, @unchecked Sendable {
         listeners.withLock { $0.credentialReady = body }
     }
 
-    /// Sets a function to call whenever the file of a secret has changed.
-    public func whenSecretsChange(_ body: @escaping @Sendable () -> Void) {
-        listeners.withLock { $0.secretsChanged = body }
+    /// Sets a function to call whenever its endpoints must be asked for again: the file of a secret has changed, or the
+    /// plugin says so.
+    public func whenEndpointsChange(_ body: @escaping @Sendable () -> Void) {
+        listeners.withLock { $0.endpointsChanged = body }
     }
 
     /// Records that a provider refused a credential of this instance.

@@ -15,7 +15,7 @@ enum WireMethod: UInt16, CaseIterable {
     case metric, readFile, publicKey, keys, edit
     // The plugin's process notifies the gateway.
     case log = 64
-    case count, misbehaved, shortened, credentialReady, secretsChanged, outcomes, room, batch
+    case count, misbehaved, shortened, credentialReady, endpointsChanged, outcomes, room, batch
     case condition
 }
 

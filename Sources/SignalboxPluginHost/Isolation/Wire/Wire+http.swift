@@ -54,6 +54,7 @@ extension HTTPResponse: WireValue {
         writer.put(UInt32(items.count))
         items.withUnsafeBytes { writer.append($0) }
         writer.put(context)
+        writer.put(UInt32(trailerCount))
     }
 
     init(from reader: inout WireReader) throws(WireFault) {
@@ -61,6 +62,8 @@ extension HTTPResponse: WireValue {
             status: try reader.number(), headers: try reader.list(), body: try reader.bytes(),
             items: try reader.items())
         context = try reader.bytes()
+        trailerCount = Int(try reader.number(UInt32.self))
+        guard trailerCount <= headers.count else { throw WireFault("there are no such trailers") }
     }
 }
 

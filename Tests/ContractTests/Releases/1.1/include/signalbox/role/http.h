@@ -60,6 +60,7 @@ typedef struct sbx_http_response {
   const uint64_t *items;
   size_t item_count;
   sbx_str context;                  /* of the request. Since 1.1 */
+  uint64_t trailer_count;           /* so many of `headers`, the last ones, came after the body. Since 1.1 */
 } sbx_http_response;
 
 /* Where a translator writes. Owner: the host. Lifetime: valid during prepare() or classify() only. */

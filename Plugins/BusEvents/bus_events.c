@@ -1,0 +1,169 @@
+/* bus_events.c - see bus_events.h. */
+#include "bus_events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STR(s) ((sbx_str){s, sizeof(s) - 1})
+
+static bool is_at(const sbx_json *json, sbx_json_value object, const char *pointer, sbx_json_value *out) {
+  return json->at(object, (sbx_str){pointer, strlen(pointer)}, out) == SBX_OK;
+}
+
+static sbx_str text_of(const sbx_json *json, sbx_json_value object, const char *pointer) {
+  sbx_json_value value;
+  sbx_str text = {"", 0};
+  if (is_at(json, object, pointer, &value)) json->string(value, &text);
+  return text;
+}
+
+/* MARK: The map */
+
+static char *copy_of(const sbx_json *json, sbx_json_value object, const char *pointer) {
+  sbx_str text = text_of(json, object, pointer);
+  return strndup(text.len ? text.ptr : "", text.len);
+}
+
+sbx_status bus_map_read(const sbx_json *json, sbx_json_value config, bus_map *map) {
+  map->type = copy_of(json, config, "/map/type");
+  map->subject = copy_of(json, config, "/map/subject");
+  map->user = copy_of(json, config, "/map/user");
+  map->app = copy_of(json, config, "/map/app");
+  map->id = copy_of(json, config, "/map/id");
+  return map->type && map->subject && map->user && map->app && map->id ? SBX_OK : SBX_E_INTERNAL;
+}
+
+void bus_map_free(bus_map *map) {
+  free(map->type);
+  free(map->subject);
+  free(map->user);
+  free(map->app);
+  free(map->id);
+}
+
+/* What a rule of the map stands for in a body. A number counts as its text. */
+static sbx_str mapped(const sbx_json *json, sbx_json_value body, const char *rule) {
+  sbx_json_value value;
+  sbx_str text = {"", 0};
+  if (rule[0] != '/') return (sbx_str){rule, strlen(rule)};
+  if (!is_at(json, body, rule, &value)) return text;
+  uint32_t kind = json->kind(value);
+  if (kind == SBX_JSON_STRING) json->string(value, &text);
+  else if (kind == SBX_JSON_INTEGER || kind == SBX_JSON_NUMBER) json->text(value, &text);
+  return text;
+}
+
+static const char *allocate(bus_parts *parts, uint64_t count) {
+  parts->devices = calloc(count + 1, sizeof *parts->devices);
+  parts->recipients = calloc(count + 1, sizeof *parts->recipients);
+  return parts->devices && parts->recipients ? NULL : "there is no memory";
+}
+
+static void add(bus_parts *parts, sbx_event *event, sbx_device device) {
+  size_t n = event->recipient_count++;
+  parts->devices[n] = device;
+  parts->recipients[n] = (sbx_recipient){.struct_size = sizeof(sbx_recipient), .device = &parts->devices[n]};
+  event->recipients = parts->recipients;
+  event->recipient_stride = sizeof *parts->recipients;
+}
+
+static const char *read_mapped(const sbx_json *json, const bus_map *map, sbx_json_value body, sbx_event *event,
+                               bus_parts *parts) {
+  event->type = mapped(json, body, map->type);
+  if (!event->type.len) return "map.type points at no text";
+  if (map->subject[0]) event->subject = mapped(json, body, map->subject);
+  if (map->id[0]) {
+    event->dedupe = mapped(json, body, map->id);
+    if (!event->dedupe.len) return "map.id points at no text";
+  }
+  json->text(body, &event->data);
+  if (!map->user[0]) return NULL;
+  sbx_str user = mapped(json, body, map->user);
+  if (!user.len) return "map.user points at no text";
+  const char *why = allocate(parts, 1);
+  if (why) return why;
+  add(parts, event, (sbx_device){.struct_size = sizeof(sbx_device), .user = user, .app = mapped(json, body, map->app)});
+  return NULL;
+}
+
+/* MARK: The members of an event */
+
+static bool is_one_of(sbx_str key, const char *const *names) {
+  for (; *names; names++)
+    if (strlen(*names) == key.len && !memcmp(*names, key.ptr, key.len)) return true;
+  return false;
+}
+
+/* A member with a typing error would be ignored, and the push go to nobody. */
+static bool has_only(const sbx_json *json, sbx_json_value object, const char *const *names) {
+  sbx_json_cursor cursor;
+  sbx_json_value value;
+  sbx_str key;
+  if (json->first(object, &cursor) != SBX_OK) return true;
+  while (json->next(&cursor, &key, &value) == SBX_OK)
+    if (!is_one_of(key, names)) return false;
+  return true;
+}
+
+static const char *const event_names[] = {"type", "subject", "data", "dedupe", "time_unix_ms", "recipients", NULL};
+static const char *const recipient_names[] = {"user", "token", "app", "platform", "provider", "locale", NULL};
+
+/* Who gets it: users of the registry, or devices. */
+static const char *read_recipients(const sbx_json *json, sbx_json_value body, sbx_event *event, bus_parts *parts) {
+  sbx_json_value list, one;
+  sbx_json_cursor cursor;
+  sbx_str key;
+  if (!is_at(json, body, "/recipients", &list)) return NULL;
+  if (json->kind(list) != SBX_JSON_ARRAY) return "recipients is not an array";
+  uint64_t count = json->count(list);
+  if (count > BUS_RECIPIENTS_MAX) return "it has more than 10,000 recipients";
+  const char *why = allocate(parts, count);
+  if (why) return why;
+  json->first(list, &cursor);
+  while (event->recipient_count < count && json->next(&cursor, &key, &one) == SBX_OK) {
+    if (json->kind(one) != SBX_JSON_OBJECT) return "a recipient is not an object";
+    if (!has_only(json, one, recipient_names))
+      return "a recipient has a member other than user, token, app, platform, provider and locale";
+    sbx_device device = {.struct_size = sizeof device, .app = text_of(json, one, "/app"),
+                         .platform = text_of(json, one, "/platform"), .provider = text_of(json, one, "/provider"),
+                         .token = text_of(json, one, "/token"), .user = text_of(json, one, "/user"),
+                         .locale = text_of(json, one, "/locale")};
+    if (!device.user.len && !device.token.len) return "a recipient has neither user nor token";
+    add(parts, event, device);
+  }
+  return NULL;
+}
+
+static const char *read_members(const sbx_json *json, sbx_json_value body, sbx_event *event, bus_parts *parts) {
+  sbx_json_value value;
+  int64_t time = 0;
+  if (!has_only(json, body, event_names))
+    return "it has a member other than type, subject, data, dedupe, time_unix_ms and recipients; "
+           "set map for messages of another shape";
+  event->type = text_of(json, body, "/type");
+  event->subject = text_of(json, body, "/subject");
+  event->dedupe = text_of(json, body, "/dedupe");
+  if (!event->type.len) return "it has no type";
+  if (is_at(json, body, "/data", &value)) {
+    if (json->kind(value) != SBX_JSON_OBJECT) return "data is not an object";
+    json->text(value, &event->data);
+  }
+  if (is_at(json, body, "/time_unix_ms", &value) && !json->integer(value, &time) && time > 0)
+    event->time_unix_ms = (uint64_t)time;
+  return read_recipients(json, body, event, parts);
+}
+
+const char *bus_event_read(const sbx_host *host, const sbx_json *json, const bus_map *map, sbx_str text,
+                           sbx_event *event, bus_parts *parts) {
+  sbx_json_value body;
+  *event = (sbx_event){.struct_size = sizeof *event, .dedupe_window_ms = BUS_DEDUPE_MS};
+  if (json->parse(host, text, &body, NULL) != SBX_OK || json->kind(body) != SBX_JSON_OBJECT)
+    return "it is not a JSON object";
+  return map->type[0] ? read_mapped(json, map, body, event, parts) : read_members(json, body, event, parts);
+}
+
+void bus_parts_free(bus_parts *parts) {
+  free(parts->devices);
+  free(parts->recipients);
+}

@@ -1,0 +1,118 @@
+import Foundation
+import NIOCore
+import PluginRig
+import SignalboxCore
+import SignalboxHTTP
+import Testing
+
+/// A provider whose name has several addresses, and one that moves.
+@Suite(.timeLimit(.minutes(2))) struct PushAddressTests {
+    /// An IPv6 port whose queue of connections is full: a connect gets no answer.
+    private final class Silence {
+        private var descriptors: [Int32] = []
+        let port: Int
+
+        init() throws {
+            let listener = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_addr = in6addr_loopback
+            var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+            let status = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(listener, $0, length) + listen(listener, 0)
+                        + getsockname(listener, $0, &length)
+                }
+            }
+            guard status == 0 else { throw PluginRig.Failure(description: "cannot listen") }
+            port = Int(UInt16(bigEndian: address.sin6_port))
+            descriptors.append(listener)
+            for _ in 0..<3 {
+                let client = socket(
+                    AF_INET6, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+                withUnsafePointer(to: &address) { pointer in
+                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        _ = connect(client, $0, length)
+                    }
+                }
+                descriptors.append(client)
+            }
+        }
+
+        deinit { for descriptor in descriptors { close(descriptor) } }
+    }
+
+    @Test(arguments: [true, false])
+    func `a host with an address that refuses, or does not answer, is reached at the other one`(
+        isSilent: Bool
+    ) async throws {
+        let silence = try Silence()
+        let port = isSilent ? silence.port : try OwnPort.take()
+        let first = try SocketAddress(ipAddress: "::1", port: port)
+        let rig = try await PushRig(firstAddress: first)
+        rig.submit(1...3)
+        #expect(await rig.outcomes(3) == [1: "200", 2: "200", 3: "200"])
+        // Not only until the other connect has been given up.
+        try await Task.sleep(for: .milliseconds(isSilent ? 400 : 50))
+        rig.submit(4...6)
+        #expect(await rig.outcomes(6).values.allSatisfy { $0 == "200" })
+        #expect(rig.events.map(\.kind) == [.connected])
+        await rig.end()
+        withExtendedLifetime(silence) {}
+    }
+
+    @Test func `requests go to the new endpoint, and those under way are answered by the old one`()
+        async throws
+    {
+        let old = try await PushRig([.hold])
+        let new = try await PushRig()
+        old.submit(1...1)
+        while old.handler.seen.isEmpty { await Task.yield() }
+        var endpoint = try PushEndpoint(origin: "https://127.0.0.1:\(new.server.port)")
+        endpoint.caFile = old.caFile
+        endpoint.requestTimeoutMs = 120_000
+        try old.pool.renew(endpoint)
+        old.submit(2...3)
+        #expect(await old.outcomes(2) == [2: "200", 3: "200"])
+        #expect(Set(new.handler.paths) == ["/2", "/3"])
+        #expect(new.handler.seen.allSatisfy { $0.authority == "127.0.0.1:\(new.server.port)" })
+        old.handler.release()
+        #expect(await old.outcomes(3)[1] == "200")
+        #expect(old.handler.paths == ["/1"])
+        await new.end()
+        await old.end()
+    }
+
+    @Test func `a dead endpoint that is replaced holds nothing up`() async throws {
+        let silence = try Silence()
+        let rig = try await PushRig {
+            $0.host = "::1"
+            $0.port = silence.port
+            $0.connectTimeoutMs = 100_000
+        }
+        rig.submit(1...2)
+        while await rig.pool.status().connecting == 0 { await Task.yield() }
+        var endpoint = try PushEndpoint(origin: "https://127.0.0.1:\(rig.server.port)")
+        endpoint.caFile = rig.caFile
+        try rig.pool.renew(endpoint)
+        #expect(await rig.outcomes(2) == [1: "200", 2: "200"])
+        // What became of the old one is no fault of the new one.
+        #expect(rig.events.map(\.kind) == [.connected])
+        await rig.end()
+        withExtendedLifetime(silence) {}
+    }
+
+    @Test func `a pool stops while it connects`() async throws {
+        let silence = try Silence()
+        let rig = try await PushRig {
+            $0.host = "::1"
+            $0.port = silence.port
+            $0.connectTimeoutMs = 100_000
+        }
+        rig.submit(1...1)
+        while await rig.pool.status().connecting == 0 { await Task.yield() }
+        await rig.end()
+        #expect(await rig.outcomes(1) == [1: "stopping"])
+        withExtendedLifetime(silence) {}
+    }
+}
