@@ -10,6 +10,8 @@ final class KafkaBrokers: @unchecked Sendable {
     private let cluster: OpaquePointer
     private let producer: OpaquePointer
     private let topics: [String: Int32]
+    /// The group of who reads a topic here.
+    private static let reader = "reader"
     let addresses: [String]
 
     init(count: Int = 3, topics: [String: Int32]) throws {
@@ -25,7 +27,9 @@ final class KafkaBrokers: @unchecked Sendable {
         for (topic, partitions) in topics {
             rd_kafka_mock_topic_create(cluster, topic, partitions, Int32(min(count, 3)))
         }
-        rd_kafka_mock_coordinator_set(cluster, "group", "signalbox", 1)
+        for group in ["signalbox", Self.reader] {
+            rd_kafka_mock_coordinator_set(cluster, "group", group, 1)
+        }
         guard
             let producer = Self.client(
                 RD_KAFKA_PRODUCER,
@@ -67,7 +71,7 @@ final class KafkaBrokers: @unchecked Sendable {
     /// All messages of a topic from its beginning, as soon as there are so many: key and body.
     func messages(_ topic: String, _ count: Int) async throws -> [(key: String, body: String)] {
         let settings = [
-            "bootstrap.servers": addresses.joined(separator: ","), "group.id": UUID().uuidString,
+            "bootstrap.servers": addresses.joined(separator: ","), "group.id": Self.reader,
             "auto.offset.reset": "earliest",
         ]
         guard let consumer = Self.client(RD_KAFKA_CONSUMER, settings) else { return [] }

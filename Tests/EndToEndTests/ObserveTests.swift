@@ -71,4 +71,42 @@ import Testing
         #expect(metrics.contains(#"signalbox_outcomes_sent_total{receiver="warehouse"} 3"#))
         await rig.end()
     }
+
+    @Test func `devices that come, go and die are told to those who ask, without their tokens`()
+        async throws
+    {
+        let library = try await Self.library.value
+        let file = try Workshop.folder().appending(path: "lines").path
+        let rig = try await GatewayRig(config: {
+            Self.yaml($0, library, file: file).replacing(
+                "results: [delivered, dead, retried]",
+                with: "results: [device_registered, device_unregistered, device_dead]")
+                    + """
+
+                    devices:
+                      clients:
+                        - { name: backend, token: token-of-backend-1, app: com.example.app, scopes: [read, write] }
+                    """
+        })
+        _ = try await DeviceTests.register(rig, "anna", "token-one", platform: "ios")
+        _ = try await DeviceTests.register(rig, "anna", "token-two", platform: "ios")
+        _ = try await DeviceTests.call(
+            rig, "DELETE", "/v1/devices?token=token-one")
+        try await rig.simulators.apns.take(
+            .fail(tokens: ["token-two"], status: 410, reason: "Unregistered", times: 1))
+        try await rig.post(GatewayRig.webhook([("ios", "token-two")]))
+        let all = try await Self.lines(file, 4)
+        #expect(
+            all.map { $0["result"]?.string } == [
+                "device_registered", "device_registered", "device_unregistered", "device_dead",
+            ])
+        #expect(all.allSatisfy { $0["user"]?.string == "anna" })
+        #expect(all.allSatisfy { $0["app"]?.string == "com.example.app" })
+        let names = all.map { $0["device"]?.string ?? "" }
+        #expect(names[0] == names[2] && names[1] == names[3] && names[0] != names[1])
+        #expect(all[3]["reason"]?.string == "Unregistered")
+        #expect(all[3]["event_id"]?.integer ?? 0 > 0)
+        #expect(!all.contains { $0.text.contains("token-") })
+        await rig.end()
+    }
 }

@@ -115,4 +115,54 @@ import Testing
         #expect(await rig.outcomes(1) == [1: "stopping"])
         withExtendedLifetime(silence) {}
     }
+
+    @Test func `a peer that resets connections as soon as it has them is tried again and again`()
+        async throws
+    {
+        let peer = try Resetting()
+        let rig = try await PushRig { $0.port = peer.port }
+        rig.submit(1...1)
+        // A failure that is not reported would be the last one.
+        while rig.events.count(where: { $0.kind == .connectFailed }) < 6 { await Task.yield() }
+        await rig.end()
+        #expect(await rig.outcomes(1) == [1: "stopping"])
+    }
+
+    /// Accepts, and resets at once.
+    private final class Resetting {
+        private let listener: Int32
+        let port: Int
+
+        init() throws {
+            let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let status = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(listener, $0, length) + listen(listener, 64)
+                        + getsockname(listener, $0, &length)
+                }
+            }
+            guard status == 0 else { throw PluginRig.Failure(description: "cannot listen") }
+            port = Int(UInt16(bigEndian: address.sin_port))
+            self.listener = listener
+            Thread.detachNewThread {
+                while true {
+                    let one = accept(listener, nil, nil)
+                    guard one >= 0 else { return }
+                    var now = linger(l_onoff: 1, l_linger: 0)
+                    setsockopt(
+                        one, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+                    close(one)
+                }
+            }
+        }
+
+        deinit {
+            shutdown(listener, Int32(SHUT_RDWR))
+            close(listener)
+        }
+    }
 }

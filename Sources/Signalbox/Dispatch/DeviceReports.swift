@@ -16,6 +16,7 @@ final class DeviceReports: Sendable {
     private let metrics: GatewayMetrics
     private let logger: Logger
     private let clock: @Sendable () -> UInt64
+    private let stream: OutcomeStream
     /// Says which changes each instance wants, and who is told of an app's devices.
     private let live: Live
 
@@ -24,6 +25,7 @@ final class DeviceReports: Sendable {
         store = context.store
         metrics = context.metrics
         live = context.live
+        stream = context.outcomes
         clock = context.clock
     }
 
@@ -52,7 +54,14 @@ final class DeviceReports: Sendable {
                 self.live.now.listeners.names(app: device.app)
                     .filter { $0 != delivery.source }.map { report(device, to: $0) }
             }
-            return ([own] + others).compactMap { $0 }
+            let told = gone.flatMap { device in
+                self.told(
+                    DeviceChange(
+                        kind: .invalid, device: device,
+                        timeUnixMs: outcome.goneSinceUnixMs == 0 ? now : outcome.goneSinceUnixMs,
+                        reason: outcome.reason), eventID: delivery.eventID)
+            }
+            return ([own] + others).compactMap { $0 } + told
         }
     }
 
@@ -79,9 +88,10 @@ final class DeviceReports: Sendable {
                 return [(DeviceChange.Kind.unregistered, old), (.registered, new)]
             }.flatMap { kind, device in
                 let change = DeviceChange(kind: kind, device: device, timeUnixMs: self.clock())
+                let eventID = delivery.eventID
                 return self.live.now.listeners.names(app: device.app).compactMap {
-                    self.report(change, to: $0, eventID: delivery.eventID)
-                }
+                    self.report(change, to: $0, eventID: eventID)
+                } + self.told(change, eventID: eventID)
             }
         }
     }
@@ -95,12 +105,13 @@ final class DeviceReports: Sendable {
         if let report { learn(.nothing) { _, _ in [report] } }
     }
 
-    /// What those who are told of these changes will be told; not the instance that they came from.
+    /// What those who are told of these changes will be told, and the receivers of outcomes; not the instance that they
+    /// came from.
     func reports(of changes: [DeviceChange], from source: String) -> [DeviceReport] {
         changes.flatMap { change in
             live.now.listeners.names(app: change.device.app).filter { $0 != source }.compactMap {
                 report(change, to: $0, eventID: 0)
-            }
+            } + told(change)
         }
     }
 
@@ -111,6 +122,14 @@ final class DeviceReports: Sendable {
     ) -> DeviceReport? {
         guard live.now.reportKinds[name]?.contains(change.kind) == true else { return nil }
         return DeviceReport(to: name, change, eventID: eventID, isDeduped: isDeduped)
+    }
+
+    /// What the receivers of outcomes are told of a change.
+    private func told(_ change: DeviceChange, eventID: UInt64 = 0) -> [DeviceReport] {
+        guard stream.isOn, let result = OutcomeResult(change.kind),
+            stream.wish?.takes(result, route: "") == true
+        else { return [] }
+        return [DeviceReport(to: DeviceReport.stream, change, eventID: eventID)]
     }
 
     /// What happened and the reports of it are kept together, however long the disk takes.

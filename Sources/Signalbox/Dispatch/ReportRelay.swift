@@ -6,7 +6,7 @@ internal import SignalboxThreads
 internal import Synchronization
 
 /// Moves reports from the outbox to the queue, each as a delivery to the instance that tells it: durable, retried,
-/// and a dead letter if all fails.
+/// and a dead letter if all fails. Those for receivers of outcomes go to their stream.
 final class ReportRelay: Sendable {
     /// A token that is reported again and again is reported once an hour.
     private static let windowMs: UInt64 = 3_600_000
@@ -17,6 +17,7 @@ final class ReportRelay: Sendable {
     private let store: any GatewayStore
     private let ids: IDSource
     private let lanes: LaneTable
+    private let outcomes: OutcomeStream
     private let alarms: AlarmClock
     private let clock: @Sendable () -> UInt64
     private let transfer = Mutex(OutboxTransfer())
@@ -25,6 +26,7 @@ final class ReportRelay: Sendable {
         store = context.store
         ids = context.ids
         self.lanes = lanes
+        outcomes = context.outcomes
         alarms = context.alarms
         clock = context.clock
     }
@@ -58,16 +60,49 @@ final class ReportRelay: Sendable {
         }
     }
 
+    /// The queue first, which drops what it has had already: then a try after a failure doubles nothing in the stream.
     private func append(_ found: [OutboxEntry]) {
-        guard var own = ids.take(found.count) else { return step { $0.failed() } }
+        let told = found.filter { $0.report.instance == DeviceReport.stream }
+        queue(found.filter { $0.report.instance != DeviceReport.stream }) { isQueued in
+            guard isQueued else { return self.step { $0.failed() } }
+            guard !told.isEmpty else { return self.step { $0.appended() } }
+            Task {
+                do {
+                    try await self.outcomes.append(self.pack(told))
+                    self.step { $0.appended() }
+                } catch {
+                    self.step { $0.failed() }
+                }
+            }
+        }
+    }
+
+    private func pack(_ told: [OutboxEntry]) -> OutcomePack {
+        var pack = OutcomePack()
+        let wish = outcomes.wish
+        for entry in told {
+            let device = entry.report.change.device
+            guard let result = OutcomeResult(entry.report.change.kind),
+                wish?.takes(result, route: "") == true
+            else { continue }
+            pack.add(
+                entry.report, name: device.token.isEmpty ? "" : Self.name(device),
+                unixMs: clock())
+        }
+        return pack
+    }
+
+    private func queue(_ found: [OutboxEntry], done: @escaping @Sendable (Bool) -> Void) {
+        guard !found.isEmpty else { return done(true) }
+        guard var own = ids.take(found.count) else { return done(false) }
         let items = found.map { item($0, own.next()) }
         var entry = StoreEntry(items: items, receivedUnixMs: clock(), dedupeMs: Self.windowMs)
         entry.isFromOutbox = true
         let keys = Set(items.flatMap(\.deliveries).map { LaneKey($0) })
         store.append(entry) { answer in
-            guard case .committed = answer else { return self.step { $0.failed() } }
+            guard case .committed = answer else { return done(false) }
             for key in keys { self.lanes.backlog(key) }
-            self.step { $0.appended() }
+            done(true)
         }
     }
 

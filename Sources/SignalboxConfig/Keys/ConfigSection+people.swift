@@ -1,3 +1,5 @@
+internal import SignalboxCore
+
 /// `devices:`, `outcomes:` and `tests:`.
 extension ConfigSection {
     static let devices = ConfigSection(
@@ -78,10 +80,9 @@ extension ConfigSection {
             .init("routes", "routes whose deliveries are reported", "all", .list(.name)),
             .init(
                 "results",
-                "`delivered`, `dead`, `expired`, `opened`, `cancelled`, `retried`",
-                "all but `retried`",
-                .list(
-                    .word(["delivered", "dead", "expired", "opened", "cancelled", "retried"]))),
+                "names of [outcomes.md](outcomes.md#what-a-receiver-gets)",
+                "all but `retried` and those of devices",
+                .list(.word(OutcomeResult.allCases.map(\.name)))),
             .init(
                 "ca",
                 "PEM file of trusted roots, relative to gateway.yaml",

@@ -56,6 +56,23 @@ public struct OutcomePack: Sendable {
         }
     }
 
+    /// Adds what happened to a device. `name` stands for its token, which is left out.
+    public mutating func add(_ report: DeviceReport, name: String, unixMs: UInt64) {
+        let (change, device) = (report.change, report.change.device)
+        guard let result = OutcomeResult(change.kind) else { return }
+        add(result, route: "") { json in
+            json.put("result", result.name)
+            json.put("unix_ms", change.timeUnixMs == 0 ? unixMs : change.timeUnixMs)
+            if report.eventID != 0 { json.put("event_id", report.eventID) }
+            json.put("user", device.user)
+            json.put("app", device.app)
+            json.put("platform", device.platform)
+            json.put("provider", device.provider)
+            json.put("device", name)
+            json.put("reason", change.reason)
+        }
+    }
+
     /// Adds the outcomes of another pack.
     public mutating func append(_ other: OutcomePack) {
         bytes += other.bytes

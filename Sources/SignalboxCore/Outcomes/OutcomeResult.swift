@@ -12,15 +12,40 @@ public enum OutcomeResult: UInt8, Sendable, Hashable, CaseIterable {
     case cancelled = 5
     /// An attempt failed, and there will be another one.
     case retried = 6
+    /// A device was registered, or registered again.
+    case deviceRegistered = 7
+    /// A device was removed.
+    case deviceUnregistered = 8
+    /// A provider called a device's token dead, so it was removed.
+    case deviceDead = 9
 
     /// What a receiver gets that names none.
-    public static let usual = Set(allCases).subtracting([.retried])
+    public static let usual: Set<OutcomeResult> = [
+        .delivered, .dead, .expired, .opened, .cancelled,
+    ]
+
+    /// The result that tells of a change of a device; nil: none does.
+    public init?(_ kind: DeviceChange.Kind) {
+        switch kind {
+        case .registered: self = .deviceRegistered
+        case .unregistered: self = .deviceUnregistered
+        case .invalid: self = .deviceDead
+        case .proven, .unproven: return nil
+        }
+    }
 
     /// Longest text of an outcome, in bytes; longer ones are left out, so that an outcome always fits a batch.
     static let textBytesMax = 1_024
 
     /// `delivered`, `dead`, ...
-    public var name: String { "\(self)" }
+    public var name: String {
+        switch self {
+        case .deviceRegistered: "device_registered"
+        case .deviceUnregistered: "device_unregistered"
+        case .deviceDead: "device_dead"
+        case .delivered, .dead, .expired, .opened, .cancelled, .retried: "\(self)"
+        }
+    }
 
     /// The result with this name, or nil.
     public init?(name: String) {

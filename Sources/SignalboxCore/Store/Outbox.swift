@@ -1,6 +1,9 @@
 /// A report about a device, for a source's system.
 public struct DeviceReport: Sendable {
-    /// The plugin instance that sends the report.
+    /// Stands for the stream of outcomes in place of an instance.
+    public static let stream = ""
+
+    /// The plugin instance that sends the report, or `stream`.
     public var instance: String
     /// What happened.
     public var change: DeviceChange

@@ -9,7 +9,7 @@ internal import SignalboxCore
 /// submits work, by `eventLoop.execute`.
 final class PoolCore: @unchecked Sendable {
     /// A request from its submission to its result.
-    private struct Slot {
+    struct Slot {
         var batch: PushBatch
         var request: Int
         /// Distinguishes this sending from the slot's previous one.
@@ -36,27 +36,27 @@ final class PoolCore: @unchecked Sendable {
     private var timeoutNs: UInt64
     private var authority: PinnedBytes
     /// The gate of each connection: the endpoint may change meanwhile.
-    private var gates: [UInt64: HostGate] = [:]
+    var gates: [UInt64: HostGate] = [:]
     private let onResults: @Sendable ([PushResult]) -> Void
-    private let onEvent: @Sendable (PushPoolEvent) -> Void
-    private let onAnswer: @Sendable (UInt64) -> Void
+    let onEvent: @Sendable (PushPoolEvent) -> Void
+    let onAnswer: @Sendable (UInt64) -> Void
     private let maySend: @Sendable () -> Bool
-    private var state: PoolState
-    private var connections: [UInt64: PushConnection] = [:]
+    var state: PoolState
+    var connections: [UInt64: PushConnection] = [:]
     /// Connections that were opened, or begun, with certificates that have since been replaced.
-    private var outdated: Set<UInt64> = []
-    private var slots: [Slot?] = []
+    var outdated: Set<UInt64> = []
+    var slots: [Slot?] = []
     private var freeSlots: [Int] = []
     private var generation: UInt64 = 0
-    private var waiting: Deque<Int> = Deque()
+    var waiting: Deque<Int> = Deque()
     /// Requests that a peer did not process; they go to the front of `waiting`, in the order they were sent.
-    private var moved: [Int] = []
+    var moved: [Int] = []
     /// Deadlines of sent requests: first the time-out, then the end of the wait for a late answer.
     private var deadlines: Deque<(ns: UInt64, slot: Int, generation: UInt64)> = Deque()
     private var deadlineTimer: Scheduled<Void>?
     private var waitTimer: (ns: UInt64, task: Scheduled<Void>)?
     private var wakeTimer: (ns: UInt64, task: Scheduled<Void>)?
-    private var results: [PushResult] = []
+    var results: [PushResult] = []
     private var stopped: EventLoopPromise<Void>?
 
     init(
@@ -163,10 +163,10 @@ final class PoolCore: @unchecked Sendable {
 
     // MARK: Work
 
-    private var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
+    var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
 
     /// Sends what can be sent, reports what cannot, and connects if more connections are needed.
-    private func work() {
+    func work() {
         let time = now
         takeBackMoved()
         if !waiting.isEmpty, !maySend() { returnWaiting() }
@@ -212,7 +212,7 @@ final class PoolCore: @unchecked Sendable {
         moved = []
     }
 
-    private func perform(_ actions: [PoolState.Action]) {
+    func perform(_ actions: [PoolState.Action]) {
         for action in actions {
             switch action {
             case .connect(let id): connect(id)
@@ -281,12 +281,17 @@ final class PoolCore: @unchecked Sendable {
             let channel = try result.get()
             // Given up meanwhile.
             guard let connection else { return channel.close(promise: nil) }
-            try channel.pipeline.syncOperations.addHandlers(connection.tls, connection)
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(connection)
+            // Writes at once, and its connection must hear of it if that fails.
+            try pipeline.addHandler(connection.tls, position: .before(connection))
+            // A channel that closes in here does not tell its handlers.
+            guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
             try channel.syncOptions?.setOption(.autoRead, value: true)
         } catch {
-            // A connection that has a channel reports its own end.
-            guard let connection, !connection.hasChannel else { return }
+            guard let connection, connections[id] === connection else { return }
             connections[id] = nil
+            connection.forget()
             connectFailed(id, ConnectFault.text(error))
         }
     }
@@ -299,7 +304,7 @@ final class PoolCore: @unchecked Sendable {
         connectFailed(id, reason)
     }
 
-    private func connectFailed(_ id: UInt64, _ reason: String) {
+    func connectFailed(_ id: UInt64, _ reason: String) {
         (gates.removeValue(forKey: id) ?? gate).failed(wasConnected: false, nowNs: now)
         if outdated.remove(id) != nil {
             // It says nothing of the endpoint and the certificates that are in use now.
@@ -315,7 +320,7 @@ final class PoolCore: @unchecked Sendable {
         work()
     }
 
-    private func finish(_ slot: Int, _ answer: PushResult.Answer, _ detail: String = "") {
+    func finish(_ slot: Int, _ answer: PushResult.Answer, _ detail: String = "") {
         guard let entry = slots[slot] else { return }
         free(slot)
         let items = entry.batch.items(of: entry.request)
@@ -323,19 +328,19 @@ final class PoolCore: @unchecked Sendable {
         results.append(PushResult(items: items, answer: answer, detail: detail))
     }
 
-    private func free(_ slot: Int) {
+    func free(_ slot: Int) {
         slots[slot] = nil
         freeSlots.append(slot)
     }
 
-    private func report() {
+    func report() {
         guard !results.isEmpty else { return }
         let group = results
         results = []
         onResults(group)
     }
 
-    private func finishStop() {
+    func finishStop() {
         guard connections.isEmpty, let promise = stopped else { return }
         stopped = nil
         deadlineTimer?.cancel()
@@ -415,105 +420,5 @@ final class PoolCore: @unchecked Sendable {
             return true
         }
         if !results.isEmpty { perform(state.starved()) }
-    }
-}
-
-extension PoolCore: PushConnectionOwner {
-    func connectionReady(_ connection: PushConnection, peerMax: Int) {
-        gates[connection.id]?.connected()
-        state.connected(connection.id, peerMax: peerMax)
-        onEvent(
-            PushPoolEvent(
-                kind: .connected, connection: connection.id, text: "",
-                waiting: waiting.count + moved.count))
-        // A connection that was being opened when the certificates changed used the previous ones.
-        if state.isStopping || outdated.contains(connection.id) {
-            perform(state.drain(connection.id))
-        }
-    }
-
-    func connectionSettings(_ connection: PushConnection, peerMax: Int) {
-        state.settings(connection.id, peerMax: peerMax)
-    }
-
-    func connectionGoAway(_ connection: PushConnection, reason: String) {
-        onEvent(PushPoolEvent(kind: .goAway, connection: connection.id, text: reason))
-        perform(state.drain(connection.id))
-    }
-
-    func connectionWritability(_ connection: PushConnection, isWritable: Bool) {
-        state.writability(connection.id, isWritable)
-        if isWritable { work() }
-    }
-
-    func connection(_ connection: PushConnection, ended slot: Int, _ end: StreamEnd) {
-        let entry = slot >= 0 ? slots[slot] : nil
-        var isAnswer = false
-        var isSuccess = false
-        switch end {
-        case .answered(let response):
-            isAnswer = true
-            isSuccess = (200..<300).contains(response.status)
-        case .failed(let fault, _): isAnswer = fault == .reset
-        case .moved: break
-        }
-        perform(
-            state.ended(
-                connection.id, entry?.flight, isAnswer: isAnswer, isSuccess: isSuccess,
-                nowNs: connection.lastReadNs))
-        guard let entry else { return }
-        if case .answered = end {
-            let sentNs = entry.flight.sentNs
-            onAnswer(connection.lastReadNs - min(connection.lastReadNs, sentNs))
-        }
-        if entry.flight.isOverdue { return late(slot, entry, end) }
-        switch end {
-        case .answered(let response): finish(slot, .response(response))
-        case .failed(let fault, let words): finish(slot, .fault(fault), words)
-        case .moved where state.isStopping: finish(slot, .fault(.stopping))
-        case .moved(let isRefused):
-            // A GOAWAY concerns the connection, not the request.
-            if isRefused, entry.refusals >= Self.refusalsMax {
-                return finish(slot, .fault(.unreachable), "the peer refused the stream each time")
-            }
-            slots[slot]?.connection = nil
-            if isRefused { slots[slot]?.refusals += 1 }
-            moved.append(slot)
-        }
-    }
-
-    /// Ends a request that was reported as timed out; only an answer gets a second result.
-    private func late(_ slot: Int, _ entry: Slot, _ end: StreamEnd) {
-        free(slot)
-        guard case .answered(let response) = end else { return }
-        results.append(
-            PushResult(
-                items: entry.batch.items(of: entry.request),
-                answer: entry.batch.withContext(.response(response), of: entry.request),
-                isLate: true))
-    }
-
-    func connectionReadComplete(_ connection: PushConnection) {
-        report()
-        work()
-    }
-
-    func connectionClosed(_ connection: PushConnection, wasReady: Bool, reason: String) {
-        guard connections.removeValue(forKey: connection.id) != nil else { return }
-        if wasReady {
-            let time = now
-            let gate = gates.removeValue(forKey: connection.id)
-            if outdated.remove(connection.id) != nil {
-                state.gone(connection.id)
-            } else if state.closed(connection.id, nowNs: time, random: Double.random(in: 0..<1)) {
-                gate?.failed(wasConnected: true, nowNs: time)
-            }
-            let kind: PushPoolEvent.Kind = reason == "no answer to PING" ? .pingTimeout : .closed
-            onEvent(PushPoolEvent(kind: kind, connection: connection.id, text: reason))
-            if state.isStopping { finishStop() }
-            work()
-        } else {
-            connectFailed(connection.id, reason)
-        }
     }
 }

@@ -13,15 +13,6 @@ protocol PushConnectionOwner: AnyObject {
     func connectionClosed(_ connection: PushConnection, wasReady: Bool, reason: String)
 }
 
-/// How a stream ended.
-enum StreamEnd {
-    case answered(HTTPResponse)
-    /// No answer; the text says why, or is empty.
-    case failed(TransportFault, String)
-    /// The peer did not process the request, so another connection may. `isRefused`: the peer reset the stream itself.
-    case moved(isRefused: Bool)
-}
-
 /// One HTTP/2 connection: an nghttp2 client session at the end of a TLS pipeline.
 final class PushConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
@@ -177,11 +168,14 @@ final class PushConnection: ChannelInboundHandler {
             }
             if outgoing.readableBytes > 0 {
                 context.writeAndFlush(wrapOutboundOut(outgoing), promise: nil)
+                // A write that fails ends the connection before it returns.
+                guard self.session != nil else { return }
             }
             if outgoing.capacity > TLSWire.keptBytesMax { outgoing = ByteBuffer() }
         }
         if nghttp2_session_want_read(session) == 0, nghttp2_session_want_write(session) == 0 {
-            close(reason: closeReason)
+            // Its first words were no SETTINGS.
+            close(reason: isSilentPeer && !isReady ? Self.noHTTP2 : closeReason)
         }
     }
 
@@ -215,6 +209,16 @@ final class PushConnection: ChannelInboundHandler {
                 }
             }
         }
+        context?.close(promise: nil)
+    }
+
+    /// The channel closed before it could tell: frees what the connection has.
+    func forget() {
+        connectTimer?.cancel()
+        isClosing = true
+        owner = nil
+        if let session { nghttp2_session_del(session) }
+        session = nil
         context?.close(promise: nil)
     }
 

@@ -67,6 +67,8 @@ final class TLSHandler: ChannelDuplexHandler {
     private func shakeHands(_ context: ChannelHandlerContext) {
         let result = session.handshake()
         send(context)
+        // A write that fails closes the channel before it returns.
+        guard phase == .handshaking else { return }
         switch result {
         case .pending: break
         case .failed(let fault): fail(context, fault)

@@ -1,0 +1,103 @@
+internal import NIOCore
+internal import SignalboxCore
+
+/// What the connections of a pool tell it.
+extension PoolCore: PushConnectionOwner {
+    func connectionReady(_ connection: PushConnection, peerMax: Int) {
+        gates[connection.id]?.connected()
+        state.connected(connection.id, peerMax: peerMax)
+        onEvent(
+            PushPoolEvent(
+                kind: .connected, connection: connection.id, text: "",
+                waiting: waiting.count + moved.count))
+        // A connection that was being opened when the certificates changed used the previous ones.
+        if state.isStopping || outdated.contains(connection.id) {
+            perform(state.drain(connection.id))
+        }
+    }
+
+    func connectionSettings(_ connection: PushConnection, peerMax: Int) {
+        state.settings(connection.id, peerMax: peerMax)
+    }
+
+    func connectionGoAway(_ connection: PushConnection, reason: String) {
+        onEvent(PushPoolEvent(kind: .goAway, connection: connection.id, text: reason))
+        perform(state.drain(connection.id))
+    }
+
+    func connectionWritability(_ connection: PushConnection, isWritable: Bool) {
+        state.writability(connection.id, isWritable)
+        if isWritable { work() }
+    }
+
+    func connection(_ connection: PushConnection, ended slot: Int, _ end: StreamEnd) {
+        let entry = slot >= 0 ? slots[slot] : nil
+        var isAnswer = false
+        var isSuccess = false
+        switch end {
+        case .answered(let response):
+            isAnswer = true
+            isSuccess = (200..<300).contains(response.status)
+        case .failed(let fault, _): isAnswer = fault == .reset
+        case .moved: break
+        }
+        perform(
+            state.ended(
+                connection.id, entry?.flight, isAnswer: isAnswer, isSuccess: isSuccess,
+                nowNs: connection.lastReadNs))
+        guard let entry else { return }
+        if case .answered = end {
+            let sentNs = entry.flight.sentNs
+            onAnswer(connection.lastReadNs - min(connection.lastReadNs, sentNs))
+        }
+        if entry.flight.isOverdue { return late(slot, entry, end) }
+        switch end {
+        case .answered(let response): finish(slot, .response(response))
+        case .failed(let fault, let words): finish(slot, .fault(fault), words)
+        case .moved where state.isStopping: finish(slot, .fault(.stopping))
+        case .moved(let isRefused):
+            // A GOAWAY concerns the connection, not the request.
+            if isRefused, entry.refusals >= Self.refusalsMax {
+                return finish(slot, .fault(.unreachable), "the peer refused the stream each time")
+            }
+            slots[slot]?.connection = nil
+            if isRefused { slots[slot]?.refusals += 1 }
+            moved.append(slot)
+        }
+    }
+
+    /// Ends a request that was reported as timed out; only an answer gets a second result.
+    private func late(_ slot: Int, _ entry: Slot, _ end: StreamEnd) {
+        free(slot)
+        guard case .answered(let response) = end else { return }
+        results.append(
+            PushResult(
+                items: entry.batch.items(of: entry.request),
+                answer: entry.batch.withContext(.response(response), of: entry.request),
+                isLate: true))
+    }
+
+    func connectionReadComplete(_ connection: PushConnection) {
+        report()
+        work()
+    }
+
+    func connectionClosed(_ connection: PushConnection, wasReady: Bool, reason: String) {
+        guard connections.removeValue(forKey: connection.id) != nil else { return }
+        if wasReady {
+            let time = now
+            let gate = gates.removeValue(forKey: connection.id)
+            if outdated.remove(connection.id) != nil {
+                state.gone(connection.id)
+            } else if state.closed(connection.id, nowNs: time, random: Double.random(in: 0..<1)) {
+                gate?.failed(wasConnected: true, nowNs: time)
+            }
+            let kind: PushPoolEvent.Kind = reason == "no answer to PING" ? .pingTimeout : .closed
+            onEvent(PushPoolEvent(kind: kind, connection: connection.id, text: reason))
+            if state.isStopping { finishStop() }
+            work()
+        } else {
+            connectFailed(connection.id, reason)
+        }
+    }
+}
