@@ -29,6 +29,8 @@ public struct GatewayOptions: Sendable {
     public var dataFolder: String?
     /// Largest database file, in bytes; 0: as large as the disk allows.
     public var dataBytesMax = 0
+    /// Most senders and apps at a time; nil for the default.
+    package var lanesMax: Int?
     /// Plugins that are linked into the program, by the name that `library:` gives.
     public private(set) var linked: [String: PluginLibrary] = [:]
     /// The program's name and version, as plugins see them.

@@ -47,6 +47,9 @@ struct Machinery: Sendable {
         metrics.buildInfo.set(1, name, Release.version)
         var limits = Limits()
         if let store = settings.store { limits.leaseMs = store.leaseMs }
+        // Each has a connection, and rarely two; the rest is for clients, files and threads.
+        let room = max(16, (ProcessRoom.descriptorsMax - 128) / 2)
+        limits.lanesMax = min(options.lanesMax ?? limits.lanesMax, room)
         self.limits = limits
         clock = options.nowUnixMs
         hasSystemClock = options.hasSystemClock

@@ -16,6 +16,8 @@ public struct Limits: Sendable {
     public var deliveriesWaitingMax = 10_000_000
     /// Most deliveries of one sender and app in memory; the others wait on disk.
     public var deliveriesInMemoryMax = 4_096
+    /// Most senders and apps with connections of their own at a time; the others wait on disk.
+    public var lanesMax = 4_096
     /// Duration of a lease, in milliseconds; the gateway gives up on outcomes that are unknown by then.
     public var leaseMs: UInt64 = 120_000
     /// Most deliveries handed to a plugin in one call.

@@ -39,6 +39,11 @@ public final class Counters: MetricFamily {
         -> Metric
     { table.series(LabelValues(a, b, c, d)) }
 
+    /// Shows a series no more, until somebody asks for it again.
+    public func remove(_ a: String = "", _ b: String = "", _ c: String = "", _ d: String = "") {
+        table.remove(LabelValues(a, b, c, d))
+    }
+
     /// Writes its series.
     public func write(to page: inout MetricPage) {
         page.write(about, table.all) { page, labels, metric in

@@ -28,6 +28,8 @@ final class SeriesTable<Series: Sendable>: Sendable {
         }
     }
 
+    func remove(_ labels: LabelValues) { known.withLock { $0[labels.bounded] = nil } }
+
     func replaceAll(_ new: [LabelValues: Series]) { known.withLock { $0 = new } }
 
     func set(_ labels: LabelValues, _ series: Series) {

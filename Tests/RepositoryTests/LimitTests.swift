@@ -32,6 +32,14 @@ import Testing
         ("a text from a template, or one that differs by recipient", ["bytesMax = 16 * 1024"]),
         ("deliveries waiting on disk, all senders", ["waitingMax = 10_000_000"]),
         ("deliveries in memory, per sender and app", ["InMemoryMax = 4_096"]),
+        (
+            "senders and apps with connections at a time",
+            ["lanesMax = 4_096", "(ProcessRoom.descriptorsMax - 128) / 2"]
+        ),
+        (
+            "a sender and app without work",
+            ["usualMs: UInt64(3_600_000), manyMs: UInt64(10_000), many: 64"]
+        ),
         ("outcomes not stored yet, per sender and app", ["stages.count - count >= countMax"]),
         ("deliveries per plugin call", ["batchMax = 512"]),
         ("jobs in one commit", ["groupMax = 4_096"]),

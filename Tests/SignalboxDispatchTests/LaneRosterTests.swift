@@ -109,12 +109,68 @@ import Testing
         #expect(roster.enter("late", fcm, late) == .isOutdated)
         #expect(roster.all.isEmpty)
     }
+
+    private func app(_ name: String) -> LaneKey { LaneKey(sender: "apns", app: name) }
+
+    @Test func `apps beyond the bound wait for a place, and a sender without one does not`() {
+        let roster = Roster(countMax: 2)
+        for name in ["a", "b"] {
+            #expect(roster.backlog(app(name)) == "make")
+            #expect(roster.enter(name, app(name), roster.begin(app(name))) == .entered)
+        }
+        for _ in 1...2 {
+            #expect(roster.backlog(app("c")) == "nothing")
+            #expect(roster.backlog(app("d")) == "nothing")
+        }
+        #expect(roster.value.queuedCount == 2 && roster.value.isQueued(app("c")))
+        #expect(roster.backlog(apns) == "make")
+        #expect(roster.enter("default", apns, roster.begin(apns)) == .entered)
+        #expect(roster.value.admitted() == [])
+        roster.value.retire(app("a"))
+        #expect(roster.value.admitted() == [])
+        roster.value.retire(app("b"))
+        // The first that came.
+        #expect(roster.value.admitted() == [app("c")])
+        #expect(roster.backlog(app("c")) == "make")
+        #expect(roster.backlog(app("a")) == "nothing")
+        #expect(roster.value.queuedCount == 2)
+    }
+
+    @Test func `a lane that has ended for want of work outdates no other`() {
+        let roster = Roster()
+        #expect(roster.enter("a", app("a"), roster.begin(app("a"))) == .entered)
+        let other = roster.begin(app("b"))
+        roster.value.retire(app("a"))
+        #expect(roster.value.leaving[app("a")] == ["a"])
+        #expect(roster.enter("b", app("b"), other) == .entered)
+        #expect(roster.backlog(app("a")) == "make")
+    }
+
+    @Test func `refusals are bounded`() {
+        let roster = Roster()
+        for number in 0..<1_200 {
+            let key = app("\(number)")
+            #expect(roster.refuse(key, "no such app", roster.begin(key)) == true)
+        }
+        #expect(roster.refusals.count == 1_000 && roster.refusals[app("1199")] != nil)
+    }
+
+    @Test func `a reload lets nobody wait for a place of an instance that is gone`() {
+        let roster = Roster(countMax: 1)
+        #expect(roster.enter("a", app("a"), roster.begin(app("a"))) == .entered)
+        #expect(roster.backlog(app("b")) == "nothing")
+        #expect(roster.remove { _ in true } == ["a"])
+        #expect(roster.value.queuedCount == 0)
+        #expect(roster.backlog(app("b")) == "make")
+    }
 }
 
 /// The value in a box, so that expectations may change it.
 private final class Roster {
     typealias Ticket = LaneRoster<String>.Ticket
-    var value = LaneRoster<String>()
+    var value: LaneRoster<String>
+
+    init(countMax: Int = .max) { value = LaneRoster(countMax: countMax) }
 
     var all: [String] { value.all }
     var refusals: [LaneKey: String] { value.refusals }

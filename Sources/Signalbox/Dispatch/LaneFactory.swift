@@ -41,6 +41,7 @@ struct LaneFactory: Sendable {
     /// An empty table that makes its lanes here.
     func table() -> LaneTable {
         LaneTable(
+            countMax: context.limits.lanesMax,
             make: { key, number, table in try await lane(key, number, table) },
             onRefused: { key, error, table in
                 // A reload removed its plugin: its deliveries stay, another reload may bring it back.

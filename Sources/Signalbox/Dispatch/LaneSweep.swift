@@ -15,8 +15,18 @@ final class LaneSweep: Sendable {
 
     private let context: DispatchContext
     private let lanes: LaneTable
+    /// Apps come from events, so their lanes end: after an hour without work, after seconds if their sender has many, and
+    /// at once if others wait for a place.
+    private static let rest = (usualMs: UInt64(3_600_000), manyMs: UInt64(10_000), many: 64)
+    private static let crowdedMs: UInt64 = 250
+    private static let crowdedLineMs: UInt64 = 60_000
+
     /// Lanes of plugins that are not configured; each is named once per configuration.
     private let orphans = Mutex<Set<LaneKey>>([])
+    /// When the log last said that lanes wait for a place; steady time.
+    private let crowdedSaidMs = Mutex<UInt64?>(nil)
+    /// An alarm is set that looks for lanes to end.
+    private let isMakingRoom = Atomic<Bool>(false)
 
     init(context: DispatchContext, lanes: LaneTable) {
         self.context = context
@@ -44,8 +54,66 @@ final class LaneSweep: Sendable {
             lane.pause(context.pauses.order(for: lane.key))
             lane.tend()
         }
+        retireRested()
         let ms = min(Self.pauseMs, context.limits.leaseMs / 20)
         context.alarms.after(ms: ms) { [weak self] in self?.tend() }
+    }
+
+    /// Ends lanes that have nothing to do.
+    private func retireRested() {
+        let all = lanes.all
+        let isCrowded = lanes.queuedCount > 0
+        if isCrowded { sayCrowded(all.count) }
+        var counts: [String: Int] = [:]
+        for lane in all { counts[lane.key.name, default: 0] += 1 }
+        let rested = all.filter { lane in
+            // Opened with the gateway: its configuration bounds these.
+            guard !lane.key.app.isEmpty, let restedMs = lane.restedMs else { return false }
+            let isMany = counts[lane.key.name, default: 0] > Self.rest.many
+            return isCrowded || restedMs >= (isMany ? Self.rest.manyMs : Self.rest.usualMs)
+        }
+        guard !rested.isEmpty || isCrowded else { return }
+        context.store.waitingLanes(dueForMs: nil) { result in
+            // What waits for its time would have nobody to wake for it.
+            if case .success(let keys) = result {
+                let waiting = Set(keys)
+                self.retire(rested.filter { !waiting.contains($0.key) && $0.restedMs != nil })
+            }
+            guard self.lanes.queuedCount > 0,
+                !self.isMakingRoom.exchange(true, ordering: .relaxed)
+            else { return }
+            self.context.alarms.after(ms: Self.crowdedMs) { [weak self] in
+                self?.isMakingRoom.store(false, ordering: .relaxed)
+                self?.retireRested()
+            }
+        }
+    }
+
+    private func retire(_ rested: [Lane]) {
+        lanes.retire(rested)
+        for lane in rested {
+            context.metrics.leasesLost.remove(lane.key.name, lane.key.app)
+            lane.leave()
+            Task { [lanes] in
+                // What came while it was taken out.
+                await lane.idle(deadlineMs: 30_000)
+                await lane.stop()
+                lanes.forgetEnded()
+            }
+        }
+    }
+
+    private func sayCrowded(_ count: Int) {
+        let now = SystemClock.monotonicNs / 1_000_000
+        let isDue = crowdedSaidMs.withLock { last in
+            if let last, now < last + Self.crowdedLineMs { return false }
+            last = now
+            return true
+        }
+        guard isDue else { return }
+        context.logger.warning(
+            "too many senders and apps at once, the deliveries of some wait",
+            metadata: ["lanes": "\(count)", "lanes.waiting": "\(lanes.queuedCount)"])
     }
 
     /// Wakes every lane that has something on disk: the instances have changed.
@@ -74,9 +142,13 @@ final class LaneSweep: Sendable {
 
     private func look(at key: LaneKey, isShared: Bool) {
         // A lane that could not be made has a retry of its own.
-        guard lanes.refusals[key] == nil, !lanes.isMaking(key), lanes.lane(key)?.isAsleep ?? true
+        guard lanes.refusals[key] == nil, !lanes.isMaking(key), !lanes.isQueued(key),
+            lanes.lane(key)?.isAsleep ?? true
         else { return }
-        guard !isShared else { return lanes.backlog(key) }
+        // One that has ended for want of work is no fault either.
+        guard !isShared, lanes.lane(key) != nil || key.app.isEmpty else {
+            return lanes.backlog(key)
+        }
         context.metrics.stranded[key.name].add()
         context.logger.warning(
             "woke a lane that slept although deliveries were due",

@@ -12,6 +12,9 @@ struct Readiness {
     let sources: SourceRunner
     let isStopping: Bool
 
+    /// Most senders and apps that are listed: apps come from events.
+    private static let sendersMax = 200
+
     private static func members(_ key: LaneKey, _ state: String) -> [JSONValue.Member] {
         [
             .init("sender", .string(key.name)), .init("app", .string(key.app)),
@@ -24,10 +27,12 @@ struct Readiness {
         let store = context.store
         let isDiskFull = store.isDiskFull
         var senders: [JSONValue] = []
-        var isDegraded = false
-        for lane in lanes.all.sorted(by: {
-            $0.key < $1.key
-        }) {
+        var isDegraded = lanes.queuedCount > 0
+        let all = lanes.all.sorted { a, b in
+            // Those in trouble first.
+            (a.hold == nil ? 1 : 0, a.key) < (b.hold == nil ? 1 : 0, b.key)
+        }
+        for lane in all.prefix(Self.sendersMax) {
             let status = await lane.carrier.connections()
             let held = lane.hold
             let cause = held?.cause
@@ -58,8 +63,9 @@ struct Readiness {
         // A plugin that a reload took away cannot start either, but that is not its fault.
         let instances = context.live.now.instances
         let refusals = lanes.refusals
-        for (key, reason) in refusals where instances.serves(key) {
+        for (key, reason) in refusals.sorted(by: { $0.key < $1.key }) where instances.serves(key) {
             isDegraded = true
+            guard senders.count < 2 * Self.sendersMax else { break }
             senders.append(
                 .object(Self.members(key, "cannot_start") + [.init("reason", .string(reason))]))
         }
@@ -93,7 +99,8 @@ struct Readiness {
                 .init("gateway", .string(context.machinery.name)),
                 .init("waiting", .integer(Int64(store.waitingCount))),
             ] + disk + [
-                .init("senders", .array(senders)),
+                .init("senders", .array(senders))
+            ] + more(all.count) + [
                 .init("paused", .array(context.pauses.all.map(\.json))),
                 .init("outcomes", .array(receivers.map(\.readiness))),
                 .init("sources", .array(sources.readiness)),
@@ -101,6 +108,13 @@ struct Readiness {
         let isReady = !isStopping && !isFileGone && !isDiskFull && stop == nil
         return (body, isReady)
     }
+    /// What is not listed, if anything is.
+    private func more(_ count: Int) -> [JSONValue.Member] {
+        let (omitted, queued) = (max(0, count - Self.sendersMax), lanes.queuedCount)
+        return (omitted > 0 ? [.init("senders_omitted", .integer(Int64(omitted)))] : [])
+            + (queued > 0 ? [.init("senders_queued", .integer(Int64(queued)))] : [])
+    }
+
     private func reason(isDiskFull: Bool, isFailing: Bool) -> [JSONValue.Member] {
         let store = context.store
         var words: String?

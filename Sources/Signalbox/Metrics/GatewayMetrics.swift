@@ -51,6 +51,9 @@ final class GatewayMetrics: Sendable {
     let inMemory = Gauges(
         "signalbox_deliveries_in_memory", "deliveries of a lane that are ready or in flight",
         ["sender", "app"])
+    let lanesQueued = Gauges(
+        "signalbox_lanes_queued",
+        "senders and apps that wait for a place, since too many are in use")
     let leasesLost = Counters(
         "signalbox_leases_lost_total",
         "deliveries dropped from memory: lease lost, or not extended in time", ["sender", "app"])

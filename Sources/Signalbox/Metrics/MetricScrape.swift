@@ -29,6 +29,7 @@ struct MetricScrape {
     private func setLanes() {
         let all = lanes.all
         metrics.inMemory.setAll(all.map { ([$0.key.name, $0.key.app], Double($0.count)) })
+        metrics.lanesQueued.set(Double(lanes.queuedCount))
         var states = all.map { ($0.key, LaneStanding(hold: $0.hold)) }
         let instances = context.live.now.instances
         for key in lanes.refusals.keys where instances.serves(key) {

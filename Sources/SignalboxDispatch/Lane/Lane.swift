@@ -80,6 +80,12 @@ public final class Lane: Sendable {
         return cell.withLock { $0.state.isAsleep(now) }
     }
 
+    /// How long it has had nothing to do; nil: it has.
+    public var restedMs: UInt64? {
+        let now = world.clock.now
+        return cell.withLock { $0.state.restedMs(now) }
+    }
+
     // MARK: Deliveries come
 
     /// Keeps room for deliveries that are being committed; those that it will take over at once.

@@ -15,7 +15,7 @@ struct LaneRoster<Member: Sendable>: Sendable {
     enum Call {
         case tell(Member)
         case make
-        /// It is being made, or the gateway stops.
+        /// It is being made, it waits for a place, or the gateway stops.
         case nothing
     }
 
@@ -38,9 +38,24 @@ struct LaneRoster<Member: Sendable>: Sendable {
     private(set) var leaving: [LaneKey: [Member]] = [:]
     /// Why lanes could not be made.
     private(set) var refusals: [LaneKey: String] = [:]
+    /// Keys whose lanes are made when others have ended, the first ones first.
+    private var queue: [LaneKey] = []
+    private var queued: Set<LaneKey> = []
+    private let countMax: Int
     private var nextNumber = 1
     private var epoch = 0
     private var isClosed = false
+
+    /// Most refusals that are remembered: their apps come from events.
+    static var refusalsMax: Int { 1_000 }
+
+    /// At most so many lanes at once, besides those of senders without an app, which the configuration bounds.
+    init(countMax: Int = .max) { self.countMax = countMax }
+
+    /// How many lanes wait for a place.
+    var queuedCount: Int { queue.count }
+
+    private var isFull: Bool { entries.count >= countMax }
 
     /// All lanes that are ready.
     var all: [Member] {
@@ -63,11 +78,35 @@ struct LaneRoster<Member: Sendable>: Sendable {
         case .ready(let member): return .tell(member)
         case .making: return .nothing
         case nil where isClosed: return .nothing
+        case nil where isFull && !key.app.isEmpty:
+            // Asked for again when it has its turn; what waits for it is on disk.
+            if queued.insert(key).inserted { queue.append(key) }
+            return .nothing
         case nil:
             entries[key] = .making
             return .make
         }
     }
+
+    /// Takes out keys that waited for a place, as many as there are places.
+    mutating func admitted() -> [LaneKey] {
+        let count = min(queue.count, max(0, countMax - entries.count))
+        guard count > 0 else { return [] }
+        let first = Array(queue.prefix(count))
+        queue.removeFirst(count)
+        queued.subtract(first)
+        return first
+    }
+
+    /// Takes a lane out that has nothing to do: the next delivery makes a new one.
+    mutating func retire(_ key: LaneKey) {
+        guard let member = lane(key) else { return }
+        entries[key] = nil
+        leaving[key, default: []].append(member)
+    }
+
+    /// Whether it waits for a place.
+    func isQueued(_ key: LaneKey) -> Bool { queued.contains(key) }
 
     /// Somebody begins to make a lane; nil: the gateway stops.
     mutating func begin(_ key: LaneKey) -> Ticket? {
@@ -92,6 +131,9 @@ struct LaneRoster<Member: Sendable>: Sendable {
         // Another maker may have had more luck.
         guard case .making = entries[key] else { return true }
         entries[key] = nil
+        if refusals.count >= Self.refusalsMax, refusals[key] == nil {
+            refusals.remove(at: refusals.startIndex)
+        }
         refusals[key] = reason
         return true
     }
@@ -99,6 +141,8 @@ struct LaneRoster<Member: Sendable>: Sendable {
     /// The instances of some lanes have changed: takes these lanes out.
     mutating func remove(where isWanted: @Sendable (LaneKey) -> Bool) -> [Member] {
         epoch += 1
+        queue.removeAll(where: isWanted)
+        queued = Set(queue)
         refusals = refusals.filter { !isWanted($0.key) }
         return entries.keys.filter(isWanted).compactMap { key in
             guard let member = lane(key) else { return nil }

@@ -27,6 +27,7 @@ extension LaneState {
             dropAll(into: &todo)
         }
         self.token = token
+        usedMs = max(usedMs, askedMs)
         if window.count == 0 { term = LeaseTerm() }
         term.took(askedMs: askedMs)
         todo.arrived += window.arrive(deliveries)
@@ -49,6 +50,7 @@ extension LaneState {
     /// more than its share, and writes the log lines whose interval is over. `isShared`: other gateways use the store.
     public mutating func tended(_ now: LaneTime, isShared: Bool = false) -> LaneTodo {
         var todo = LaneTodo()
+        if restedMs(now) == nil { usedMs = now.steadyMs }
         todo.lines = lines.due(nowMs: now.steadyMs)
         giveUpIfOver(now, into: &todo)
         keepShare(now, isShared: isShared, into: &todo)

@@ -92,6 +92,8 @@ public struct LaneState: Sendable {
     var lines = LaneLines()
     /// A worker runs the lane, or will soon.
     var isScheduled = false
+    /// When deliveries last came, or it last had something to do; steady time, 0: it was not looked at yet.
+    var usedMs: UInt64 = 0
     /// Why it sends one delivery at a time; nil: it sends all.
     public internal(set) var hold: LaneHold?
 
@@ -124,6 +126,16 @@ public struct LaneState: Sendable {
         else { return false }
         if case .none = health.breaker.permission(nowMs: now.steadyMs) { return false }
         return (disk.nextDueMs ?? 0) <= now.steadyMs
+    }
+
+    /// How long it has had nothing to do; nil: it has. Whether something of it waits on disk for its time, the store
+    /// knows.
+    public func restedMs(_ now: LaneTime) -> UInt64? {
+        guard isIdle, life == .open, hold == nil, pause.untilMs == nil, !paused.isWhole,
+            !disk.hasBacklog, !disk.hasNews, disk.unsettledCount == 0, window.isSettled,
+            overdue.isEmpty, usedMs > 0
+        else { return nil }
+        return now.steadyMs - min(now.steadyMs, usedMs)
     }
 
     /// It has ended, and the store knows how its deliveries did.

@@ -3,15 +3,17 @@ internal import Synchronization
 
 /// The lanes of a gateway; one is made when the first delivery of its sender and app arrives.
 public final class LaneTable: Sendable {
-    private let roster = Mutex(LaneRoster<Lane>())
+    private let roster: Mutex<LaneRoster<Lane>>
     private let make: @Sendable (LaneKey, Int, LaneTable) async throws -> Lane
     private let onRefused: @Sendable (LaneKey, any Error, LaneTable) -> Void
 
-    /// Makes an empty table. `make` makes a lane, with an unused number; `onRefused` hears why it could not.
+    /// Makes an empty table, for at most so many lanes at once. `make` makes a lane, with an unused number; `onRefused` hears why it could not.
     public init(
+        countMax: Int = .max,
         make: @escaping @Sendable (LaneKey, Int, LaneTable) async throws -> Lane,
         onRefused: @escaping @Sendable (LaneKey, any Error, LaneTable) -> Void
     ) {
+        roster = Mutex(LaneRoster(countMax: countMax))
         self.make = make
         self.onRefused = onRefused
     }
@@ -80,6 +82,21 @@ public final class LaneTable: Sendable {
             // Asked again for the next delivery: the plugin may know the app by then.
             onRefused(key, error, self)
         }
+    }
+
+    /// How many lanes wait for a place.
+    public var queuedCount: Int { roster.withLock { $0.queuedCount } }
+
+    /// Whether a lane waits for a place.
+    public func isQueued(_ key: LaneKey) -> Bool { roster.withLock { $0.isQueued(key) } }
+
+    /// Takes lanes out that have nothing to do, and lets those in that wait for a place. The caller ends the former.
+    public func retire(_ rested: [Lane]) {
+        let admitted = roster.withLock { roster in
+            for lane in rested { roster.retire(lane.key) }
+            return roster.admitted()
+        }
+        for key in admitted { backlog(key) }
     }
 
     /// Takes lanes out, so that the next delivery makes new ones.

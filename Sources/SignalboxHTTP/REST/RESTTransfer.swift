@@ -62,7 +62,8 @@ final class RESTTransfer {
     func result(_ code: CURLcode) -> Result<RESTAnswer, RESTFault> {
         if code == CURLE_OK || cutsBody && hasHead {
             let status = UInt32(clamping: csbx_curl_status(handle))
-            return .success(RESTAnswer(
+            return .success(
+                RESTAnswer(
                     status: status, headers: headers, body: body, trailerCount: trailerCount))
         }
         let words = String(cString: curl_easy_strerror(code))

@@ -266,7 +266,9 @@ enum ServerCallbacks {
         _, _, buffer, length, flags, source, owner in
         guard let source, let flags else { return -1 }
         let target = UnsafeMutableRawBufferPointer(start: buffer, count: length)
-        guard let (count, isEnd, hasTrailers) = connection(owner)?.readBody(source.pointee.fd, into: target)
+        guard
+            let (count, isEnd, hasTrailers) = connection(owner)?.readBody(
+                source.pointee.fd, into: target)
         else { return -1 }
         if isEnd { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
         if isEnd, hasTrailers { flags.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue }

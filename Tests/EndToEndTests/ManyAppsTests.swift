@@ -1,0 +1,57 @@
+import Foundation
+import PluginRig
+import Signalbox
+import SignalboxCore
+import SignalboxHTTP
+import SignalboxJSON
+import SignalboxSimulators
+import Testing
+
+/// Apps come from events, so whoever sends events could have a connection for each name that they invent.
+@Suite(.timeLimit(.minutes(3))) struct ManyAppsTests {
+    @Test func `more apps than there is room for take turns, and none is left behind`() async throws
+    {
+        let rig = try await GatewayRig(
+            change: { $0.lanesMax = 16 },
+            config: { simulators in
+                GatewayRig.plugins(simulators).replacing(
+                    "  z: { library: Zendesk, config: { path: /in/z } }",
+                    with: "  texts: { library: Texts }"
+                ).replacing("drain: 5s", with: "drain: 5s, sources: [program]") + """
+
+                    routes:
+                      - { name: hello, from: program, build: { with: texts }, send: { ios: apns, android: fcm } }
+                    """
+            })
+        let tokens = (1...200).map { "t\($0)" }
+        for token in tokens {
+            let device = Device(app: "com.example.\(token)", platform: "android", token: token)
+            let event = Event(
+                type: "hello", data: #"{"title":"Hello"}"#, recipients: [Recipient(device: device)])
+            _ = try await rig.gateway.submit([event], from: "program")
+        }
+        var most = 0
+        var isSaid = false
+        while Set(rig.simulators.fcm.received.map(\.token)) != Set(tokens) {
+            let ready = try JSONValue.parse(try await rig.admin("/readyz").body)
+            guard case .array(let senders) = ready["senders"] else { continue }
+            most = max(most, senders.count)
+            if ready["senders_queued"]?.integer ?? 0 > 0 { isSaid = true }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        // With the lanes without an app, of both senders.
+        #expect(most <= 18 && isSaid)
+        #expect(rig.simulators.fcm.received.count == tokens.count)
+        #expect(rig.log.all.contains { $0.contains("too many senders and apps at once") })
+        // Those that have nothing to do end, and so do their series.
+        var left = 0
+        repeat {
+            let page = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+            left = page.split(separator: "\n").count {
+                $0.hasPrefix("signalbox_leases_lost_total") && $0.contains("com.example.t")
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        } while left > 16
+        await rig.end()
+    }
+}
