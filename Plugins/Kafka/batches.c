@@ -102,7 +102,8 @@ static void put_back(sbx_instance *i, kafka_batch *batch, sbx_status status) {
   i->emitted--;
   batch->phase = KAFKA_WAITING;
   batch->due_ms = kafka_now_ms() + AGAIN_MS;
-  if (status == SBX_E_NOT_FOUND || !batch->messages[0].body) batch->phase = KAFKA_DONE;
+  // Nothing of it is left; beside others a message that is no event says nothing of them.
+  if (status == SBX_E_NOT_FOUND || (batch->count == 1 && !batch->messages[0].body)) batch->phase = KAFKA_DONE;
   else if ((status == SBX_E_TOO_LARGE || status == SBX_E_INVALID) && split(i, batch)) batch->due_ms = 0;
   advance(i);
   pthread_mutex_unlock(&i->lock);
@@ -143,6 +144,7 @@ void kafka_batches_settle(sbx_instance *i, long wait_ms) {
 }
 
 void kafka_batches_forget(sbx_instance *i) {
+  i->assignments++;
   pthread_mutex_lock(&i->lock);
   advance(i);
   while (i->first) {

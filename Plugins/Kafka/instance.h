@@ -71,6 +71,7 @@ struct sbx_instance {
   bool is_away;                /* the library says that it reaches no broker */
   bool is_login_refused;
   /* Used by the fetcher alone. */
+  uint32_t assignments;        /* how often partitions went */
   bool is_held;                /* the partitions are paused, since there is no room */
   uint64_t refusal_logged_ms, checked_ms;
   /* observe.c */

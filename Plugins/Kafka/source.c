@@ -89,13 +89,22 @@ static bool take(sbx_instance *i, kafka_batch *batch, const rd_kafka_message_t *
   return true;
 }
 
+static void drop(kafka_batch *batch) {
+  for (int k = 0; k < batch->count; k++) free(batch->messages[k].body);
+  batch->count = 0;
+}
+
 /* Waits for a message, and takes those that are there already. */
 static void fill(sbx_instance *i) {
   kafka_batch *batch = kafka_batch_make(i, KAFKA_BATCH_MAX);
   size_t bytes = 0;
   int wait = KAFKA_POLL_MS;
+  uint32_t assignments = i->assignments;
   while (batch && batch->count < KAFKA_BATCH_MAX && bytes < KAFKA_BATCH_BYTES_MAX) {
     rd_kafka_message_t *message = rd_kafka_consumer_poll(i->consumer, wait);
+    // What was read before belongs to whoever has the partitions now, and is read again.
+    if (assignments != i->assignments) drop(batch);
+    assignments = i->assignments;
     if (!message) break;
     bytes += message->len;
     bool is_taken = take(i, batch, message);

@@ -33,7 +33,10 @@ final class KafkaBrokers: @unchecked Sendable {
         guard
             let producer = Self.client(
                 RD_KAFKA_PRODUCER,
-                ["bootstrap.servers": bootstraps, "enable.idempotence": "true"])
+                [
+                    "bootstrap.servers": bootstraps, "enable.idempotence": "true",
+                    "message.max.bytes": "20000000",
+                ])
         else { throw PluginRig.Failure(description: "there is no producer") }
         self.producer = producer
     }

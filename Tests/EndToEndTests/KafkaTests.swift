@@ -198,6 +198,29 @@ import Testing
         brokers.end()
     }
 
+    @Test func `messages beside one that is too large and one that is no event are pushed`()
+        async throws
+    {
+        let brokers = try KafkaBrokers(count: 1, topics: ["orders": 1])
+        // More than the gateway takes; these brokers forget what is older than 5 MiB.
+        let text = String(repeating: "x", count: 4_300_000)
+        let large = Self.event("large").replacing(
+            #""data":{"#, with: #""data":{"text":"\#(text)","#)
+        try await brokers.publish(
+            "orders", ["no event", Self.event("t1"), large, Self.event("t2"), "no event"])
+        try await brokers.publish("orders", [Self.event("t3")])
+        let rig = try await GatewayRig(config: { Self.yaml($0, brokers.list) })
+        #expect(await rig.delivered(rig.simulators.apns, 3).sorted() == ["t1", "t2", "t3"])
+        for _ in 0..<600 {
+            if try await brokers.committed("signalbox", "orders", partitions: 1) == 6 { break }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        let metrics = String(decoding: try await rig.admin("/metrics").body, as: UTF8.self)
+        #expect(metrics.contains(#"signalbox_plugin_messages_refused_total{instance="z"} 3"#))
+        await rig.end()
+        brokers.end()
+    }
+
     @Test func `what finds no room on the disk is read again when there is some`() async throws {
         let brokers = try KafkaBrokers(topics: ["orders": 4])
         let rig = try await GatewayRig(
