@@ -87,7 +87,10 @@ public struct GatewayOptions: Sendable {
     /// keep an operator from looking at the store.
     func readableConfig() throws(ConfigurationError) -> GatewayConfig {
         let (config, diagnostics) = GatewayConfig.load(configPath, environment: environment)
-        if let first = diagnostics.first, first.position == config.start {
+        // Of a file that is no YAML nothing is known, not even whom to ask.
+        if let first = diagnostics.first,
+            first.position == config.start || first.code == "not-yaml" && admin == nil
+        {
             throw ConfigurationError(diagnostics: [first])
         }
         return config

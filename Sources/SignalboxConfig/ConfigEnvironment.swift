@@ -7,6 +7,18 @@ public struct ConfigEnvironment: Sendable {
         case missing
         case notReadable
         case tooLarge
+        /// A pipe or a device: reading it might take for ever.
+        case notAFile
+
+        /// What follows the file's name in a message.
+        public var words: String {
+            switch self {
+            case .missing: "does not exist"
+            case .notReadable: "cannot be read"
+            case .tooLarge: "is over 1 MiB"
+            case .notAFile: "is a pipe or a device, not a file"
+            }
+        }
     }
 
     /// What a configuration names and is missing.
@@ -54,9 +66,12 @@ public struct ConfigEnvironment: Sendable {
         return out
     }
 
-    /// Reads a file of at most `fileBytesMax`.
+    /// Reads a file of at most `fileBytesMax`. Of what is no file it takes what a shell hands over, such as /dev/stdin.
     public static func read(_ path: String) -> Result<[UInt8], FileFault> {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let isHandedOver =
+            path.hasPrefix("/dev/fd/") || path == "/dev/stdin" || path.hasPrefix("/proc/self/fd/")
+        // Opening a pipe that nobody writes to would wait otherwise.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isHandedOver ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else {
             return .failure(errno == ENOENT || errno == ENOTDIR ? .missing : .notReadable)
         }
@@ -65,6 +80,7 @@ public struct ConfigEnvironment: Sendable {
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT != S_IFDIR else {
             return .failure(.notReadable)
         }
+        guard isHandedOver || facts.st_mode & S_IFMT == S_IFREG else { return .failure(.notAFile) }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while true {

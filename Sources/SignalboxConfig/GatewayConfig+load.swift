@@ -13,12 +13,7 @@ extension GatewayConfig {
         let diagnostics = Diagnostics()
         switch environment.readFile(path) {
         case .failure(let fault):
-            let words =
-                switch fault {
-                case .missing: "there is no such file"
-                case .notReadable: "the file cannot be read"
-                case .tooLarge: "the file is over 1 MiB"
-                }
+            let words = fault == .missing ? "there is no such file" : "the file \(fault.words)"
             diagnostics.report("missing-file", at: config.start, words)
         case .success(let bytes):
             config.text = bytes

@@ -107,12 +107,7 @@ struct Interpolation {
             return text
         case .failure(let fault):
             if fault == .missing, let text = standIn(.file(given), at: position) { return text }
-            let words =
-                switch fault {
-                case .missing: "does not exist"
-                case .notReadable: "cannot be read"
-                case .tooLarge: "is over 1 MiB"
-                }
+            let words = fault.words
             diagnostics.report(
                 "missing-file", at: position,
                 "the file \(shown) \(words) (looked for in \(shown.hasPrefix("/") ? "/" : folder))")

@@ -8,6 +8,7 @@ internal import SignalboxCore
 struct YAMLReader {
     static let depthMax = 64
 
+    private let bytes: [UInt8]
     private let file: String
     private let diagnostics: Diagnostics
     private let interpolation: Interpolation
@@ -16,7 +17,10 @@ struct YAMLReader {
 
     private struct Stop: Error {}
 
-    private init(file: String, interpolation: Interpolation, diagnostics: Diagnostics) {
+    private init(
+        _ bytes: [UInt8], file: String, interpolation: Interpolation, diagnostics: Diagnostics
+    ) {
+        self.bytes = bytes
         self.file = file
         self.diagnostics = diagnostics
         self.interpolation = interpolation
@@ -27,7 +31,7 @@ struct YAMLReader {
         _ bytes: [UInt8], file: String, interpolation: Interpolation, diagnostics: Diagnostics
     ) -> ConfigValue? {
         var reader = YAMLReader(
-            file: file, interpolation: interpolation, diagnostics: diagnostics)
+            bytes, file: file, interpolation: interpolation, diagnostics: diagnostics)
         return bytes.withUnsafeBufferPointer { buffer in
             guard yaml_parser_initialize(&reader.parser) == 1 else { return nil }
             defer {
@@ -58,16 +62,28 @@ struct YAMLReader {
     private mutating func next() throws(Stop) {
         yaml_event_delete(&event)
         guard yaml_parser_parse(&parser, &event) == 1 else {
-            let mark = parser.problem_mark
             let problem = parser.problem.map { String(cString: $0) } ?? "it cannot be read"
             let context = parser.context.map { " " + String(cString: $0) } ?? ""
             diagnostics.report(
                 "not-yaml",
-                at: SourcePosition(
-                    file: file, line: Int(mark.line) + 1, column: Int(mark.column) + 1),
+                at: problemPosition,
                 "this is not YAML: \(problem)\(context)")
             throw Stop()
         }
+    }
+
+    /// Where the parser stopped. For a character that no YAML has, libyaml knows its place in the file alone.
+    private var problemPosition: SourcePosition {
+        let mark = parser.problem_mark
+        guard parser.error == YAML_READER_ERROR else {
+            return SourcePosition(
+                file: file, line: Int(mark.line) + 1, column: Int(mark.column) + 1)
+        }
+        let before = bytes.prefix(parser.problem_offset)
+        let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        return SourcePosition(
+            file: file, line: before.count { $0 == UInt8(ascii: "\n") } + 1,
+            column: before.count - lineStart + 1)
     }
 
     private var position: SourcePosition {

@@ -36,6 +36,8 @@ final class KafkaBrokers: @unchecked Sendable {
                 [
                     "bootstrap.servers": bootstraps, "enable.idempotence": "true",
                     "message.max.bytes": "20000000",
+                    // What is sent together is read together.
+                    "batch.size": "20000000", "linger.ms": "50",
                 ])
         else { throw PluginRig.Failure(description: "there is no producer") }
         self.producer = producer

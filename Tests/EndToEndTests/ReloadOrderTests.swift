@@ -63,6 +63,11 @@ import Testing
             #expect(ended.errors.contains("unknown-plugin"), "\(ended.text)")
             #expect(ended.errors.contains("keeps its current configuration"))
         }
+        // Of a file that is no YAML it is not known whom to ask: least of all whoever has the default address.
+        try Self.write(text + "\nroutes: [", file)
+        let broken = try await ProgramTests.run(["reload", "--config", file])
+        #expect(broken.status == 78 && broken.errors.contains("not-yaml"), "\(broken.text)")
+        try Self.write(text, file)
         try await rig.post(GatewayRig.webhook([("ios", "i")]))
         #expect(await rig.delivered(rig.simulators.apns, 1) == ["i"])
         await rig.gateway.stop()

@@ -14,7 +14,7 @@ import Testing
         "SignalboxCrypto": ["COpenSSL"],
         "SignalboxHTTP": [
             "DequeModule", "CNghttp2", "CCurl", "COpenSSL", "NIOCore", "NIOPosix", "NIOHTTP1",
-            "NIOConcurrencyHelpers", "Logging",
+            "NIOConcurrencyHelpers", "Logging", "Dispatch",
         ],
         "SignalboxStore": ["GRDB", "GRDBSQLite", "Foundation"],
         "SignalboxPostgres": ["CPostgres"],

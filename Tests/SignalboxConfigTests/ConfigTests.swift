@@ -1,3 +1,4 @@
+import Foundation
 import SignalboxConfig
 import SignalboxCore
 import Testing
@@ -365,5 +366,19 @@ import Testing
                     family: "localized",
                     json: #"{"body":{"loc_key":"REPLY","loc_args":["5","x"]}}"#)
             ])
+    }
+
+    @Test func `a pipe and a device are no files, and reading them waits for nobody`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let pipe = folder.appending(path: "pipe").path
+        #expect(mkfifo(pipe, 0o600) == 0)
+        for path in [pipe, "/dev/zero"] {
+            guard case .failure(.notAFile) = ConfigEnvironment.read(path) else {
+                Issue.record("\(path) was read")
+                continue
+            }
+        }
     }
 }

@@ -61,6 +61,42 @@ import Testing
         withExtendedLifetime(silence) {}
     }
 
+    @Test(arguments: [true, false])
+    func `behind an address whose handshakes fail the others have their turn`(
+        isSilent: Bool
+    ) async throws {
+        // It takes connections, and answers nothing or resets them.
+        let listener = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_addr = in6addr_loopback
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let status = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) + listen(listener, 64)
+                    + getsockname(listener, $0, &length)
+            }
+        }
+        #expect(status == 0)
+        let port = Int(UInt16(bigEndian: address.sin6_port))
+        if !isSilent {
+            Thread.detachNewThread {
+                while case let one = accept(listener, nil, nil), one >= 0 { close(one) }
+            }
+        }
+        let first = try SocketAddress(ipAddress: "::1", port: port)
+        let rig = try await PushRig(firstAddress: first) {
+            $0.connectTimeoutMs = isSilent ? 300 : 30_000
+        }
+        rig.submit(1...3)
+        #expect(await rig.outcomes(3) == [1: "200", 2: "200", 3: "200"])
+        let failed = rig.events.filter { $0.kind == .connectFailed }
+        #expect(failed.count == 1 && failed[0].text.contains("(::1)"))
+        await rig.end()
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
     @Test func `requests go to the new endpoint, and those under way are answered by the old one`()
         async throws
     {

@@ -59,9 +59,7 @@ struct CheckSubject: Sendable {
     func fault(ofFile path: String) -> String? {
         switch options.environment.readFile(path) {
         case .success: nil
-        case .failure(.missing): "does not exist"
-        case .failure(.notReadable): "cannot be read"
-        case .failure(.tooLarge): "is over 1 MiB"
+        case .failure(let fault): fault.words
         }
     }
 }

@@ -5,6 +5,7 @@ internal import SignalboxCore
 extension PoolCore: PushConnectionOwner {
     func connectionReady(_ connection: PushConnection, peerMax: Int) {
         gates[connection.id]?.connected()
+        if let address = addresses[connection.id] { served(at: address) }
         state.connected(connection.id, peerMax: peerMax)
         onEvent(
             PushPoolEvent(
@@ -87,10 +88,12 @@ extension PoolCore: PushConnectionOwner {
         if wasReady {
             let time = now
             let gate = gates.removeValue(forKey: connection.id)
+            let address = addresses.removeValue(forKey: connection.id)
             if outdated.remove(connection.id) != nil {
                 state.gone(connection.id)
             } else if state.closed(connection.id, nowNs: time, random: Double.random(in: 0..<1)) {
                 gate?.failed(wasConnected: true, nowNs: time)
+                if let address { failed(at: address) }
             }
             let kind: PushPoolEvent.Kind = reason == "no answer to PING" ? .pingTimeout : .closed
             onEvent(PushPoolEvent(kind: kind, connection: connection.id, text: reason))

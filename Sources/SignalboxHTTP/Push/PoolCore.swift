@@ -32,7 +32,9 @@ final class PoolCore: @unchecked Sendable {
     private var tls: TLSContext
     private var resumption = TLSResumption()
     private var gate: HostGate
-    private let resolver: (any Resolver & Sendable)?
+    private let hosts: HostAddresses
+    /// Where connections are, once TCP is connected.
+    var addresses: [UInt64: SocketAddress] = [:]
     private var timeoutNs: UInt64
     private var authority: PinnedBytes
     /// The gate of each connection: the endpoint may change meanwhile.
@@ -71,7 +73,7 @@ final class PoolCore: @unchecked Sendable {
         self.eventLoop = eventLoop
         self.tls = tls
         self.gate = gate
-        self.resolver = resolver
+        hosts = HostAddresses(eventLoop, system: resolver)
         timeoutNs = UInt64(endpoint.requestTimeoutMs) * 1_000_000
         self.onResults = onResults
         self.onEvent = onEvent
@@ -262,7 +264,7 @@ final class PoolCore: @unchecked Sendable {
         // A host with several addresses is tried at some of them at once, so the handlers come when one has answered;
         // until then nothing is read.
         ClientBootstrap(group: eventLoop)
-            .resolver(resolver)
+            .resolver(hosts.resolver())
             .connectTimeout(.milliseconds(waitMs))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.autoRead, value: false)
@@ -281,6 +283,7 @@ final class PoolCore: @unchecked Sendable {
             let channel = try result.get()
             // Given up meanwhile.
             guard let connection else { return channel.close(promise: nil) }
+            addresses[id] = channel.remoteAddress
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(connection)
             // Writes at once, and its connection must hear of it if that fails.
@@ -296,6 +299,10 @@ final class PoolCore: @unchecked Sendable {
         }
     }
 
+    /// A connection to this address is ready, or was useless.
+    func served(at address: SocketAddress) { hosts.served(address) }
+    func failed(at address: SocketAddress) { hosts.failed(address) }
+
     /// Ends a connection, whether it has a channel yet or not.
     private func close(_ id: UInt64, reason: String) {
         guard let connection = connections[id] else { return }
@@ -306,15 +313,19 @@ final class PoolCore: @unchecked Sendable {
 
     func connectFailed(_ id: UInt64, _ reason: String) {
         (gates.removeValue(forKey: id) ?? gate).failed(wasConnected: false, nowNs: now)
+        let address = addresses.removeValue(forKey: id)
         if outdated.remove(id) != nil {
             // It says nothing of the endpoint and the certificates that are in use now.
             state.gone(id)
         } else {
             state.connectFailed(id, nowNs: now, random: Double.random(in: 0..<1))
+            if let address { hosts.failed(address) }
+            // Of several addresses, which one.
+            let place = address?.ipAddress.map { $0 == endpoint.host ? "" : " (\($0))" } ?? ""
             onEvent(
                 PushPoolEvent(
                     kind: .connectFailed, connection: id,
-                    text: "\(endpoint.authority): \(reason)"))
+                    text: "\(endpoint.authority)\(place): \(reason)"))
         }
         if state.isStopping { finishStop() }
         work()

@@ -62,6 +62,9 @@ public struct PushEndpoint: Sendable, Hashable {
             }
             name = name.dropFirst().dropLast()
         }
+        guard name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw EndpointError(message: "the origin has a character that no host name has")
+        }
         guard !name.isEmpty else { throw EndpointError(message: "the origin names no host") }
         host = String(name)
         self.port = port

@@ -17,7 +17,7 @@ impl Plugin for Instance {
         .needs_minor(1)
         .config_schema(
             r#"{ "type": "object", "required": ["file"],
-                 "properties": { "file": { "type": "string", "format": "path" } } }"#,
+                 "properties": { "file": { "type": "string" } } }"#,
         );
 
     fn create(host: Host, config: Json<'_>) -> Result<Instance> {

@@ -20,7 +20,7 @@ impl Plugin for Instance {
     const INFO: Info = Info::new("org.example.@ID@", "0.1.0", "lines of JSON to a Unix socket")
         .config_schema(
             r#"{ "type": "object", "required": ["socket"],
-                 "properties": { "socket": { "type": "string", "format": "path" } } }"#,
+                 "properties": { "socket": { "type": "string" } } }"#,
         );
 
     fn create(host: Host, config: Json<'_>) -> Result<Instance> {
